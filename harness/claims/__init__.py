@@ -1,0 +1,1 @@
+"""The claim language, the statistics behind it, and verdicts. Nothing here imports TensorFlow."""

@@ -1,0 +1,229 @@
+"""The claim language: typed inequalities over measurements and over bounds. No text is ever evaluated.
+
+Quantifiers: `for: all` means at every epsilon of `at` (and for every attack named); `for: some` means
+at one of them at least. `at` defaults to the experiment's whole finite grid.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from harness.config import Config
+
+Relation = Literal["<", "<=", ">", ">="]
+Quantifier = Literal["all", "some"]
+EpsilonList = tuple[Annotated[float, Field(gt=0)], ...]
+
+
+class Measured(Config):
+    """A metric's mean over repeats, for one arm (and one attack, where the metric is an attack's)."""
+
+    metric: str
+    """A column of the measurements, such as `advantage`, `auc`, `accuracy_train`."""
+    arm: str
+    """An arm of the experiment."""
+    attack: str | None = None
+    """An attack of the spec; none for a metric of the model itself or of the split."""
+    minus: str | None = None
+    """Subtract this metric of the same arm and attack, repeat by repeat."""
+
+    def text(self) -> str:
+        where = self.arm if self.attack is None else f"{self.arm}, {self.attack}"
+        name = self.metric if self.minus is None else f"{self.metric} - {self.minus}"
+        return f"{name}({where})"
+
+
+class BoundValue(Config):
+    """A theoretical bound at the epsilon of the grid point and the experiment's delta."""
+
+    bound: str
+    """A registered bound."""
+
+    def text(self) -> str:
+        return f"bound({self.bound})"
+
+
+class Number(Config):
+    """A constant."""
+
+    value: float
+
+    def text(self) -> str:
+        return f"{self.value:g}"
+
+
+Operand = Measured | BoundValue | Number
+
+
+class Compare(Config):
+    """left RELATION right + margin, at the grid points of `at`."""
+
+    kind: Literal["compare"] = "compare"
+    left: Measured
+    relation: Relation
+    right: Operand
+    margin: float = 0.0
+    """Added to the right side."""
+    quantifier: Quantifier = Field(default="all", alias="for")
+    at: EpsilonList | None = None
+    """Epsilons to look at; default: the finite grid."""
+
+    def text(self) -> str:
+        shift = f" + {self.margin:g}" if self.margin > 0 else f" - {-self.margin:g}" if self.margin else ""
+        return f"{self.left.text()} {self.relation} {self.right.text()}{shift}{_points(self.quantifier, self.at)}"
+
+
+class Close(Config):
+    """|left - right| < tolerance, tested as equivalence (two one-sided tests)."""
+
+    kind: Literal["close"] = "close"
+    left: Measured
+    right: Operand
+    tolerance: float = Field(gt=0)
+    quantifier: Quantifier = Field(default="all", alias="for")
+    at: EpsilonList | None = None
+    """Epsilons to look at; default: the finite grid."""
+
+    def text(self) -> str:
+        tail = _points(self.quantifier, self.at)
+        return f"|{self.left.text()} - {self.right.text()}| < {self.tolerance:g}{tail}"
+
+
+class Count(Config):
+    """Counts of the data and of the split equal the printed ones in every repeat."""
+
+    kind: Literal["count"] = "count"
+    arm: str
+    equals: dict[str, int]
+    """Printed value of each count, such as `owner_set: 15784`."""
+
+    def text(self) -> str:
+        return ", ".join(f"{name}({self.arm}) = {value}" for name, value in self.equals.items())
+
+
+class Correlation(Config):
+    """Pearson correlation of two metrics over the epsilon grid, one coefficient a repeat, above `above`."""
+
+    kind: Literal["correlation"] = "correlation"
+    left: Measured
+    right: Measured
+    above: float = Field(default=0.0, ge=-1, lt=1)
+    at: EpsilonList | None = None
+
+    def text(self) -> str:
+        return f"corr over epsilon of {self.left.text()} and {self.right.text()} > {self.above:g}"
+
+
+class Range(Config):
+    """A closed interval of the real line, and how many grid points to look at in it."""
+
+    low: float
+    high: float
+    points: int = Field(default=201, ge=2)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Range:
+        if self.low > self.high:
+            raise ValueError(f"low ({self.low:g}) is above high ({self.high:g})")
+        return self
+
+
+class BoundValid(Config):
+    """A bound is at least the exact optimum of any attack on any (epsilon, delta)-DP mechanism.
+
+    The optimum is that of the Kairouz-Oh-Viswanath trade-off region; `tight` also asks for equality.
+    """
+
+    kind: Literal["bound-valid"] = "bound-valid"
+    bound: str
+    epsilon: Range
+    delta: Range
+    tight: bool = False
+
+    def text(self) -> str:
+        relation = "=" if self.tight else ">="
+        return f"bound({self.bound}) {relation} optimum over all mechanisms{_domain(self.epsilon, self.delta)}"
+
+
+class BoundsOrdered(Config):
+    """`lower` is at most every bound of `upper`, as the formulas are printed (not clipped to 1)."""
+
+    kind: Literal["bounds-ordered"] = "bounds-ordered"
+    lower: str
+    upper: tuple[str, ...] = Field(min_length=1)
+    epsilon: Range
+    delta: Range
+
+    def text(self) -> str:
+        return " and ".join(f"{self.lower} <= {u}" for u in self.upper) + _domain(self.epsilon, self.delta)
+
+
+class BoundGap(Config):
+    """larger - smaller lies within `tolerance` of `value` on the whole range of epsilon."""
+
+    kind: Literal["bound-gap"] = "bound-gap"
+    larger: str
+    smaller: str
+    value: float
+    tolerance: float = Field(gt=0)
+    epsilon: Range
+    delta: float = Field(ge=0, le=1)
+
+    def text(self) -> str:
+        span = f"{self.epsilon.low:g} <= epsilon <= {self.epsilon.high:g}"
+        return f"|{self.larger} - {self.smaller} - {self.value:g}| <= {self.tolerance:g} for {span}"
+
+
+class BoundPoint(Config):
+    """A bound at one epsilon lies in [low, high]."""
+
+    epsilon: float = Field(ge=0)
+    low: float = 0.0
+    high: float = 1.0
+
+
+class BoundValues(Config):
+    """A bound takes values in given intervals at given epsilons."""
+
+    kind: Literal["bound-values"] = "bound-values"
+    bound: str
+    delta: float = Field(ge=0, le=1)
+    points: tuple[BoundPoint, ...] = Field(min_length=1)
+
+    def text(self) -> str:
+        return "; ".join(f"{p.low:g} <= {self.bound}({p.epsilon:g}) <= {p.high:g}" for p in self.points)
+
+
+TrainingExpectation = Compare | Close | Count | Correlation
+TheoryExpectation = BoundValid | BoundsOrdered | BoundGap | BoundValues
+Expectation = Annotated[TrainingExpectation | TheoryExpectation, Field(discriminator="kind")]
+
+
+def _points(quantifier: Quantifier, at: EpsilonList | None) -> str:
+    word = "every" if quantifier == "all" else "some"
+    if at is None:
+        return f" for {word} epsilon"
+    listed = ", ".join(f"{e:g}" for e in at)
+    return f" for {word} epsilon in {{{listed}}}" if len(at) > 1 else f" at epsilon = {listed}"
+
+
+def _domain(epsilon: Range, delta: Range) -> str:
+    return f" for epsilon in [{epsilon.low:g}, {epsilon.high:g}] and delta in [{delta.low:g}, {delta.high:g}]"
+
+
+def measured_operands(expectation: Expectation) -> list[Measured]:
+    """Every measured operand of an expectation, for checks that its names exist."""
+    sides = [getattr(expectation, name, None) for name in ("left", "right")]
+    return [side for side in sides if isinstance(side, Measured)]
+
+
+def bounds_named(expectation: Expectation) -> list[str]:
+    """Every bound that an expectation names."""
+    right = getattr(expectation, "right", None)
+    names = [right.bound] if isinstance(right, BoundValue) else []
+    for field in ("bound", "lower", "larger", "smaller"):
+        if isinstance(value := getattr(expectation, field, None), str):
+            names.append(value)
+    return names + list(getattr(expectation, "upper", ()))

@@ -1,0 +1,88 @@
+"""Frozen pydantic base for everything a spec can say, and the registry that plug-ins join.
+
+A dataset, split, model, engine, attack or bound is one class in one file: its fields are what the
+spec's YAML may say, its methods are what it does. `Registry.register` is the single registration;
+other packages register theirs by naming a module under the entry-point group `harness.plugins`.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Config(BaseModel):
+    """Base of all configuration: frozen, and an unknown field is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Plugin(Config):
+    """A configuration that also knows how to do its work.
+
+    Subclasses declare `kind: Literal["name"] = "name"`.
+    """
+
+    summary: ClassVar[str] = ""
+
+    @classmethod
+    def plugin_name(cls) -> str:
+        """The value of `kind` that selects this class in a spec."""
+        return str(cls.model_fields["kind"].default)
+
+    def content(self) -> dict[str, Any]:
+        """What is hashed into a cell's name: every field, defaults included."""
+        return self.model_dump(mode="json")
+
+
+P = TypeVar("P", bound=Plugin)
+
+
+class Registry(Generic[P]):
+    """The known plug-ins of one sort, by the `kind` that a spec writes."""
+
+    def __init__(self, noun: str) -> None:
+        self.noun = noun
+        self._classes: dict[str, type[P]] = {}
+
+    def register(self, cls: type[P]) -> type[P]:
+        """Class decorator: make `cls` available to specs under its `kind`.
+
+        Raises ValueError where another class already holds that name.
+        """
+        name = cls.plugin_name()
+        held = self._classes.get(name)
+        if held is not None and held is not cls:
+            raise ValueError(f"{self.noun} {name!r} is registered twice: {held} and {cls}")
+        self._classes[name] = cls
+        return cls
+
+    def __iter__(self) -> Any:
+        return iter(sorted(self._classes.items()))
+
+    def __getitem__(self, name: str) -> type[P]:
+        return self._classes[name]
+
+    def names(self) -> list[str]:
+        return sorted(self._classes)
+
+    def union(self) -> Any:
+        """The pydantic type that accepts any registered class, told apart by `kind`."""
+        classes = tuple(self._classes[name] for name in self.names())
+        if len(classes) == 1:
+            return classes[0]
+        return Annotated[Union[classes], Field(discriminator="kind")]  # noqa: UP007
+
+
+_loaded = False
+
+
+def load_external_plugins() -> None:
+    """Import the modules that other installed packages name under `harness.plugins`, once."""
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        for entry in entry_points(group="harness.plugins"):
+            entry.load()

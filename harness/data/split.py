@@ -1,0 +1,158 @@
+"""What a split is: the rule by which an arm draws members, test records, non-members, shadow data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from harness.arrays import Array
+from harness.config import Config, Plugin, Registry
+from harness.data.dataset import GeneratorDataset
+from harness.data.encoding import Encoded
+from harness.errors import HarnessError
+
+
+class Sizes(Config):
+    """Numbers of records (humphries2020 Table 2): the owner set is `members` + `test`."""
+
+    members: int = Field(gt=0)
+    """Training records of the target model, n."""
+    test: int = Field(gt=0)
+    """Records of the owner set held out to measure accuracy."""
+    nonmembers: int = Field(gt=0)
+    """Records of the non-owner set that the attack must tell from members."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """Features (n, d) float32 and labels (n,) int64."""
+
+    features: Array
+    labels: Array
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One repeat's records by role. `indices` are rows of the encoded table (tables only)."""
+
+    members: Records
+    test: Records
+    nonmembers: Records
+    n_classes: int
+    indices: dict[str, Array] = field(default_factory=dict)
+    facts: dict[str, float] = field(default_factory=dict)
+    """Counts that a claim may ask for, such as the sizes of the two sets before sampling."""
+
+
+@dataclass(frozen=True)
+class ShadowDraw:
+    """Records that one shadow model is trained on (`inside`) and not (`outside`)."""
+
+    inside: Records
+    outside: Records
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table and a way to encode it without some columns."""
+
+    table: pd.DataFrame
+    encode: Callable[[tuple[str, ...]], Encoded]
+
+
+Source = TableSource | GeneratorDataset
+
+
+class Split(Plugin, ABC):
+    """Base of all splits. `needs` says whether it divides a table or draws from a generator."""
+
+    needs: ClassVar[tuple[Literal["table", "generator"], ...]] = ("table",)
+
+    @abstractmethod
+    def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
+        """Draw one repeat's members, test records and non-members."""
+
+    @abstractmethod
+    def shadow(self, source: Source, draw: Draw, sizes: Sizes, rng: np.random.Generator) -> ShadowDraw:
+        """Draw the records of one shadow model from what the adversary may know."""
+
+
+class TableSplit(Split):
+    """A split that divides a table into an owner set and a non-owner set, then samples from each."""
+
+    needs: ClassVar[tuple[Literal["table", "generator"], ...]] = ("table",)
+
+    def drops(self) -> tuple[str, ...]:
+        """Columns removed before encoding."""
+        return ()
+
+    @abstractmethod
+    def owner_mask(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Array:
+        """Boolean mask (n,) of the owner set over the encoded rows."""
+
+    def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
+        """Sample members and test records from the owner set, non-members from the other set."""
+        assert isinstance(source, TableSource)
+        encoded = source.encode(self.drops())
+        mask = self.owner_mask(source, encoded, sizes, rng)
+        owner, other = np.flatnonzero(mask), np.flatnonzero(~mask)
+        need = sizes.members + sizes.test
+        if len(owner) < need or len(other) < sizes.nonmembers:
+            raise HarnessError(
+                f"split {self.plugin_name()}: the owner set has {len(owner)} records and the other "
+                f"{len(other)}; the sizes ask for {need} (members + test) and {sizes.nonmembers} (nonmembers)"
+            )
+        owner = rng.permutation(owner)
+        other = rng.permutation(other)
+        indices = {
+            "members": np.sort(owner[: sizes.members]),
+            "test": np.sort(owner[sizes.members : need]),
+            "nonmembers": np.sort(other[: sizes.nonmembers]),
+            "leftover": np.sort(np.concatenate([owner[need:], other[sizes.nonmembers :]])),
+        }
+        facts: dict[str, float] = {
+            "rows": len(source.table), "features": encoded.features.shape[1],
+            "owner_set": int(mask.sum()), "nonowner_set": int((~mask).sum()),
+            "members": sizes.members, "test": sizes.test, "nonmembers": sizes.nonmembers,
+            "shadow_pool": len(indices["leftover"]),
+        }  # fmt: skip
+        return self.from_indices(source, indices, facts)
+
+    def from_indices(self, source: Source, indices: dict[str, Array], facts: dict[str, float]) -> Draw:
+        """The draw that stored indices stand for."""
+        assert isinstance(source, TableSource)
+        encoded = source.encode(self.drops())
+
+        def records(role: str) -> Records:
+            return Records(encoded.features[indices[role]], encoded.labels[indices[role]])
+
+        return Draw(records("members"), records("test"), records("nonmembers"), len(encoded.classes), indices, facts)
+
+    def shadow(self, source: Source, draw: Draw, sizes: Sizes, rng: np.random.Generator) -> ShadowDraw:
+        """Disjoint random halves of the leftover rows, each as large as the target's training set if it can be."""
+        assert isinstance(source, TableSource)
+        encoded = source.encode(self.drops())
+        pool = rng.permutation(draw.indices["leftover"])
+        size = min(sizes.members, len(pool) // 2)
+        if size < 2:
+            raise HarnessError(
+                f"split {self.plugin_name()}: {len(pool)} records are left over for shadow models; "
+                "make the sizes smaller or drop the attacks that need shadow models"
+            )
+        inside, outside = np.sort(pool[:size]), np.sort(pool[size : 2 * size])
+        return ShadowDraw(
+            Records(encoded.features[inside], encoded.labels[inside]),
+            Records(encoded.features[outside], encoded.labels[outside]),
+        )
+
+
+SPLITS: Registry[Split] = Registry("split")

@@ -1,0 +1,45 @@
+"""Members share a value of one attribute (humphries2020, Section 4.2: high-school graduates)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.data.encoding import Encoded
+from harness.data.split import SPLITS, Sizes, TableSource, TableSplit
+from harness.errors import HarnessError
+
+
+@SPLITS.register
+class Attribute(TableSplit):
+    """The owner set holds the rows whose `attribute` is one of `values`.
+
+    The attribute is removed from the features together with its `twins`, columns that carry the
+    same information (for Adult's `education` that is `education-num`).
+    """
+
+    kind: Literal["attribute"] = "attribute"
+    attribute: str
+    """The column that divides the table."""
+    values: tuple[str, ...]
+    """Values of the owner set."""
+    twins: tuple[str, ...] = ()
+    """Columns removed with the attribute because they repeat it."""
+    keep_twins: bool = False
+    """True: remove the attribute alone, the literal reading of the paper."""
+
+    def drops(self) -> tuple[str, ...]:
+        return (self.attribute,) if self.keep_twins else (self.attribute, *self.twins)
+
+    def owner_mask(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Array:
+        if self.attribute not in source.table.columns:
+            has = ", ".join(map(str, source.table.columns))
+            raise HarnessError(f"split attribute: no column {self.attribute!r}; the table has: {has}")
+        column = source.table[self.attribute].iloc[encoded.rows].astype(str)
+        unknown = [v for v in self.values if not (column == v).any()]
+        if unknown:
+            seen = ", ".join(sorted(column.unique())[:20])
+            raise HarnessError(f"split attribute: {self.attribute!r} is never {', '.join(unknown)}; it is: {seen}")
+        return column.isin(self.values).to_numpy()

@@ -1,0 +1,195 @@
+"""Name every piece of work that a spec needs.
+
+    split ──► train (target) ──────────────► evaluate
+          └─► train (shadow) ──► fit attack ─┘
+
+A piece is named by the hash of its description and of the pieces it stands on, so two specs that
+need the same piece share it, and a changed claim or attack never retrains a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any, Literal
+
+from harness.attacks import Attack
+from harness.data.dataset import Dataset, TableDataset
+from harness.data.fetch import read_table
+from harness.data.split import Split
+from harness.hashing import code_fingerprint, fingerprint
+from harness.paths import Project
+from harness.privacy.accounting import noise_multiplier_for, steps_of
+from harness.spec.model import Experiment, Spec
+from harness.training.engine import ENGINES
+
+Kind = Literal["split", "train", "fit", "evaluate"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece of work: what to do, on which earlier pieces, and roughly how much it costs."""
+
+    kind: Kind
+    description: dict[str, Any]
+    needs: tuple[Piece, ...] = ()
+    cost: float = 0.0
+    """Estimated core-seconds."""
+
+    @cached_property
+    def key(self) -> str:
+        """Content hash: the piece's name in the store."""
+        return fingerprint([self.kind, self.description, [n.key for n in self.needs]])
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Piece) and self.key == other.key
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"kind": self.kind, "description": self.description, "needs": self.needs, "cost": self.cost}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One (arm, epsilon, repeat): its coordinates, the target model and the attacks on it."""
+
+    arm: str
+    epsilon: float
+    repeat: int
+    noise_multiplier: float
+    split: Piece
+    target: Piece
+    evaluations: dict[str, Piece] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that one spec at one profile needs."""
+
+    spec_id: str
+    data_sha256: str
+    cells: tuple[Cell, ...]
+
+    def pieces(self, stage: Literal["train", "all"] = "all") -> list[Piece]:
+        """Distinct pieces in an order that respects what each needs; `train` leaves attacks out."""
+        wanted: dict[str, Piece] = {}
+        for cell in self.cells:
+            roots = [cell.target, *cell.evaluations.values()]
+            for root in roots:
+                for piece in _with_needs(root):
+                    if stage == "all" or piece.kind in ("split", "train"):
+                        wanted.setdefault(piece.key, piece)
+        return sorted(wanted.values(), key=lambda p: ("split", "train", "fit", "evaluate").index(p.kind))
+
+
+def _with_needs(piece: Piece) -> Iterator[Piece]:
+    for need in piece.needs:
+        yield from _with_needs(need)
+    yield piece
+
+
+# Rough costs on one core of a 2020s server; `harness plan` scales them by what past cells took.
+SECONDS_PER_KMEANS = 6.0
+SECONDS_PER_STEP = {"private": 4.0e-3, "plain": 2.2e-3}
+SECONDS_PER_MODEL = 1.4
+SECONDS_PER_ATTACK_STEP = 1.2e-4
+
+
+def training_seconds(steps: int, private: bool) -> float:
+    """Estimated core-seconds to train one model."""
+    return SECONDS_PER_MODEL + steps * SECONDS_PER_STEP["private" if private else "plain"]
+
+
+def data_digest(project: Project, dataset: Dataset) -> str:
+    """What names the data: the canonical table's hash, or the generator's code.
+
+    Raises MissingData where a table has not been fetched.
+    """
+    if isinstance(dataset, TableDataset):
+        return read_table(project, dataset).sha256
+    return "generator:" + code_fingerprint(type(dataset).__module__)
+
+
+def make_plan(project: Project, spec: Spec) -> Plan:
+    """Plan a spec (already scaled by its profile). Raises HarnessError for sizes or epsilons that cannot be."""
+    experiment = spec.experiment
+    if experiment is None:
+        return Plan(spec.id, "", ())
+    digest = data_digest(project, experiment.dataset)
+    builder = _Builder(experiment, digest)
+    cells = tuple(
+        builder.cell(arm, epsilon, repeat, spec.attacks)
+        for arm in experiment.arms
+        for epsilon in experiment.privacy.epsilons
+        for repeat in range(experiment.repeats)
+    )
+    return Plan(spec.id, digest, cells)
+
+
+class _Builder:
+    def __init__(self, experiment: Experiment, digest: str) -> None:
+        self.experiment, self.digest = experiment, digest
+        training = experiment.training
+        engine = ENGINES[training.engine]
+        self.steps = steps_of(experiment.sizes.members, training.batch_size, training.epochs)
+        self.training_code = {
+            "code": code_fingerprint(*engine.modules, "harness.execution.train_cell", "harness.execution.materialize"),
+            "packages": {name: version(name) for name in engine.packages},
+        }
+        self.memo: dict[str, Piece] = {}
+
+    def _once(self, piece: Piece) -> Piece:
+        return self.memo.setdefault(piece.key, piece)
+
+    def split(self, split: Split, repeat: int) -> Piece:
+        e = self.experiment
+        modules = {type(split).__module__, type(e.dataset).__module__}
+        modules |= {"harness.data.split", "harness.data.encoding", "harness.execution.materialize"}
+        description = {
+            "seed": e.seed, "dataset": e.dataset.content(), "data": self.digest,
+            "preprocessing": e.preprocessing.model_dump(mode="json"),
+            "sizes": e.sizes.model_dump(mode="json"), "split": split.content(), "repeat": repeat,
+            "code": code_fingerprint(*modules), "packages": {"scikit-learn": version("scikit-learn")},
+        }  # fmt: skip
+        cost = SECONDS_PER_KMEANS if split.plugin_name().startswith("kmeans") else 0.5
+        return self._once(Piece("split", description, (), cost))
+
+    def train(self, split: Piece, noise_multiplier: float, shadow: int | None = None) -> Piece:
+        e = self.experiment
+        description = {
+            "role": "target" if shadow is None else "shadow", "index": shadow,
+            "model": e.model.content(), "training": e.training.model_dump(mode="json"),
+            "noise_multiplier": noise_multiplier, **self.training_code,
+        }  # fmt: skip
+        cost = training_seconds(self.steps, noise_multiplier > 0)
+        return self._once(Piece("train", description, (split,), cost))
+
+    def cell(self, arm: str, epsilon: float, repeat: int, attacks: dict[str, Attack]) -> Cell:
+        e = self.experiment
+        sigma = noise_multiplier_for(
+            epsilon, e.sizes.members, e.training.batch_size, self.steps, e.privacy.delta, e.privacy.adjacency
+        )
+        split = self.split(e.arms[arm].split, repeat)
+        target = self.train(split, sigma)
+        evaluations = {}
+        for name, attack in attacks.items():
+            fitted: tuple[Piece, ...] = ()
+            description = {"attack": attack.content(), "code": code_fingerprint(*attack.modules)}
+            if attack.shadow_pool is not None:
+                pool = e.pools[attack.shadow_pool]
+                noise = 0.0 if pool.privacy == "none" else sigma
+                shadows = tuple(self.train(split, noise, index) for index in range(pool.count))
+                epochs = getattr(attack, "epochs", 1)
+                records = 2 * pool.count * e.sizes.members
+                cost = epochs * records / getattr(attack, "batch_size", 100) * SECONDS_PER_ATTACK_STEP
+                fitted = (self._once(Piece("fit", description, shadows, cost)),)
+            measured = {
+                **description,
+                "metrics": code_fingerprint("harness.metrics.membership", "harness.execution.attack_cell"),
+            }
+            evaluations[name] = self._once(Piece("evaluate", measured, (target, *fitted), 0.05))
+        return Cell(arm, epsilon, repeat, sigma, split, target, evaluations)

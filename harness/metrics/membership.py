@@ -1,0 +1,88 @@
+"""Membership metrics from scores (higher: more likely a member) and decisions (True: member)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.arrays import Array
+
+
+@dataclass(frozen=True)
+class Value:
+    """One measured number, the standard error that the finite sample of records gives it, and that sample's size."""
+
+    value: float
+    stderr: float
+    n: int
+
+
+def rates(member_decisions: Array, nonmember_decisions: Array) -> tuple[float, float]:
+    """(TPR, FPR): the shares of members and of non-members called members."""
+    return float(np.mean(member_decisions)), float(np.mean(nonmember_decisions))
+
+
+def _share(decisions: Array) -> Value:
+    p, n = float(np.mean(decisions)), len(decisions)
+    return Value(p, float(np.sqrt(p * (1 - p) / n)), n)
+
+
+def advantage(member_decisions: Array, nonmember_decisions: Array) -> Value:
+    """Membership advantage, TPR - FPR (humphries2020 Eq. (2)), with its binomial standard error."""
+    hit, false = _share(member_decisions), _share(nonmember_decisions)
+    return Value(hit.value - false.value, float(np.hypot(hit.stderr, false.stderr)), hit.n + false.n)
+
+
+def auc(member_scores: Array, nonmember_scores: Array) -> Value:
+    """Area under the ROC curve (Mann-Whitney, ties count half) with DeLong's standard error."""
+    m, n = len(member_scores), len(nonmember_scores)
+    below_strict, below_or_equal = (
+        np.searchsorted(np.sort(nonmember_scores), member_scores, side=side) for side in ("left", "right")
+    )
+    placed_members = (below_strict + below_or_equal) / (2 * n)
+    low, high = (np.searchsorted(np.sort(member_scores), nonmember_scores, side=s) for s in ("left", "right"))
+    placed_nonmembers = 1 - (low + high) / (2 * m)
+    variance = 0.0
+    if m > 1 and n > 1:
+        variance = placed_members.var(ddof=1) / m + placed_nonmembers.var(ddof=1) / n
+    return Value(float(placed_members.mean()), float(np.sqrt(variance)), m + n)
+
+
+def roc(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:
+    """(FPR, TPR) at every distinct threshold, from (0, 0) to (1, 1)."""
+    scores = np.concatenate([member_scores, nonmember_scores])
+    is_member = np.concatenate([np.ones(len(member_scores)), np.zeros(len(nonmember_scores))])
+    order = np.argsort(-scores, kind="stable")
+    last_of_tie = np.append(np.diff(scores[order]) != 0, True)
+    tpr = np.cumsum(is_member[order])[last_of_tie] / len(member_scores)
+    fpr = np.cumsum(1 - is_member[order])[last_of_tie] / len(nonmember_scores)
+    return np.append(0.0, fpr), np.append(0.0, tpr)
+
+
+def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Value:
+    """Largest TPR among thresholds whose FPR is at most `fpr` (no interpolation)."""
+    false, true = roc(member_scores, nonmember_scores)
+    best = float(true[false <= fpr].max())
+    n = len(member_scores)
+    return Value(best, float(np.sqrt(best * (1 - best) / n)), n)
+
+
+def membership_metrics(
+    member_scores: Array, nonmember_scores: Array,
+    member_decisions: Array, nonmember_decisions: Array,
+) -> dict[str, Value]:  # fmt: skip
+    """The standard set for one attack on one model, by metric name."""
+    return {
+        "advantage": advantage(member_decisions, nonmember_decisions),
+        "tpr": _share(member_decisions),
+        "fpr": _share(nonmember_decisions),
+        "auc": auc(member_scores, nonmember_scores),
+        "tpr_at_1pct_fpr": tpr_at_fpr(member_scores, nonmember_scores, 0.01),
+        "tpr_at_0.1pct_fpr": tpr_at_fpr(member_scores, nonmember_scores, 0.001),
+    }
+
+
+def accuracy(log_probabilities: Array, labels: Array) -> Value:
+    """Share of records whose most likely class is their label."""
+    return _share(log_probabilities.argmax(axis=1) == labels)

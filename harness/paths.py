@@ -1,0 +1,60 @@
+"""Where a project keeps things. Everything hangs off one root, the directory with `specs/`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import HarnessError
+
+
+@dataclass(frozen=True)
+class Project:
+    """The directories of one checkout (all absolute)."""
+
+    root: Path
+
+    @property
+    def specs(self) -> Path:
+        return self.root / "specs"
+
+    @property
+    def params(self) -> Path:
+        return self.root / "params.yaml"
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    @property
+    def models(self) -> Path:
+        return self.root / "models"
+
+    @property
+    def reports(self) -> Path:
+        return self.root / "reports"
+
+    @property
+    def store(self) -> Path:
+        """The cell store: a cache, shared by all specs and profiles, never in git or DVC."""
+        return Path(os.environ.get("HARNESS_STORE", self.root / ".harness" / "store"))
+
+    @property
+    def mlflow_uri(self) -> str:
+        return os.environ.get("MLFLOW_TRACKING_URI", f"sqlite:///{self.root / 'mlflow.db'}")
+
+
+def find_project(start: Path | None = None) -> Project:
+    """The nearest directory upwards from `start` that has `specs/` and `params.yaml`.
+
+    Raises HarnessError where there is none.
+    """
+    here = (start or Path.cwd()).resolve()
+    for directory in (here, *here.parents):
+        if (directory / "specs").is_dir() and (directory / "params.yaml").is_file():
+            return Project(directory)
+    raise HarnessError(
+        f"{here}: no harness project here or above (a directory with specs/ and params.yaml); "
+        "change into the checkout or pass --project"
+    )

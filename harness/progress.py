@@ -1,0 +1,86 @@
+"""Progress on a terminal, one line now and then elsewhere, silence on request."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.progress import Progress as RichProgress
+
+QUIET_INTERVAL_S = 20.0
+
+
+class Bar(Protocol):
+    """What a piece of long work reports to."""
+
+    def advance(self, amount: float = 1, note: str = "") -> None: ...
+
+
+class _RichBar:
+    def __init__(self, rich: RichProgress, task: int) -> None:
+        self._rich, self._task = rich, task
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        self._rich.update(self._task, advance=amount, note=note)  # type: ignore[arg-type]
+
+
+class _LineBar:
+    """Where the output is no terminal: a line at most every twenty seconds."""
+
+    def __init__(self, label: str, total: float) -> None:
+        self._label, self._total, self._done, self._last = label, total, 0.0, time.monotonic()
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        self._done += amount
+        now = time.monotonic()
+        if now - self._last >= QUIET_INTERVAL_S:
+            self._last = now
+            print(f"{self._label}: {self._done:.0f}/{self._total:.0f} {note}".rstrip(), file=sys.stderr)
+
+
+class _Silent:
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        pass
+
+
+class Progress:
+    """Makes bars; `quiet` makes silent ones."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.console = Console(stderr=True)
+
+    def say(self, message: str) -> None:
+        """A line for the person, on standard error."""
+        if not self.quiet:
+            print(message, file=sys.stderr, flush=True)
+
+    @contextlib.contextmanager
+    def _bar(self, label: str, total: float, *columns: object) -> Iterator[Bar]:
+        if self.quiet:
+            yield _Silent()
+        elif not self.console.is_terminal:
+            yield _LineBar(label, total)
+        else:
+            shown = [TextColumn("{task.description}"), BarColumn(), *columns]
+            with RichProgress(*shown, console=self.console, transient=True) as rich:  # type: ignore[arg-type]
+                yield _RichBar(rich, rich.add_task(label, total=total, note=""))
+
+    def bytes(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
+        """A bar over bytes."""
+        return self._bar(label, total, DownloadColumn())
+
+    def cells(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
+        """A bar over cells; its note carries the estimate of the time left."""
+        return self._bar(label, total, MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[note]}"))

@@ -1,0 +1,1 @@
+"""Specs: the declarations under `specs/`, loaded with line numbers, checked, merged and hashed."""

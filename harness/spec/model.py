@@ -1,0 +1,265 @@
+"""What a spec may say: one experiment of a paper and the claims made on it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+import harness.data.datasets
+import harness.data.splits
+import harness.training.engines  # noqa: F401  (these imports register the built-in plug-ins)
+from harness.attacks import ATTACKS, Attack
+from harness.bounds import BOUNDS
+from harness.claims.expectation import (
+    Compare,
+    Correlation,
+    Count,
+    Expectation,
+    TheoryExpectation,
+    bounds_named,
+    measured_operands,
+)
+from harness.config import Config, load_external_plugins
+from harness.data.dataset import DATASETS, Dataset, GeneratorDataset
+from harness.data.encoding import Preprocessing
+from harness.data.split import SPLITS, Sizes, Split
+from harness.privacy.accounting import Accounting
+from harness.training.engine import ENGINES, Training
+from harness.training.model import MODELS, Model
+
+load_external_plugins()
+if TYPE_CHECKING:
+    AnyDataset = Dataset
+    AnySplit = Split
+    AnyModel = Model
+    AnyAttack = Attack
+else:
+    AnyDataset, AnySplit = DATASETS.union(), SPLITS.union()
+    AnyModel, AnyAttack = MODELS.union(), ATTACKS.union()
+
+NAME = r"^[a-z0-9][a-z0-9-]*$"
+Name = Annotated[str, Field(pattern=NAME)]
+
+
+def _epsilon(value: Any) -> Any:
+    """YAML writes infinity as `.inf`; `inf` and `infinity` are taken too."""
+    return math.inf if isinstance(value, str) and value.lower() in ("inf", "infinity") else value
+
+
+class Privacy(Accounting):
+    """The epsilon grid and how noise is calibrated to it."""
+
+    epsilons: tuple[float, ...] = Field(min_length=1)
+    """The grid; `.inf` is the non-private baseline."""
+    delta: float = Field(gt=0, lt=1)
+    """The delta of (epsilon, delta)-DP."""
+
+    @field_validator("epsilons", mode="before")
+    @classmethod
+    def _infinity(cls, value: Any) -> Any:
+        return [_epsilon(v) for v in value] if isinstance(value, list | tuple) else value
+
+    @field_validator("epsilons")
+    @classmethod
+    def _grid(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        for epsilon in value:
+            if not epsilon > 0:
+                raise ValueError(f"every epsilon must be above 0, found {epsilon:g}")
+        if len(set(value)) != len(value):
+            raise ValueError("the grid names an epsilon twice")
+        return tuple(sorted(value))
+
+
+class Pool(Config):
+    """A pool of shadow models: trained once and shared by every attack that names it."""
+
+    count: int = Field(default=5, ge=1)
+    """Shadow models per arm and repeat."""
+    privacy: Literal["none", "like-target"] = "none"
+    """`none`: without noise, as the released code does; `like-target`: with the target's noise."""
+
+
+class Arm(Config):
+    """One side of a comparison: how its records are drawn."""
+
+    split: AnySplit
+    label: str | None = None
+    """Name in figures; default: the arm's key."""
+
+
+class Experiment(Config):
+    """Everything that training depends on."""
+
+    seed: int = Field(ge=0)
+    """Root of every random choice."""
+    dataset: AnyDataset
+    preprocessing: Preprocessing = Preprocessing()
+    sizes: Sizes
+    arms: dict[Name, Arm] = Field(min_length=1)
+    model: AnyModel
+    training: Training
+    privacy: Privacy
+    pools: dict[Name, Pool] = {}
+    repeats: int = Field(ge=1)
+    """Independent repetitions: split, initialisation, batches and noise are drawn anew."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Experiment:
+        source = "generator" if isinstance(self.dataset, GeneratorDataset) else "table"
+        for name, arm in self.arms.items():
+            if source not in arm.split.needs:
+                kind, fits = arm.split.plugin_name(), [n for n, s in SPLITS if source in s.needs]
+                raise ValueError(
+                    f"arm {name!r}: split {kind!r} does not work on dataset {self.dataset.plugin_name()!r} "
+                    f"(a {source}); these do: {', '.join(fits)}"
+                )
+        if self.training.engine not in ENGINES.names():
+            raise ValueError(f"unknown engine {self.training.engine!r}; known: {', '.join(ENGINES.names())}")
+        if self.training.batch_size > self.sizes.members:
+            raise ValueError(
+                f"training.batch_size ({self.training.batch_size}) is larger than sizes.members "
+                f"({self.sizes.members}); no whole batch could be made"
+            )
+        return self
+
+
+class Claim(Config):
+    """One checkable statement of a paper."""
+
+    id: Name
+    """Unique in its spec."""
+    catalogue: tuple[str, ...] = ()
+    """Ids of the claim in the catalogue of claims."""
+    where: str
+    """Place in the paper."""
+    kind: Literal["theory", "simulation", "training"] = "training"
+    statement: str
+    """The claim in words."""
+    expect: Expectation | tuple[Expectation, ...]
+    """The inequality; several must all hold."""
+    note: str = ""
+    """What a reader of the verdict should know."""
+
+    @field_validator("catalogue", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @property
+    def expectations(self) -> tuple[Expectation, ...]:
+        """The parts of `expect`, as a tuple."""
+        return self.expect if isinstance(self.expect, tuple) else (self.expect,)
+
+
+class Unstated(Config):
+    """A choice that the paper leaves open, the reading taken, and the other readings."""
+
+    choice: str
+    field: str | None = None
+    """Path of the field that makes the choice, such as `experiment.preprocessing.scaling`."""
+    chosen: Any
+    alternatives: tuple[Any, ...] = ()
+    why: str
+
+
+class Panel(Config):
+    """One panel of the figure in the report."""
+
+    title: str
+    metrics: tuple[str, ...]
+    """Metrics drawn; `advantage` is drawn for every attack."""
+    arms: tuple[str, ...] = ()
+    """Arms drawn; default: all."""
+    bounds: tuple[str, ...] = ()
+    """Bounds drawn as curves."""
+    y: str = ""
+    """Label of the vertical axis."""
+
+
+class Spec(Config):
+    """One declaration: an experiment (none for theory alone), attacks, and claims."""
+
+    id: str
+    """Path below `specs/` without its ending; set by the loader."""
+    paper: Name
+    """Key in `specs/papers.yaml`."""
+    title: str
+    where: str
+    """Figure, table or section of the paper."""
+    version: int = Field(default=1, ge=1)
+    """Raised when the meaning of the spec changes."""
+    experiment: Experiment | None = None
+    attacks: dict[Name, AnyAttack] = {}
+    claims: tuple[Claim, ...] = Field(min_length=1)
+    unstated: tuple[Unstated, ...] = ()
+    deviations: tuple[str, ...] = ()
+    """Known differences from the paper."""
+    figure: tuple[Panel, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Spec:
+        seen: set[str] = set()
+        for claim in self.claims:
+            if claim.id in seen:
+                raise ValueError(f"claim {claim.id!r} is declared twice")
+            seen.add(claim.id)
+            for expectation in claim.expectations:
+                self._check_expectation(claim.id, expectation)
+        if self.experiment is not None:
+            for name, attack in self.attacks.items():
+                pool = attack.shadow_pool
+                if pool is not None and pool not in self.experiment.pools:
+                    raise ValueError(
+                        f"attack {name!r} needs the pool {pool!r}; declare it under experiment.pools "
+                        f"(there: {_listed(self.experiment.pools)})"
+                    )
+        elif self.attacks:
+            raise ValueError("attacks are declared but there is no experiment to attack")
+        return self
+
+    def _check_expectation(self, claim: str, expectation: Expectation) -> None:
+        for bound in bounds_named(expectation):
+            if bound not in BOUNDS:
+                raise ValueError(f"claim {claim!r}: unknown bound {bound!r}; known: {_listed(BOUNDS)}")
+        if isinstance(expectation, TheoryExpectation):
+            return
+        if self.experiment is None:
+            raise ValueError(f"claim {claim!r} speaks of measurements but the spec has no experiment")
+        arms = self.experiment.arms
+        named = [expectation.arm] if isinstance(expectation, Count) else []
+        operands = measured_operands(expectation)
+        for arm in [*named, *(o.arm for o in operands)]:
+            if arm not in arms:
+                raise ValueError(f"claim {claim!r}: unknown arm {arm!r}; known: {_listed(arms)}")
+        for operand in operands:
+            if operand.attack is not None and operand.attack not in self.attacks:
+                known = _listed(self.attacks)
+                raise ValueError(f"claim {claim!r}: unknown attack {operand.attack!r}; known: {known}")
+            _check_metric(claim, operand.metric, operand.attack)
+            if operand.minus is not None:
+                _check_metric(claim, operand.minus, operand.attack)
+        at = getattr(expectation, "at", None)
+        if isinstance(expectation, Compare | Correlation) or at is not None:
+            grid = self.experiment.privacy.epsilons
+            for epsilon in at or ():
+                if epsilon not in grid:
+                    raise ValueError(
+                        f"claim {claim!r}: epsilon {epsilon:g} is not on the grid ({', '.join(f'{e:g}' for e in grid)})"
+                    )
+
+
+MODEL_METRICS = ("accuracy_train", "accuracy_test", "accuracy_nonmembers", "loss_train", "loss_nonmembers")
+ATTACK_METRICS = ("advantage", "tpr", "fpr", "auc", "tpr_at_1pct_fpr", "tpr_at_0.1pct_fpr")
+
+
+def _check_metric(claim: str, metric: str, attack: str | None) -> None:
+    known = MODEL_METRICS if attack is None else ATTACK_METRICS
+    if metric not in known:
+        of = "of the model (no attack named)" if attack is None else "of an attack"
+        raise ValueError(f"claim {claim!r}: unknown metric {metric!r} {of}; known: {', '.join(known)}")
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(sorted(names)) or "none"

@@ -1,0 +1,117 @@
+"""Profiles: how much of a spec is run. A profile only reduces, and every verdict says by what."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field, ValidationError, field_validator
+
+from harness.config import Config
+from harness.errors import HarnessError
+from harness.paths import Project
+from harness.spec.document import load_document
+from harness.spec.model import Experiment, Spec, _epsilon
+
+
+class Profile(Config):
+    """Ceilings on a spec's own numbers; nothing given means the paper's own scale."""
+
+    repeats: int | None = Field(default=None, ge=1)
+    epochs: int | None = Field(default=None, ge=1)
+    epsilons: tuple[float, ...] | None = Field(default=None, min_length=1)
+    """Kept of the spec's grid."""
+    shadows: int | None = Field(default=None, ge=1)
+    attack_epochs: int | None = Field(default=None, ge=1)
+
+    @field_validator("epsilons", mode="before")
+    @classmethod
+    def _infinity(cls, value: Any) -> Any:
+        return [_epsilon(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+class Params(Config):
+    """`params.yaml`: the chosen profile and what each profile means."""
+
+    profile: str
+    profiles: dict[str, Profile]
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A spec after a profile, and in words what the profile took away."""
+
+    spec: Spec
+    profile: str
+    reductions: tuple[str, ...]
+
+
+def load_params(project: Project) -> Params:
+    """Read `params.yaml`. Raises HarnessError with file, line and field."""
+    document = load_document(project.params)
+    try:
+        return Params.model_validate(document.data)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        path, line = document.place(tuple(fault["loc"]))
+        field = ".".join(map(str, fault["loc"]))
+        raise HarnessError(f"{path}:{line}: {field}: {fault['msg']}") from None
+
+
+def choose(params: Params, name: str | None) -> tuple[str, Profile]:
+    """The named profile, or the one that `params.yaml` selects."""
+    name = name or params.profile
+    if name not in params.profiles:
+        raise HarnessError(f"unknown profile {name!r}; params.yaml has: {', '.join(params.profiles)}")
+    return name, params.profiles[name]
+
+
+def _capped(own: int, ceiling: int | None) -> int:
+    return own if ceiling is None else min(own, ceiling)
+
+
+def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
+    """Apply a profile to a spec. Raises HarnessError where no epsilon of the grid is left."""
+    before = spec.experiment
+    if before is None:
+        return Scaled(spec, name, ())
+    grid = before.privacy.epsilons
+    kept = tuple(e for e in grid if profile.epsilons is None or e in profile.epsilons)
+    if not kept:
+        raise HarnessError(f"{spec.id}: profile {name!r} keeps no epsilon of the spec's grid")
+    after: Experiment = before.model_copy(
+        update={
+            "repeats": _capped(before.repeats, profile.repeats),
+            "training": before.training.model_copy(update={"epochs": _capped(before.training.epochs, profile.epochs)}),
+            "privacy": before.privacy.model_copy(update={"epsilons": kept}),
+            "pools": {
+                key: pool.model_copy(update={"count": _capped(pool.count, profile.shadows)})
+                for key, pool in before.pools.items()
+            },
+        }
+    )
+    attacks, attack_notes = {}, []
+    for key, attack in spec.attacks.items():
+        own = getattr(attack, "epochs", None)
+        cut = None if own is None else _capped(own, profile.attack_epochs)
+        attacks[key] = attack if cut == own else attack.model_copy(update={"epochs": cut})
+        if cut != own:
+            attack_notes.append(f"{key}: {cut} of {own} epochs")
+    notes = [
+        f"{label} {now} of {was}"
+        for label, was, now in (
+            ("repeats", before.repeats, after.repeats),
+            ("epochs", before.training.epochs, after.training.epochs),
+            ("epsilons", len(grid), len(kept)),
+            *((f"shadow models ({k})", before.pools[k].count, after.pools[k].count) for k in before.pools),
+        )
+        if was != now
+    ]
+    scaled = spec.model_copy(update={"experiment": after, "attacks": attacks})
+    return Scaled(scaled, name, (*notes, *attack_notes))
+
+
+def shown(epsilon: float) -> str:
+    """An epsilon as people write it."""
+    return "∞" if math.isinf(epsilon) else f"{epsilon:g}"

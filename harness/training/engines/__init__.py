@@ -1,0 +1,5 @@
+"""One file an engine. Importing this package registers them and does not import TensorFlow."""
+
+from harness.training.engines import tf_privacy
+
+__all__ = ["tf_privacy"]
