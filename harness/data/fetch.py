@@ -1,4 +1,8 @@
-"""Bring a dataset's canonical table to `data/<name>.parquet`, trying its sources in order."""
+"""Bring a dataset's canonical table to `data/<name>/table.parquet`, trying its sources in order.
+
+Where no source has it, `data/<name>/missing.json` says which were tried: the specs that need it are
+then *not run*, and the others go on.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +41,21 @@ class Table:
 
 def table_path(project: Project, dataset: Dataset) -> Path:
     """Where the canonical table of a fetched dataset lies."""
-    return project.data / f"{dataset.name}.parquet"
+    return project.data / dataset.name / "table.parquet"
+
+
+def missing_mark(project: Project, dataset: Dataset) -> Path:
+    """The file that says why a dataset is not there."""
+    return project.data / dataset.name / "missing.json"
+
+
+def mark_missing(project: Project, dataset: Dataset, reason: str) -> None:
+    """Record that a dataset could not be had."""
+    write_text(missing_mark(project, dataset), json.dumps({"missing": reason}, indent=2) + "\n")
 
 
 def _sidecar(project: Project, dataset: Dataset) -> Path:
-    return project.data / f"{dataset.name}.source.json"
+    return project.store.parent / "sources" / f"{dataset.name}.json"
 
 
 def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str) -> str:
@@ -129,7 +143,7 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
                 tried.append(str(error))
         if found is None and not tried:
             tried.append(f"{override}/{dataset.name}: none of the expected files")
-    raw_dir = project.data / "raw" / dataset.name
+    raw_dir = project.store.parent / "raw" / dataset.name
     for source in dataset.sources if found is None else ():
         try:
             found = _from_remote(source, dataset, raw_dir, progress)
@@ -148,6 +162,7 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
     facts = {"source": label, "sha256": digest, "rows": len(frame), "columns": list(frame.columns)}
     write_text(_sidecar(project, dataset), json.dumps(facts, indent=2) + "\n")
     shutil.rmtree(raw_dir, ignore_errors=True)
+    missing_mark(project, dataset).unlink(missing_ok=True)
     progress.say(f"{dataset.name}: {len(frame)} rows from {label}")
     return target
 

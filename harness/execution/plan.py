@@ -19,6 +19,7 @@ from harness.attacks import Attack
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.fetch import read_table
 from harness.data.split import Split
+from harness.execution.store import Result, Store
 from harness.hashing import code_fingerprint, fingerprint
 from harness.paths import Project
 from harness.privacy.accounting import noise_multiplier_for, steps_of
@@ -120,7 +121,7 @@ def make_plan(project: Project, spec: Spec) -> Plan:
     if experiment is None:
         return Plan(spec.id, "", ())
     digest = data_digest(project, experiment.dataset)
-    builder = _Builder(experiment, digest)
+    builder = _Builder(experiment, digest, Store(project.store))
     cells = tuple(
         builder.cell(arm, epsilon, repeat, spec.attacks)
         for arm in experiment.arms
@@ -131,8 +132,8 @@ def make_plan(project: Project, spec: Spec) -> Plan:
 
 
 class _Builder:
-    def __init__(self, experiment: Experiment, digest: str) -> None:
-        self.experiment, self.digest = experiment, digest
+    def __init__(self, experiment: Experiment, digest: str, store: Store) -> None:
+        self.experiment, self.digest, self.store = experiment, digest, store
         training = experiment.training
         engine = ENGINES[training.engine]
         self.steps = steps_of(experiment.sizes.members, training.batch_size, training.epochs)
@@ -168,11 +169,27 @@ class _Builder:
         cost = training_seconds(self.steps, noise_multiplier > 0)
         return self._once(Piece("train", description, (split,), cost))
 
+    def noise_multiplier(self, epsilon: float) -> float:
+        """Calibrated noise; kept in the store, since every stage plans again and calibration takes seconds."""
+        e = self.experiment
+        question = {
+            "epsilon": epsilon, "n": e.sizes.members, "batch_size": e.training.batch_size, "steps": self.steps,
+            "delta": e.privacy.delta, "accountant": e.privacy.accountant, "adjacency": e.privacy.adjacency,
+            "code": code_fingerprint("harness.privacy.accounting"), "dp-accounting": version("dp-accounting"),
+        }  # fmt: skip
+        key = fingerprint(question)
+        try:
+            return float(self.store.get("noise", key).meta["noise_multiplier"])
+        except KeyError:
+            sigma = noise_multiplier_for(
+                epsilon, e.sizes.members, e.training.batch_size, self.steps, e.privacy.delta, e.privacy.adjacency
+            )
+            self.store.put("noise", key, Result({}, {"noise_multiplier": sigma, "description": question}))
+            return sigma
+
     def cell(self, arm: str, epsilon: float, repeat: int, attacks: dict[str, Attack]) -> Cell:
         e = self.experiment
-        sigma = noise_multiplier_for(
-            epsilon, e.sizes.members, e.training.batch_size, self.steps, e.privacy.delta, e.privacy.adjacency
-        )
+        sigma = self.noise_multiplier(epsilon)
         split = self.split(e.arms[arm].split, repeat)
         target = self.train(split, sigma)
         evaluations = {}

@@ -1,0 +1,46 @@
+# make repro   set up and run the quick profile: fetch, train, attack, check, report
+# make test    set up, lint, type-check and test
+# A first `make` of either creates .venv from requirements.lock with nothing but Python 3.11 and a package index.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+STAMP := $(VENV)/.installed
+export PATH := $(BIN):$(PATH)
+export DVC_NO_ANALYTICS := 1
+# One thread a process: results then do not depend on the number of cores, and N workers use N cores.
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: repro test lint slow clean lock
+
+repro: $(STAMP)
+	dvc repro
+	@echo "open reports/quick/index.html"
+
+test: $(STAMP) lint
+	pytest -n $(WORKERS) -m "not slow"
+
+slow: $(STAMP)
+	pytest -n $(WORKERS) -m slow
+
+lint: $(STAMP)
+	ruff check .
+	ruff format --check .
+	mypy
+	harness schema --check
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \
+	  echo "Python 3.11 is needed (TensorFlow Privacy's last release runs on no later one); $(PYTHON) is not it." \
+	       "Install it, or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $(STAMP)
+
+# Resolve pyproject.toml anew (needs uv).
+lock:
+	uv pip compile pyproject.toml --extra dev --python-version 3.11 --generate-hashes --custom-compile-command "make lock" --output-file requirements.lock --quiet
+
+clean:
+	rm -rf .harness models reports/quick mlflow.db mlruns .pytest_cache .mypy_cache .ruff_cache .hypothesis

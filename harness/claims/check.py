@@ -1,0 +1,153 @@
+"""From a spec and its measurements to verdicts with their provenance."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+
+from harness.bounds import BOUNDS
+from harness.claims.expectation import TheoryExpectation, bounds_named
+from harness.claims.judge import Evidence, Finding, judge
+from harness.claims.theory import judge_theory
+from harness.claims.verdict import Fidelity, Outcome, Verdict
+from harness.hashing import code_fingerprint
+from harness.spec.model import Claim, Spec
+from harness.spec.profile import Scaled
+
+ALPHA = 0.05
+PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
+JUDGES = (
+    "harness.claims.judge", "harness.claims.statistics", "harness.claims.theory", "harness.claims.expectation",
+    "harness.bounds.advantage",
+)  # fmt: skip
+
+
+@cache
+def hardware() -> str:
+    """Processor and operating system, as far as they are known."""
+    name = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.split(":", 1)[1].strip()
+                break
+    except OSError:
+        pass
+    return f"{name}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+
+
+def check_spec(
+    scaled: Scaled, sha256: str, table: pd.DataFrame | None, why_not: str = "",
+    data_sha256: str = "", data_source: str = "", alpha: float = ALPHA,
+) -> list[Verdict]:  # fmt: skip
+    """Judge every claim of a spec. Without a table, claims that need measurements are *not run* (`why_not`)."""
+    spec = scaled.spec
+    evidence = None
+    if table is not None and spec.experiment is not None:
+        evidence = Evidence(table, spec.experiment.privacy.delta)
+    common: dict[str, object] = {
+        "paper": spec.paper, "spec": spec.id, "profile": scaled.profile, "alpha": alpha, "spec_sha256": sha256,
+        "code": code_fingerprint(*JUDGES), "packages": {name: version(name) for name in PACKAGES},
+        "hardware": hardware(),
+    }  # fmt: skip
+    if spec.experiment is not None:
+        common |= {
+            "seed": spec.experiment.seed, "data_sha256": data_sha256, "data_source": data_source,
+            "mlflow": f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})",
+        }  # fmt: skip
+    return [_check_claim(claim, scaled, evidence, why_not, common) for claim in spec.claims]
+
+
+def _check_claim(
+    claim: Claim, scaled: Scaled, evidence: Evidence | None, why_not: str, common: dict[str, object]
+) -> Verdict:
+    described: dict[str, object] = {
+        "id": f"{scaled.spec.id}#{claim.id}", "catalogue": claim.catalogue, "where": claim.where, "kind": claim.kind,
+        "statement": claim.statement, "inequality": tuple(e.text() for e in claim.expectations), "note": claim.note,
+    }  # fmt: skip
+    theory = [e for e in claim.expectations if isinstance(e, TheoryExpectation)]
+    if theory:
+        return Verdict.model_validate({**common, **described, **_theory(theory)})
+    described |= {
+        "fidelity": _fidelity(scaled), "reductions": scaled.reductions, "deviations": scaled.spec.deviations,
+        "flags": _flags(scaled.spec, claim),
+        "unstated": tuple(u.model_dump(mode="json") for u in scaled.spec.unstated),
+    }  # fmt: skip
+    if evidence is None:
+        nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}
+        return Verdict.model_validate({**common, **described, **nothing})
+    alpha = float(str(common["alpha"]))
+    parts = claim.expectations
+    findings = [judge(e, evidence, alpha, i, len(parts)) for i, e in enumerate(parts)]  # type: ignore[arg-type]
+    return Verdict.model_validate({**common, **described, **_training(findings)})
+
+
+def _fidelity(scaled: Scaled) -> Fidelity:
+    return "scaled" if scaled.reductions else "exact"
+
+
+def together(outcomes: list[Outcome]) -> Outcome:
+    """Outcome of a claim all of whose parts must hold."""
+    order: tuple[Outcome, ...] = ("violated", "not run", "inconclusive")
+    return next((o for o in order if o in outcomes), "reproduced")
+
+
+def _theory(parts: list[TheoryExpectation]) -> dict[str, object]:
+    findings = [judge_theory(e) for e in parts]
+    outcome = together([f.outcome for f in findings])
+    shown = min(findings, key=lambda f: f.worst)
+    return {
+        "verdict": outcome, "reason": "; ".join(f.reason for f in findings), "parts": [f.outcome for f in findings],
+        "fidelity": "exact", "effect": shown.worst, "counterexample": shown.counterexample,
+        "test": shown.test, "correction": "none",
+    }  # fmt: skip
+
+
+def _training(findings: list[Finding]) -> dict[str, object]:
+    outcome = together([f.outcome for f in findings])
+    shown = next(f for f in findings if f.outcome == outcome)
+    if outcome == "reproduced":
+        shown = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
+    decided = shown.deciding
+    points = tuple(p for f in findings for p in f.points)
+    many = len(findings) > 1
+    prefix = f"part {findings.index(shown) + 1} of {len(findings)}: " if many and outcome != "reproduced" else ""
+    found: dict[str, object] = {
+        "verdict": outcome, "reason": prefix + shown.reason, "parts": [f.outcome for f in findings],
+        "points": [p.model_dump() for p in points], "test": shown.test, "correction": shown.correction,
+    }  # fmt: skip
+    if decided is not None:
+        found |= {
+            "effect": decided.effect, "interval": (decided.low, decided.high), "bound_value": decided.bound,
+            "repeats": min(p.repeats for p in points),
+        }  # fmt: skip
+        if shown.test == "exact count":
+            found |= {"interval": None, "repeats": None}
+    return found
+
+
+def _flags(spec: Spec, claim: Claim) -> tuple[str, ...]:
+    """Where bound, accountant and training speak of different things."""
+    if spec.experiment is None:
+        return ()
+    privacy, training = spec.experiment.privacy, spec.experiment.training
+    flags = []
+    for name in dict.fromkeys(b for e in claim.expectations for b in bounds_named(e)):
+        bound = BOUNDS[name]
+        if bound.adjacency != privacy.adjacency:
+            flags.append(
+                f"bound {name} is proved for {bound.adjacency} neighbours, epsilon is accounted for "
+                f"{privacy.adjacency}: each point also gives the bound at (2 epsilon, (1 + e^epsilon) delta)"
+            )
+        if bound.pure_only and privacy.delta > 0:
+            flags.append(f"bound {name} is proved for delta = 0, delta is {privacy.delta:g}")
+    if flags and privacy.sampling != training.sampling:
+        flags.append(
+            f"the accountant assumes {privacy.sampling} sampling, training uses {training.sampling}: "
+            "epsilons are nominal"
+        )
+    return tuple(flags)

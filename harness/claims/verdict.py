@@ -1,0 +1,114 @@
+"""What a judged claim looks like; the schema of `verdicts.json` is generated from here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import Field
+
+from harness.config import Config
+
+Outcome = Literal["reproduced", "violated", "inconclusive", "not run"]
+BoundStatus = Literal["held", "broken", "undecided"]
+Fidelity = Literal["exact", "scaled", "substituted"]
+
+
+class Point(Config):
+    """One place of the grid that a claim looks at."""
+
+    expectation: int
+    """Index of the part of the claim, from 0."""
+    epsilon: float | None = None
+    left: float
+    """Mean of the left side over repeats."""
+    right: float
+    """Mean of the right side, margin included."""
+    effect: float
+    """Distance to the claimed side of the inequality; positive: as claimed."""
+    low: float | None
+    """Lower end of the 95% interval of the effect (none: unbounded)."""
+    high: float | None
+    """Upper end of the 95% interval of the effect (none: unbounded)."""
+    p_support: float
+    """p-value against 'the inequality does not hold here'."""
+    p_oppose: float
+    """p-value against 'the inequality holds here'."""
+    repeats: int
+    bound: float | None = None
+    """The theoretical bound at this epsilon, as the paper compares it."""
+    bound_status: BoundStatus | None = None
+    bound_corrected: float | None = None
+    """The bound after converting add/remove-one (epsilon, delta) to the bound's replace-one."""
+    bound_corrected_status: BoundStatus | None = None
+
+
+class Verdict(Config):
+    """A claim, judged."""
+
+    id: str
+    """`<spec>#<claim>`."""
+    catalogue: tuple[str, ...]
+    paper: str
+    spec: str
+    where: str
+    kind: str
+    statement: str
+    inequality: tuple[str, ...]
+    """The expectation, rendered from its declaration."""
+    verdict: Outcome
+    reason: str
+    """Why, in one sentence."""
+    parts: tuple[Outcome, ...] = ()
+    """Outcome of each part of the claim."""
+    fidelity: Fidelity
+    profile: str
+    reductions: tuple[str, ...] = ()
+    """What the profile took away from the paper's scale."""
+    deviations: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    """Mismatches of adjacency or sampling between bound, accountant and training."""
+    unstated: tuple[dict[str, Any], ...] = ()
+    """Choices the paper leaves open, and the reading taken."""
+    note: str = ""
+    repeats: int | None = None
+    effect: float | None = None
+    interval: tuple[float | None, float | None] | None = None
+    """95% interval of the effect at the deciding point."""
+    alpha: float
+    test: str
+    correction: str
+    bound_value: float | None = None
+    points: tuple[Point, ...] = ()
+    counterexample: dict[str, float] | None = None
+    spec_sha256: str
+    data_sha256: str = ""
+    data_source: str = ""
+    code: str
+    """Hash of the code that judged and measured."""
+    packages: dict[str, str] = Field(default_factory=dict)
+    seed: int | None = None
+    hardware: str = ""
+    mlflow: str = ""
+    """Name of the MLflow experiment and parent run that hold the cells."""
+
+
+class VerdictFile(Config):
+    """`verdicts.json`."""
+
+    schema_version: Literal[1] = 1
+    profile: str
+    alpha: float
+    verdicts: tuple[Verdict, ...]
+
+
+def schema_text() -> str:
+    """JSON Schema of `verdicts.json`, as committed."""
+    schema = VerdictFile.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return json.dumps(schema, indent=1, sort_keys=True) + "\n"
+
+
+def dump(file: VerdictFile) -> str:
+    """The file's content; infinities are left out by construction, so it is strict JSON."""
+    return json.dumps(file.model_dump(mode="json"), indent=1, allow_nan=False, ensure_ascii=False) + "\n"

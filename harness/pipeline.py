@@ -1,0 +1,198 @@
+"""The stages, as `dvc.yaml` and `harness run` call them: train, attack, check, report.
+
+Each stage reads what the one before it wrote and writes finished tables. All of them may be repeated
+at will: work that is done is taken from the cell store.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from harness import tracking
+from harness.claims.check import ALPHA, check_spec
+from harness.claims.statistics import estimate
+from harness.claims.verdict import Verdict, VerdictFile, dump
+from harness.data.dataset import TableDataset
+from harness.data.fetch import MissingData, fetch, missing_mark, read_table
+from harness.errors import HarnessError
+from harness.execution.executor import RunReport, run_pieces
+from harness.execution.plan import Plan, make_plan
+from harness.execution.store import Store
+from harness.execution.table import measurement_table, model_table, read_measurements, write_parquet
+from harness.files import atomic_path, write_text
+from harness.paths import Project
+from harness.progress import Progress
+from harness.spec.load import Loaded
+from harness.spec.profile import Profile, Scaled, scale
+
+REASON = "not_run_because"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every stage is told."""
+
+    project: Project
+    profile_name: str
+    profile: Profile
+    workers: int
+    progress: Progress
+
+    def scaled(self, loaded: Loaded) -> Scaled:
+        """A spec under the chosen profile."""
+        return scale(loaded.spec, self.profile_name, self.profile)
+
+    def models_file(self, spec_id: str) -> Path:
+        return self.project.models / self.profile_name / f"{spec_id}.parquet"
+
+    def folder(self, spec_id: str) -> Path:
+        return self.project.reports / self.profile_name / spec_id
+
+    def measurements_file(self, spec_id: str) -> Path:
+        return self.folder(spec_id) / "measurements.parquet"
+
+    def verdicts_file(self, spec_id: str) -> Path:
+        return self.folder(spec_id) / "verdicts.json"
+
+
+def plan_of(context: Context, loaded: Loaded) -> Plan:
+    """The plan of a spec, its data fetched. Raises MissingData where the data cannot be had."""
+    scaled = context.scaled(loaded)
+    experiment = scaled.spec.experiment
+    if experiment is not None and isinstance(experiment.dataset, TableDataset):
+        mark = missing_mark(context.project, experiment.dataset)
+        if mark.is_file():
+            raise MissingData(json.loads(mark.read_text())["missing"])
+        fetch(context.project, experiment.dataset, context.progress)
+    try:
+        return make_plan(context.project, scaled.spec)
+    except MissingData:
+        raise
+    except HarnessError as error:
+        path, line = loaded.document.place(("experiment",))
+        raise HarnessError(f"{path}:{line}: experiment: {error}") from None
+
+
+def train(context: Context, loaded: Loaded) -> RunReport | None:
+    """Train a spec's targets and shadow models; write the index of models. None: nothing to train, or no data."""
+    if loaded.spec.experiment is None:
+        return None
+    try:
+        plan = plan_of(context, loaded)
+    except MissingData as missing:
+        context.progress.say(f"{loaded.spec.id}: not run: {missing}")
+        write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
+        return None
+    report = run_pieces(
+        context.project, plan.pieces("train"), context.workers, context.progress, f"train {loaded.spec.id}"
+    )
+    table = model_table(plan, loaded.spec, Store(context.project.store))
+    write_parquet(table, context.models_file(loaded.spec.id))
+    _note_time(context, loaded.spec.id, "train", report)
+    return report
+
+
+def attack(context: Context, loaded: Loaded) -> RunReport | None:
+    """Attack a spec's targets; write the measurements and log them. None: nothing to attack, or no data."""
+    if loaded.spec.experiment is None:
+        return None
+    scaled = context.scaled(loaded)
+    try:
+        plan = plan_of(context, loaded)
+    except MissingData as missing:
+        write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.measurements_file(loaded.spec.id))
+        _write_plot(context, loaded.spec.id, None)
+        return None
+    report = run_pieces(context.project, plan.pieces(), context.workers, context.progress, f"attack {loaded.spec.id}")
+    table = measurement_table(plan, scaled.spec, Store(context.project.store))
+    write_parquet(table, context.measurements_file(loaded.spec.id))
+    _write_plot(context, loaded.spec.id, table)
+    started = time.perf_counter()
+    tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
+    _note_time(context, loaded.spec.id, "attack", report, tracking_seconds=time.perf_counter() - started)
+    return report
+
+
+def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None) -> None:
+    """`advantage.csv`: what `dvc plots` draws, mean advantage with its 95% interval over epsilon."""
+    rows = []
+    if table is not None:
+        chosen = table[table["metric"] == "advantage"]
+        for (arm, name, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
+            found = estimate(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
+            low, high = found.interval()
+            rows.append((f"{arm}/{name}", epsilon, found.mean, low, high))
+    frame = pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])
+    with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def _note_time(
+    context: Context, spec_id: str, stage: str, report: RunReport, tracking_seconds: float | None = None
+) -> None:
+    """Remember how long a stage took, unless all of it was there already."""
+    if not report.computed:
+        return
+    path = timings_file(context)
+    known = json.loads(path.read_text()) if path.is_file() else {}
+    entry = known.setdefault(spec_id, {})
+    old = entry.get(stage, {})
+    # A resumed run adds up: what earlier tries computed was paid for too.
+    entry[stage] = {
+        "wall_seconds": round(report.wall_seconds + old.get("wall_seconds", 0.0), 1),
+        "core_seconds": round(report.core_seconds + old.get("core_seconds", 0.0), 1),
+        "pieces": report.computed + old.get("pieces", 0),
+        "workers": context.workers,
+    }
+    if tracking_seconds is not None:
+        entry["mlflow_seconds"] = round(tracking_seconds, 1)
+    write_text(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
+def timings_file(context: Context) -> Path:
+    """Where the stages of a profile note their times."""
+    return context.project.store.parent / "timings" / f"{context.profile_name}.json"
+
+
+def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
+    """A spec's measurements, or None and the reason why there are none."""
+    path = context.measurements_file(loaded.spec.id)
+    if not path.is_file():
+        return None, f"no measurements at {path.relative_to(context.project.root)}; run `harness run {loaded.spec.id}`"
+    raw = pd.read_parquet(path)
+    if REASON in raw.columns:
+        return None, str(raw[REASON].iloc[0])
+    return read_measurements(path), ""
+
+
+def check(context: Context, loaded: Loaded) -> list[Verdict]:
+    """Judge a spec's claims and write its verdicts."""
+    scaled = context.scaled(loaded)
+    experiment = scaled.spec.experiment
+    table, why_not, digest = None, "", ""
+    if experiment is not None:
+        table, why_not = measurements(context, loaded)
+        if table is not None and isinstance(experiment.dataset, TableDataset):
+            try:
+                digest = read_table(context.project, experiment.dataset).sha256
+            except MissingData:
+                digest = experiment.dataset.canonical_sha256 or ""
+    verdicts = check_spec(scaled, loaded.sha256, table, why_not, digest)
+    content = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=tuple(verdicts))
+    write_text(context.verdicts_file(loaded.spec.id), dump(content))
+    return verdicts
+
+
+def read_verdicts(path: Path) -> VerdictFile:
+    """Read a verdict file. Raises HarnessError where it is missing or malformed."""
+    try:
+        return VerdictFile.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise HarnessError(f"{path}: no verdicts; run `harness check` first") from None
+    except ValueError as error:
+        raise HarnessError(f"{path}: not a verdict file: {str(error).splitlines()[0]}") from None

@@ -1,0 +1,133 @@
+"""Gather every spec's verdicts into `reports/<profile>/`: HTML, Markdown, `verdicts.json`, `metrics.json`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+import pandas as pd
+from ruamel.yaml import YAML
+
+from harness import tracking
+from harness.claims.check import ALPHA, hardware
+from harness.claims.statistics import estimate
+from harness.claims.verdict import Verdict, VerdictFile, dump
+from harness.files import write_text
+from harness.pipeline import Context, measurements, read_verdicts, timings_file
+from harness.report.figures import draw, draw_bounds
+from harness.spec.load import Loaded
+from harness.spec.model import Unstated
+from harness.spec.profile import Scaled, shown
+
+ORDER = ("violated", "inconclusive", "not run", "reproduced")
+
+
+@dataclass(frozen=True)
+class Section:
+    """One spec in the report."""
+
+    spec: Any
+    reductions: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+    svg: str
+    means: list[dict[str, Any]]
+    unstated: tuple[Unstated, ...]
+    sha256: str
+    data_sha256: str
+    folder: str
+    why_not: str
+
+
+def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
+    """Write the report of a profile from the verdicts that `check` wrote. Returns all verdicts."""
+    sections = [_section(context, loaded) for loaded in specs]
+    verdicts = tuple(v for s in sections for v in s.verdicts)
+    everything = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=verdicts)
+    root = context.project.reports / context.profile_name
+    counts = Counter(str(v.verdict) for v in verdicts)
+    tally = {name: counts.get(name, 0) for name in ORDER}
+    write_text(root / "verdicts.json", dump(everything))
+    write_text(root / "metrics.json", json.dumps({"claims": len(verdicts), **tally}, indent=1) + "\n")
+    write_text(root / "summary.md", _markdown(context, sections, tally))
+    papers = YAML(typ="safe").load((context.project.specs / "papers.yaml").read_text(encoding="utf-8"))
+    html = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            profile=context.profile_name, sections=sections, verdicts=verdicts, tally=tally, alpha=ALPHA, papers=papers
+        )
+    )
+    write_text(root / "index.html", html)
+    _write_run(context)
+    return everything
+
+
+def _section(context: Context, loaded: Loaded) -> Section:
+    scaled: Scaled = context.scaled(loaded)
+    judged = read_verdicts(context.verdicts_file(loaded.spec.id)).verdicts
+    table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    if table is not None:
+        svg, means = draw(scaled.spec, table), _means(table)
+    else:
+        svg, means = ("" if scaled.spec.experiment is not None else draw_bounds()), []
+    return Section(
+        spec=scaled.spec, reductions=scaled.reductions, verdicts=judged, svg=svg, means=means,
+        unstated=scaled.spec.unstated, sha256=loaded.sha256, folder=loaded.spec.id, why_not=why_not,
+        data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
+    )  # fmt: skip
+
+
+def _means(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Mean and 95% interval of every metric but counts, by arm, attack and epsilon, ready to print."""
+    wanted = ("advantage", "tpr", "fpr", "auc", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    chosen = table[table["metric"].isin(wanted)]
+    epsilons = sorted(chosen["epsilon"].unique())
+    for (arm, attack, metric, epsilon), group in chosen.groupby(["arm", "attack", "metric", "epsilon"]):
+        found = estimate(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
+        half = (found.interval()[1] - found.mean) if found.dof > 0 else math.inf
+        label = f"{attack}: {metric}" if attack else str(metric)
+        row = rows.setdefault((str(arm), label), {"arm": arm, "metric": label, "cells": {}})
+        row["cells"][epsilon] = f"{found.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+    ordered = sorted(rows.values(), key=lambda r: (r["arm"], wanted.index(r["metric"].split(": ")[-1])))
+    return [{**r, "values": [r["cells"].get(e, "") for e in epsilons], "epsilons": epsilons} for r in ordered]
+
+
+def _markdown(context: Context, sections: Sequence[Section], tally: dict[str, int]) -> str:
+    lines = [f"# Verdicts, profile `{context.profile_name}`", ""]
+    lines.append(", ".join(f"{count} {name}" for name, count in tally.items() if count) + ".")
+    for section in sections:
+        lines += ["", f"## {section.spec.id}: {section.spec.title}", ""]
+        if section.reductions:
+            lines += [f"Scaled: {'; '.join(section.reductions)}.", ""]
+        lines += ["| claim | verdict | why |", "| --- | --- | --- |"]
+        for v in section.verdicts:
+            why = v.reason.replace("|", "\\|")
+            lines.append(f"| {v.statement.replace('|', chr(92) + '|')} ({v.where}) | **{v.verdict}** | {why} |")
+    return "\n".join(lines) + "\n"
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("harness.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    environment.filters["number"] = lambda x: "" if x is None else f"{x:.4g}"
+    environment.filters["epsilon"] = shown
+    environment.filters["slug"] = lambda text: text.replace("/", "-").replace("#", "-")
+    return environment
+
+
+def _write_run(context: Context) -> None:
+    """`run.js`: facts of this very run (times, commit, machine), apart so that the page itself is reproducible."""
+    path = timings_file(context)
+    timings = json.loads(path.read_text()) if path.is_file() else {}
+    facts = {"commit": tracking.commit(context.project), "machine": hardware(), "timings": timings}
+    target = context.project.reports / context.profile_name / "run.js"
+    if timings or not target.is_file():
+        write_text(target, "window.HARNESS_RUN = " + json.dumps(facts, indent=1, sort_keys=True) + ";\n")
