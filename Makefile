@@ -17,7 +17,7 @@ repro: $(STAMP)
 	@echo "open reports/quick/index.html"
 
 test: $(STAMP) lint
-	pytest -n $(WORKERS) -m "not slow"
+	pytest -n $(WORKERS) --dist loadfile -m "not slow"
 
 slow: $(STAMP)
 	pytest -n $(WORKERS) -m slow

