@@ -81,13 +81,25 @@ def train_stacked(
         limit = np.sqrt(6 / (fan_in + fan_out))
         weights.append(rng.uniform(-limit, limit, (k, fan_in, fan_out)).astype(np.float32))
         weights.append(np.zeros((k, 1, fan_out), np.float32))
-    first = [np.zeros_like(w) for w in weights]
-    second = [np.zeros_like(w) for w in weights]
     orders = [_order(len(x), batch_size, epochs, rng) for x in inputs]
     steps = np.array([len(order) for order in orders])
+    widths = np.array([order.shape[1] for order in orders])
+    # Networks with less than a batch of records have batches of another width, and a stack of their own.
+    for width in sorted(set(widths[steps > 0].tolist())):
+        _train_group(np.flatnonzero(widths == width), steps, orders, inputs, targets, weights, learning_rate)
+    return StackedNetworks(tuple(weights))
+
+
+def _train_group(
+    members: Array, steps: Array, orders: Sequence[Array], inputs: Sequence[Array], targets: Sequence[Array],
+    weights: Sequence[Array], learning_rate: float,
+) -> None:  # fmt: skip
+    """Train the networks `members` of the stack in place; those with fewer steps drop out as they finish."""
+    first = [np.zeros_like(w) for w in weights]
+    second = [np.zeros_like(w) for w in weights]
     done = 0
-    for stop in sorted(set(steps[steps > 0].tolist())):
-        active = np.flatnonzero(steps >= stop)
+    for stop in sorted(set(steps[members].tolist())):
+        active = members[steps[members] >= stop]
         w, m, v = ([a[active] for a in group] for group in (weights, first, second))
         for step in range(done, stop):
             x = np.stack([inputs[i][orders[i][step]] for i in active])
@@ -101,7 +113,6 @@ def train_stacked(
             for a, values in enumerate(part):
                 whole[a][active] = values
         done = stop
-    return StackedNetworks(tuple(weights))
 
 
 def _order(n: int, batch_size: int, epochs: int, rng: np.random.Generator) -> Array:

@@ -45,7 +45,7 @@ def optimal_advantage(epsilon: Array, delta: Array) -> Array:
     """
     eps, dlt = np.broadcast_arrays(np.asarray(epsilon, float), np.asarray(delta, float))
     with np.errstate(invalid="ignore", divide="ignore"):
-        fpr = (1 - dlt) * -np.expm1(-eps) / (np.exp(eps) - np.exp(-eps))
+        fpr = (1 - dlt) * -np.expm1(-eps) / (2 * np.sinh(eps))
         meeting = np.expm1(eps) * fpr + dlt
     return np.asarray(np.maximum(np.where(eps == 0, dlt, meeting), dlt))
 

@@ -105,9 +105,10 @@ def noise_multiplier_for(
             target_delta,
             tol=CALIBRATION_TOLERANCE,
         )
-    except mechanism_calibration.NoBracketIntervalFoundError:
+    except (mechanism_calibration.NoBracketIntervalFoundError, ValueError) as error:
+        # dp-accounting also gives up with a ValueError where rounding makes a divergence negative.
         raise HarnessError(
-            f"privacy: the RDP accountant certifies no epsilon as small as {epsilon} at delta {delta} "
-            f"for {steps} steps; use a larger epsilon"
+            f"privacy: the RDP accountant finds no noise for epsilon {epsilon} at delta {delta} and {steps} steps "
+            f"({error}); use a larger epsilon or delta"
         ) from None
     return float(found)

@@ -21,17 +21,11 @@ def json_schema() -> dict[str, Any]:
         "description": "A YAML file, relative to this one, whose fields this one completes or replaces.",
     }
     # A null removes an entry that the extended file has.
-    for owner, name in (
-        (schema, "attacks"),
-        (schema["$defs"]["Experiment"], "arms"),
-        (schema["$defs"]["Experiment"], "pools"),
-    ):
-        entry = owner["properties"][name]
-        for keyword in ("additionalProperties", "patternProperties"):
-            if keyword == "additionalProperties" and isinstance(entry.get(keyword), dict):
-                entry[keyword] = {"anyOf": [entry[keyword], {"type": "null"}]}
-            elif keyword in entry and isinstance(entry[keyword], dict):
-                entry[keyword] = {k: {"anyOf": [v, {"type": "null"}]} for k, v in entry[keyword].items()}
+    experiment = schema["$defs"]["Experiment"]
+    for owner, name in ((schema, "attacks"), (experiment, "arms"), (experiment, "pools")):
+        entries = owner["properties"][name]["patternProperties"]
+        for pattern, value in entries.items():
+            entries[pattern] = {"anyOf": [value, {"type": "null"}]}
     # A file that extends another may leave out anything the other gives, at any depth.
     for node in (schema, *schema["$defs"].values()):
         node.pop("required", None)

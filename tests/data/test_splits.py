@@ -1,0 +1,190 @@
+"""Splits: sizes and counts as printed, disjoint roles, and the structure that each promises."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.data.dataset import Schema
+from harness.data.datasets.adult import Adult
+from harness.data.datasets.compas import Compas
+from harness.data.datasets.mixture import Mixture
+from harness.data.encoding import Preprocessing, encode
+from harness.data.fetch import read_table
+from harness.data.split import Draw, Sizes, TableSource, TableSplit
+from harness.data.splits.attribute import Attribute
+from harness.data.splits.joint import Joint
+from harness.data.splits.kmeans import KMeansPerClass
+from harness.data.splits.random import Random
+from harness.errors import HarnessError
+from harness.paths import Project
+
+PAPER = Sizes(members=10000, test=2500, nonmembers=10000)
+EDUCATION = Attribute(attribute="education", values=("HS-grad",), twins=("education-num",))
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def source_of(frame: pd.DataFrame, schema: Schema) -> TableSource:
+    return TableSource(frame, cache(partial(encode, frame, schema, Preprocessing())))
+
+
+@pytest.fixture(scope="module")
+def adult(real_data: Project) -> TableSource:
+    return source_of(read_table(real_data, Adult()).frame, Adult().schema_of_table())
+
+
+@pytest.fixture(scope="module")
+def compas(real_data: Project) -> TableSource:
+    dataset = Compas()
+    return source_of(dataset.select(read_table(real_data, dataset).frame), dataset.schema_of_table())
+
+
+def assert_disjoint(draw: Draw, n: int) -> None:
+    together = np.concatenate(list(draw.indices.values()))
+    assert len(np.unique(together)) == len(together) == n
+
+
+def test_education_split_has_the_printed_counts(adult: TableSource) -> None:
+    """humphries2020 Section 4.2: 15,784 and 33,058; 10,000 / 2,500 / 10,000; 26,342 left for shadow models."""
+    draw = EDUCATION.draw(adult, PAPER, rng())
+    assert (draw.facts["owner_set"], draw.facts["nonowner_set"]) == (15784, 33058)
+    assert (len(draw.members), len(draw.test), len(draw.nonmembers)) == (10000, 2500, 10000)
+    assert draw.facts["shadow_pool"] == 26342
+    assert_disjoint(draw, 48842)
+    education = adult.table["education"].to_numpy()
+    assert set(education[draw.indices["members"]]) == set(education[draw.indices["test"]]) == {"HS-grad"}
+    assert "HS-grad" not in education[draw.indices["nonmembers"]]
+    columns = adult.encode(EDUCATION.drops()).columns
+    assert not any(c.startswith("education") for c in columns)
+
+
+def test_keeping_the_twin_leaves_it_in(adult: TableSource) -> None:
+    split = EDUCATION.model_copy(update={"keep_twins": True})
+    columns = adult.encode(split.drops()).columns
+    assert "education-num" in columns
+    assert not any(c.startswith("education=") for c in columns)
+
+
+@pytest.mark.parametrize("which", ["adult", "compas"])
+def test_kmeans_gives_each_class_one_whole_cluster(which: str, request: pytest.FixtureRequest) -> None:
+    """Within a class, owner and non-owner records never share a cluster, and centres are k-means' own."""
+    source = request.getfixturevalue(which)
+    sizes = PAPER if which == "adult" else Sizes(members=2059, test=515, nonmembers=2059)
+    owner = "random" if which == "adult" else "smaller"
+    split = KMeansPerClass(n_init=2, owner=owner)
+    encoded = source.encode(())
+    mask = split.owner_mask(source, encoded, sizes, rng(1))
+    if owner == "smaller":
+        assert 2 * mask.sum() <= len(mask)
+    for label in (0, 1):
+        of_class = encoded.labels == label
+        inside, outside = encoded.features[of_class & mask], encoded.features[of_class & ~mask]
+        a, b = inside.mean(axis=0), outside.mean(axis=0)
+        # Lloyd's fixed point: every record is nearest to its own cluster's mean.
+        assert (np.linalg.norm(inside - a, axis=1) <= np.linalg.norm(inside - b, axis=1) + 1e-3).mean() > 0.999
+        assert (np.linalg.norm(outside - b, axis=1) <= np.linalg.norm(outside - a, axis=1) + 1e-3).mean() > 0.999
+
+
+def test_compas_has_fifteen_features_and_the_printed_rows(compas: TableSource) -> None:
+    draw = Random().draw(compas, Sizes(members=2059, test=515, nonmembers=2059), rng())
+    assert (draw.facts["rows"], draw.facts["features"]) == (6172, 15)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 10), st.integers(1, 30), st.integers(0, 2**31))
+def test_random_split_is_disjoint_for_any_sizes(members: int, test: int, nonmembers: int, seed: int) -> None:
+    frame = pd.DataFrame({"x": np.arange(75.0), "y": np.arange(75) % 2})
+    source = source_of(frame, Schema("y", ()))
+    sizes = Sizes(members=members, test=test, nonmembers=nonmembers)
+    draw = Random().draw(source, sizes, rng(seed))
+    assert_disjoint(draw, 75)
+    assert (len(draw.members), len(draw.test), len(draw.nonmembers)) == (members, test, nonmembers)
+    again = Random().draw(source, sizes, rng(seed))
+    assert all((draw.indices[k] == again.indices[k]).all() for k in draw.indices)
+
+
+def test_shadow_records_are_strangers_to_the_target(adult: TableSource) -> None:
+    draw = EDUCATION.draw(adult, PAPER, rng())
+    shadow = EDUCATION.shadow(adult, draw, PAPER, rng(5))
+    assert len(shadow.inside) == len(shadow.outside) == 10000
+    rebuilt = EDUCATION.from_indices(adult, draw.indices, draw.facts)
+    assert (rebuilt.members.features == draw.members.features).all()
+    pool = {r.tobytes() for r in adult.encode(EDUCATION.drops()).features[draw.indices["leftover"]]}
+    assert all(r.tobytes() in pool for r in shadow.inside.features[:200])
+
+
+@pytest.mark.parametrize(
+    ("split", "sizes", "message"),
+    [
+        (Random(), Sizes(members=60, test=10, nonmembers=10), "owner set has 70 records and the other 5"),
+        (Attribute(attribute="c", values=("a",)), Sizes(members=60, test=1, nonmembers=1), "the owner set has 25"),
+        (
+            Attribute(attribute="c", values=("q",)),
+            Sizes(members=1, test=1, nonmembers=1),
+            "'c' is never q; it is: a, b, c",
+        ),
+        (Attribute(attribute="d", values=("q",)), Sizes(members=1, test=1, nonmembers=1), "cannot be removed"),
+        (KMeansPerClass(), Sizes(members=70, test=3, nonmembers=2), "no assignment of clusters"),
+    ],
+)
+def test_impossible_sizes_and_names_are_named(split: TableSplit, sizes: Sizes, message: str) -> None:
+    frame = pd.DataFrame({"x": np.arange(75.0), "c": list("abc") * 25, "y": np.arange(75) % 2})
+    with pytest.raises(HarnessError, match=message):
+        split.draw(source_of(frame, Schema("y", ("c",))), sizes, rng())
+
+
+def test_too_small_a_pool_for_shadow_models_is_named() -> None:
+    frame = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20) % 2})
+    source, sizes = source_of(frame, Schema("y", ())), Sizes(members=8, test=1, nonmembers=9)
+    with pytest.raises(HarnessError, match="2 records are left over for shadow models"):
+        Random().shadow(source, Random().draw(source, sizes, rng()), sizes, rng())
+
+
+def test_mixture_follows_equation_18() -> None:
+    """x_k is near 1 for k = (y + j - 2 mod m) + 1, counted from 1, and near 0 elsewhere."""
+    m = 5
+    dataset = Mixture(m=m, sigma=0.01)
+    for j in range(1, m + 1):
+        features, labels = dataset.sample(np.full(400, j - 1), rng(j))
+        y = labels + 1
+        assert set(y) == set(range(1, m + 1))
+        assert (features.argmax(axis=1) + 1 == (y + j - 2) % m + 1).all()
+        rest = features - np.eye(m)[features.argmax(axis=1)]
+        assert abs(rest).max() < 0.06
+        assert rest.std() == pytest.approx(0.01, rel=0.1)
+
+
+def test_sigma_can_be_read_as_a_variance() -> None:
+    features, _ = Mixture(m=3, sigma=0.01, sigma_is="variance").sample(np.zeros(4000, dtype=int), rng())
+    rest = features - np.eye(3)[features.argmax(axis=1)]
+    assert rest.std() == pytest.approx(0.1, rel=0.05)
+
+
+def test_joint_draw_has_one_component_for_members_and_all_for_others() -> None:
+    """Algorithm 3 and Definition 5.1: members share a relabelling, and the marginal of a record is the same."""
+    dataset, sizes = Mixture(m=20), Sizes(members=4000, test=1000, nonmembers=4000)
+    draw = Joint().draw(dataset, sizes, rng(3))
+
+    def components(records: object) -> np.ndarray:
+        return (records.features.argmax(axis=1) - records.labels) % 20  # type: ignore[attr-defined]
+
+    assert set(components(draw.members)) == set(components(draw.test)) == {draw.facts["component"]}
+    others = np.bincount(components(draw.nonmembers), minlength=20)
+    assert others.min() > 120  # 200 expected each, standard deviation 14
+    assert others[int(draw.facts["component"])] == draw.facts["nonmembers_of_same_component"]
+    same = Joint(shadows="same").shadow(dataset, draw, sizes, rng(4))
+    assert set(components(same.inside)) == {draw.facts["component"]}
+
+
+def test_iid_draw_of_the_mixture_is_independent() -> None:
+    draw = Random().draw(Mixture(m=20), Sizes(members=4000, test=100, nonmembers=4000), rng())
+    parts = np.bincount((draw.members.features.argmax(axis=1) - draw.members.labels) % 20, minlength=20)
+    assert parts.min() > 120

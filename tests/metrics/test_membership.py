@@ -1,0 +1,70 @@
+"""Metrics against scikit-learn and the bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score, roc_curve
+
+from harness.metrics.membership import accuracy, advantage, auc, membership_metrics, rates, roc, tpr_at_fpr
+
+SCORES = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=40).map(np.array)
+DECISIONS = st.lists(st.booleans(), min_size=1, max_size=40).map(np.array)
+
+
+def stacked(members: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.r_[np.ones(len(members)), np.zeros(len(others))], np.r_[members, others]
+
+
+@given(SCORES, SCORES)
+def test_auc_and_roc_agree_with_scikit_learn(members: np.ndarray, others: np.ndarray) -> None:
+    truth, scores = stacked(members, others)
+    assert auc(members, others).value == pytest.approx(roc_auc_score(truth, scores), abs=1e-12)
+    fpr, tpr = roc(members, others)
+    sk_fpr, sk_tpr, _ = roc_curve(truth, scores, drop_intermediate=False)
+    np.testing.assert_allclose(fpr, sk_fpr, atol=1e-12)
+    np.testing.assert_allclose(tpr, sk_tpr, atol=1e-12)
+
+
+@given(SCORES, SCORES, st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0]))
+def test_tpr_at_fpr_is_the_best_allowed_threshold(members: np.ndarray, others: np.ndarray, level: float) -> None:
+    thresholds = [np.inf, *np.unique(np.r_[members, others])]
+    best = max(np.mean(members >= t) for t in thresholds if np.mean(others >= t) <= level)
+    assert tpr_at_fpr(members, others, level).value == best
+
+
+@given(DECISIONS, DECISIONS)
+def test_advantage_agrees_with_the_confusion_matrix(members: np.ndarray, others: np.ndarray) -> None:
+    truth, said = stacked(members, others)
+    matrix = confusion_matrix(truth, said.astype(float), labels=[0, 1])
+    tpr, fpr = matrix[1, 1] / matrix[1].sum(), matrix[0, 1] / matrix[0].sum()
+    assert rates(members, others) == (pytest.approx(tpr), pytest.approx(fpr))
+    assert advantage(members, others).value == pytest.approx(tpr - fpr)
+
+
+def test_advantage_is_twice_the_balanced_success_rate_less_one() -> None:
+    """humphries2020 Equation (1): Adv = 2 Pr(success) - 1 with equal numbers of members and non-members."""
+    rng = np.random.default_rng(0)
+    members, others = rng.random(500) < 0.7, rng.random(500) < 0.4
+    success = (members.sum() + (~others).sum()) / 1000
+    assert advantage(members, others).value == pytest.approx(2 * success - 1)
+
+
+def test_standard_errors_agree_with_the_bootstrap() -> None:
+    rng = np.random.default_rng(1)
+    members, others = rng.normal(0.5, 1, 300), rng.normal(0, 1, 200)
+    resampled = [(rng.choice(members, 300), rng.choice(others, 200)) for _ in range(1500)]
+    aucs = [auc(m, o).value for m, o in resampled]
+    advantages = [advantage(m > 0.2, o > 0.2).value for m, o in resampled]
+    assert auc(members, others).stderr == pytest.approx(np.std(aucs), rel=0.1)
+    assert advantage(members > 0.2, others > 0.2).stderr == pytest.approx(np.std(advantages), rel=0.1)
+
+
+def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
+    rng = np.random.default_rng(2)
+    found = membership_metrics(rng.normal(size=9), rng.normal(size=7), rng.random(9) < 0.5, rng.random(7) < 0.5)
+    assert set(found) == {"advantage", "tpr", "fpr", "auc", "tpr_at_1pct_fpr", "tpr_at_0.1pct_fpr"}
+    logp, labels = rng.normal(size=(50, 3)), rng.integers(3, size=50)
+    assert accuracy(logp, labels).value == accuracy_score(labels, logp.argmax(axis=1))

@@ -1,0 +1,76 @@
+"""Calibrated noise against dp-accounting itself, an exact accountant, and group privacy in closed form."""
+
+from __future__ import annotations
+
+import math
+
+import dp_accounting as dpa
+import pytest
+from dp_accounting import pld
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import HarnessError
+from harness.privacy.accounting import epsilon_of, noise_multiplier_for, steps_of, to_replace_one
+
+N, BATCH, DELTA = 10000, 200, 1e-5
+
+
+def rdp_epsilon(sigma: float, steps: int) -> float:
+    """dp-accounting, called directly."""
+    accountant = dpa.rdp.RdpAccountant()
+    event = dpa.PoissonSampledDpEvent(BATCH / N, dpa.GaussianDpEvent(sigma))
+    return accountant.compose(event, steps).get_epsilon(DELTA)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1, 10, 100])
+@pytest.mark.parametrize("epochs", [20, 100])
+def test_noise_spends_the_epsilon_and_no_more(epsilon: float, epochs: int) -> None:
+    steps = steps_of(N, BATCH, epochs)
+    assert steps == 50 * epochs
+    sigma = noise_multiplier_for(epsilon, N, BATCH, steps, DELTA)
+    spent = rdp_epsilon(sigma, steps)
+    assert spent <= epsilon * (1 + 1e-9)
+    assert spent == pytest.approx(epsilon, rel=2e-3)
+    assert epsilon_of(sigma, N, BATCH, steps, DELTA) == spent
+
+
+def test_rdp_is_above_the_exact_epsilon() -> None:
+    """Reference: dp-accounting's privacy loss distribution accountant, exact up to discretisation."""
+    steps = steps_of(N, BATCH, 20)
+    sigma = noise_multiplier_for(1.0, N, BATCH, steps, DELTA)
+    exact = pld.PLDAccountant()
+    event = dpa.PoissonSampledDpEvent(BATCH / N, dpa.GaussianDpEvent(sigma))
+    found = exact.compose(event, steps).get_epsilon(DELTA)
+    assert 0.8 < found <= 1.0
+
+
+def test_infinite_epsilon_needs_no_noise() -> None:
+    assert noise_multiplier_for(math.inf, N, BATCH, 50, DELTA) == 0.0
+    assert epsilon_of(0.0, N, BATCH, 50, DELTA) == math.inf
+
+
+def test_replace_one_noise_implies_the_guarantee_by_group_privacy() -> None:
+    steps, epsilon = steps_of(N, BATCH, 20), 2.0
+    sigma = noise_multiplier_for(epsilon, N, BATCH, steps, DELTA, "replace-one")
+    assert sigma > noise_multiplier_for(epsilon, N, BATCH, steps, DELTA)
+    half = epsilon / 2
+    assert epsilon_of(sigma, N, BATCH, steps, DELTA / (1 + math.exp(half))) <= half * (1 + 1e-9)
+
+
+@given(st.floats(0.001, 20), st.floats(1e-9, 1e-3))
+def test_two_steps_of_group_privacy(epsilon: float, delta: float) -> None:
+    """Dwork and Roth 2014, Theorem 2.2 and its (epsilon, delta) form: delta grows by 1 + e^epsilon."""
+    doubled, grown = to_replace_one(epsilon, delta)
+    assert doubled == 2 * epsilon
+    assert grown == pytest.approx(min(1.0, delta + math.exp(epsilon) * delta))
+
+
+def test_what_the_accountant_cannot_calibrate_is_named() -> None:
+    with pytest.raises(HarnessError, match="no noise for epsilon 1e-09 at delta 1e-200 and 50 steps"):
+        noise_multiplier_for(1e-9, N, BATCH, 50, 1e-200)
+
+
+def test_a_batch_larger_than_the_data_is_named() -> None:
+    with pytest.raises(HarnessError, match="a batch of 200 from 100 records"):
+        noise_multiplier_for(1.0, 100, BATCH, 5, DELTA)
