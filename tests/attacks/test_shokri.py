@@ -24,11 +24,7 @@ def cross_entropy(weights: list[np.ndarray], inputs: np.ndarray, targets: np.nda
 def test_gradients_agree_with_finite_differences(hidden: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     sizes = (3, *hidden, 2)
-    weights = [
-        w
-        for a, b in pairwise(sizes)
-        for w in (rng.normal(size=(2, a, b)), rng.normal(size=(2, 1, b)))
-    ]
+    weights = [w for a, b in pairwise(sizes) for w in (rng.normal(size=(2, a, b)), rng.normal(size=(2, 1, b)))]
     inputs, targets = rng.normal(size=(2, 7, 3)), rng.integers(2, size=(2, 7))
     for found, weight in zip(gradients(weights, inputs, targets), weights, strict=True):
         numeric = np.zeros_like(weight)

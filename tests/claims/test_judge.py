@@ -1,0 +1,173 @@
+"""Verdicts on made-up measurements whose truth is known, and how often they are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import TypeAdapter
+from scipy import stats
+
+from harness.bounds import evaluate
+from harness.claims.check import together
+from harness.claims.expectation import Expectation
+from harness.claims.judge import Evidence, Finding, judge
+from harness.errors import HarnessError
+
+GRID = (0.1, 1.0, 10.0)
+PARSE = TypeAdapter(Expectation).validate_python
+
+
+def table(
+    means: dict[str, Any], repeats: int = 8, sd: float = 0.02, seed: int = 0, stderr: float = 0.001
+) -> pd.DataFrame:
+    """Measurements `arm/attack/metric` -> mean (a number, or one per epsilon), normal over repeats."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for key, value in means.items():
+        arm, attack, metric = key.split("/")
+        for i, epsilon in enumerate(GRID):
+            mean = value[i] if isinstance(value, tuple) else value
+            for repeat in range(repeats):
+                noise = 0.0 if metric.startswith("count") else rng.normal(0, sd)
+                rows.append((arm, attack, metric, epsilon, repeat, mean + noise, stderr))
+    return pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
+
+
+def verdict(expectation: dict[str, Any], frame: pd.DataFrame, alpha: float = 0.05, parts: int = 1) -> Finding:
+    return judge(PARSE(expectation), Evidence(frame, 1e-5), alpha, 0, parts)
+
+
+def compare(relation: str, right: dict[str, Any], quantifier: str = "all", **more: Any) -> dict[str, Any]:
+    left = {"metric": "advantage", "arm": "a", "attack": "x"}
+    return {"kind": "compare", "left": left, "relation": relation, "right": right, "for": quantifier, **more}
+
+
+@pytest.mark.parametrize(
+    ("mean", "relation", "right", "quantifier", "outcome"),
+    [
+        (0.5, ">", {"value": 0.2}, "all", "reproduced"),
+        (0.5, "<", {"value": 0.2}, "all", "violated"),
+        (0.5, "<=", {"value": 0.2}, "some", "violated"),
+        ((0.5, 0.1, 0.1), ">", {"value": 0.2}, "all", "violated"),
+        ((0.5, 0.1, 0.1), ">", {"value": 0.2}, "some", "reproduced"),
+        ((0.5, 0.2, 0.5), ">", {"value": 0.2}, "all", "inconclusive"),
+        (0.2, ">", {"value": 0.2}, "all", "inconclusive"),
+        ((0.3, 0.7, 0.9), ">", {"bound": "humphries"}, "some", "reproduced"),
+        ((0.0, 0.1, 0.2), "<=", {"bound": "humphries"}, "all", "reproduced"),
+        ((0.3, 0.1, 0.2), "<=", {"bound": "humphries"}, "all", "violated"),
+    ],
+)
+def test_quantifiers(mean: Any, relation: str, right: dict, quantifier: str, outcome: str) -> None:
+    frame = table({"a/x/advantage": mean})
+    # A mean exactly on the margin is judged on data centred there, so that chance does not decide the example.
+    for epsilon, value in zip(GRID, mean if isinstance(mean, tuple) else (mean,) * 3, strict=True):
+        at = frame["epsilon"] == epsilon
+        frame.loc[at, "value"] += value - frame.loc[at, "value"].mean()
+    assert verdict(compare(relation, right, quantifier), frame).outcome == outcome
+
+
+def test_margin_moves_the_right_side() -> None:
+    frame = table({"a/x/advantage": 0.25})
+    assert verdict(compare(">", {"value": 0.2}), frame).outcome == "reproduced"
+    assert verdict(compare(">", {"value": 0.2}, margin=0.1), frame).outcome == "violated"
+    assert verdict(compare("<", {"value": 0.2}, margin=0.1), frame).outcome == "reproduced"
+
+
+def test_two_arms_use_welch() -> None:
+    frame = table({"a/x/advantage": 0.5, "b/x/advantage": 0.1}, repeats=5)
+    right = {"metric": "advantage", "arm": "b", "attack": "x"}
+    point = verdict(compare(">", right), frame).points[0]
+    a, b = (frame[(frame["arm"] == arm) & (frame["epsilon"] == GRID[0])]["value"] for arm in "ab")
+    reference = stats.ttest_ind(a, b, equal_var=False, alternative="greater")
+    assert point.p_support == pytest.approx(reference.pvalue)
+    assert point.effect == pytest.approx(a.mean() - b.mean())
+
+
+def test_bounds_are_held_broken_or_undecided_and_corrected_for_adjacency() -> None:
+    """The corrected bound is the formula at (2 eps, (1 + e^eps) delta)."""
+    middle = float(evaluate("humphries", 1.0, 1e-5))
+    frame = table({"a/x/advantage": (0.3, middle, 0.1)}, sd=0.01)
+    centre = frame["epsilon"] == 1.0
+    frame.loc[centre, "value"] += middle - frame.loc[centre, "value"].mean()
+    points = verdict(compare(">", {"bound": "humphries"}, "some"), frame).points
+    assert [p.bound_status for p in points] == ["broken", "undecided", "held"]
+    assert points[0].bound_corrected == pytest.approx(np.tanh(0.1), abs=1e-4)
+    assert points[1].bound_corrected_status == "held"
+
+
+def test_one_repeat_is_inconclusive_and_says_why() -> None:
+    found = verdict(compare(">", {"value": 0.2}), table({"a/x/advantage": 0.5}, repeats=1))
+    assert found.outcome == "inconclusive"
+    assert "one repeat shows no spread" in found.reason
+
+
+def test_inconclusive_says_how_many_repeats() -> None:
+    found = verdict(compare(">", {"value": 0.2}, at=[1.0]), table({"a/x/advantage": 0.205}, repeats=4, sd=0.05, seed=4))
+    assert found.outcome == "inconclusive"
+    assert "repeats would decide" in found.reason
+
+
+def test_points_that_the_profile_leaves_out() -> None:
+    found = verdict(compare(">", {"value": 0.2}, at=[5.0]), table({"a/x/advantage": 0.5}))
+    assert (found.outcome, found.points) == ("not run", ())
+
+
+@pytest.mark.parametrize(("mean", "outcome"), [(0.02, "reproduced"), (0.2, "violated"), (0.1, "inconclusive")])
+def test_equivalence_is_never_a_failure_to_reject(mean: float, outcome: str) -> None:
+    left = {"metric": "accuracy_train", "arm": "a", "minus": "accuracy_test"}
+    frame = table({"a//accuracy_train": 0.7 + mean, "a//accuracy_test": 0.7}, sd=0.01)
+    for metric, centre in (("accuracy_train", 0.7 + mean), ("accuracy_test", 0.7)):
+        for epsilon in GRID:
+            at = (frame["metric"] == metric) & (frame["epsilon"] == epsilon)
+            frame.loc[at, "value"] += centre - frame.loc[at, "value"].mean()
+    expectation = {"kind": "close", "left": left, "right": {"value": 0}, "tolerance": 0.1}
+    assert verdict(expectation, frame).outcome == outcome
+    noisy = table({"a//accuracy_train": 0.7, "a//accuracy_test": 0.7}, sd=2.0, repeats=3)
+    assert verdict(expectation, noisy).outcome == "inconclusive"
+
+
+def test_counts() -> None:
+    frame = table({"a//count_rows": 100, "a//count_members": 7})
+    assert verdict({"kind": "count", "arm": "a", "equals": {"rows": 100, "members": 7}}, frame).outcome == "reproduced"
+    wrong = verdict({"kind": "count", "arm": "a", "equals": {"rows": 100, "members": 8}}, frame)
+    assert wrong.outcome == "violated"
+    assert wrong.reason == "members is 7 (printed: 8)"
+    with pytest.raises(HarnessError, match="arm 'a' counts no 'nothing'"):
+        verdict({"kind": "count", "arm": "a", "equals": {"nothing": 1}}, frame)
+
+
+@pytest.mark.parametrize(("slope", "outcome"), [(1.0, "reproduced"), (-1.0, "violated")])
+def test_correlation_over_the_grid(slope: float, outcome: str) -> None:
+    curve = (0.1, 0.4, 0.8)
+    frame = table({"a//accuracy_train": tuple(slope * c for c in curve), "a/x/advantage": curve}, sd=0.005)
+    left, right = {"metric": "accuracy_train", "arm": "a"}, {"metric": "advantage", "arm": "a", "attack": "x"}
+    assert verdict({"kind": "correlation", "left": left, "right": right, "above": 0.5}, frame).outcome == outcome
+
+
+def test_missing_measurements_are_named() -> None:
+    with pytest.raises(HarnessError, match=r"no measurements of advantage\(a, x\) at epsilon 0.1"):
+        verdict(compare(">", {"value": 0}), table({"b/x/advantage": 0.1}))
+
+
+def test_a_claim_is_the_conjunction_of_its_parts() -> None:
+    assert together(["reproduced", "reproduced"]) == "reproduced"
+    assert together(["reproduced", "inconclusive"]) == "inconclusive"
+    assert together(["inconclusive", "violated"]) == "violated"
+
+
+@pytest.mark.parametrize("quantifier", ["all", "some"])
+@pytest.mark.parametrize("repeats", [3, 8])
+def test_wrong_verdicts_are_as_rare_as_promised(quantifier: str, repeats: int) -> None:
+    """600 claims whose effect is exactly zero at every point: neither outcome may exceed 5% by more than chance.
+
+    With a true rate of 5% the count exceeds 50 of 600 with probability 2e-4 (binomial); seeds are fixed.
+    """
+    outcomes = []
+    for seed in range(600):
+        frame = table({"a/x/advantage": 0.2}, repeats=repeats, sd=0.1, seed=seed, stderr=0.0)
+        outcomes.append(verdict(compare(">", {"value": 0.2}, quantifier), frame).outcome)
+    assert outcomes.count("reproduced") <= 50
+    assert outcomes.count("violated") <= 50

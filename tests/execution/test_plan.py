@@ -1,0 +1,88 @@
+"""Plans: what is shared, what an edit touches, what a profile takes away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from harness.execution.materialize import coordinates, piece_seed
+from harness.execution.plan import Plan, make_plan
+from harness.paths import Project
+from harness.spec.load import load_specs
+from harness.spec.profile import Profile, choose, load_params, scale
+from tests.conftest import SMALL_SPEC
+
+Make = Callable[..., Project]
+SHADOWS = SMALL_SPEC.replace("  repeats: 2", "  pools: {shadows: {count: 2}}\n  repeats: 2").replace(
+    "  logloss: {kind: logloss}", "  logloss: {kind: logloss}\n  shokri: {kind: shokri, epochs: 2}"
+)
+
+
+def plan(make_project: Make, text: str, where: str) -> Plan:
+    project = make_project(text, where=where)
+    return make_plan(project, load_specs(project, [])[0].spec)
+
+
+def keys(found: Plan, kind: str) -> set[str]:
+    return {p.key for p in found.pieces() if p.kind == kind}
+
+
+def test_counts_of_pieces(make_project: Make) -> None:
+    """2 arms x 3 epsilons x 2 repeats; shadows without noise are shared by all epsilons of an arm and repeat."""
+    found = plan(make_project, SHADOWS, "a")
+    assert len(found.cells) == 12
+    assert {k: len(keys(found, k)) for k in ("split", "train", "fit", "evaluate")} == {
+        "split": 4, "train": 12 + 8, "fit": 4, "evaluate": 24,
+    }  # fmt: skip
+    assert all(p.kind in ("split", "train") for p in found.pieces("train"))
+
+
+def test_shadows_trained_like_the_target_cannot_be_shared(make_project: Make) -> None:
+    found = plan(make_project, SHADOWS.replace("{count: 2}", "{count: 2, privacy: like-target}"), "a")
+    assert len(keys(found, "train")) == 12 + 24
+    assert len(keys(found, "fit")) == 12
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("statement: Counts", "statement: All counts", set()),
+        ("rows: 569", "rows: 570", set()),
+        ("epochs: 2}", "epochs: 3}", {"fit", "evaluate"}),
+        ("epochs: 3}", "epochs: 4}", {"train", "fit", "evaluate"}),
+        ("scaling: standard", "scaling: none", {"split", "train", "fit", "evaluate"}),
+        ("seed: 7", "seed: 8", {"split", "train", "fit", "evaluate"}),
+        ("{count: 2}", "{count: 3}", {"train", "fit", "evaluate"}),
+    ],
+)
+def test_an_edit_renames_just_what_it_touches(make_project: Make, old: str, new: str, changed: set[str]) -> None:
+    assert old in SHADOWS
+    before, after = plan(make_project, SHADOWS, "a"), plan(make_project, SHADOWS.replace(old, new, 1), "b")
+    assert {k for k in ("split", "train", "fit", "evaluate") if keys(before, k) != keys(after, k)} == changed
+
+
+def test_more_repeats_and_epsilons_keep_the_old_cells(make_project: Make) -> None:
+    before = plan(make_project, SHADOWS, "a")
+    after = plan(make_project, SHADOWS.replace("repeats: 2", "repeats: 3").replace("[1, 10,", "[1, 2, 10,"), "b")
+    assert {p.key for p in before.pieces()} < {p.key for p in after.pieces()}
+
+
+def test_seeds_follow_coordinates_and_not_versions(make_project: Make) -> None:
+    found = plan(make_project, SHADOWS, "a")
+    pieces = [p for p in found.pieces() if p.kind == "train"]
+    assert len({piece_seed(p) for p in pieces}) == len(pieces)
+    assert "code" not in str(coordinates(pieces[0])).replace("codes", "")
+
+
+def test_profiles_only_reduce_and_say_by_what(make_project: Make) -> None:
+    project = make_project(SHADOWS)
+    spec = load_specs(project, [])[0].spec
+    cut = scale(spec, "p", Profile(repeats=1, epochs=1, epsilons=(1.0,), shadows=1, attack_epochs=1))
+    assert cut.reductions == (
+        "repeats 1 of 2", "epochs 1 of 3", "epsilons 1 of 3", "shadow models (shadows) 1 of 2", "shokri: 1 of 2 epochs",
+    )  # fmt: skip
+    grown = scale(spec, "p", Profile(repeats=99, epochs=99, shadows=99, attack_epochs=99))
+    assert grown.reductions == ()
+    assert grown.spec == spec
+    assert choose(load_params(project), None)[0] == "full"
