@@ -7,7 +7,6 @@ at will: work that is done is taken from the cell store.
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +92,6 @@ def train(context: Context, loaded: Loaded) -> RunReport | None:
     )
     table = model_table(plan, loaded.spec, Store(context.project.store))
     write_parquet(table, context.models_file(loaded.spec.id))
-    _note_time(context, loaded.spec.id, "train", report)
     return report
 
 
@@ -112,9 +110,7 @@ def attack(context: Context, loaded: Loaded) -> RunReport | None:
     table = measurement_table(plan, scaled.spec, Store(context.project.store))
     write_parquet(table, context.measurements_file(loaded.spec.id))
     _write_plot(context, loaded.spec.id, table)
-    started = time.perf_counter()
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
-    _note_time(context, loaded.spec.id, "attack", report, tracking_seconds=time.perf_counter() - started)
     return report
 
 
@@ -132,31 +128,25 @@ def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None) -> N
         frame.to_csv(temporary, index=False, lineterminator="\n")
 
 
-def _note_time(
-    context: Context, spec_id: str, stage: str, report: RunReport, tracking_seconds: float | None = None
-) -> None:
-    """Remember how long a stage took, unless all of it was there already."""
-    if not report.computed:
-        return
-    path = timings_file(context)
-    known = json.loads(path.read_text()) if path.is_file() else {}
-    entry = known.setdefault(spec_id, {})
-    old = entry.get(stage, {})
-    # A resumed run adds up: what earlier tries computed was paid for too.
-    entry[stage] = {
-        "wall_seconds": round(report.wall_seconds + old.get("wall_seconds", 0.0), 1),
-        "core_seconds": round(report.core_seconds + old.get("core_seconds", 0.0), 1),
-        "pieces": report.computed + old.get("pieces", 0),
-        "workers": context.workers,
-    }
-    if tracking_seconds is not None:
-        entry["mlflow_seconds"] = round(tracking_seconds, 1)
-    write_text(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
+def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]] | None:
+    """Computing time of a spec's pieces by kind, as the store remembers it; None where it lacks some.
 
-
-def timings_file(context: Context) -> Path:
-    """Where the stages of a profile note their times."""
-    return context.project.store.parent / "timings" / f"{context.profile_name}.json"
+    A piece shared with another spec counts in both.
+    """
+    try:
+        plan = plan_of(context, loaded)
+    except HarnessError:
+        return None
+    store = Store(context.project.store)
+    found: dict[str, dict[str, float]] = {}
+    for piece in plan.pieces():
+        record = store.meta(piece.kind, piece.key)
+        if record is None:
+            return None
+        entry = found.setdefault(piece.kind, {"pieces": 0, "core_seconds": 0.0})
+        entry["pieces"] += 1
+        entry["core_seconds"] += record["seconds"]
+    return {kind: {**entry, "core_seconds": round(entry["core_seconds"], 1)} for kind, entry in found.items()}
 
 
 def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:

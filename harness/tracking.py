@@ -6,7 +6,9 @@ already are left alone. A store that cannot be written costs a warning, never a 
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sqlite3
 import subprocess
 import time
 from typing import Any
@@ -37,12 +39,21 @@ def log_run(
 ) -> str | None:
     """Log a finished spec. Returns the parent run's id, or None where the store could not be used."""
     try:
+        _try_writing(project.mlflow_uri)
         return _log(project, scaled, sha256, plan, table)
     except Exception as error:
         # Tracking is a record beside the results; whatever fails in it must not cost them.
         reason = str(error).splitlines()[0][:160] if str(error) else ""
         progress.say(f"MLflow: not logged ({type(error).__name__}: {reason}); the results are complete without it")
         return None
+
+
+def _try_writing(uri: str) -> None:
+    """Fail at once where an SQLite store cannot be written; MLflow itself retries for minutes first."""
+    if uri.startswith("sqlite:///"):
+        with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=10)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.rollback()
 
 
 def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.DataFrame) -> str:

@@ -297,7 +297,7 @@ def test_the_report_in_a_real_browser(finished: Project, tmp_path: Path) -> None
     assert re.search(r'<details id="own-cancer-iid-held" class="claim" open', dumped)
     assert not re.search(r'<details id="own-cancer-counts" class="claim" open', dumped)
     assert dumped.count("<svg") == 1
-    assert "s on cores" in dumped  # written by the page's script from run.js
+    assert "s on one core" in dumped  # written by the page's script from run.js
     assert dumped.count('data-verdict="') == 3
     for verdict in json.loads((page.parent / "verdicts.json").read_text())["verdicts"]:
         assert verdict["spec_sha256"][:16] in dumped

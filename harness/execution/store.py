@@ -56,6 +56,15 @@ class Store:
         with atomic_path(self.path(kind, key)) as temporary, temporary.open("wb") as stream:
             np.savez_compressed(stream, **{META: meta}, **result.arrays)
 
+    def meta(self, kind: str, key: str) -> dict[str, Any] | None:
+        """The JSON record of a result alone; None where there is none that can be read."""
+        try:
+            with np.load(self.path(kind, key), allow_pickle=False) as stored:
+                record: dict[str, Any] = json.loads(stored[META].tobytes().decode())
+                return record
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile, EOFError):
+            return None
+
     def get(self, kind: str, key: str) -> Result:
         """Read a result. Raises KeyError where it is missing or damaged (then it is removed)."""
         path = self.path(kind, key)

@@ -18,7 +18,7 @@ from harness.claims.check import ALPHA, hardware
 from harness.claims.statistics import estimate
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
-from harness.pipeline import Context, measurements, read_verdicts, timings_file
+from harness.pipeline import Context, core_seconds, measurements, read_verdicts
 from harness.report.figures import draw, draw_bounds
 from harness.spec.load import Loaded
 from harness.spec.model import Unstated
@@ -63,7 +63,7 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
         )
     )
     write_text(root / "index.html", html)
-    _write_run(context)
+    _write_run(context, specs)
     return everything
 
 
@@ -123,11 +123,14 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _write_run(context: Context) -> None:
-    """`run.js`: facts of this very run (times, commit, machine), apart so that the page itself is reproducible."""
-    path = timings_file(context)
-    timings = json.loads(path.read_text()) if path.is_file() else {}
-    facts = {"commit": tracking.commit(context.project), "machine": hardware(), "timings": timings}
+def _write_run(context: Context, specs: Sequence[Loaded]) -> None:
+    """`run.js`: times, commit and machine of this very run, apart so that the page itself is reproducible.
+
+    Left as it is where the cells of the run are not in this machine's store (a clone that only checks).
+    """
+    timings = {one.spec.id: core_seconds(context, one) for one in specs if one.spec.experiment is not None}
     target = context.project.reports / context.profile_name / "run.js"
-    if timings or not target.is_file():
-        write_text(target, "window.HARNESS_RUN = " + json.dumps(facts, indent=1, sort_keys=True) + ";\n")
+    if target.is_file() and not all(timings.values()):
+        return
+    facts = {"commit": tracking.commit(context.project), "machine": hardware(), "timings": timings}
+    write_text(target, "window.HARNESS_RUN = " + json.dumps(facts, indent=1, sort_keys=True) + ";\n")

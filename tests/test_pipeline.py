@@ -1,0 +1,172 @@
+"""The real `dvc.yaml` under real DVC, on a small project: what an edit re-runs, and what it does not."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from harness.paths import Project
+from harness.spec.load import load_specs
+from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli, write_cancer
+
+ALL = ["train@own/cancer", "attack@own/cancer", "check@own/cancer", "theory@own/theory", "report"]
+THEORY = """\
+paper: own
+title: The tight bound
+where: here
+claims:
+  - id: tight
+    where: here
+    kind: theory
+    statement: The bound is tight.
+    expect: {kind: bound-valid, bound: humphries, tight: true, epsilon: {low: 0, high: 1, points: 11}, delta: {low: 0, high: 0, points: 2}}
+"""
+
+
+def dvc(root: Path, *arguments: str) -> str:
+    # `harness` and `dvc` are the ones of this interpreter's environment, whatever is activated.
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "DVC_NO_ANALYTICS": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def stages_run(root: Path) -> list[str]:
+    return re.findall(r"Running stage '([^']+)'", dvc(root, "repro"))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout with the repository's code and dvc.yaml, its specs replaced by a small one."""
+    root = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(REPO / "harness", root / "harness", ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "specs" / "own").mkdir(parents=True)
+    shutil.copy(REPO / "specs" / "papers.yaml", root / "specs")
+    experiment, rest = SMALL_SPEC.split("attacks:\n")
+    base = "paper: own\ntitle: base\nwhere: base\nexperiment: {seed: 7}\nattacks: {}\ndeviations: []\n"
+    (root / "specs" / "own" / "_base.yaml").write_text(base)
+    pools = experiment.replace("  repeats: 2", "  pools: {shadows: {count: 1}}\n  repeats: 2")
+    shokri = "attacks:\n  shokri: {kind: shokri, epochs: 2}\n"
+    (root / "specs" / "own" / "cancer.yaml").write_text(f"extends: _base.yaml\n{pools}{shokri}{rest}unstated: []\n")
+    (root / "specs" / "own" / "theory.yaml").write_text(THEORY)
+    (root / "params.yaml").write_text(PARAMS)
+    write_cancer(root / "cancer.csv")
+    yaml = YAML()
+    pipeline = yaml.load((REPO / "dvc.yaml").read_text())
+    pipeline["vars"][1]["specs"] = {"own/cancer": {"base": "own/_base.yaml", "data": "cancer.csv"}}
+    pipeline["vars"][2]["theory"] = {"own/theory": {}}
+    del pipeline["stages"]["fetch"]
+    report = pipeline["stages"]["report"]["deps"]
+    report[report.index("reports/${profile}/humphries2020")] = "reports/${profile}/own"
+    with (root / "dvc.yaml").open("w") as stream:
+        yaml.dump(pipeline, stream)
+    shutil.copy(REPO / ".dvcignore", root)
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    dvc(root, "init", "-q")
+    assert sorted(stages_run(root)) == sorted(ALL)
+    return root
+
+
+def edit(root: Path, name: str, old: str, new: str) -> None:
+    path = root / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def trained(root: Path) -> set[str]:
+    return {p.name for p in (root / ".harness" / "store" / "train").rglob("*.npz")}
+
+
+def test_nothing_to_do_does_nothing(root: Path) -> None:
+    assert stages_run(root) == []
+
+
+def test_an_edited_expectation_runs_check_and_report_alone(root: Path) -> None:
+    edit(root, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
+    assert stages_run(root) == ["check@own/cancer", "report"]
+    assert "rows is 569 (printed: 570)" in (root / "reports/full/summary.md").read_text()
+
+
+def test_an_edited_attack_never_retrains(root: Path) -> None:
+    before = trained(root)
+    edit(root, "specs/own/cancer.yaml", "epochs: 2}", "epochs: 4}")
+    assert [s for s in stages_run(root) if not s.startswith("check")] == ["attack@own/cancer", "report"]
+    edit(root, "harness/attacks/logloss.py", "threshold = inside.mean()", "threshold = inside.mean() + 0.0")
+    assert next(s.split("@")[0] for s in stages_run(root)) == "attack"
+    assert trained(root) == before
+
+
+def test_an_edited_theory_claim_touches_no_measurements(root: Path) -> None:
+    edit(root, "specs/own/theory.yaml", "high: 1, points: 11", "high: 2, points: 11")
+    assert stages_run(root) == ["theory@own/theory", "report"]
+
+
+def test_an_edited_experiment_trains_what_is_new(root: Path) -> None:
+    before = trained(root)
+    edit(root, "specs/own/cancer.yaml", "epsilons: [1, 10, .inf]", "epsilons: [1, 10, 20, .inf]")
+    assert stages_run(root) == ["train@own/cancer", "attack@own/cancer", "check@own/cancer", "report"]
+    assert before < trained(root)
+    assert len(trained(root) - before) == 4
+
+
+def test_metrics_and_plots(root: Path) -> None:
+    assert "reproduced" in dvc(root, "metrics", "show")
+    assert "index.html" in dvc(root, "plots", "show", "-o", "plots")
+
+
+def test_the_repository_pipeline_lists_every_spec() -> None:
+    declared = YAML(typ="safe").load((REPO / "dvc.yaml").read_text())["vars"]
+    listed = {name for entry in declared[1:] for group in entry.values() for name in group}
+    assert listed == {loaded.spec.id for loaded in load_specs(Project(REPO), [])}
+
+
+def test_another_attribute_split_of_adult_runs_without_code(real_data: Project, tmp_path: Path) -> None:
+    """docs/examples/marital-status.yaml, cut down, straight from its file."""
+    root = tmp_path / "p"
+    (root / "specs").mkdir(parents=True)
+    shutil.copy(REPO / "specs" / "papers.yaml", root / "specs")
+    (root / "params.yaml").write_text(PARAMS)
+    shutil.copytree(real_data.data / "adult", root / "data" / "adult")
+    text = (REPO / "docs/examples/marital-status.yaml").read_text()
+    text = text.replace("epochs: 10", "epochs: 1").replace("[0.1, 1, .inf]", "[1]").replace("repeats: 3", "repeats: 2")
+    (root / "mine.yaml").write_text(text)
+    ran = run_cli(root, "run", "mine.yaml", "-j", "2")
+    assert ran.returncode == 0, ran.stderr
+    assert "mine#breaks-bound" in ran.stdout
+
+
+def test_the_own_table_example_runs_on_a_users_csv(tmp_path: Path) -> None:
+    import numpy as np
+    import pandas as pd
+
+    root = tmp_path / "p"
+    (root / "specs").mkdir(parents=True)
+    shutil.copy(REPO / "specs" / "papers.yaml", root / "specs")
+    (root / "params.yaml").write_text("profile: one\nprofiles:\n  one: {repeats: 2, epochs: 1, epsilons: [1]}\n")
+    shutil.copy(REPO / "docs/examples/own-table.yaml", root / "mine.yaml")
+    rng = np.random.default_rng(0)
+    n = 4000
+    age = rng.integers(18, 90, n).astype(object)
+    age[::50] = "?"
+    pd.DataFrame({
+        "id": range(n), "postcode": rng.integers(1000, 1010, n), "region": rng.choice(["north", "south"], n),
+        "age": age, "outcome": rng.choice(["yes", "no"], n),
+    }).to_csv(root / "my-table.csv", index=False)  # fmt: skip
+    ran = run_cli(root, "run", "mine.yaml", "-j", "2")
+    assert ran.returncode == 0, ran.stderr
+    assert "mine#bound-holds" in ran.stdout
