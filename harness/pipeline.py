@@ -6,18 +6,20 @@ at will: work that is done is taken from the cell store.
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from harness import tracking
-from harness.claims.check import ALPHA, check_spec
+from harness.claims.check import ALPHA, check_spec, hardware
 from harness.claims.statistics import estimate
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.data.dataset import TableDataset
-from harness.data.fetch import MissingData, fetch, missing_mark, read_table
+from harness.data.fetch import MissingData, fetch, missing_mark
 from harness.errors import HarnessError
 from harness.execution.executor import RunReport, run_pieces
 from harness.execution.plan import Plan, make_plan
@@ -30,6 +32,10 @@ from harness.spec.load import Loaded
 from harness.spec.profile import Profile, Scaled, scale
 
 REASON = "not_run_because"
+FIELDS_BY_WORDS = (
+    ("sizes", ("sizes",)), ("split ", ("arms",)), ("cannot be removed", ("arms",)), ("privacy:", ("privacy",)),
+    ("diverged", ("training",)), (".csv", ("dataset",)), ("dataset", ("dataset",)), ("column", ("dataset",)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,13 +74,23 @@ def plan_of(context: Context, loaded: Loaded) -> Plan:
         if mark.is_file():
             raise MissingData(json.loads(mark.read_text())["missing"])
         fetch(context.project, experiment.dataset, context.progress)
-    try:
+    with _located(loaded):
         return make_plan(context.project, scaled.spec)
+
+
+@contextlib.contextmanager
+def _located(loaded: Loaded) -> Iterator[None]:
+    """Put file, line and field before a fault that shows only once the data are at hand."""
+    try:
+        yield
     except MissingData:
         raise
     except HarnessError as error:
-        path, line = loaded.document.place(("experiment",))
-        raise HarnessError(f"{path}:{line}: experiment: {error}") from None
+        message = str(error)
+        field = next((f for words, f in FIELDS_BY_WORDS if words in message), ())
+        path, line = loaded.document.place(("experiment", *field))
+        shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+        raise HarnessError(f"{shown}:{line}: {'.'.join(('experiment', *field))}: {message}") from None
 
 
 def train(context: Context, loaded: Loaded) -> RunReport | None:
@@ -87,9 +103,9 @@ def train(context: Context, loaded: Loaded) -> RunReport | None:
         context.progress.say(f"{loaded.spec.id}: not run: {missing}")
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
         return None
-    report = run_pieces(
-        context.project, plan.pieces("train"), context.workers, context.progress, f"train {loaded.spec.id}"
-    )
+    label = f"train {loaded.spec.id}"
+    with _located(loaded):
+        report = run_pieces(context.project, plan.pieces("train"), context.workers, context.progress, label)
     table = model_table(plan, loaded.spec, Store(context.project.store))
     write_parquet(table, context.models_file(loaded.spec.id))
     return report
@@ -106,8 +122,12 @@ def attack(context: Context, loaded: Loaded) -> RunReport | None:
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.measurements_file(loaded.spec.id))
         _write_plot(context, loaded.spec.id, None)
         return None
-    report = run_pieces(context.project, plan.pieces(), context.workers, context.progress, f"attack {loaded.spec.id}")
+    label = f"attack {loaded.spec.id}"
+    with _located(loaded):
+        report = run_pieces(context.project, plan.pieces(), context.workers, context.progress, label)
     table = measurement_table(plan, scaled.spec, Store(context.project.store))
+    # Kept in the file's metadata: a verdict names the data and the machine of the measurements, not of the judge.
+    table.attrs = {"data_sha256": plan.data_sha256, "hardware": hardware()}
     write_parquet(table, context.measurements_file(loaded.spec.id))
     _write_plot(context, loaded.spec.id, table)
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
@@ -134,7 +154,7 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
     A piece shared with another spec counts in both.
     """
     try:
-        plan = plan_of(context, loaded)
+        plan = make_plan(context.project, context.scaled(loaded).spec)
     except HarnessError:
         return None
     store = Store(context.project.store)
@@ -164,15 +184,8 @@ def check(context: Context, loaded: Loaded) -> list[Verdict]:
     """Judge a spec's claims and write its verdicts."""
     scaled = context.scaled(loaded)
     experiment = scaled.spec.experiment
-    table, why_not, digest = None, "", ""
-    if experiment is not None:
-        table, why_not = measurements(context, loaded)
-        if table is not None and isinstance(experiment.dataset, TableDataset):
-            try:
-                digest = read_table(context.project, experiment.dataset).sha256
-            except MissingData:
-                digest = experiment.dataset.canonical_sha256 or ""
-    verdicts = check_spec(scaled, loaded.sha256, table, why_not, digest)
+    table, why_not = measurements(context, loaded) if experiment is not None else (None, "")
+    verdicts = check_spec(scaled, loaded.sha256, table, why_not)
     content = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=tuple(verdicts))
     write_text(context.verdicts_file(loaded.spec.id), dump(content))
     return verdicts

@@ -229,10 +229,28 @@ def test_bad_arguments_are_one_line_and_exit_2(finished: Project, arguments: lis
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("members: 120", "members: 500", r"split attribute: the owner set has \d+ records .* the sizes ask for 540"),
-        ("path: cancer.csv", "path: nothing.csv", "nothing.csv: no such file"),
-        ("values: [small]", "values: [tiny]", "'size' is never tiny; it is: large, small"),
-        ("learning_rate: 0.05", "learning_rate: 1.0e+38", "training diverged"),
+        (
+            "members: 120",
+            "members: 500",
+            r"cancer.yaml:8: experiment.sizes: the sizes ask for 1040 records .* and the table has 569",
+        ),
+        (
+            "members: 120",
+            "members: 250",
+            r"cancer.yaml:8: experiment.sizes: split attribute: the owner set has \d+ records",
+        ),
+        (
+            "epsilons: [1, 10, .inf], delta: 1.0e-3",
+            "epsilons: [1.0e-9], delta: 1.0e-200",
+            r"cancer.yaml:14: experiment.privacy: ",
+        ),
+        ("path: cancer.csv", "path: nothing.csv", r"cancer.yaml:6: experiment.dataset: nothing.csv: no such file"),
+        (
+            "values: [small]",
+            "values: [tiny]",
+            r"cancer.yaml:9: experiment.arms: split attribute: 'size' is never tiny; it is: large, small",
+        ),
+        ("learning_rate: 0.05", "learning_rate: 1.0e+38", r"cancer.yaml:13: experiment.training: training diverged"),
     ],
 )
 def test_bad_specs_stop_a_run_with_one_line(make_project: Make, old: str, new: str, message: str) -> None:

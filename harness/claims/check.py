@@ -42,7 +42,7 @@ def hardware() -> str:
 
 def check_spec(
     scaled: Scaled, sha256: str, table: pd.DataFrame | None, why_not: str = "",
-    data_sha256: str = "", data_source: str = "", alpha: float = ALPHA,
+    alpha: float = ALPHA,
 ) -> list[Verdict]:  # fmt: skip
     """Judge every claim of a spec. Without a table, claims that need measurements are *not run* (`why_not`)."""
     spec = scaled.spec
@@ -52,14 +52,19 @@ def check_spec(
     common: dict[str, object] = {
         "paper": spec.paper, "spec": spec.id, "profile": scaled.profile, "alpha": alpha, "spec_sha256": sha256,
         "code": code_fingerprint(*JUDGES), "packages": {name: version(name) for name in PACKAGES},
-        "hardware": hardware(),
     }  # fmt: skip
     if spec.experiment is not None:
         common |= {
-            "seed": spec.experiment.seed, "data_sha256": data_sha256, "data_source": data_source,
+            "seed": spec.experiment.seed, **_origin(table),
             "mlflow": f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})",
         }  # fmt: skip
     return [_check_claim(claim, scaled, evidence, why_not, common) for claim in spec.claims]
+
+
+def _origin(table: pd.DataFrame | None) -> dict[str, str]:
+    """The data and the machine that the measurements come from, as their file remembers them."""
+    known = table.attrs if table is not None else {}
+    return {"data_sha256": str(known.get("data_sha256", "")), "hardware": str(known.get("hardware", ""))}
 
 
 def _check_claim(

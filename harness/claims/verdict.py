@@ -83,7 +83,6 @@ class Verdict(Config):
     counterexample: dict[str, float] | None = None
     spec_sha256: str
     data_sha256: str = ""
-    data_source: str = ""
     code: str
     """Hash of the code that judged and measured."""
     packages: dict[str, str] = Field(default_factory=dict)

@@ -19,6 +19,7 @@ from harness.attacks import Attack
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.fetch import read_table
 from harness.data.split import Split
+from harness.errors import HarnessError
 from harness.execution.store import Result, Store
 from harness.hashing import code_fingerprint, fingerprint
 from harness.paths import Project
@@ -121,6 +122,14 @@ def make_plan(project: Project, spec: Spec) -> Plan:
     if experiment is None:
         return Plan(spec.id, "", ())
     digest = data_digest(project, experiment.dataset)
+    if isinstance(experiment.dataset, TableDataset):
+        rows, sizes = len(read_table(project, experiment.dataset).frame), experiment.sizes
+        asked = sizes.members + sizes.test + sizes.nonmembers
+        if asked > rows:
+            raise HarnessError(
+                f"the sizes ask for {asked} records (members + test + nonmembers) and the table has {rows}; "
+                "make them smaller"
+            )
     builder = _Builder(experiment, digest, Store(project.store))
     cells = tuple(
         builder.cell(arm, epsilon, repeat, spec.attacks)
