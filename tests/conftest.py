@@ -81,6 +81,12 @@ def make_project(tmp_path: Path) -> Callable[..., Project]:
     return build
 
 
+def worker_processes(parent: int) -> list[int]:
+    """Process ids of the workers of `parent`, from Linux' /proc."""
+    listed = "".join(p.read_text() for p in Path(f"/proc/{parent}/task").glob("*/children")).split()
+    return [int(pid) for pid in listed if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
 def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command line as a user runs it, in a process of its own."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -19,7 +18,7 @@ import pandas as pd
 import pytest
 
 from harness.paths import Project
-from tests.conftest import REPO, SMALL_SPEC, run_cli
+from tests.conftest import REPO, SMALL_SPEC, run_cli, worker_processes
 
 Make = Callable[..., Project]
 TABLE = Path("reports/full/own/cancer/measurements.parquet")
@@ -70,8 +69,15 @@ def test_kill_and_go_on(finished: Project, tmp_path: Path) -> None:
         assert process.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
+    # The parent alone is killed: its workers have to notice and end themselves.
+    workers = worker_processes(process.pid)
+    assert workers
+    process.kill()
     process.wait()
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < deadline, "orphaned workers live on"
+        time.sleep(0.1)
     before = cell_files(root)
     assert not (root / TABLE).exists()
     ran = run_cli(root, "run", "-j", "2")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -25,8 +26,10 @@ from harness.progress import Bar, Progress
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
 MAX_POOL_FAILURES = 3
-PIECES_PER_WORKER_PROCESS = 60
-"""A worker is replaced after so many pieces: TensorFlow keeps some memory of every graph it traced."""
+PIECES_PER_WORKER_PROCESS = 80
+"""The pool is renewed after so many pieces a worker: TensorFlow keeps some memory of every graph it traced.
+(`max_tasks_per_child` would do it one by one, but can lose its last workers and wait for ever on Python 3.11.)"""
+ORPHAN_POLL_S = 1.0
 
 
 @dataclass
@@ -45,9 +48,16 @@ def default_workers() -> int:
     return max(1, len(os.sched_getaffinity(0)))
 
 
-def _ignore_interrupts() -> None:
-    # The parent decides what Ctrl-C means; a worker only ever finishes or is ended.
+def _start_worker(parent: int) -> None:
+    """A worker leaves Ctrl-C to its parent, and ends itself when the parent is gone (killed, out of memory)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(ORPHAN_POLL_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def run_pieces(project: Project, pieces: Sequence[Piece], workers: int, progress: Progress, label: str) -> RunReport:
@@ -97,16 +107,18 @@ class _Tracker:
 
 def _run_pool(project: Project, todo: Sequence[Piece], workers: int, tracker: _Tracker, progress: Progress) -> None:
     remaining = {p.key: p for p in todo}
-    for failure in range(MAX_POOL_FAILURES):
+    failures = 0
+    while remaining:
         try:
             _drain(project, remaining, workers, tracker)
-            return
         except BrokenProcessPool:
-            progress.say(f"a worker process died; {len(remaining)} pieces left, starting again ({failure + 1})")
-    raise HarnessError(
-        f"worker processes died {MAX_POOL_FAILURES} times (out of memory?); "
-        f"{len(remaining)} pieces are left; run again with fewer --workers"
-    )
+            failures += 1
+            if failures == MAX_POOL_FAILURES:
+                raise HarnessError(
+                    f"worker processes died {failures} times (out of memory?); {len(remaining)} pieces are left; "
+                    "run again with fewer --workers"
+                ) from None
+            progress.say(f"a worker process died; {len(remaining)} pieces left, starting again ({failures})")
 
 
 def _environment() -> dict[str, str | None]:
@@ -116,7 +128,7 @@ def _environment() -> dict[str, str | None]:
 
 
 def _drain(project: Project, remaining: dict[str, Piece], workers: int, tracker: _Tracker) -> None:
-    """Submit pieces as what they need is finished, longest first; `remaining` shrinks as they finish."""
+    """Run one pool's worth of pieces, longest first, each when what it needs is finished; `remaining` shrinks."""
     before = _environment()
     waiting = {key: {n.key for n in p.needs if n.key in remaining} for key, p in remaining.items()}
     dependants: dict[str, list[str]] = defaultdict(list)
@@ -124,19 +136,18 @@ def _drain(project: Project, remaining: dict[str, Piece], workers: int, tracker:
         for need in needs:
             dependants[need].append(key)
     pool = ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_ignore_interrupts,
-        max_tasks_per_child=PIECES_PER_WORKER_PROCESS,
-    )  # fmt: skip
+        workers, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),)
+    )
+    allowance = workers * PIECES_PER_WORKER_PROCESS
     running: dict[Future[tuple[str, float]], str] = {}
     ready = sorted((k for k, n in waiting.items() if not n), key=lambda k: -remaining[k].cost)
 
-    def submit(k: str) -> None:
-        return running.update({pool.submit(run_piece, project, remaining[k]): k})
-
     try:
-        while ready or running:
-            while ready and len(running) < 2 * workers:
-                submit(ready.pop(0))
+        while running or (ready and allowance):
+            while ready and allowance and len(running) < 2 * workers:
+                key = ready.pop(0)
+                running[pool.submit(run_piece, project, remaining[key])] = key
+                allowance -= 1
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 key = running.pop(future)
