@@ -26,6 +26,7 @@ from harness.execution.plan import Plan, make_plan
 from harness.execution.store import Store
 from harness.execution.table import measurement_table, model_table, read_measurements, write_parquet
 from harness.files import atomic_path, write_text
+from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import Loaded
@@ -127,7 +128,9 @@ def attack(context: Context, loaded: Loaded) -> RunReport | None:
         report = run_pieces(context.project, plan.pieces(), context.workers, context.progress, label)
     table = measurement_table(plan, scaled.spec, Store(context.project.store))
     # Kept in the file's metadata: a verdict names the data and the machine of the measurements, not of the judge.
-    table.attrs = {"data_sha256": plan.data_sha256, "hardware": hardware()}
+    table.attrs = {
+        "data_sha256": plan.data_sha256, "hardware": hardware(), "experiment_sha256": experiment_digest(scaled),
+    }  # fmt: skip
     write_parquet(table, context.measurements_file(loaded.spec.id))
     _write_plot(context, loaded.spec.id, table)
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
@@ -169,6 +172,12 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
     return {kind: {**entry, "core_seconds": round(entry["core_seconds"], 1)} for kind, entry in found.items()}
 
 
+def experiment_digest(scaled: Scaled) -> str:
+    """Hash of what measurements follow from: the experiment and the attacks, under the profile."""
+    content = scaled.spec.model_dump(mode="json", by_alias=True, include={"experiment", "attacks"})
+    return fingerprint(content)
+
+
 def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
     """A spec's measurements, or None and the reason why there are none."""
     path = context.measurements_file(loaded.spec.id)
@@ -177,7 +186,10 @@ def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None,
     raw = pd.read_parquet(path)
     if REASON in raw.columns:
         return None, str(raw[REASON].iloc[0])
-    return read_measurements(path), ""
+    table = read_measurements(path)
+    if table.attrs.get("experiment_sha256") != experiment_digest(context.scaled(loaded)):
+        return None, f"the measurements are of another version of the experiment; run `harness run {loaded.spec.id}`"
+    return table, ""
 
 
 def check(context: Context, loaded: Loaded) -> list[Verdict]:

@@ -187,6 +187,25 @@ def test_check_exits_1_when_a_required_verdict_differs(finished: Project, tmp_pa
     assert run_cli(root, "check").returncode == 0
 
 
+def test_stale_measurements_are_not_judged(finished: Project, tmp_path: Path) -> None:
+    root = tmp_path / "stale"
+    shutil.copytree(finished.root, root, ignore=shutil.ignore_patterns(".harness"))
+    path = root / "specs/own/cancer.yaml"
+    path.write_text(SHADOWS.replace("learning_rate: 0.05", "learning_rate: 0.06"))
+    verdicts = json.loads(run_cli(root, "check", "--json").stdout)
+    assert {v["verdict"] for v in verdicts} == {"not run"}
+    assert "another version of the experiment" in verdicts[0]["reason"]
+
+
+def test_the_papers_reading_of_shadow_models_runs(make_project: Make) -> None:
+    """Shadow models trained with the target's noise, the other reading of "same architecture as the target"."""
+    text = SHADOWS.replace("{count: 2}", "{count: 1, privacy: like-target}").replace("[1, 10, .inf]", "[1]")
+    project = make_project(text.replace("repeats: 2", "repeats: 1"))
+    assert run_cli(project.root, "run", "--stage", "attack", "-j", "2").returncode == 0
+    table = pd.read_parquet(project.root / TABLE)
+    assert set(table["attack"]) == {"", "logloss", "shokri"}
+
+
 def test_one_repeat_is_inconclusive_and_labelled(finished: Project) -> None:
     ran = run_cli(finished.root, "run", "--profile", "one", "-j", "1")
     assert ran.returncode == 0, ran.stderr

@@ -1,8 +1,11 @@
 """Judge expectations on a measurement table. Never touches a model.
 
+Each direction is tested at alpha / 2, so a point supports a claim just when its 95% interval clears the
+margin, and the chance of a wrong verdict in either direction together is at most alpha.
+
 A claim for *all* grid points is an intersection: it is supported when every point supports it, each at
-level alpha (an intersection-union test, which needs no correction), and opposed when one point opposes
-it at alpha over the number of points (Bonferroni). For *some* grid point it is the other way round.
+that level (an intersection-union test, which needs no correction), and opposed when one point opposes
+it at that level over the number of points (Bonferroni). For *some* grid point it is the other way round.
 A claim of several parts is an intersection of its parts.
 """
 
@@ -91,7 +94,8 @@ class Evidence:
 
 
 def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, index: int, parts: int) -> Finding:
-    """Judge one part of a claim that has `parts` parts, at significance level `alpha`."""
+    """Judge one part of a claim that has `parts` parts, at two-sided significance level `alpha`."""
+    alpha = alpha / 2
     if isinstance(expectation, Count):
         return _judge_count(expectation, evidence, index)
     if isinstance(expectation, Correlation):
@@ -133,9 +137,9 @@ def _compare(e: Compare, evidence: Evidence, epsilon: float, index: int) -> tupl
 
 
 def _status(left: Estimate, bound: float) -> BoundStatus:
-    if left.p_above(bound) <= 1 - LEVEL:
+    if left.p_above(bound) <= (1 - LEVEL) / 2:
         return "broken"
-    return "held" if left.p_below(bound) <= 1 - LEVEL else "undecided"
+    return "held" if left.p_below(bound) <= (1 - LEVEL) / 2 else "undecided"
 
 
 def _with_bound(point: Point, operand: BoundValue, left: Estimate, epsilon: float, delta: float) -> Point:
@@ -187,7 +191,7 @@ def _combine(
         support = points[by_support].p_support <= alpha
         oppose = points[by_oppose].p_oppose <= alpha / (k * parts)
         against = by_oppose
-        correction = f"every one of {k} points at alpha; Bonferroni over {k * parts} to oppose"
+        correction = f"every one of {k} points at alpha/2; Bonferroni over {k * parts} to oppose"
     else:
         hard = min(range(k), key=lambda i: points[i].p_support)
         hard_needs = alpha / k
