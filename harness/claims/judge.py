@@ -27,7 +27,6 @@ from harness.claims.expectation import (
     Correlation,
     Count,
     Measured,
-    Number,
     Operand,
     Quantifier,
     TrainingExpectation,
@@ -106,7 +105,7 @@ def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, in
         return Finding("not run", f"the profile runs none of the epsilons {asked}", (), None, "", "")
     if isinstance(expectation, Compare):
         points = [_compare(expectation, evidence, epsilon, index) for epsilon in grid]
-        test = "one-sided t-test of the mean over repeats (Welch for two arms)"
+        test = "one-sided t-test of the mean over repeats (paired within an arm, Welch between arms)"
         estimates = [p[1] for p in points]
     else:
         points = [_close(expectation, evidence, epsilon, index) for epsilon in grid]
@@ -115,19 +114,28 @@ def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, in
     return _combine([p[0] for p in points], estimates, expectation.quantifier, alpha, parts, test)
 
 
-def _right(evidence: Evidence, operand: Operand, epsilon: float) -> tuple[Estimate | None, float]:
-    if isinstance(operand, Measured):
-        found = evidence.estimate(operand, epsilon)
-        return found, found.mean
-    if isinstance(operand, Number):
-        return None, operand.value
-    return None, float(BOUNDS[operand.bound].advantage(epsilon, evidence.delta))
+def _gap(evidence: Evidence, left: Measured, right: Operand, epsilon: float) -> tuple[Estimate, float, Estimate]:
+    """Estimate of the left side, value of the right side, and estimate of left - right.
+
+    Two series of one arm come from the same models and are paired by repeat; two arms are independent.
+    """
+    own = evidence.estimate(left, epsilon)
+    if not isinstance(right, Measured):
+        value = (
+            float(BOUNDS[right.bound].advantage(epsilon, evidence.delta))
+            if isinstance(right, BoundValue)
+            else right.value
+        )
+        return own, value, own.shifted(-value)
+    other = evidence.estimate(right, epsilon)
+    if left.arm != right.arm:
+        return own, other.mean, difference(own, other)
+    (a, a_error), (b, b_error) = evidence.series(left, epsilon), evidence.series(right, epsilon)
+    return own, other.mean, estimate(a - b, np.hypot(a_error, b_error))
 
 
 def _compare(e: Compare, evidence: Evidence, epsilon: float, index: int) -> tuple[Point, Estimate]:
-    left = evidence.estimate(e.left, epsilon)
-    other, value = _right(evidence, e.right, epsilon)
-    gap = difference(left, other) if other is not None else left.shifted(-value)
+    left, value, gap = _gap(evidence, e.left, e.right, epsilon)
     upward = e.relation in (">", ">=")
     effect = gap.shifted(-e.margin) if upward else gap.shifted(e.margin, -1.0)
     point = _point(index, epsilon, left.mean, value + e.margin, effect, effect.p_above(0), effect.p_below(0))
@@ -159,9 +167,7 @@ def _with_bound(point: Point, operand: BoundValue, left: Estimate, epsilon: floa
 
 
 def _close(e: Close, evidence: Evidence, epsilon: float, index: int) -> tuple[Point, Estimate]:
-    left = evidence.estimate(e.left, epsilon)
-    other, value = _right(evidence, e.right, epsilon)
-    gap = difference(left, other) if other is not None else left.shifted(-value)
+    left, value, gap = _gap(evidence, e.left, e.right, epsilon)
     inside = max(gap.p_above(-e.tolerance), gap.p_below(e.tolerance))
     outside = min(gap.p_above(e.tolerance), gap.p_below(-e.tolerance))
     effect = Estimate(e.tolerance - abs(gap.mean), gap.stderr, gap.dof, gap.n)

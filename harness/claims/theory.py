@@ -64,7 +64,7 @@ def _report(margin: Array, eps: Array, dlt: Array, holds: str, fails: str, extra
     test = f"evaluated at {len(margin)} grid points (a grid refutes for good, supports only where it looked)"
     if margin[worst] >= -ROUNDING:
         return TheoryFinding(
-            "reproduced", f"{holds} at all {len(margin)} grid points", float(margin[worst]), None, test
+            "reproduced", f"{holds} at all {len(margin)} grid points", max(0.0, float(margin[worst])), None, test
         )
     share = float(np.mean(margin < -ROUNDING))
     at = {"epsilon": float(eps[worst]), "delta": float(dlt[worst])} | {k: float(v[worst]) for k, v in extra.items()}

@@ -86,6 +86,19 @@ def test_two_arms_use_welch() -> None:
     assert point.effect == pytest.approx(a.mean() - b.mean())
 
 
+def test_two_attacks_on_one_arm_are_paired() -> None:
+    """Both attack the same models: what is common to a repeat cancels, as in SciPy's paired test."""
+    frame = table({"a/x/advantage": 0.5, "a/y/advantage": 0.5}, repeats=6, sd=0.01, stderr=0.0)
+    shared = np.random.default_rng(1).normal(0, 0.5, 6)
+    frame["value"] += shared[frame["repeat"]]
+    frame.loc[frame["attack"] == "x", "value"] += 0.03
+    right = {"metric": "advantage", "arm": "a", "attack": "y"}
+    found = verdict(compare(">", right), frame)
+    x, y = (frame[(frame["attack"] == k) & (frame["epsilon"] == GRID[0])]["value"].to_numpy() for k in "xy")
+    assert found.points[0].p_support == pytest.approx(stats.ttest_rel(x, y, alternative="greater").pvalue)
+    assert found.outcome == "reproduced"
+
+
 def test_bounds_are_held_broken_or_undecided_and_corrected_for_adjacency() -> None:
     """The corrected bound is the formula at (2 eps, (1 + e^eps) delta)."""
     middle = float(evaluate("humphries", 1.0, 1e-5))
