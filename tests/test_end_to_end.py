@@ -92,9 +92,10 @@ def test_kill_and_go_on(finished: Project, tmp_path: Path) -> None:
 def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Path) -> None:
     root = tmp_path / "interrupted"
     shutil.copytree(finished.root, root, ignore=shutil.ignore_patterns(".harness", "reports", "models", "mlflow.db"))
+    # A test runner in the background may have Ctrl-C ignored, which children inherit: put it back.
     process = subprocess.Popen(
         [sys.executable, "-m", "harness", "run", "-j", "2"], cwd=root, stderr=subprocess.PIPE, text=True,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
     )  # fmt: skip
     while not list((root / ".harness" / "store" / "train").rglob("*.npz")):
         assert process.poll() is None
