@@ -1,73 +1,73 @@
 window.HARNESS_RUN = {
- "commit": "259e4f8a7e67afb20a076069e62265fca1f80587-dirty",
+ "commit": "aae2fbae403fee12eaa872d403ab3b97f63f6751-dirty",
  "machine": "AMD EPYC, Linux x86_64, Python 3.11.7",
  "timings": {
   "humphries2020/fig2": {
    "evaluate": {
-    "core_seconds": 0.1,
-    "pieces": 360
+    "core_seconds": 2.6,
+    "pieces": 160
    },
    "fit": {
-    "core_seconds": 47.8,
-    "pieces": 20
+    "core_seconds": 14.3,
+    "pieces": 10
    },
    "split": {
-    "core_seconds": 0.2,
-    "pieces": 20
+    "core_seconds": 0.3,
+    "pieces": 10
    },
    "train": {
-    "core_seconds": 1348.1,
-    "pieces": 280
+    "core_seconds": 2249.8,
+    "pieces": 110
    }
   },
   "humphries2020/fig3": {
    "evaluate": {
-    "core_seconds": 0.1,
-    "pieces": 540
+    "core_seconds": 3.6,
+    "pieces": 240
    },
    "fit": {
-    "core_seconds": 71.8,
-    "pieces": 30
+    "core_seconds": 21.5,
+    "pieces": 15
    },
    "split": {
-    "core_seconds": 5.8,
-    "pieces": 30
+    "core_seconds": 4.3,
+    "pieces": 15
    },
    "train": {
-    "core_seconds": 2021.8,
-    "pieces": 420
+    "core_seconds": 3345.4,
+    "pieces": 165
    }
   },
   "humphries2020/fig4": {
    "evaluate": {
-    "core_seconds": 0.0,
-    "pieces": 180
+    "core_seconds": 0.9,
+    "pieces": 80
    },
    "split": {
-    "core_seconds": 1.8,
-    "pieces": 20
+    "core_seconds": 1.9,
+    "pieces": 10
    },
    "train": {
-    "core_seconds": 346.9,
-    "pieces": 180
+    "core_seconds": 517.2,
+    "pieces": 80
    }
   },
   "humphries2020/fig6": {
    "evaluate": {
-    "core_seconds": 2.7,
-    "pieces": 360
+    "core_seconds": 3.6,
+    "pieces": 160
    },
    "fit": {
-    "core_seconds": 26.8,
-    "pieces": 20
+    "core_seconds": 8.3,
+    "pieces": 10
    },
    "split": {
-    "core_seconds": 0.0,
-    "pieces": 20
+    "core_seconds": 0.1,
+    "pieces": 10
    },
    "train": {
-    "core_seconds": 1391.9,
-    "pieces": 280
+    "core_seconds": 2281.2,
+    "pieces": 110
    }
   }
  }
