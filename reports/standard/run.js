@@ -1,5 +1,5 @@
 window.HARNESS_RUN = {
- "commit": "aae2fbae403fee12eaa872d403ab3b97f63f6751-dirty",
+ "commit": "df8bf8e9c2716bf1e62fa3d2377e5d941b85553e",
  "machine": "AMD EPYC, Linux x86_64, Python 3.11.7",
  "timings": {
   "humphries2020/fig2": {
