@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -186,21 +187,36 @@ def run(
     profile: ProfileName = None,
     stage: Annotated[str, typer.Option(help="`train`, `attack`, or `all`: train, attack, check and report.")] = "all",
     workers: Workers = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            envvar="DASK_SCHEDULER_ADDRESS",
+            metavar="ADDRESS",
+            help="Compute on a Dask cluster: the address of its scheduler, such as `tcp://node1:8786`.",
+        ),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Train nothing: attack and judge the repeats that are trained completely.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run specs. Finished cells are never run again; Ctrl-C or a crash loses only the cells at work."""
+    """Run specs. Finished cells are never run again; Ctrl-C or a crash loses only the cells at work.
+
+    Local processes compute on one thread each. With --scheduler, work goes to a Dask cluster instead: its workers need
+    this package and no shared file system; what they compute comes back into this checkout's store (docs/cluster.md).
+    """
     if stage not in ("train", "attack", "all"):
         raise HarnessError(f"--stage {stage!r}: unknown; it is train, attack or all")
     from harness import pipeline
 
-    context = _context(profile, workers, quiet)
+    context = dataclasses.replace(_context(profile, workers, quiet), scheduler=scheduler)
     loaded = _load(context.project, specs)
     try:
         for one in loaded:
-            if stage in ("train", "all"):
+            if stage in ("train", "all") and not partial:
                 pipeline.train(context, one)
             if stage in ("attack", "all"):
-                pipeline.attack(context, one)
+                pipeline.attack(context, one, partial)
             if stage == "all":
                 pipeline.check(context, one)
     except KeyboardInterrupt:

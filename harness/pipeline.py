@@ -22,7 +22,7 @@ from harness.data.dataset import TableDataset
 from harness.data.fetch import MissingData, fetch, missing_mark
 from harness.errors import HarnessError
 from harness.execution.executor import RunReport, run_pieces
-from harness.execution.plan import Plan, make_plan
+from harness.execution.plan import Piece, Plan, complete_repeats, make_plan
 from harness.execution.store import Store
 from harness.execution.table import measurement_table, model_table, read_measurements, write_parquet
 from harness.files import atomic_path, write_text
@@ -48,6 +48,8 @@ class Context:
     profile: Profile
     workers: int
     progress: Progress
+    scheduler: str | None = None
+    """Address of a Dask scheduler; None: local processes."""
 
     def scaled(self, loaded: Loaded) -> Scaled:
         """A spec under the chosen profile."""
@@ -94,6 +96,10 @@ def _located(loaded: Loaded) -> Iterator[None]:
         raise HarnessError(f"{shown}:{line}: {'.'.join(('experiment', *field))}: {message}") from None
 
 
+def _compute(context: Context, pieces: list[Piece], label: str) -> RunReport:
+    return run_pieces(context.project, pieces, context.workers, context.progress, label, context.scheduler)
+
+
 def train(context: Context, loaded: Loaded) -> RunReport | None:
     """Train a spec's targets and shadow models; write the index of models. None: nothing to train, or no data."""
     if loaded.spec.experiment is None:
@@ -106,14 +112,17 @@ def train(context: Context, loaded: Loaded) -> RunReport | None:
         return None
     label = f"train {loaded.spec.id}"
     with _located(loaded):
-        report = run_pieces(context.project, plan.pieces("train"), context.workers, context.progress, label)
+        report = _compute(context, plan.pieces("train"), label)
     table = model_table(plan, loaded.spec, Store(context.project.store))
     write_parquet(table, context.models_file(loaded.spec.id))
     return report
 
 
-def attack(context: Context, loaded: Loaded) -> RunReport | None:
-    """Attack a spec's targets; write the measurements and log them. None: nothing to attack, or no data."""
+def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport | None:
+    """Attack a spec's targets; write the measurements and log them. None: nothing to attack, or no data.
+
+    `partial`: of the repeats that are trained completely. Raises HarnessError where there is none.
+    """
     if loaded.spec.experiment is None:
         return None
     scaled = context.scaled(loaded)
@@ -123,9 +132,13 @@ def attack(context: Context, loaded: Loaded) -> RunReport | None:
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.measurements_file(loaded.spec.id))
         _write_plot(context, loaded.spec.id, None)
         return None
+    if partial:
+        plan = complete_repeats(plan, Store(context.project.store))
+        if not plan.cells:
+            raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `harness run` goes on with it")
     label = f"attack {loaded.spec.id}"
     with _located(loaded):
-        report = run_pieces(context.project, plan.pieces(), context.workers, context.progress, label)
+        report = _compute(context, plan.pieces(), label)
     table = measurement_table(plan, scaled.spec, Store(context.project.store))
     # Kept in the file's metadata: a verdict names the data and the machine of the measurements, not of the judge.
     table.attrs = {
@@ -162,13 +175,16 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
         return None
     store = Store(context.project.store)
     found: dict[str, dict[str, float]] = {}
+    keys: dict[str, list[str]] = {}
     for piece in plan.pieces():
-        record = store.meta(piece.kind, piece.key)
-        if record is None:
+        keys.setdefault(piece.kind, []).append(piece.key)
+    for kind, wanted in keys.items():
+        try:
+            records = store.records(kind, wanted)
+        except KeyError:
             return None
-        entry = found.setdefault(piece.kind, {"pieces": 0, "core_seconds": 0.0})
-        entry["pieces"] += 1
-        entry["core_seconds"] += record["seconds"]
+        seconds = sum(record["seconds"] for record in records.values())
+        found[kind] = {"pieces": len(records), "core_seconds": seconds}
     return {kind: {**entry, "core_seconds": round(entry["core_seconds"], 1)} for kind, entry in found.items()}
 
 

@@ -34,7 +34,7 @@ experiment:
     size: {split: {kind: attribute, attribute: size, values: [small], twins: [mean radius]}}
     iid: {split: {kind: random}}
   model: {kind: logistic}
-  training: {engine: tf-privacy, learning_rate: 0.05, batch_size: 20, epochs: 3}
+  training: {engine: fast, learning_rate: 0.05, batch_size: 20, epochs: 3}
   privacy: {epsilons: [1, 10, .inf], delta: 1.0e-3}
   repeats: 2
 attacks:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pandas as pd
 
 from harness.bounds import BOUNDS
-from harness.claims.expectation import TheoryExpectation, bounds_named
+from harness.claims.expectation import Expectation, TheoryExpectation, bounds_named, measured_operands
 from harness.claims.judge import Evidence, Finding, judge
 from harness.claims.theory import judge_theory
 from harness.claims.verdict import Fidelity, Outcome, Verdict
 from harness.hashing import code_fingerprint
 from harness.spec.model import Claim, Spec
-from harness.spec.profile import Scaled
+from harness.spec.profile import Scaled, as_run
 
 ALPHA = 0.05
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
@@ -48,6 +48,7 @@ def check_spec(
     spec = scaled.spec
     evidence = None
     if table is not None and spec.experiment is not None:
+        scaled = as_run(scaled, int(table["repeat"].nunique()))
         evidence = Evidence(table, spec.experiment.privacy.delta)
     common: dict[str, object] = {
         "paper": spec.paper, "spec": spec.id, "profile": scaled.profile, "alpha": alpha, "spec_sha256": sha256,
@@ -87,8 +88,19 @@ def _check_claim(
         return Verdict.model_validate({**common, **described, **nothing})
     alpha = float(str(common["alpha"]))
     parts = claim.expectations
-    findings = [judge(e, evidence, alpha, i, len(parts)) for i, e in enumerate(parts)]  # type: ignore[arg-type]
+    findings = [
+        _left_out(e, scaled.spec) or judge(e, evidence, alpha, i, len(parts))  # type: ignore[arg-type]
+        for i, e in enumerate(parts)
+    ]
     return Verdict.model_validate({**common, **described, **_training(findings)})
+
+
+def _left_out(part: Expectation, spec: Spec) -> Finding | None:
+    """A part that speaks of an attack that the profile leaves out is not run."""
+    missing = sorted({o.attack for o in measured_operands(part) if o.attack is not None} - set(spec.attacks))
+    if not missing:
+        return None
+    return Finding("not run", f"the profile leaves out the attack {', '.join(missing)}", (), None, "none", "none")
 
 
 def _fidelity(scaled: Scaled) -> Fidelity:

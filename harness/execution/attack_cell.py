@@ -27,7 +27,10 @@ def do_fit(_project: Project, store: Store, piece: Piece) -> Result:
 
 
 def do_evaluate(_project: Project, store: Store, piece: Piece) -> Result:
-    """Attack one target: keep scores, decisions and the metrics that follow from them."""
+    """Attack one target: keep scores, decisions and metrics. Without an attack: the model's own metrics."""
+    if piece.description["attack"] is None:
+        own = model_metrics(store.get("train", piece.needs[0].key))
+        return Result({}, {"metrics": {k: [v.value, v.stderr, v.n] for k, v in own.items()}})
     attack = parse_as(AnyAttack, piece.description["attack"])
     target, fits = piece.needs[0], piece.needs[1:]
     model = store.get("train", target.key)

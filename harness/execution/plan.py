@@ -9,14 +9,18 @@ need the same piece share it, and a changed claim or attack never retrains a mod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal
 
+import numpy as np
+
 from harness.attacks import Attack
-from harness.data.dataset import Dataset, TableDataset
+from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
+from harness.data.encoding import categorical_columns
 from harness.data.fetch import read_table
 from harness.data.split import Split
 from harness.errors import HarnessError
@@ -26,8 +30,17 @@ from harness.paths import Project
 from harness.privacy.accounting import noise_multiplier_for, steps_of
 from harness.spec.model import Experiment, Spec
 from harness.training.engine import ENGINES
+from harness.training.model import placed_layers
 
 Kind = Literal["split", "train", "fit", "evaluate"]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Models that may be trained together: those of the same `key`, at most `limit` at a time."""
+
+    key: str
+    limit: int
 
 
 @dataclass(frozen=True)
@@ -39,6 +52,8 @@ class Piece:
     needs: tuple[Piece, ...] = ()
     cost: float = 0.0
     """Estimated core-seconds."""
+    stack: Stack | None = None
+    """With which other pieces it may be computed as one; None: alone."""
 
     @cached_property
     def key(self) -> str:
@@ -52,7 +67,10 @@ class Piece:
         return isinstance(other, Piece) and self.key == other.key
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"kind": self.kind, "description": self.description, "needs": self.needs, "cost": self.cost}
+        return {
+            "kind": self.kind, "description": self.description, "needs": self.needs, "cost": self.cost,
+            "stack": self.stack,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,6 +83,8 @@ class Cell:
     noise_multiplier: float
     split: Piece
     target: Piece
+    model: Piece
+    """The target's own accuracy and loss."""
     evaluations: dict[str, Piece] = field(default_factory=dict)
 
 
@@ -80,12 +100,24 @@ class Plan:
         """Distinct pieces in an order that respects what each needs; `train` leaves attacks out."""
         wanted: dict[str, Piece] = {}
         for cell in self.cells:
-            roots = [cell.target, *cell.evaluations.values()]
+            roots = [cell.target, cell.model, *cell.evaluations.values()]
             for root in roots:
                 for piece in _with_needs(root):
                     if stage == "all" or piece.kind in ("split", "train"):
                         wanted.setdefault(piece.key, piece)
         return sorted(wanted.values(), key=lambda p: ("split", "train", "fit", "evaluate").index(p.kind))
+
+
+def complete_repeats(plan: Plan, store: Store) -> Plan:
+    """The plan of those repeats alone whose targets are all trained, and their shadow models too."""
+    missing = {
+        cell.repeat
+        for cell in plan.cells
+        for root in (cell.target, *cell.evaluations.values())
+        for piece in _with_needs(root)
+        if piece.kind == "train" and not store.has("train", piece.key)
+    }
+    return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in missing))
 
 
 def _with_needs(piece: Piece) -> Iterator[Piece]:
@@ -96,14 +128,20 @@ def _with_needs(piece: Piece) -> Iterator[Piece]:
 
 # Rough costs on one core of a 2020s server; `harness plan` scales them by what past cells took.
 SECONDS_PER_KMEANS = 6.0
-SECONDS_PER_STEP = {"private": 4.0e-3, "plain": 2.2e-3}
-SECONDS_PER_MODEL = 1.4
+SECONDS_PER_MODEL = {"tf-privacy": 1.4, "fast": 0.15}
+SECONDS_PER_STEP = {"tf-privacy": (2.2e-3, 4.0e-3), "fast": (5e-5, 1e-4)}
+"""Not counting arithmetic: without and with noise."""
+FLOPS = {"tf-privacy": 1.5e11, "fast": 9e10}
+SECONDS_PER_NOISE = 6.5e-9
 SECONDS_PER_ATTACK_STEP = 1.2e-4
 
 
-def training_seconds(steps: int, private: bool) -> float:
-    """Estimated core-seconds to train one model."""
-    return SECONDS_PER_MODEL + steps * SECONDS_PER_STEP["private" if private else "plain"]
+def training_seconds(engine: str, steps: int, private: bool, parameters: int, operations: float) -> float:
+    """Estimated core-seconds to train one model; `operations` are floating-point operations a step."""
+    known = engine if engine in FLOPS else "tf-privacy"
+    step = SECONDS_PER_STEP[known][private] + operations / FLOPS[known]
+    step += parameters * SECONDS_PER_NOISE if private and known == "fast" else 0.0
+    return SECONDS_PER_MODEL[known] + steps * step
 
 
 def data_digest(project: Project, dataset: Dataset) -> str:
@@ -114,6 +152,18 @@ def data_digest(project: Project, dataset: Dataset) -> str:
     if isinstance(dataset, TableDataset):
         return read_table(project, dataset).sha256
     return "generator:" + code_fingerprint(type(dataset).__module__)
+
+
+def input_width(project: Project, experiment: Experiment) -> tuple[int, int]:
+    """Features and classes that models see, before an arm removes columns; for estimates, not for training."""
+    dataset = experiment.dataset
+    if isinstance(dataset, GeneratorDataset):
+        return dataset.sample(np.zeros(1, dtype=np.int64), np.random.default_rng(0))[0].shape[1], dataset.n_classes
+    assert isinstance(dataset, TableDataset)
+    schema, frame = dataset.schema_of_table(), dataset.select(read_table(project, dataset).frame)
+    categories = categorical_columns(frame, schema)
+    numbers = len(frame.columns) - 1 - len(categories)
+    return numbers + int(frame[categories].nunique().sum()), int(frame[schema.label].nunique())
 
 
 def make_plan(project: Project, spec: Spec) -> Plan:
@@ -130,24 +180,31 @@ def make_plan(project: Project, spec: Spec) -> Plan:
                 f"the sizes ask for {asked} records (members + test + nonmembers) and the table has {rows}; "
                 "make them smaller"
             )
-    builder = _Builder(experiment, digest, Store(project.store))
+    builder = _Builder(project, experiment, digest, Store(project.store))
     cells = tuple(
         builder.cell(arm, epsilon, repeat, spec.attacks)
+        for repeat in range(experiment.repeats)  # outermost: a run that stops leaves whole repeats
         for arm in experiment.arms
         for epsilon in experiment.privacy.epsilons
-        for repeat in range(experiment.repeats)
     )
     return Plan(spec.id, digest, cells)
 
 
 class _Builder:
-    def __init__(self, experiment: Experiment, digest: str, store: Store) -> None:
+    def __init__(self, project: Project, experiment: Experiment, digest: str, store: Store) -> None:
         self.experiment, self.digest, self.store = experiment, digest, store
         training = experiment.training
-        engine = ENGINES[training.engine]
+        engine = ENGINES[training.engine]()
+        width, n_classes = input_width(project, experiment)
+        placed = placed_layers(experiment.model, width, n_classes)
+        self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
+        self.operations = 6.0 * training.batch_size * sum(p.layer.operations(p.shape) for p in placed)
+        self.capacity = engine.capacity(experiment.model, training, width, n_classes)
         self.steps = steps_of(experiment.sizes.members, training.batch_size, training.epochs)
         self.training_code = {
-            "code": code_fingerprint(*engine.modules, "harness.execution.train_cell", "harness.execution.materialize"),
+            "code": code_fingerprint(
+                *engine.code(experiment.model), "harness.execution.train_cell", "harness.execution.materialize"
+            ),
             "packages": {name: version(name) for name in engine.packages},
         }
         self.memo: dict[str, Piece] = {}
@@ -172,11 +229,17 @@ class _Builder:
         e = self.experiment
         description = {
             "role": "target" if shadow is None else "shadow", "index": shadow,
-            "model": e.model.content(), "training": e.training.model_dump(mode="json"),
+            "model": e.model.content(), "training": e.training.content(),
             "noise_multiplier": noise_multiplier, **self.training_code,
         }  # fmt: skip
-        cost = training_seconds(self.steps, noise_multiplier > 0)
-        return self._once(Piece("train", description, (split,), cost))
+        private = noise_multiplier > 0
+        cost = training_seconds(e.training.engine, self.steps, private, self.parameters, self.operations)
+        stack = None
+        if self.capacity > 1:
+            alike = {k: v for k, v in description.items() if k not in ("index", "noise_multiplier")}
+            draws = {k: v for k, v in split.description.items() if k != "repeat"}
+            stack = Stack(fingerprint([alike, draws, private]), self.capacity)
+        return self._once(Piece("train", description, (split,), cost, stack))
 
     def noise_multiplier(self, epsilon: float) -> float:
         """Calibrated noise; kept in the store, since every stage plans again and calibration takes seconds."""
@@ -201,6 +264,9 @@ class _Builder:
         sigma = self.noise_multiplier(epsilon)
         split = self.split(e.arms[arm].split, repeat)
         target = self.train(split, sigma)
+        metrics = code_fingerprint("harness.metrics.membership", "harness.execution.attack_cell")
+        own = {"attack": None, "code": code_fingerprint("harness.attacks.attack"), "metrics": metrics}
+        model = self._once(Piece("evaluate", own, (target,), 0.02))
         evaluations = {}
         for name, attack in attacks.items():
             fitted: tuple[Piece, ...] = ()
@@ -213,9 +279,6 @@ class _Builder:
                 records = 2 * pool.count * e.sizes.members
                 cost = epochs * records / getattr(attack, "batch_size", 100) * SECONDS_PER_ATTACK_STEP
                 fitted = (self._once(Piece("fit", description, shadows, cost)),)
-            measured = {
-                **description,
-                "metrics": code_fingerprint("harness.metrics.membership", "harness.execution.attack_cell"),
-            }
+            measured = {**description, "metrics": metrics}
             evaluations[name] = self._once(Piece("evaluate", measured, (target, *fitted), 0.05))
-        return Cell(arm, epsilon, repeat, sigma, split, target, evaluations)
+        return Cell(arm, epsilon, repeat, sigma, split, target, model, evaluations)

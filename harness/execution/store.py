@@ -1,25 +1,34 @@
 """The cell store: one file a result, named by the hash of everything that determines it.
 
 Writers never meet: a file appears by renaming a finished temporary one. A file that cannot be read
-back whole counts as missing and is replaced.
+back whole counts as missing and is replaced. An index of the small JSON records beside the results
+makes many of them readable at once; it is a cache, rebuilt from the files wherever it lags behind.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from harness.arrays import Array
-from harness.files import atomic_path
+from harness.files import atomic_path, write_bytes
 from harness.hashing import digest_arrays
 
 META = "__meta__"
+BULKY = "description"
+"""Part of a record that the index leaves out; it is read from the file where it is needed."""
+UNREADABLE = (zipfile.BadZipFile, ValueError, EOFError, OSError)
 
 
 @dataclass(frozen=True)
@@ -56,13 +65,91 @@ class Store:
         with atomic_path(self.path(kind, key)) as temporary, temporary.open("wb") as stream:
             np.savez_compressed(stream, **{META: meta}, **result.arrays)
 
+    def put_bytes(self, kind: str, key: str, data: bytes) -> None:
+        """Keep a result that another store wrote. Raises ValueError where the bytes are not a whole result."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                damaged = archive.testzip()
+        except zipfile.BadZipFile as error:
+            raise ValueError(f"{kind}/{key}: {error}") from None
+        if damaged is not None:
+            raise ValueError(f"{kind}/{key}: {damaged} is damaged")
+        write_bytes(self.path(kind, key), data)
+
+    def bytes(self, kind: str, key: str) -> bytes:
+        """The file of a result as it is. Raises KeyError where it is missing."""
+        try:
+            return self.path(kind, key).read_bytes()
+        except FileNotFoundError:
+            raise KeyError(f"{kind}/{key}") from None
+
+    def remove(self, kind: str, key: str) -> None:
+        """Forget a result."""
+        self.path(kind, key).unlink(missing_ok=True)
+
+    def kinds(self) -> list[str]:
+        """The kinds of results that are there."""
+        if not self.root.is_dir():
+            return []
+        return sorted(p.name for p in self.root.iterdir() if p.is_dir() and p.name != "index")
+
+    def files(self, kind: str) -> Iterator[tuple[str, os.stat_result]]:
+        """Key and file status of every result of a kind."""
+        for folder in sorted((self.root / kind).glob("??")):
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.name.endswith(".npz") and not entry.name.startswith("."):
+                        yield entry.name.removesuffix(".npz"), entry.stat()
+
+    def records(self, kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The JSON records (without descriptions) of many results. Raises KeyError for one that is not there."""
+        index = self._index(kind)
+        found: dict[str, dict[str, Any]] = {}
+        new: dict[str, tuple[int, int, str]] = {}
+        for key in dict.fromkeys(keys):
+            try:
+                status = self.path(kind, key).stat()
+            except FileNotFoundError:
+                raise KeyError(f"{kind}/{key}") from None
+            entry = index.get(key)
+            if entry is None or entry[:2] != (status.st_size, status.st_mtime_ns):
+                record = self.meta(kind, key)
+                if record is None:
+                    raise KeyError(f"{kind}/{key}")
+                record.pop(BULKY, None)
+                entry = new[key] = (status.st_size, status.st_mtime_ns, json.dumps(record))
+            found[key] = json.loads(entry[2])
+        if new:
+            self._write_index(kind, {**index, **new})
+        return found
+
+    def _index_path(self, kind: str) -> Path:
+        return self.root / "index" / f"{kind}.parquet"
+
+    def _index(self, kind: str) -> dict[str, tuple[int, int, str]]:
+        try:
+            columns = pq.read_table(self._index_path(kind)).to_pydict()
+            entries = zip(columns["size"], columns["mtime"], columns["record"], strict=True)
+            return dict(zip(columns["key"], entries, strict=True))
+        except (OSError, KeyError, ValueError, pa.ArrowException):
+            return {}
+
+    def _write_index(self, kind: str, entries: dict[str, tuple[int, int, str]]) -> None:
+        rows = list(zip(*entries.values(), strict=True))
+        table = pa.table({"key": list(entries), "size": rows[0], "mtime": rows[1], "record": rows[2]})
+        try:
+            with atomic_path(self._index_path(kind)) as temporary:
+                pq.write_table(table, temporary, compression="zstd")
+        except OSError:
+            return  # a cache: a full disk or a read-only store must not cost a result
+
     def meta(self, kind: str, key: str) -> dict[str, Any] | None:
         """The JSON record of a result alone; None where there is none that can be read."""
         try:
             with np.load(self.path(kind, key), allow_pickle=False) as stored:
                 record: dict[str, Any] = json.loads(stored[META].tobytes().decode())
                 return record
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile, EOFError):
+        except (KeyError, *UNREADABLE):
             return None
 
     def get(self, kind: str, key: str) -> Result:
@@ -73,7 +160,7 @@ class Store:
                 arrays = {name: stored[name] for name in stored.files}
         except FileNotFoundError:
             raise KeyError(f"{kind}/{key}") from None
-        except (zipfile.BadZipFile, ValueError, EOFError, OSError):
+        except UNREADABLE:
             path.unlink(missing_ok=True)
             raise KeyError(f"{kind}/{key}") from None
         meta = json.loads(arrays.pop(META).tobytes().decode())

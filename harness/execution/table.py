@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from harness.errors import HarnessError
-from harness.execution.attack_cell import model_metrics
 from harness.execution.plan import Cell, Plan
 from harness.execution.store import Store
 from harness.files import atomic_path
@@ -22,16 +21,16 @@ COLUMNS = [
 
 
 def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
-    """One row a trained target: coordinates, noise, weights' digest, the model's own metrics."""
-    rows = []
-    for cell in plan.cells:
-        result = store.get("train", cell.target.key)
-        metrics = {name: v.value for name, v in model_metrics(result).items()}
-        rows.append({
+    """One row a trained target: coordinates, noise, and the digest of its weights and outputs."""
+    records = store.records("train", [cell.target.key for cell in plan.cells])
+    rows = [
+        {
             "spec": spec.id, "arm": cell.arm, "epsilon": cell.epsilon, "repeat": cell.repeat,
             "noise_multiplier": cell.noise_multiplier, "cell": cell.target.key,
-            "outputs_sha256": result.digest, **metrics,
-        })  # fmt: skip
+            "outputs_sha256": records[cell.target.key]["arrays_sha256"],
+        }
+        for cell in plan.cells
+    ]  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -50,15 +49,17 @@ def measurement_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
             "stderr": float(stderr), "n": int(n), "cell": key,
         })  # fmt: skip
 
+    splits = store.records("split", [cell.split.key for cell in plan.cells])
+    evaluated = [p.key for cell in plan.cells for p in (cell.model, *cell.evaluations.values())]
+    evaluations = store.records("evaluate", evaluated)
     for cell in plan.cells:
-        facts = store.get("split", cell.split.key).meta["facts"]
-        for name, value in facts.items():
+        for name, value in splits[cell.split.key]["facts"].items():
             add(cell, "", f"count_{name}", value, 0.0, 1, cell.split.key)
-        for name, v in model_metrics(store.get("train", cell.target.key)).items():
-            add(cell, "", name, v.value, v.stderr, v.n, cell.target.key)
-        for attack, piece in cell.evaluations.items():
-            for name, (value, stderr, n) in store.get("evaluate", piece.key).meta["metrics"].items():
-                add(cell, attack, name, value, stderr, n, piece.key)
+        for attack, piece in {"": cell.model, **cell.evaluations}.items():
+            # A model's own metrics are those of its weights: their rows name the trained cell.
+            key = piece.key if attack else cell.target.key
+            for name, (value, stderr, n) in evaluations[piece.key]["metrics"].items():
+                add(cell, attack, name, value, stderr, n, key)
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.sort_values(COORDINATES, kind="stable", ignore_index=True)
 

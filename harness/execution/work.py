@@ -1,4 +1,4 @@
-"""Do one piece of work: read what it needs from the store, compute, put the result back.
+"""Do work: read what it needs from the store, compute, put the result back.
 
 Every seed derives from the spec's root seed and the piece's coordinates, never from a counter, so
 results do not depend on who computes what when.
@@ -7,7 +7,7 @@ results do not depend on who computes what when.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from threadpoolctl import threadpool_limits
 
@@ -20,21 +20,40 @@ from harness.paths import Project
 
 _DOERS: dict[str, Callable[[Project, Store, Piece], Result]] = {
     "split": do_split,
-    "train": do_train,
     "fit": do_fit,
     "evaluate": do_evaluate,
 }
 
 
-def run_piece(project: Project, piece: Piece) -> tuple[str, float]:
-    """Compute one piece unless the store has it. Returns its key and the seconds it took (0: it was there)."""
+def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str, float]]:
+    """Compute the pieces that the store lacks: each one's key and the seconds it took (0: it was there).
+
+    Several pieces are models of one stack (`Piece.stack`); they share the time that the stack took.
+    """
     store = Store(project.store)
-    if store.has(piece.kind, piece.key):
-        return piece.key, 0.0
-    started = time.perf_counter()
-    with threadpool_limits(limits=1):
-        result = _DOERS[piece.kind](project, store, piece)
-    seconds = time.perf_counter() - started
-    meta = {**result.meta, "seconds": round(seconds, 3), "needs": [n.key for n in piece.needs]}
-    store.put(piece.kind, piece.key, Result(result.arrays, {**meta, "description": piece.description}))
-    return piece.key, seconds
+    missing = [p for p in pieces if not store.has(p.kind, p.key)]
+    seconds = dict.fromkeys((p.key for p in pieces), 0.0)
+    if missing and missing[0].kind == "train":
+        started = time.perf_counter()
+        with threadpool_limits(limits=1):
+            results = do_train(project, missing)
+        share = (time.perf_counter() - started) / len(missing)
+        for piece, result in zip(missing, results, strict=True):
+            _keep(store, piece, result, share)
+            seconds[piece.key] = share
+        return list(seconds.items())
+    for piece in missing:
+        started = time.perf_counter()
+        with threadpool_limits(limits=1):
+            result = _DOERS[piece.kind](project, store, piece)
+        seconds[piece.key] = time.perf_counter() - started
+        _keep(store, piece, result, seconds[piece.key])
+    return list(seconds.items())
+
+
+def _keep(store: Store, piece: Piece, result: Result, seconds: float) -> None:
+    meta = {
+        **result.meta, "seconds": round(seconds, 3), "needs": [n.key for n in piece.needs],
+        "arrays_sha256": result.digest, "description": piece.description,
+    }  # fmt: skip
+    store.put(piece.kind, piece.key, Result(result.arrays, meta))

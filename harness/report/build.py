@@ -22,7 +22,7 @@ from harness.pipeline import Context, core_seconds, measurements, read_verdicts
 from harness.report.figures import draw, draw_bounds
 from harness.spec.load import Loaded
 from harness.spec.model import Unstated
-from harness.spec.profile import Scaled, shown
+from harness.spec.profile import Scaled, as_run, shown
 
 ORDER = ("violated", "inconclusive", "not run", "reproduced")
 
@@ -75,8 +75,9 @@ def _section(context: Context, loaded: Loaded) -> Section:
         svg, means = draw(scaled.spec, table), _means(table)
     else:
         svg, means = ("" if scaled.spec.experiment is not None else draw_bounds()), []
+    done = scaled if table is None else as_run(scaled, int(table["repeat"].nunique()))
     return Section(
-        spec=scaled.spec, reductions=scaled.reductions, verdicts=judged, svg=svg, means=means,
+        spec=scaled.spec, reductions=done.reductions, verdicts=judged, svg=svg, means=means,
         unstated=scaled.spec.unstated, sha256=loaded.sha256, folder=loaded.spec.id, why_not=why_not,
         data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
     )  # fmt: skip

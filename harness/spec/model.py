@@ -9,7 +9,8 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 import harness.data.datasets
 import harness.data.splits
-import harness.training.engines  # noqa: F401  (these imports register the built-in plug-ins)
+import harness.training.engines
+import harness.training.models  # noqa: F401  (these imports register the built-in plug-ins)
 from harness.attacks import ATTACKS, Attack
 from harness.bounds import BOUNDS
 from harness.claims.expectation import (
@@ -117,6 +118,9 @@ class Experiment(Config):
                 )
         if self.training.engine not in ENGINES.names():
             raise ValueError(f"unknown engine {self.training.engine!r}; known: {', '.join(ENGINES.names())}")
+        refusal = ENGINES[self.training.engine]().refuses(self.model, self.training)
+        if refusal is not None:
+            raise ValueError(refusal)
         if self.training.batch_size > self.sizes.members:
             raise ValueError(
                 f"training.batch_size ({self.training.batch_size}) is larger than sizes.members "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import Field, ValidationError, field_validator
@@ -13,6 +13,7 @@ from harness.errors import HarnessError
 from harness.paths import Project
 from harness.spec.document import load_document
 from harness.spec.model import Experiment, Spec, _epsilon
+from harness.training.engine import ENGINES
 
 
 class Profile(Config):
@@ -24,6 +25,17 @@ class Profile(Config):
     """Kept of the spec's grid."""
     shadows: int | None = Field(default=None, ge=1)
     attack_epochs: int | None = Field(default=None, ge=1)
+    attacks: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """Kept of the specs' attacks; claims about others are not run."""
+    engine: str | None = None
+    """Trains in place of the spec's own engine."""
+
+    @field_validator("engine")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        if value is not None and value not in ENGINES.names():
+            raise ValueError(f"unknown engine {value!r}; known: {', '.join(ENGINES.names())}")
+        return value
 
     @field_validator("epsilons", mode="before")
     @classmethod
@@ -83,7 +95,12 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     after: Experiment = before.model_copy(
         update={
             "repeats": _capped(before.repeats, profile.repeats),
-            "training": before.training.model_copy(update={"epochs": _capped(before.training.epochs, profile.epochs)}),
+            "training": before.training.model_copy(
+                update={
+                    "epochs": _capped(before.training.epochs, profile.epochs),
+                    "engine": profile.engine or before.training.engine,
+                }
+            ),
             "privacy": before.privacy.model_copy(update={"epsilons": kept}),
             "pools": {
                 key: pool.model_copy(update={"count": _capped(pool.count, profile.shadows)})
@@ -93,6 +110,8 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     )
     attacks, attack_notes = {}, []
     for key, attack in spec.attacks.items():
+        if profile.attacks is not None and key not in profile.attacks:
+            continue  # no reduction of what is measured: claims about it are not run
         own = getattr(attack, "epochs", None)
         cut = None if own is None else _capped(own, profile.attack_epochs)
         attacks[key] = attack if cut == own else attack.model_copy(update={"epochs": cut})
@@ -110,6 +129,14 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     ]
     scaled = spec.model_copy(update={"experiment": after, "attacks": attacks})
     return Scaled(scaled, name, (*notes, *attack_notes))
+
+
+def as_run(scaled: Scaled, repeats: int) -> Scaled:
+    """The same, with a note where only the first so many repeats have been run."""
+    experiment = scaled.spec.experiment
+    if experiment is None or repeats >= experiment.repeats:
+        return scaled
+    return replace(scaled, reductions=(*scaled.reductions, f"repeats {repeats} of {experiment.repeats} (run so far)"))
 
 
 def shown(epsilon: float) -> str:

@@ -1,106 +1,94 @@
-"""Architectures as data: a multilayer perceptron and logistic (softmax) regression."""
+"""Architectures as data: a model is a sequence of layers from a record's features to one logit a class."""
 
 from __future__ import annotations
 
-import itertools
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import ClassVar, Literal
+from dataclasses import dataclass
 
 import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
 from harness.config import Plugin, Registry
+from harness.training.layer import Layer, Shape
 
-Activation = Literal["relu", "tanh", "sigmoid"]
 Weights = list[Array]
+"""Kernel and bias of each layer that has them, in order."""
+FORWARD_BYTES = 1 << 26
+"""Roughly what one slice of a forward pass may hold; many records are passed through in slices."""
 
 
 class Model(Plugin):
-    """Base of all architectures: dense layers from features to one logit a class."""
+    """Base of all architectures."""
 
     l2: float = Field(default=0.0, ge=0)
-    """Coefficient of the sum of squared kernel entries added to the loss."""
+    """Coefficient of the sum of squared kernel entries added to the loss (never clipped: it sees no record)."""
 
-    @property
     @abstractmethod
-    def widths(self) -> tuple[int, ...]:
-        """Widths of the hidden layers."""
+    def layers(self, n_classes: int) -> tuple[Layer, ...]:
+        """The layers; the last one gives the logits."""
 
-    @property
-    @abstractmethod
-    def hidden_activation(self) -> Activation:
-        """Activation of the hidden layers."""
+    def input_shape(self, n_features: int) -> Shape:
+        """How the layers see a record of `n_features` numbers. Raises ValueError where they cannot."""
+        return (n_features,)
 
 
 MODELS: Registry[Model] = Registry("model")
 
 
-@MODELS.register
-class Mlp(Model):
-    """Fully connected network."""
+@dataclass(frozen=True)
+class Placed:
+    """A layer with the shape of its inputs and the slots of its weights in the model's list."""
 
-    kind: Literal["mlp"] = "mlp"
-    hidden: tuple[int, ...] = (256, 256)
-    """Width of each hidden layer."""
-    activation: Activation = "relu"
-    """Activation of the hidden layers."""
-    summary: ClassVar[str] = "fully connected network"
+    layer: Layer
+    shape: Shape
+    first_weight: int
+    n_weights: int
 
-    @property
-    def widths(self) -> tuple[int, ...]:
-        return self.hidden
-
-    @property
-    def hidden_activation(self) -> Activation:
-        return self.activation
+    def weights(self, weights: Weights) -> Weights:
+        """This layer's own kernel and bias."""
+        return weights[self.first_weight : self.first_weight + self.n_weights]
 
 
-@MODELS.register
-class Logistic(Model):
-    """Logistic regression: softmax over one linear layer."""
-
-    kind: Literal["logistic"] = "logistic"
-    summary: ClassVar[str] = "logistic (softmax) regression"
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        return ()
-
-    @property
-    def hidden_activation(self) -> Activation:
-        return "relu"
+def placed_layers(model: Model, n_features: int, n_classes: int) -> tuple[Placed, ...]:
+    """The layers with their input shapes. Raises ValueError where one does not fit the one before it."""
+    shape, used, placed = model.input_shape(n_features), 0, []
+    for layer in model.layers(n_classes):
+        count = len(layer.weight_shapes(shape)) if layer.output_shape(shape) else 0
+        placed.append(Placed(layer, shape, used, count))
+        used, shape = used + count, layer.output_shape(shape)
+    if shape != (n_classes,):
+        raise ValueError(f"the model ends in shape {shape}, not in one logit for each of {n_classes} classes")
+    return tuple(placed)
 
 
 def initial_weights(model: Model, n_features: int, n_classes: int, rng: np.random.Generator) -> Weights:
-    """Glorot-uniform kernels and zero biases, alternating, as Keras initialises Dense layers."""
+    """Glorot-uniform kernels and zero biases, alternating, as Keras initialises them."""
     weights: Weights = []
-    sizes = (n_features, *model.widths, n_classes)
-    for fan_in, fan_out in itertools.pairwise(sizes):
-        limit = np.sqrt(6.0 / (fan_in + fan_out))
-        weights.append(rng.uniform(-limit, limit, size=(fan_in, fan_out)).astype(np.float32))
-        weights.append(np.zeros(fan_out, dtype=np.float32))
+    for placed in placed_layers(model, n_features, n_classes):
+        if placed.n_weights:
+            kernel, bias = placed.layer.weight_shapes(placed.shape)
+            limit = np.sqrt(6.0 / sum(placed.layer.fans(placed.shape)))
+            weights.append(rng.uniform(-limit, limit, size=kernel).astype(np.float32))
+            weights.append(np.zeros(bias, dtype=np.float32))
     return weights
 
 
 def log_probabilities(model: Model, weights: Weights, features: Array) -> Array:
-    """Log-softmax outputs (n, n_classes) float32 of the network on `features` (n, d).
-
-    A NumPy forward pass, so that attacks and reports need no TensorFlow to query a stored model.
-    """
-    hidden = features.astype(np.float32)
-    for layer in range(0, len(weights), 2):
-        hidden = hidden @ weights[layer] + weights[layer + 1]
-        if layer + 2 < len(weights):
-            hidden = _ACTIVATIONS[model.hidden_activation](hidden)
-    shifted = hidden - hidden.max(axis=1, keepdims=True)
+    """Log-softmax outputs (n, n_classes) float32 of the network on `features` (n, d)."""
+    n_classes = len(weights[-1])
+    placed = placed_layers(model, features.shape[1], n_classes)
+    widest = max(int(np.prod(p.shape)) for p in placed)
+    images = any(len(p.shape) > 1 for p in placed)
+    size = max(1, FORWARD_BYTES // (4 * widest * (9 if images else 1))) if images else max(1, len(features))
+    parts = []
+    for start in range(0, max(1, len(features)), size):
+        hidden = features[start : start + size].astype(np.float32)
+        hidden = hidden.reshape(len(hidden), *placed[0].shape)
+        for p in placed:
+            hidden = p.layer.forward(p.weights(weights), hidden)
+        parts.append(hidden)
+    logits = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    shifted = logits - logits.max(axis=1, keepdims=True)
     result: Array = (shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))).astype(np.float32)
     return result
-
-
-_ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {
-    "relu": lambda x: np.maximum(x, 0.0),
-    "tanh": np.tanh,
-    "sigmoid": lambda x: 0.5 * (np.tanh(0.5 * x) + 1.0),
-}

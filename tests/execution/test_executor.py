@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.execution import executor
+from harness.execution import executors
 from harness.execution.executor import run_pieces
 from harness.execution.plan import make_plan
 from harness.execution.store import Store
@@ -24,7 +24,7 @@ Make = Callable[..., Project]
 
 def test_the_pool_is_renewed_and_nothing_is_lost(make_project: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """With six pieces a worker process, 28 pieces need three pools; each piece is computed once."""
-    monkeypatch.setattr(executor, "PIECES_PER_WORKER_PROCESS", 6)
+    monkeypatch.setattr(executors, "PIECES_PER_WORKER_PROCESS", 6)
     project = make_project()
     pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
     report = run_pieces(project, pieces, 2, Progress(quiet=True), "test")

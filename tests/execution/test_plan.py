@@ -33,7 +33,7 @@ def test_counts_of_pieces(make_project: Make) -> None:
     found = plan(make_project, SHADOWS, "a")
     assert len(found.cells) == 12
     assert {k: len(keys(found, k)) for k in ("split", "train", "fit", "evaluate")} == {
-        "split": 4, "train": 12 + 8, "fit": 4, "evaluate": 24,
+        "split": 4, "train": 12 + 8, "fit": 4, "evaluate": 36,
     }  # fmt: skip
     assert all(p.kind in ("split", "train") for p in found.pieces("train"))
 

@@ -39,7 +39,7 @@ CASES = [
     ("batch_size: 20", "batch_size: 121", "experiment", "larger than sizes.members (120)"),
     ("members: 120,", "members: 0,", "experiment.sizes.members", "greater than 0"),
     ("members: 120,", "members: many,", "experiment.sizes.members", "valid integer"),
-    ("engine: tf-privacy", "engine: torch", "experiment", "unknown engine 'torch'; known: tf-privacy"),
+    ("engine: fast", "engine: torch", "experiment", "unknown engine 'torch'; known: fast, tf-privacy"),
     ("arm: size, attack", "arm: sise, attack", "claims", "unknown arm 'sise'; known: iid, size"),
     ("{metric: advantage, arm: size", "{metric: advantges, arm: size", "spec", "unknown metric 'advantges'"),
     ('relation: ">", right', 'relation: "=>", right', "claims.0.expect", "'<', '<=', '>' or '>='"),

@@ -8,8 +8,10 @@ from scipy import stats
 
 from harness.hashing import generator
 from harness.training.engine import Job, Training, batches
-from harness.training.engines.tf_privacy import TfPrivacy, build, import_tensorflow
-from harness.training.model import Logistic, Mlp, Model, initial_weights, log_probabilities
+from harness.training.engines.tf_privacy import TfPrivacy, build
+from harness.training.model import Model, initial_weights, log_probabilities
+from harness.training.models import Logistic, Mlp
+from harness.training.runtime import import_tensorflow
 
 RNG = np.random.default_rng(0)
 CLIP = 0.7
@@ -33,7 +35,7 @@ ACTIVATE = {
 
 def example_gradient(model: Model, weights: list[np.ndarray], x: np.ndarray, y: int) -> list[np.ndarray]:
     """Backpropagation for one record, written out layer by layer in float64."""
-    f, df = ACTIVATE[model.hidden_activation]
+    f, df = ACTIVATE[getattr(model, "activation", "relu")]
     layers = [(weights[i].astype(float), weights[i + 1].astype(float)) for i in range(0, len(weights), 2)]
     inputs, pre = [x.astype(float)], []
     for kernel, bias in layers:

@@ -1,39 +1,44 @@
-"""The reference engine: TensorFlow Privacy's DPSequential with its fast gradient clipping.
+"""The reference engine: TensorFlow Privacy's DPSequential.
 
-The fast path needs three things together, else TensorFlow Privacy quietly takes a path that is an
-order of magnitude slower: a built model (an InputLayer), a layer registry, and a reduced loss.
+Its fast path needs three things together, else TensorFlow Privacy quietly takes a path that is an
+order of magnitude slower: a built model (an InputLayer), a layer registry that knows every layer, and
+a reduced loss. Models with convolutions are not in that registry and take the slow path knowingly.
 `steps_per_execution` keeps a whole epoch inside one graph call.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from harness.hashing import derive_seed, generator
-from harness.training.engine import ENGINES, Engine, Job, batches
-from harness.training.model import Weights, initial_weights
+from harness.training.engine import ENGINES, Engine, Job, Training, batches
+from harness.training.layer import Layer
+from harness.training.layers import AveragePool, Conv2d, Dense, Dropout, Flatten, MaxPool
+from harness.training.model import Model, Weights, initial_weights
+from harness.training.runtime import import_tensorflow
 
 
-def import_tensorflow() -> Any:
-    """TensorFlow on one thread and without its start-up chatter.
-
-    One thread a process is what makes results independent of the number of workers: TensorFlow's
-    sums depend on how they are cut among threads. N workers use N cores.
-    """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import tensorflow as tf
-
-    try:
-        tf.config.threading.set_intra_op_parallelism_threads(1)
-        tf.config.threading.set_inter_op_parallelism_threads(1)
-    except RuntimeError:  # already initialised in this process, by an earlier job
-        if tf.config.threading.get_intra_op_parallelism_threads() != 1:
-            raise
-    tf.get_logger().setLevel("ERROR")
-    return tf
+def _keras_layer(layer: Layer, penalty: Any) -> Any:
+    keras = import_tensorflow().keras.layers
+    match layer:
+        case Dense():
+            return keras.Dense(layer.units, layer.activation, kernel_regularizer=penalty)
+        case Conv2d():
+            return keras.Conv2D(
+                layer.filters, layer.kernel, layer.stride, layer.padding, activation=layer.activation,
+                kernel_regularizer=penalty,
+            )  # fmt: skip
+        case MaxPool():
+            return keras.MaxPooling2D(layer.size, layer.step)
+        case AveragePool():
+            return keras.AveragePooling2D(layer.size, layer.step)
+        case Dropout():
+            return keras.Dropout(layer.rate)
+        case Flatten():
+            return keras.Flatten()
+    raise ValueError(f"engine tf-privacy does not know the layer {layer.plugin_name()}")
 
 
 def build(job: Job) -> Any:
@@ -42,31 +47,34 @@ def build(job: Job) -> Any:
     from tensorflow_privacy.privacy.fast_gradient_clipping import layer_registry
     from tensorflow_privacy.privacy.keras_models.dp_keras_model import DPSequential
 
-    n_features = job.features.shape[1]
+    shape = job.model.input_shape(job.features.shape[1])
     penalty = tf.keras.regularizers.L2(job.model.l2) if job.model.l2 else None
-    layers = [tf.keras.layers.InputLayer((n_features,))]
-    layers += [
-        tf.keras.layers.Dense(width, job.model.hidden_activation, kernel_regularizer=penalty)
-        for width in job.model.widths
-    ]
-    layers.append(tf.keras.layers.Dense(job.n_classes, kernel_regularizer=penalty))
-    if job.noise_multiplier > 0:
+    own = job.model.layers(job.n_classes)
+    layers = [tf.keras.layers.InputLayer((job.features.shape[1],))]
+    if len(shape) > 1:
+        layers.append(tf.keras.layers.Reshape(shape))
+    layers += [_keras_layer(layer, penalty) for layer in own]
+    if job.private:
         model = DPSequential(
             l2_norm_clip=job.training.l2_norm_clip,
             noise_multiplier=job.noise_multiplier,
-            num_microbatches=None,
+            num_microbatches=1 if job.training.clipping == "batch" else None,
             use_xla=False,
             layer_registry=layer_registry.make_default_layer_registry(),
             layers=layers,
         )
-        if not model._enable_fast_peg_computation:
+        if all(isinstance(layer, Dense) for layer in own) and not model._enable_fast_peg_computation:
             raise RuntimeError("TensorFlow Privacy would fall back to its slow clipping for this model")
     else:
         model = tf.keras.Sequential(layers)
     rate = job.training.learning_rate
-    optimizer = {"adam": tf.keras.optimizers.Adam, "sgd": tf.keras.optimizers.SGD}[job.training.optimizer]
+    if job.training.optimizer == "adam":
+        optimizer = tf.keras.optimizers.Adam(rate)
+    else:
+        velocity = job.training.momentum if job.training.optimizer == "momentum" else 0.0
+        optimizer = tf.keras.optimizers.SGD(rate, momentum=velocity)
     model.compile(
-        optimizer=optimizer(rate),
+        optimizer=optimizer,
         loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         steps_per_execution=max(1, len(job.labels) // job.training.batch_size),
     )
@@ -79,9 +87,14 @@ class TfPrivacy(Engine):
 
     kind: Literal["tf-privacy"] = "tf-privacy"
     modules: ClassVar[tuple[str, ...]] = (
-        "harness.training.engines.tf_privacy", "harness.training.engine", "harness.training.model",
+        "harness.training.engines.tf_privacy", "harness.training.engine", "harness.training.runtime",
     )  # fmt: skip
     packages: ClassVar[tuple[str, ...]] = ("tensorflow", "tensorflow-privacy", "keras", "numpy")
+
+    def refuses(self, model: Model, training: Training) -> str | None:
+        if training.sampling == "poisson":
+            return "engine tf-privacy trains on batches of one size; use sampling: shuffle or engine: fast"
+        return None
 
     def train(self, job: Job) -> Weights:
         tf = import_tensorflow()

@@ -1,0 +1,253 @@
+"""Work on a Dask cluster: the engine past one machine.
+
+Workers need this package and nothing else: no shared file system, no data of their own. A task carries
+what its pieces stand on; a table is asked for once by a worker that lacks it, by its hash. A finished
+piece comes back as the file that the store keeps, so the checkout that started the run has everything,
+and a run that is stopped goes on from there, on a cluster or without one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import shutil
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import harness
+from harness.data.dataset import TableDataset
+from harness.data.datasets.csv_table import CsvTable
+from harness.data.fetch import table_path
+from harness.errors import HarnessError
+from harness.execution.executors import Done, Executor, WorkerDied
+from harness.execution.materialize import parse_as
+from harness.execution.plan import Piece
+from harness.execution.schedule import Task
+from harness.execution.store import Store
+from harness.execution.work import run_pieces_here
+from harness.files import sha256_file, write_bytes
+from harness.hashing import fingerprint
+from harness.paths import Project
+from harness.progress import Progress
+from harness.spec.model import AnyDataset
+
+CONNECT_TIMEOUT_S = 15
+POLL_S = 2.0
+WAIT_FOR_WORKERS_S = 60.0
+TASKS_A_THREAD = 2
+"""Submitted ahead for each thread of the cluster, so that no worker waits for the next one."""
+
+
+@cache
+def package_digest() -> str:
+    """Hash of this package's source files: a worker must run the same code as the checkout that asks."""
+    root = Path(harness.__file__).parent
+    return fingerprint([[str(p.relative_to(root)), sha256_file(p)] for p in sorted(root.rglob("*.py"))])
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """What a worker is sent: pieces, the results they stand on, and tables by the path they belong to."""
+
+    pieces: Task
+    results: dict[tuple[str, str], bytes]
+    tables: dict[str, bytes]
+    """Path below the project's root; only what the worker has asked for."""
+    wanted: dict[str, str]
+    """SHA-256 of every table file that the pieces read, by path."""
+    code: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker sends back: finished pieces as files of the store, or the tables that it lacks."""
+
+    done: Done
+    files: dict[tuple[str, str], bytes]
+    lacking: tuple[str, ...] = ()
+
+
+_lock = threading.Lock()
+_scratch: Path | None = None
+
+
+def _scratch_project() -> Project:
+    """A directory of this worker process, kept between tasks (tables stay there) and removed with it."""
+    global _scratch
+    if _scratch is None:
+        _scratch = Path(tempfile.mkdtemp(prefix="harness-worker-"))
+        atexit.register(shutil.rmtree, _scratch, ignore_errors=True)
+    return Project(_scratch)
+
+
+def compute(parcel: Parcel) -> Answer:
+    """Run on a worker. One parcel at a time a process: TensorFlow's programs are not shared between threads."""
+    with _lock:
+        if parcel.code != package_digest():
+            raise HarnessError(
+                "a worker of the cluster runs another version of this package; install the checkout's version there"
+            )
+        project = _scratch_project()
+        for path, data in parcel.tables.items():
+            write_bytes(project.root / path, data)
+        lacking = tuple(path for path, digest in parcel.wanted.items() if not _has(project.root / path, digest))
+        if lacking:
+            return Answer([], {}, lacking)
+        store = Store(project.root / "cells")
+        worker = _WorkerProject(project.root)
+        try:
+            for (kind, key), data in parcel.results.items():
+                store.put_bytes(kind, key, data)
+            done = run_pieces_here(worker, parcel.pieces)
+            return Answer(done, {(p.kind, p.key): store.bytes(p.kind, p.key) for p in parcel.pieces})
+        finally:
+            shutil.rmtree(store.root, ignore_errors=True)
+
+
+def _has(path: Path, digest: str) -> bool:
+    return path.is_file() and sha256_file(path) == digest
+
+
+@dataclass(frozen=True)
+class _WorkerProject(Project):
+    """A project whose store is its own, whatever the worker's environment says."""
+
+    @property
+    def store(self) -> Path:
+        return self.root / "cells"
+
+
+def _tables_of(project: Project, piece: Piece) -> set[str]:
+    """Paths below the root of the table files that a piece reads. Raises HarnessError for one outside of it."""
+    if piece.kind not in ("split", "train"):
+        return set()
+    split = piece
+    while split.needs:
+        split = split.needs[0]
+    dataset = parse_as(AnyDataset, split.description["dataset"])
+    if not isinstance(dataset, TableDataset):
+        return set()
+    if isinstance(dataset, CsvTable) and Path(dataset.path).is_absolute():
+        raise HarnessError(f"{dataset.path}: a cluster needs the table's path relative to the project (dataset.path)")
+    path = project.root / dataset.path if isinstance(dataset, CsvTable) else table_path(project, dataset)
+    return {str(path.relative_to(project.root))}
+
+
+class DaskCluster(Executor):
+    """Submits parcels to a scheduler, and keeps what comes back."""
+
+    def __init__(self, project: Project, address: str, progress: Progress) -> None:
+        from distributed import Client
+
+        self.project, self.progress, self.store = project, progress, Store(project.store)
+        try:
+            self.client = Client(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise HarnessError(
+                f"--scheduler {address}: no Dask scheduler answers there ({reason}); start one with `dask scheduler`"
+            ) from None
+        self._futures: dict[str, tuple[Any, Task]] = {}
+        self._finished: queue.Queue[str] = queue.Queue()
+        self._digests: dict[str, str] = {}
+        self._alone_since: float | None = None
+        self._await_workers()
+
+    def _threads(self) -> int:
+        return sum(w["nthreads"] for w in self.client.scheduler_info(n_workers=-1)["workers"].values())
+
+    def _await_workers(self) -> None:
+        deadline = time.monotonic() + WAIT_FOR_WORKERS_S
+        while self._threads() == 0:
+            if time.monotonic() > deadline:
+                self.client.close()
+                raise HarnessError(
+                    f"the Dask scheduler has no worker after {WAIT_FOR_WORKERS_S:.0f} s; start some with `dask worker`"
+                )
+            time.sleep(0.2)
+
+    @property
+    def workers(self) -> int:  # type: ignore[override]
+        """Threads of the cluster now; workers may come and go."""
+        return max(1, self._threads())
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._futures) < TASKS_A_THREAD * self.workers
+
+    def submit(self, task: Task, lacking: tuple[str, ...] = ()) -> None:
+        paths = set().union(*(_tables_of(self.project, piece) for piece in task))
+        wanted = {path: self._digest(path) for path in sorted(paths)}
+        needs = {(n.kind, n.key) for piece in task for n in piece.needs}
+        parcel = Parcel(
+            pieces=task, results={need: self.store.bytes(*need) for need in sorted(needs)},
+            tables={path: (self.project.root / path).read_bytes() for path in lacking}, wanted=wanted,
+            code=package_digest(),
+        )  # fmt: skip
+        future = self.client.submit(compute, parcel, pure=False)
+        self._futures[future.key] = (future, task)
+        future.add_done_callback(lambda f: self._finished.put(f.key))
+
+    def _digest(self, path: str) -> str:
+        if path not in self._digests:
+            self._digests[path] = sha256_file(self.project.root / path)
+        return self._digests[path]
+
+    @property
+    def running(self) -> list[Task]:
+        return [task for _, task in self._futures.values()]
+
+    def next_done(self) -> list[tuple[Task, Done]]:
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
+
+        while True:
+            try:
+                key = self._finished.get(timeout=POLL_S)
+            except queue.Empty:
+                self._watch()
+                continue
+            if key not in self._futures:
+                continue  # given back after a death, finished all the same
+            future, task = self._futures[key]
+            try:
+                answer: Answer = future.result()
+            except (KilledWorker, FutureCancelledError):
+                raise WorkerDied from None
+            del self._futures[key]
+            if answer.lacking:
+                self.submit(task, answer.lacking)
+                continue
+            for (kind, name), data in answer.files.items():
+                self.store.put_bytes(kind, name, data)
+            return [(task, answer.done)]
+
+    def _watch(self) -> None:
+        """Say so when the cluster has no workers; Dask itself waits for ever for new ones."""
+        if self._threads() > 0:
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = time.monotonic()
+            self.progress.say("the Dask cluster has lost all its workers; waiting for new ones")
+        elif time.monotonic() - self._alone_since > WAIT_FOR_WORKERS_S:
+            raise HarnessError(
+                f"the Dask cluster has had no worker for {WAIT_FOR_WORKERS_S:.0f} s; what is finished is kept, "
+                "the same command goes on from there"
+            )
+
+    def renew(self) -> None:
+        for future, _ in self._futures.values():
+            future.cancel()
+        self._futures.clear()
+        self._await_workers()
+
+    def close(self) -> None:
+        for future, _ in self._futures.values():
+            future.cancel()
+        self._futures.clear()
+        self.client.close()

@@ -1,0 +1,39 @@
+"""Pooling, which has no weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from harness.training.bookkeeping.rule import Rule, Step, Tensor
+from harness.training.layers.pooling import MaxPool
+
+
+class PoolRule(Rule):
+    """Replicates are more records to a layer without weights."""
+
+    def _options(self) -> dict[str, Any]:
+        size, step = self.config.size, self.config.step
+        return {"ksize": [1, size, size, 1], "strides": [1, step, step, 1], "padding": "VALID"}
+
+    def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
+        flat = tf.reshape(inputs, (-1, *self.shape))
+        if isinstance(self.config, MaxPool):
+            pooled = tf.raw_ops.MaxPool(input=flat, **self._options())
+        else:
+            pooled = tf.raw_ops.AvgPool(value=flat, **self._options())
+        shape = (self.replicates, -1, *self.config.output_shape(self.shape))
+        return tf.reshape(pooled, shape), (flat, pooled)
+
+    def backward(self, delta: Tensor, cache: Any) -> Tensor:
+        flat, pooled = cache
+        gradient = tf.reshape(delta, tf.shape(pooled))
+        if isinstance(self.config, MaxPool):
+            found = tf.raw_ops.MaxPoolGrad(orig_input=flat, orig_output=pooled, grad=gradient, **self._options())
+        else:
+            found = tf.raw_ops.AvgPoolGrad(orig_input_shape=tf.shape(flat), grad=gradient, **self._options())
+        return tf.reshape(found, (self.replicates, -1, *self.shape))
+
+
+RULE = PoolRule

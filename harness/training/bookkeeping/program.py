@@ -1,0 +1,283 @@
+"""The training of a stack of models as one compiled graph, which a process keeps and uses again."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from harness.arrays import Array
+from harness.training.bookkeeping.dense import FirstDenseRule
+from harness.training.bookkeeping.noise import ALIGNMENT, gaussian
+from harness.training.bookkeeping.rule import Rule, Step, Tensor, sum_of_squares
+from harness.training.engine import Training
+from harness.training.layer import Shape
+from harness.training.layers.dense import Dense
+from harness.training.model import Model, Weights, placed_layers
+
+ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-7
+STEPS_A_CALL = 500
+PROGRAMS_KEPT = 8
+FEW_CLASSES = 16
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Data of replicates as one: record j of replicate r is row r * n + j."""
+
+    features: Array
+    """(replicates * n, n_features) float32."""
+    labels: Array
+    """(replicates * n,) int32."""
+    order: Array
+    """(steps, replicates, width) int32 rows; -1 where a batch is not full."""
+    noise_multipliers: Array
+    """(replicates,) float32."""
+    noise_keys: Array
+    """(replicates,) int64."""
+    dropout_keys: Array
+    """(replicates,) int64."""
+
+
+class Program:
+    """Forward pass, book-keeping, clipping, noise and update of `replicates` models of one architecture."""
+
+    def __init__(
+        self, model: Model, training: Training, n_features: int, n_classes: int, replicates: int, private: bool
+    ) -> None:
+        self.model, self.training, self.private = model, training, private
+        self.n_features, self.n_classes, self.replicates = n_features, n_classes, replicates
+        self.placed = placed_layers(model, n_features, n_classes)
+        self.rules: list[Rule] = []
+        for index, p in enumerate(self.placed):
+            kind = importlib.import_module(p.layer.bookkeeping).RULE
+            if index == 0 and isinstance(p.layer, Dense):
+                kind = FirstDenseRule
+            self.rules.append(kind(p.layer, p.shape, replicates, index))
+        self.carries_ones = isinstance(self.rules[0], FirstDenseRule)
+        for rule, p in zip(self.rules, self.placed, strict=True):
+            if p.n_weights:
+                kernel, (units,) = p.layer.weight_shapes(p.shape)
+                ones = isinstance(rule, FirstDenseRule)
+                shapes: list[Shape] = [(kernel[0] + 1, units)] if ones else [kernel, (1, units)]
+                rule.weights = [tf.Variable(tf.zeros((replicates, *s))) for s in shapes]
+        self.variables = [w for rule in self.rules for w in rule.weights]
+        self.slots = [
+            [tf.Variable(tf.zeros_like(w)) for w in self.variables]
+            for _ in range({"adam": 2, "momentum": 1, "sgd": 0}[training.optimizer])
+        ]
+        self.sizes = [math.prod(v.shape[1:]) for v in self.variables]
+        self.padded = training.sampling == "poisson"
+        width = None if self.padded else training.batch_size
+        self.run = tf.function(
+            self._run, autograph=False,
+            input_signature=[
+                tf.TensorSpec((None, n_features + self.carries_ones), tf.float32),
+                tf.TensorSpec((None,), tf.float32),
+                tf.TensorSpec((None,), tf.int32),
+                tf.TensorSpec((None, replicates, width), tf.int32),
+                tf.TensorSpec((replicates,), tf.float32),
+                tf.TensorSpec((replicates,), tf.int64),
+                tf.TensorSpec((replicates,), tf.int64),
+                tf.TensorSpec((), tf.int64),
+            ],
+        )  # fmt: skip
+
+    def set_weights(self, stack: Sequence[Weights]) -> None:
+        """Start from these weights, one list a replicate, with a fresh optimizer."""
+        for rule, p in zip(self.rules, self.placed, strict=True):
+            if not p.n_weights:
+                continue
+            kernel, bias = (np.stack(values) for values in zip(*(p.weights(w) for w in stack), strict=True))
+            if isinstance(rule, FirstDenseRule):
+                rule.weights[0].assign(np.concatenate([kernel, bias[:, None]], axis=1))
+            else:
+                rule.weights[0].assign(kernel)
+                rule.weights[1].assign(bias[:, None])
+        for slot in self.slots:
+            for variable in slot:
+                variable.assign(tf.zeros_like(variable))
+
+    def get_weights(self) -> list[Weights]:
+        """The weights, one list a replicate."""
+        found: list[Weights] = [[] for _ in range(self.replicates)]
+        for rule in self.rules:
+            if isinstance(rule, FirstDenseRule):
+                both = rule.weights[0].numpy()
+                parts = [both[:, :-1], both[:, -1]]
+            else:
+                parts = [w.numpy() for w in rule.weights]
+                parts[1:] = [b[:, 0] for b in parts[1:]]
+            for part in parts:
+                for replicate, value in enumerate(part):
+                    found[replicate].append(np.ascontiguousarray(value))
+        return found
+
+    def train(self, stack: Stack) -> None:
+        """Go through all of `stack.order`."""
+        features = stack.features
+        if self.carries_ones:
+            features = np.concatenate([features, np.ones((len(features), 1), np.float32)], axis=1)
+        norms = np.square(features, dtype=np.float64).sum(axis=1).astype(np.float32)
+        tensors = [tf.constant(v) for v in (features, norms, stack.labels)]
+        keys = [tf.constant(v) for v in (stack.noise_multipliers, stack.noise_keys, stack.dropout_keys)]
+        for start in range(0, len(stack.order), STEPS_A_CALL):
+            order = tf.constant(stack.order[start : start + STEPS_A_CALL])
+            self.run(*tensors, order, *keys, tf.constant(start, tf.int64))
+
+    def _run(
+        self, features: Tensor, norms: Tensor, labels: Tensor, order: Tensor, noise_multipliers: Tensor,
+        noise_keys: Tensor, dropout_keys: Tensor, start: Tensor,
+    ) -> None:  # fmt: skip
+        steps = tf.shape(order, out_type=tf.int64)[0]
+
+        def body(i: Tensor) -> tuple[Tensor]:
+            rows = order[i]
+            number = start + i
+            gradients = self.gradients(features, norms, labels, rows, Step(number, dropout_keys))
+            if self.private:
+                gradients = self._noised(gradients, noise_multipliers, Step(number, noise_keys))
+            self._update(self._penalised(gradients), tf.cast(number + 1, tf.float32))
+            return (i + 1,)
+
+        tf.while_loop(lambda i: i < steps, body, (tf.constant(0, tf.int64),), parallel_iterations=1)
+
+    def gradients(self, features: Tensor, norms: Tensor, labels: Tensor, rows: Tensor, step: Step) -> list[Tensor]:
+        """The clipped (where private) mean gradient of one batch, for each variable; no noise, no penalty.
+
+        `rows` (replicates, width) are rows of `features`; under Poisson sampling -1 stands for nothing.
+        """
+        mask = None
+        if self.padded:
+            mask = tf.cast(rows >= 0, tf.float32)
+            rows = tf.maximum(rows, 0)
+        inputs: Any = tf.gather(features, rows)
+        if self.carries_ones:
+            inputs = (inputs, tf.gather(norms, rows))
+        elif len(self.placed[0].shape) > 1:
+            inputs = tf.reshape(inputs, (self.replicates, -1, *self.placed[0].shape))
+        caches = []
+        for rule in self.rules:
+            inputs, cache = rule.forward(inputs, step)
+            caches.append(cache)
+        share = 1.0 / self.training.batch_size
+        per_example = self.private and self.training.clipping == "per-example"
+        delta = softmax_delta(inputs, tf.gather(labels, rows))
+        scale = None
+        if not per_example:
+            delta *= share if mask is None else mask[..., None] * share
+        deltas = self._deltas(delta, caches)
+        weighted = [i for i, rule in enumerate(self.rules) if rule.weights]
+        memos: dict[int, Any] = {}
+        if per_example:
+            parts = []
+            for i in weighted:
+                part, memos[i] = self.rules[i].square_norms(deltas[i], caches[i])
+                parts.append(part)
+            scale = self._clipped(share, tf.add_n(parts))
+            scale = scale if mask is None else scale * mask
+        found = [g for i in weighted for g in self.rules[i].gradients(deltas[i], scale, caches[i], memos.get(i))]
+        if self.private and not per_example:
+            axes = [list(range(1, len(g.shape))) for g in found]
+            total = tf.add_n([sum_of_squares(g, a) for g, a in zip(found, axes, strict=True)])
+            found = [self._clipped(g, tf.reshape(total, (-1, *[1] * len(a)))) for g, a in zip(found, axes, strict=True)]
+        return found
+
+    def _clipped(self, value: Any, square_norms: Tensor) -> Tensor:
+        """`value` times min(1, clip / norm), as (value * clip) / max(norm, clip).
+
+        Written so that TensorFlow's rewriter finds neither a division by a root nor one of 1: it makes reciprocals of
+        those, which are not exact and differ with an entry's place in the array (see `rule.activate`).
+        """
+        clip = self.training.l2_norm_clip
+        return (value * clip) / tf.maximum(tf.sqrt(square_norms), clip)
+
+    def _deltas(self, delta: Tensor, caches: list[Any]) -> list[Tensor]:
+        """Derivatives before each layer's activation, by one backward pass."""
+        lowest = next(i for i, rule in enumerate(self.rules) if rule.weights)
+        deltas: list[Tensor] = [None] * len(self.rules)
+        for i in reversed(range(len(self.rules))):
+            delta = deltas[i] = self.rules[i].before_activation(delta, caches[i])
+            if i == lowest:
+                break
+            delta = self.rules[i].backward(delta, caches[i])
+        return deltas
+
+    def _noised(self, gradients: list[Tensor], noise_multipliers: Tensor, step: Step) -> list[Tensor]:
+        share = 1.0 / self.training.batch_size if self.training.clipping == "per-example" else 1.0
+        spread = noise_multipliers * (self.training.l2_norm_clip * share)
+        noise = gaussian(step, spread, sum(self.sizes))
+        found, used = [], 0
+        for gradient, size in zip(gradients, self.sizes, strict=True):
+            found.append(gradient + tf.reshape(noise[:, used : used + size], gradient.shape))
+            used += size
+        return found
+
+    def _penalised(self, gradients: list[Tensor]) -> list[Tensor]:
+        """Add the gradient of l2 * sum of squared kernel entries; as in TF Privacy it is neither clipped nor noised."""
+        if not self.model.l2:
+            return gradients
+        found, place = [], 0
+        for rule in self.rules:
+            for j, variable in enumerate(rule.weights):
+                penalty = 2 * self.model.l2 * variable
+                if isinstance(rule, FirstDenseRule):
+                    kept = np.ones((variable.shape[1], 1), np.float32)
+                    kept[-1] = 0.0
+                    penalty *= kept
+                found.append(gradients[place] + penalty if j == 0 else gradients[place])
+                place += 1
+        return found
+
+    def _update(self, gradients: list[Tensor], number: Tensor) -> None:
+        rate = self.training.learning_rate
+        for i, (variable, gradient) in enumerate(zip(self.variables, gradients, strict=True)):
+            if self.training.optimizer == "adam":
+                tf.raw_ops.ResourceApplyAdam(
+                    var=variable.handle, m=self.slots[0][i].handle, v=self.slots[1][i].handle,
+                    beta1_power=tf.pow(ADAM_BETA1, number), beta2_power=tf.pow(ADAM_BETA2, number),
+                    lr=rate, beta1=ADAM_BETA1, beta2=ADAM_BETA2, epsilon=ADAM_EPSILON, grad=gradient,
+                )  # fmt: skip
+            elif self.training.optimizer == "momentum":
+                tf.raw_ops.ResourceApplyKerasMomentum(
+                    var=variable.handle, accum=self.slots[0][i].handle, lr=rate, grad=gradient,
+                    momentum=self.training.momentum,
+                )  # fmt: skip
+            else:
+                tf.raw_ops.ResourceApplyGradientDescent(var=variable.handle, alpha=rate, delta=gradient)
+
+
+def softmax_delta(logits: Tensor, labels: Tensor) -> Tensor:
+    """Derivative of each record's cross-entropy by its logits (replicates, records, classes).
+
+    A few classes go first, so that vector instructions run over the records; of many, rows are summed as
+    they are. Either way a record's numbers do not depend on how many records there are.
+    """
+    classes = logits.shape[-1]
+    flat = tf.reshape(logits, (-1, classes))
+    few = classes <= FEW_CLASSES
+    flat = tf.transpose(flat) if few else flat
+    axis = 0 if few else 1
+    records = tf.shape(flat)[1 - axis]
+    filling = [(0, 0), (0, 0)]
+    filling[1 - axis] = (0, -records % ALIGNMENT)
+    # A remainder that fills no vector register is computed by another, slightly different exponential: no remainder.
+    exponentials = tf.exp(tf.pad(flat - tf.reduce_max(flat, axis=axis, keepdims=True), filling))
+    exponentials = exponentials[:, :records] if few else exponentials[:records]
+    total = tf.add_n(tf.unstack(exponentials)) if few else tf.reduce_sum(exponentials, axis=1, keepdims=True)
+    delta = exponentials / total - tf.one_hot(tf.reshape(labels, (-1,)), classes, axis=axis)
+    return tf.reshape(tf.transpose(delta) if few else delta, tf.shape(logits))
+
+
+@lru_cache(maxsize=PROGRAMS_KEPT)
+def program_for(
+    model: Model, training: Training, n_features: int, n_classes: int, replicates: int, private: bool
+) -> Program:
+    """The program of a shape; tracing costs about a second, so a process keeps the last few."""
+    return Program(model, training, n_features, n_classes, replicates, private)

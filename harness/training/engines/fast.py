@@ -1,0 +1,71 @@
+"""The fast engine: book-keeping in one compiled graph, several models at a time where that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from harness.hashing import derive_seed, generator
+from harness.training.engine import ENGINES, Engine, Job, Training, batches
+from harness.training.model import Model, Weights, initial_weights
+from harness.training.runtime import import_tensorflow
+from harness.training.stacking import worthwhile
+
+
+@ENGINES.register
+class Fast(Engine):
+    """Same semantics as `tf-privacy`, at less than the price of plain Keras training."""
+
+    kind: Literal["fast"] = "fast"
+    modules: ClassVar[tuple[str, ...]] = (
+        "harness.training.engines.fast", "harness.training.engine", "harness.training.runtime",
+        "harness.training.bookkeeping.program", "harness.training.bookkeeping.rule",
+        "harness.training.bookkeeping.noise", "harness.training.bookkeeping.dense",
+    )  # fmt: skip
+    packages: ClassVar[tuple[str, ...]] = ("tensorflow", "numpy")
+
+    def code(self, model: Model) -> tuple[str, ...]:
+        rules = {layer.bookkeeping for layer in model.layers(2)}
+        return tuple(sorted({*super().code(model), *rules}))
+
+    def refuses(self, model: Model, training: Training) -> str | None:
+        without = sorted({layer.plugin_name() for layer in model.layers(2) if not layer.bookkeeping})
+        return f"engine fast has no rule for {', '.join(without)}; use engine: tf-privacy" if without else None
+
+    def capacity(self, model: Model, training: Training, n_features: int, n_classes: int) -> int:
+        return worthwhile(model, training, n_features, n_classes)
+
+    def train(self, job: Job) -> Weights:
+        return self.train_stack([job])[0]
+
+    def train_stack(self, jobs: Sequence[Job]) -> list[Weights]:
+        first, n = jobs[0], len(jobs[0].labels)
+        for job in jobs:
+            alike = (job.model, job.training, job.n_classes, job.private, job.features.shape)
+            if alike != (first.model, first.training, first.n_classes, first.private, first.features.shape):
+                raise ValueError("models of one stack must agree in architecture, training, shapes and privacy")
+        import_tensorflow()
+        from harness.training.bookkeeping.program import Stack, program_for
+
+        training = first.training.model_copy(update={"epochs": 1})  # the graph is the same for any number of epochs
+        n_features = first.features.shape[1]
+        program = program_for(first.model, training, n_features, first.n_classes, len(jobs), first.private)
+        program.set_weights([
+            initial_weights(job.model, n_features, job.n_classes, generator(job.seed, "weights")) for job in jobs
+        ])  # fmt: skip
+        orders = [batches(n, job.training, job.seed) for job in jobs]
+        width = max(order.shape[1] for order in orders)
+        rows = np.full((len(orders[0]), len(jobs), width), -1, np.int32)
+        for r, order in enumerate(orders):
+            rows[:, r, : order.shape[1]] = np.where(order < 0, -1, order + r * n)
+        program.train(Stack(
+            features=np.concatenate([job.features for job in jobs]).astype(np.float32),
+            labels=np.concatenate([job.labels for job in jobs]).astype(np.int32),
+            order=rows,
+            noise_multipliers=np.array([job.noise_multiplier for job in jobs], np.float32),
+            noise_keys=np.array([derive_seed(job.seed, "noise") for job in jobs], np.int64),
+            dropout_keys=np.array([derive_seed(job.seed, "dropout") for job in jobs], np.int64),
+        ))  # fmt: skip
+        return program.get_weights()

@@ -1,0 +1,26 @@
+"""Dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from harness.arrays import Array
+from harness.training.layer import LAYERS, Layer, Shape
+
+
+@LAYERS.register
+class Dropout(Layer):
+    """In training, zero each entry with probability `rate` and scale the rest by 1 / (1 - rate); else nothing."""
+
+    kind: Literal["dropout"] = "dropout"
+    rate: float = Field(default=0.5, ge=0, lt=1)
+    bookkeeping: ClassVar[str] = "harness.training.bookkeeping.dropout"
+
+    def output_shape(self, shape: Shape) -> Shape:
+        return shape
+
+    def forward(self, weights: Sequence[Array], inputs: Array) -> Array:
+        return inputs

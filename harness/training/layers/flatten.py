@@ -1,0 +1,24 @@
+"""From images to vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from harness.arrays import Array
+from harness.training.layer import LAYERS, Layer, Shape
+
+
+@LAYERS.register
+class Flatten(Layer):
+    """A record of any shape as one vector."""
+
+    kind: Literal["flatten"] = "flatten"
+    bookkeeping: ClassVar[str] = "harness.training.bookkeeping.flatten"
+
+    def output_shape(self, shape: Shape) -> Shape:
+        return (math.prod(shape),)
+
+    def forward(self, weights: Sequence[Array], inputs: Array) -> Array:
+        return inputs.reshape(len(inputs), -1)

@@ -1,0 +1,32 @@
+"""TensorFlow, imported once and set up so that results do not depend on the machine's number of cores."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+THREADS = "HARNESS_TENSORFLOW_THREADS"
+
+
+def import_tensorflow() -> Any:
+    """TensorFlow on one thread, and without its start-up chatter.
+
+    Each operation runs on one thread, since TensorFlow's sums depend on how they are cut among threads;
+    N workers use N cores. HARNESS_TENSORFLOW_THREADS lets so many operations run at the same time,
+    which changes no result. A GPU that TensorFlow sees is used, its memory taken as needed so that
+    several workers can share it.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow as tf
+
+    threads = int(os.environ.get(THREADS, "1"))
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(1)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)
+        for device in tf.config.list_physical_devices("GPU"):
+            tf.config.experimental.set_memory_growth(device, True)
+    except RuntimeError:  # already initialised in this process, by an earlier job
+        if tf.config.threading.get_inter_op_parallelism_threads() != threads:
+            raise
+    tf.get_logger().setLevel("ERROR")
+    return tf

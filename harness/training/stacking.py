@@ -1,0 +1,26 @@
+"""How many models to train as one stack. This decides speed, not results, so it is no part of a cell's name."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from harness.training.engine import Training
+from harness.training.model import Model, placed_layers
+
+STACK_BYTES = 1 << 22
+"""What the state and the activations of a stack may take: beyond a core's caches a stack is slower, not faster."""
+MEMORY_SHARE = 0.1
+"""Share of the machine's memory that the data of a stack may take."""
+ASSUMED_RECORDS = 50_000
+MOST = 64
+
+
+def worthwhile(model: Model, training: Training, n_features: int, n_classes: int) -> int:
+    """Models of this shape that share a core's caches, and whose data fit into memory; at least 1."""
+    placed = placed_layers(model, n_features, n_classes)
+    parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
+    activations = training.batch_size * sum(math.prod(p.shape) for p in placed)
+    memory = MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    fitting = min(STACK_BYTES / (4 * (6 * parameters + 3 * activations)), memory / (4 * ASSUMED_RECORDS * n_features))
+    return max(1, min(MOST, int(fitting)))

@@ -1,0 +1,181 @@
+"""A real Dask cluster of worker processes: same measurements as in one process, whatever happens to a worker."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.errors import HarnessError
+from harness.execution import cluster
+from harness.execution.executor import run_pieces
+from harness.execution.plan import make_plan
+from harness.execution.store import Store
+from harness.execution.table import measurement_table
+from harness.paths import Project
+from harness.progress import Progress
+from harness.spec.load import load_specs
+from tests.conftest import SMALL_SPEC, run_cli
+
+Make = Callable[..., Project]
+TEXT = SMALL_SPEC.replace("engine: tf-privacy", "engine: fast").replace(
+    "  repeats: 2", "  pools: {shadows: {count: 2}}\n  repeats: 3"
+).replace("  logloss: {kind: logloss}", "  logloss: {kind: logloss}\n  shokri: {kind: shokri, epochs: 2}")  # fmt: skip
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own as `dask scheduler` and `dask worker` start them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        file = directory / "scheduler.json"
+        self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        deadline = time.monotonic() + 60
+        while not file.is_file() or "tcp://" not in file.read_text():
+            assert time.monotonic() < deadline, (directory / "scheduler.log").read_text()
+            time.sleep(0.1)
+        self.address = file.read_text().split('"address": "')[1].split('"')[0]
+        self.workers = [self.worker(), self.worker()]
+
+    def _start(self, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("HARNESS_")}
+        command = [sys.executable, "-m", "distributed.cli.dask_" + kind, *arguments]
+        with (self.directory / f"{kind}.log").open("ab") as log:
+            process = subprocess.Popen(command, cwd=self.directory, stdout=log, stderr=log, env=environment)
+        self.processes = [*getattr(self, "processes", []), process]
+        return process
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        """One worker process of one thread, which is not started again when it dies."""
+        return self._start("worker", self.address, "--no-nanny", "--nthreads", "1", "--no-dashboard")
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            process.kill()
+            process.wait(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    made = Cluster(tmp_path_factory.mktemp("dask"))
+    yield made
+    made.stop()
+
+
+def compute(project: Project, scheduler: str | None) -> tuple[str, int]:
+    """All pieces of the small spec; its measurements as text, and how many pieces were computed."""
+    spec = load_specs(project, [])[0].spec
+    plan = make_plan(project, spec)
+    report = run_pieces(project, plan.pieces(), 1, Progress(quiet=True), "test", scheduler)
+    return measurement_table(plan, spec, Store(project.store)).to_csv(), report.computed
+
+
+def test_a_worker_that_is_killed_costs_nothing(make_project: Make, running: Cluster) -> None:
+    """Two workers, one killed when some models are trained: the serial run's numbers, each piece once."""
+    expected, pieces = compute(make_project(TEXT, where="serial"), None)
+    project = make_project(TEXT, where="cluster")
+    killed: list[int] = []
+
+    def kill_one() -> None:
+        deadline = time.monotonic() + 120
+        while not killed and time.monotonic() < deadline:
+            time.sleep(0.01)
+            if list((project.store / "train").rglob("*.npz")):
+                killed.append(running.workers[0].pid)
+                running.workers[0].send_signal(signal.SIGKILL)
+
+    thread = threading.Thread(target=kill_one)
+    thread.start()
+    found, computed = compute(project, running.address)
+    thread.join()
+    assert killed
+    assert running.workers[0].wait(timeout=20) == -signal.SIGKILL
+    assert found == expected
+    assert computed == pieces
+    spec = load_specs(project, [])[0].spec
+    kept = {p.name.removesuffix(".npz") for p in project.store.rglob("*.npz") if p.parent.parent.name != "noise"}
+    assert kept == {p.key for p in make_plan(project, spec).pieces()}
+    running.workers[0] = running.worker()
+
+
+def test_the_command_line_computes_on_a_cluster(make_project: Make, running: Cluster) -> None:
+    """`harness run --scheduler`, and the same through the environment; nothing is computed twice."""
+    project = make_project(TEXT)
+    ran = run_cli(project.root, "run", "-q", "--scheduler", running.address)
+    assert ran.returncode == 0, ran.stderr
+    assert (project.reports / "full" / "own/cancer" / "verdicts.json").is_file()
+    again = run_cli(project.root, "run", DASK_SCHEDULER_ADDRESS="tcp://127.0.0.1:1")
+    assert again.returncode == 0, again.stderr  # all is there, so nobody has to answer
+
+
+def test_a_table_travels_once_and_only_as_itself(make_project: Make, running: Cluster) -> None:
+    """A worker that lacks the table asks for it; one whose copy differs asks too; code must be the same."""
+    project = make_project(TEXT)
+    piece = make_plan(project, load_specs(project, [])[0].spec).pieces()[0]
+    digest = cluster.sha256_file(project.root / "cancer.csv")
+    parcel = cluster.Parcel((piece,), {}, {}, {"cancer.csv": digest}, cluster.package_digest())
+    scratch = cluster._scratch_project().root
+    shutil.rmtree(scratch, ignore_errors=True)
+    assert cluster.compute(parcel).lacking == ("cancer.csv",)
+    (scratch / "cancer.csv").parent.mkdir(parents=True, exist_ok=True)
+    (scratch / "cancer.csv").write_text("not,this\n1,2\n")
+    assert cluster.compute(parcel).lacking == ("cancer.csv",)
+    table = {"cancer.csv": (project.root / "cancer.csv").read_bytes()}
+    answer = cluster.compute(cluster.Parcel((piece,), {}, table, parcel.wanted, parcel.code))
+    assert list(answer.files) == [(piece.kind, piece.key)]
+    assert cluster.compute(parcel).lacking == ()
+    with pytest.raises(HarnessError, match="another version"):
+        cluster.compute(cluster.Parcel((piece,), {}, {}, parcel.wanted, "other"))
+
+
+def test_an_absolute_path_is_refused_for_a_cluster(make_project: Make, running: Cluster) -> None:
+    project = make_project()
+    text = TEXT.replace("path: cancer.csv", f"path: {project.root / 'cancer.csv'}")
+    with pytest.raises(HarnessError, match="relative to the project"):
+        compute(make_project(text, where="absolute"), running.address)
+
+
+def test_no_scheduler_and_no_workers_end_in_one_line(
+    make_project: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 1)
+    with pytest.raises(HarnessError, match="no Dask scheduler answers"):
+        compute(make_project(TEXT), "tcp://127.0.0.1:1")
+    with pytest.raises(HarnessError, match="no Dask scheduler answers"):
+        compute(make_project(TEXT), "nonsense://")
+    monkeypatch.setattr(cluster, "WAIT_FOR_WORKERS_S", 0.5)
+    (tmp_path / "alone").mkdir()
+    alone = Cluster(tmp_path / "alone")
+    try:
+        for worker in alone.workers:
+            worker.kill()
+            worker.wait(timeout=20)
+        time.sleep(1)
+        with pytest.raises(HarnessError, match="no worker"):
+            compute(make_project(TEXT), alone.address)
+    finally:
+        alone.stop()
+
+
+def test_what_a_cell_needs_comes_along_and_damage_does_not_go_in(make_project: Make, tmp_path: Path) -> None:
+    project = make_project(TEXT)
+    compute(project, None)
+    store, other = Store(project.store), Store(tmp_path / "other")
+    key = next(store.files("train"))[0]
+    data = store.bytes("train", key)
+    other.put_bytes("train", key, data)
+    assert other.get("train", key).digest == store.get("train", key).digest
+    for damaged in (data[:-30], b"", data[: len(data) // 2] + b"\0\0\0\0" + data[len(data) // 2 + 4 :]):
+        with pytest.raises(ValueError, match=key):
+            other.put_bytes("train", "ab" + key, damaged)
+    assert not other.has("train", "ab" + key)
+    with pytest.raises(KeyError):
+        store.bytes("train", "ab" + key)
