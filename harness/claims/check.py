@@ -162,7 +162,8 @@ def _flags(spec: Spec, claim: Claim) -> tuple[str, ...]:
             )
         if bound.pure_only and privacy.delta > 0:
             flags.append(f"bound {name} is proved for delta = 0, delta is {privacy.delta:g}")
-    if flags and privacy.sampling != training.sampling:
+    named = any(bounds_named(e) for e in claim.expectations)
+    if named and privacy.sampling != training.sampling:
         flags.append(
             f"the accountant assumes {privacy.sampling} sampling, training uses {training.sampling}: "
             "epsilons are nominal"

@@ -247,6 +247,7 @@ class _Builder:
         question = {
             "epsilon": epsilon, "n": e.sizes.members, "batch_size": e.training.batch_size, "steps": self.steps,
             "delta": e.privacy.delta, "accountant": e.privacy.accountant, "adjacency": e.privacy.adjacency,
+            "sampling": e.privacy.sampling,
             "code": code_fingerprint("harness.privacy.accounting"), "dp-accounting": version("dp-accounting"),
         }  # fmt: skip
         key = fingerprint(question)
@@ -254,7 +255,13 @@ class _Builder:
             return float(self.store.get("noise", key).meta["noise_multiplier"])
         except KeyError:
             sigma = noise_multiplier_for(
-                epsilon, e.sizes.members, e.training.batch_size, self.steps, e.privacy.delta, e.privacy.adjacency
+                epsilon,
+                e.sizes.members,
+                e.training.batch_size,
+                self.steps,
+                e.privacy.delta,
+                e.privacy.adjacency,
+                e.privacy.sampling,
             )
             self.store.put("noise", key, Result({}, {"noise_multiplier": sigma, "description": question}))
             return sigma

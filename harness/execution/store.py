@@ -154,14 +154,17 @@ class Store:
 
     def get(self, kind: str, key: str) -> Result:
         """Read a result. Raises KeyError where it is missing or damaged (then it is removed)."""
-        path = self.path(kind, key)
+        result = self.peek(kind, key)
+        if result is None:
+            self.path(kind, key).unlink(missing_ok=True)
+            raise KeyError(f"{kind}/{key}")
+        return result
+
+    def peek(self, kind: str, key: str) -> Result | None:
+        """Read a result and change nothing. None where it is missing or damaged."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with np.load(self.path(kind, key), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
-        except FileNotFoundError:
-            raise KeyError(f"{kind}/{key}") from None
-        except UNREADABLE:
-            path.unlink(missing_ok=True)
-            raise KeyError(f"{kind}/{key}") from None
-        meta = json.loads(arrays.pop(META).tobytes().decode())
-        return Result(arrays, meta)
+            return Result(arrays, json.loads(arrays.pop(META).tobytes().decode()))
+        except (KeyError, *UNREADABLE):
+            return None

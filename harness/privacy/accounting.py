@@ -2,7 +2,8 @@
 
 Reference: the Renyi accountant of Mironov (2017) as implemented in `dp_accounting`, which TensorFlow
 Privacy uses too. The mechanism: `steps` compositions of the Gaussian mechanism of standard deviation
-`noise_multiplier * l2_norm_clip` on a batch drawn by Poisson sampling at rate `batch / n`.
+`noise_multiplier * l2_norm_clip` on a batch drawn by Poisson sampling at rate `batch / n`; or, for
+batches cut from a permutation, `epochs` compositions without amplification.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ class Accounting(Config):
     adjacency: Adjacency = "add-remove-one"
     """The neighbouring relation that the epsilon is accounted for."""
     sampling: Sampling = "poisson"
-    """The sampling that the accountant assumes (training may do otherwise, which a verdict then says)."""
+    """The sampling that the accountant assumes (training may do otherwise, which a verdict then says).
+
+    `poisson`: every step is amplified by sampling at rate batch / n. `shuffle`: each record is in one batch an
+    epoch, so an epoch is one Gaussian mechanism and nothing is amplified: valid for batches cut from any order
+    (the record is replaced by one without a gradient), where assuming Poisson sampling is not.
+    """
 
 
 def steps_of(n: int, batch_size: int, epochs: int) -> int:
@@ -55,9 +61,12 @@ def _add_remove_target(epsilon: float, delta: float, adjacency: Adjacency) -> tu
     return epsilon / 2, delta / (1 + float(np.exp(min(epsilon / 2, 700.0))))
 
 
-def _event(noise_multiplier: float, n: int, batch_size: int, steps: int) -> Any:
+def _event(noise_multiplier: float, n: int, batch_size: int, steps: int, sampling: Sampling) -> Any:
     import dp_accounting as dpa
 
+    if sampling == "shuffle":
+        epochs = -(-steps // (n // batch_size))
+        return dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(noise_multiplier), epochs)
     step = dpa.PoissonSampledDpEvent(batch_size / n, dpa.GaussianDpEvent(noise_multiplier))
     return dpa.SelfComposedDpEvent(step, steps)
 
@@ -69,19 +78,21 @@ def _accountant() -> Any:
 
 
 @cache
-def epsilon_of(noise_multiplier: float, n: int, batch_size: int, steps: int, delta: float) -> float:
+def epsilon_of(
+    noise_multiplier: float, n: int, batch_size: int, steps: int, delta: float, sampling: Sampling = "poisson"
+) -> float:
     """Epsilon (add/remove-one) spent by DP-SGD; infinite without noise."""
     if noise_multiplier == 0:
         return inf
     accountant = _accountant()
-    accountant.compose(_event(noise_multiplier, n, batch_size, steps))
+    accountant.compose(_event(noise_multiplier, n, batch_size, steps, sampling))
     return float(accountant.get_epsilon(delta))
 
 
 @cache
 def noise_multiplier_for(
     epsilon: float, n: int, batch_size: int, steps: int, delta: float,
-    adjacency: Adjacency = "add-remove-one",
+    adjacency: Adjacency = "add-remove-one", sampling: Sampling = "poisson",
 ) -> float:  # fmt: skip
     """Smallest noise multiplier whose accounted epsilon is at most `epsilon` (0 for infinity).
 
@@ -100,7 +111,7 @@ def noise_multiplier_for(
     try:
         found = dpa.calibrate_dp_mechanism(
             _accountant,
-            lambda sigma: _event(sigma, n, batch_size, steps),
+            lambda sigma: _event(sigma, n, batch_size, steps, sampling),
             target_epsilon,
             target_delta,
             tol=CALIBRATION_TOLERANCE,

@@ -75,3 +75,37 @@ def test_a_piece_is_named_by_all_it_stands_on() -> None:
     }  # fmt: skip
     assert len(keys) == 4
     assert Piece("train", {"x": 1}, (split,), cost=9.0) == Piece("train", {"x": 1}, (Piece("split", {"seed": 1}),))
+
+
+def test_records_of_many_results_come_from_an_index_that_follows_the_files(tmp_path: Path) -> None:
+    """Read once from the files, then from the index; a replaced file is read anew, a missing one is an error."""
+    store = Store(tmp_path)
+    keys = [f"{i:02x}key" for i in range(20)]
+    for i, key in enumerate(keys):
+        store.put("train", key, Result({}, {"n": i, "description": {"long": "x" * 1000}}))
+    assert {k: r["n"] for k, r in store.records("train", keys).items()} == {k: i for i, k in enumerate(keys)}
+    assert "description" not in store.records("train", keys)[keys[0]]
+    store.meta = lambda *_: pytest.fail("the index was not used")  # type: ignore[method-assign,assignment]
+    assert store.records("train", keys)[keys[3]]["n"] == 3
+    other = Store(tmp_path)
+    other.put("train", keys[3], Result({}, {"n": 333}))
+    assert other.records("train", keys)[keys[3]]["n"] == 333
+    other._index_path("train").write_bytes(b"damaged")
+    assert other.records("train", keys)[keys[3]]["n"] == 333
+    other.remove("train", keys[4])
+    with pytest.raises(KeyError, match=keys[4]):
+        other.records("train", keys)
+
+
+def test_a_hundred_thousand_measurements_are_one_read(tmp_path: Path) -> None:
+    """5,000 evaluations of 20 metrics each: once indexed, records are read without opening a file of results."""
+    store = Store(tmp_path)
+    metrics = {f"metric{i}": [i / 7, 0.1, 100] for i in range(20)}
+    keys = [f"{i % 256:02x}{i}" for i in range(300)]
+    for key in keys:
+        store.put("evaluate", key, Result({}, {"metrics": metrics}))
+    store.records("evaluate", keys)
+    store.meta = lambda *_: pytest.fail("a file was opened")  # type: ignore[method-assign,assignment]
+    found = store.records("evaluate", keys)
+    assert sum(len(r["metrics"]) for r in found.values()) == 6000
+    assert found[keys[7]]["metrics"] == metrics

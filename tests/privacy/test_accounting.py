@@ -9,6 +9,7 @@ import pytest
 from dp_accounting import pld
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import optimize, stats
 
 from harness.errors import HarnessError
 from harness.privacy.accounting import epsilon_of, noise_multiplier_for, steps_of, to_replace_one
@@ -74,3 +75,22 @@ def test_what_the_accountant_cannot_calibrate_is_named() -> None:
 def test_a_batch_larger_than_the_data_is_named() -> None:
     with pytest.raises(HarnessError, match="a batch of 200 from 100 records"):
         noise_multiplier_for(1.0, 100, BATCH, 5, DELTA)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 10.0])
+@pytest.mark.parametrize("epochs", [1, 20])
+def test_shuffled_batches_are_one_gaussian_an_epoch(epsilon: float, epochs: int) -> None:
+    """Reference: the exact (epsilon, delta) of a Gaussian mechanism of mu = sqrt(epochs) / sigma (Balle and Wang 2018).
+
+    RDP is an upper bound on it: the exact epsilon is at most the accounted one, and not far below.
+    """
+    sigma = noise_multiplier_for(epsilon, N, BATCH, steps_of(N, BATCH, epochs), DELTA, sampling="shuffle")
+    mu = math.sqrt(epochs) / sigma
+
+    def delta(eps: float) -> float:
+        return float(stats.norm.cdf(mu / 2 - eps / mu) - math.exp(eps) * stats.norm.cdf(-mu / 2 - eps / mu))
+
+    exact = float(optimize.brentq(lambda eps: delta(eps) - DELTA, 1e-6, 50))
+    assert 0.7 * epsilon < exact <= epsilon
+    assert epsilon_of(sigma, N, BATCH, steps_of(N, BATCH, epochs), DELTA, "shuffle") <= epsilon + 1e-4
+    assert sigma > noise_multiplier_for(epsilon, N, BATCH, steps_of(N, BATCH, epochs), DELTA)

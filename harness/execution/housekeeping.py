@@ -1,0 +1,118 @@
+"""Keep the store whole and small: find what is damaged, and what no spec asks for any more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import HarnessError
+from harness.execution.plan import Plan, make_plan
+from harness.execution.store import Store
+from harness.hashing import fingerprint
+from harness.paths import Project
+from harness.progress import Progress
+from harness.spec.load import Loaded
+from harness.spec.profile import Profile, scale
+
+ABANDONED_AFTER_S = 3600.0
+"""Age at which a temporary file belongs to no writer any more."""
+SMALL_KINDS = ("noise",)
+"""Calibrations: tiny, and costlier to find again than to keep."""
+
+
+@dataclass
+class Health:
+    """What `verify` found."""
+
+    checked: int = 0
+    faults: list[tuple[str, str, str]] = field(default_factory=list)
+    """Kind, key and what is wrong."""
+
+
+def verify(store: Store, progress: Progress) -> Health:
+    """Read every result whole and compare it with its name and with the hash of its arrays."""
+    health = Health()
+    found = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
+    with progress.cells("verify", len(found)) as bar:
+        for kind, key in found:
+            health.checked += 1
+            fault = _fault(store, kind, key)
+            if fault is not None:
+                health.faults.append((kind, key, fault))
+            bar.advance()
+    return health
+
+
+def _fault(store: Store, kind: str, key: str) -> str | None:
+    result = store.peek(kind, key)
+    if result is None:
+        return "cannot be read whole"
+    description, needs = result.meta.get("description"), result.meta.get("needs")
+    expected = fingerprint(description) if kind in SMALL_KINDS else fingerprint([kind, description, needs])
+    if expected != key:
+        return "its description belongs to another name"
+    digest = result.meta.get("arrays_sha256")
+    if digest is not None and digest != result.digest:
+        return "its arrays are not those that were written"
+    return None
+
+
+@dataclass(frozen=True)
+class Waste:
+    """What `gc` would remove."""
+
+    unnamed: dict[str, list[tuple[str, int]]]
+    """Key and size in bytes of results that no spec names, by kind."""
+    abandoned: list[Path]
+    """Temporary files that a killed writer left behind."""
+    kept: int
+
+    @property
+    def bytes(self) -> int:
+        """Size of everything together."""
+        files = sum(size for entries in self.unnamed.values() for _, size in entries)
+        return files + sum(p.stat().st_size for p in self.abandoned if p.is_file())
+
+
+def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Profile]) -> list[Plan]:
+    """The plan of every spec under every profile. Raises HarnessError where one cannot be planned."""
+    plans = []
+    for loaded in specs:
+        for name, profile in profiles.items():
+            try:
+                plans.append(make_plan(project, scale(loaded.spec, name, profile).spec))
+            except HarnessError as error:
+                raise HarnessError(
+                    f"{loaded.spec.id} ({name}): {error}; without its plan its cells cannot be told from waste"
+                ) from None
+    return plans
+
+
+def waste(store: Store, plans: Sequence[Plan]) -> Waste:
+    """Results that none of `plans` names, and temporary files an hour old."""
+    named: dict[str, set[str]] = {}
+    for plan in plans:
+        for piece in plan.pieces():
+            named.setdefault(piece.kind, set()).add(piece.key)
+    unnamed: dict[str, list[tuple[str, int]]] = {}
+    kept = 0
+    for kind in store.kinds():
+        for key, status in store.files(kind):
+            if kind in SMALL_KINDS or key in named.get(kind, set()):
+                kept += 1
+            else:
+                unnamed.setdefault(kind, []).append((key, status.st_size))
+    before = time.time() - ABANDONED_AFTER_S
+    abandoned = [p for p in store.root.rglob(".*.tmp") if p.is_file() and p.stat().st_mtime < before]
+    return Waste(unnamed, sorted(abandoned), kept)
+
+
+def remove(store: Store, found: Waste) -> None:
+    """Remove what `waste` found."""
+    for kind, entries in found.unnamed.items():
+        for key, _ in entries:
+            store.remove(kind, key)
+    for path in found.abandoned:
+        path.unlink(missing_ok=True)
