@@ -10,7 +10,7 @@ export DVC_NO_ANALYTICS := 1
 # One thread a process: results then do not depend on the number of cores, and N workers use N cores.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: repro test lint slow clean lock
+.PHONY: repro test lint slow bench clean lock
 
 repro: $(STAMP)
 	dvc repro
@@ -21,6 +21,10 @@ test: $(STAMP) lint
 
 slow: $(STAMP)
 	pytest -n $(WORKERS) -m slow
+
+# Speed beside peers: a table, and benchmarks/results.json (about 20 minutes on 2 cores; leave the machine alone).
+bench: $(STAMP)
+	python -m benchmarks
 
 lint: $(STAMP)
 	ruff check .
