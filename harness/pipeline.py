@@ -191,6 +191,8 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
 def experiment_digest(scaled: Scaled) -> str:
     """Hash of what measurements follow from: the experiment and the attacks, under the profile."""
     content = scaled.spec.model_dump(mode="json", by_alias=True, include={"experiment", "attacks"})
+    if scaled.spec.experiment is not None:
+        content["experiment"]["training"] = scaled.spec.experiment.training.content()
     return fingerprint(content)
 
 

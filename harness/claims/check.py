@@ -79,7 +79,7 @@ def _check_claim(
     if theory:
         return Verdict.model_validate({**common, **described, **_theory(theory)})
     described |= {
-        "fidelity": _fidelity(scaled), "reductions": scaled.reductions, "deviations": scaled.spec.deviations,
+        "fidelity": _fidelity(scaled), "reductions": scaled.reductions, "deviations": scaled.deviations,
         "flags": _flags(scaled.spec, claim),
         "unstated": tuple(u.model_dump(mode="json") for u in scaled.spec.unstated),
     }  # fmt: skip

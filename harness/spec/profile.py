@@ -16,6 +16,9 @@ from harness.spec.model import Experiment, Spec, _epsilon
 from harness.training.engine import ENGINES
 
 
+PAPERS_ENGINE = "tf-privacy"
+
+
 class Profile(Config):
     """Ceilings on a spec's own numbers; nothing given means the paper's own scale."""
 
@@ -57,6 +60,15 @@ class Scaled:
     spec: Spec
     profile: str
     reductions: tuple[str, ...]
+
+    @property
+    def deviations(self) -> tuple[str, ...]:
+        """Known differences from the paper, an engine other than the papers' own library included."""
+        if self.spec.experiment is None or self.spec.experiment.training.engine == PAPERS_ENGINE:
+            return self.spec.deviations
+        engine = self.spec.experiment.training.engine
+        what = (ENGINES[engine].__doc__ or "").splitlines()[0].rstrip(".")
+        return (*self.spec.deviations, f"Trained by the engine {engine!r}: {what[:1].lower()}{what[1:]}.")
 
 
 def load_params(project: Project) -> Params:

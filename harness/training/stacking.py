@@ -17,7 +17,13 @@ MOST = 64
 
 
 def worthwhile(model: Model, training: Training, n_features: int, n_classes: int) -> int:
-    """Models of this shape that share a core's caches, and whose data fit into memory; at least 1."""
+    """Models of this shape that share a core's caches, and whose data fit into memory; at least 1.
+
+    Under Poisson sampling always 1: a stack's widest batch would decide how sums are grouped, and a model's last
+    digits would depend on what it is stacked with.
+    """
+    if training.sampling == "poisson":
+        return 1
     placed = placed_layers(model, n_features, n_classes)
     parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
     activations = training.batch_size * sum(math.prod(p.shape) for p in placed)

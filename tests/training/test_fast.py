@@ -299,6 +299,7 @@ def test_capacity_shrinks_with_the_model_and_with_memory(monkeypatch: pytest.Mon
     assert Fast().capacity(Mlp(), training, 104, 2) == 1
     many = Fast().capacity(Logistic(), training, 50, 2)
     assert 10 < many <= 64
+    assert Fast().capacity(Logistic(), Training(engine="fast", batch_size=100, sampling="poisson"), 50, 2) == 1
     monkeypatch.setattr("harness.training.stacking.MEMORY_SHARE", 1e-5)
     assert Fast().capacity(Logistic(), training, 50, 2) < many
 

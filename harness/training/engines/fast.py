@@ -16,7 +16,7 @@ from harness.training.stacking import worthwhile
 
 @ENGINES.register
 class Fast(Engine):
-    """Same semantics as `tf-privacy`, at less than the price of plain Keras training."""
+    """The same clipping, noise, batches and updates as TensorFlow Privacy's, in an implementation of this package."""
 
     kind: Literal["fast"] = "fast"
     modules: ClassVar[tuple[str, ...]] = (
