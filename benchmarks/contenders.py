@@ -41,9 +41,10 @@ def per_step(setup: Setup, train: Callable[[int], None]) -> float:
 
 def fast(setup: Setup, engine: str = "fast") -> float:
     """This package's engine; with `replicates`, that many models as one stack."""
-    from harness.training.engine import ENGINES, Job, Training
+    from harness.training.engine import ENGINES, Job
     from harness.training.engines import fast as _fast  # noqa: F401  (registers the engines)
     from harness.training.models import Logistic, Mlp
+    from harness.training.settings import Training
 
     features, labels = data(setup)
     model = Mlp(hidden=tuple(setup["hidden"])) if setup["hidden"] else Logistic()

@@ -30,7 +30,7 @@ from harness.paths import Project
 from harness.privacy.accounting import noise_multiplier_for, steps_of
 from harness.spec.model import Experiment, Spec
 from harness.training.engine import ENGINES
-from harness.training.model import placed_layers
+from harness.training.forward import placed_layers
 
 Kind = Literal["split", "train", "fit", "evaluate"]
 

@@ -13,8 +13,10 @@ from harness.execution.plan import Piece
 from harness.execution.store import Result
 from harness.paths import Project
 from harness.spec.model import AnyModel
-from harness.training.engine import ENGINES, Job, Training
-from harness.training.model import Weights, log_probabilities
+from harness.training.engine import ENGINES, Job
+from harness.training.forward import log_probabilities
+from harness.training.model import Weights
+from harness.training.settings import Training
 
 Sets = dict[str, tuple[Array, Array]]
 

@@ -27,8 +27,9 @@ from harness.data.dataset import DATASETS, Dataset, GeneratorDataset
 from harness.data.encoding import Preprocessing
 from harness.data.split import SPLITS, Sizes, Split
 from harness.privacy.accounting import Accounting
-from harness.training.engine import ENGINES, Training
+from harness.training.engine import ENGINES
 from harness.training.model import MODELS, Model
+from harness.training.settings import Training
 
 load_external_plugins()
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from harness.spec.document import load_document
 from harness.spec.model import Experiment, Spec, _epsilon
 from harness.training.engine import ENGINES
 
-
 PAPERS_ENGINE = "tf-privacy"
 
 

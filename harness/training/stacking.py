@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 
-from harness.training.engine import Training
-from harness.training.model import Model, placed_layers
+from harness.training.forward import placed_layers
+from harness.training.model import Model
+from harness.training.settings import Training
 
 STACK_BYTES = 1 << 22
 """What the state and the activations of a stack may take: beyond a core's caches a stack is slower, not faster."""

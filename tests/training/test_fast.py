@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.hashing import generator
-from harness.training.engine import ENGINES, Job, Training, batches
+from harness.training.batches import batches
+from harness.training.engine import ENGINES, Job
 from harness.training.engines.fast import Fast
 from harness.training.engines.tf_privacy import TfPrivacy, build
+from harness.training.forward import initial_weights
 from harness.training.layers import AveragePool, Conv2d, Dense, Dropout, Flatten, MaxPool
-from harness.training.model import Model, Weights, initial_weights
+from harness.training.model import Model, Weights
 from harness.training.models import Cnn, Logistic, Mlp
 from harness.training.runtime import import_tensorflow
+from harness.training.settings import Training
 from tests.training.reference import clipped_mean, example_gradients, relative_error
 
 TOLERANCE = 1e-5

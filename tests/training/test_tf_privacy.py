@@ -7,11 +7,14 @@ import pytest
 from scipy import stats
 
 from harness.hashing import generator
-from harness.training.engine import Job, Training, batches
+from harness.training.batches import batches
+from harness.training.engine import Job
 from harness.training.engines.tf_privacy import TfPrivacy, build
-from harness.training.model import Model, initial_weights, log_probabilities
+from harness.training.forward import initial_weights, log_probabilities
+from harness.training.model import Model
 from harness.training.models import Logistic, Mlp
 from harness.training.runtime import import_tensorflow
+from harness.training.settings import Training
 
 RNG = np.random.default_rng(0)
 CLIP = 0.7

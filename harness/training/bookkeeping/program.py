@@ -16,10 +16,11 @@ from harness.arrays import Array
 from harness.training.bookkeeping.dense import FirstDenseRule
 from harness.training.bookkeeping.noise import ALIGNMENT, gaussian
 from harness.training.bookkeeping.rule import Rule, Step, Tensor, sum_of_squares
-from harness.training.engine import Training
+from harness.training.forward import placed_layers
 from harness.training.layer import Shape
 from harness.training.layers.dense import Dense
-from harness.training.model import Model, Weights, placed_layers
+from harness.training.model import Model, Weights
+from harness.training.settings import Training
 
 ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-7
 STEPS_A_CALL = 500

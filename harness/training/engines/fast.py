@@ -8,9 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from harness.hashing import derive_seed, generator
-from harness.training.engine import ENGINES, Engine, Job, Training, batches
-from harness.training.model import Model, Weights, initial_weights
+from harness.training.batches import batches
+from harness.training.engine import ENGINES, Engine, Job
+from harness.training.forward import initial_weights
+from harness.training.model import Model, Weights
 from harness.training.runtime import import_tensorflow
+from harness.training.settings import Training
 from harness.training.stacking import worthwhile
 
 
@@ -20,8 +23,7 @@ class Fast(Engine):
 
     kind: Literal["fast"] = "fast"
     modules: ClassVar[tuple[str, ...]] = (
-        "harness.training.engines.fast", "harness.training.engine", "harness.training.runtime",
-        "harness.training.bookkeeping.program", "harness.training.bookkeeping.rule",
+        "harness.training.engines.fast", "harness.training.bookkeeping.program", "harness.training.bookkeeping.rule",
         "harness.training.bookkeeping.noise", "harness.training.bookkeeping.dense",
     )  # fmt: skip
     packages: ClassVar[tuple[str, ...]] = ("tensorflow", "numpy")

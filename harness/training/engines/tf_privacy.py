@@ -13,11 +13,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from harness.hashing import derive_seed, generator
-from harness.training.engine import ENGINES, Engine, Job, Training, batches
+from harness.training.batches import batches
+from harness.training.engine import ENGINES, Engine, Job
+from harness.training.forward import initial_weights
 from harness.training.layer import Layer
 from harness.training.layers import AveragePool, Conv2d, Dense, Dropout, Flatten, MaxPool
-from harness.training.model import Model, Weights, initial_weights
+from harness.training.model import Model, Weights
 from harness.training.runtime import import_tensorflow
+from harness.training.settings import Training
 
 
 def _keras_layer(layer: Layer, penalty: Any) -> Any:
@@ -86,9 +89,7 @@ class TfPrivacy(Engine):
     """Keras and TensorFlow Privacy; the semantics that every other engine must match."""
 
     kind: Literal["tf-privacy"] = "tf-privacy"
-    modules: ClassVar[tuple[str, ...]] = (
-        "harness.training.engines.tf_privacy", "harness.training.engine", "harness.training.runtime",
-    )  # fmt: skip
+    modules: ClassVar[tuple[str, ...]] = ("harness.training.engines.tf_privacy",)
     packages: ClassVar[tuple[str, ...]] = ("tensorflow", "tensorflow-privacy", "keras", "numpy")
 
     def refuses(self, model: Model, training: Training) -> str | None:

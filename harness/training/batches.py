@@ -1,0 +1,36 @@
+"""Which records take part in which step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.hashing import generator
+from harness.training.settings import Training
+
+
+def batches(n: int, training: Training, seed: int) -> Array:
+    """Record indices of every step, (steps, width) int32; -1 fills up a batch that is smaller than the widest.
+
+    `shuffle`: a fresh permutation each epoch, cut into batches of `batch_size`. `poisson`: as many steps,
+    each record in each of them with probability batch_size / n.
+    """
+    rng = generator(seed, "batches")
+    per_epoch = n // training.batch_size
+    if training.sampling == "poisson":
+        return _poisson_batches(rng, n, per_epoch * training.epochs, training.batch_size / n)
+    rows = [
+        rng.permutation(n)[: per_epoch * training.batch_size].reshape(per_epoch, training.batch_size)
+        for _ in range(training.epochs)
+    ]
+    order: Array = np.concatenate(rows).astype(np.int32)
+    return order
+
+
+def _poisson_batches(rng: np.random.Generator, n: int, steps: int, rate: float) -> Array:
+    # A Poisson sample is a uniformly random subset of binomial size.
+    sizes = rng.binomial(n, rate, size=steps)
+    order = np.full((steps, max(1, int(sizes.max(initial=1)))), -1, np.int32)
+    for step, size in enumerate(sizes):
+        order[step, :size] = rng.choice(n, size=size, replace=False, shuffle=False)
+    return order

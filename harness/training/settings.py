@@ -1,0 +1,50 @@
+"""What a spec may say of an optimisation. No arithmetic: a new field here renames no cell that does not use it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from harness.config import Config
+
+Optimizer = Literal["adam", "sgd", "momentum"]
+Sampling = Literal["shuffle", "poisson"]
+Clipping = Literal["per-example", "batch"]
+
+ADDED_LATER: dict[str, Any] = {"momentum": 0.9, "clipping": "per-example"}
+"""Fields that came after cells had been named: at these values they stay out of a cell's name and seed."""
+
+
+class Training(Config):
+    """The optimisation of a model (humphries2020 Section 4.1 unless a spec says otherwise)."""
+
+    engine: str = "tf-privacy"
+    """The engine that trains: a registered name."""
+    optimizer: Optimizer = "adam"
+    """Update rule fed with the noisy mean gradient."""
+    learning_rate: float = Field(default=0.01, gt=0)
+    """Step size."""
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    """Decay of the velocity; for `optimizer: momentum` alone."""
+    batch_size: int = Field(default=200, gt=0)
+    """Records a step (the expected number under `sampling: poisson`); a last incomplete batch is left out."""
+    epochs: int = Field(default=100, gt=0)
+    """Passes over the training set."""
+    l2_norm_clip: float = Field(default=1.0, gt=0)
+    """Clipping norm of each record's gradient (unused without noise)."""
+    clipping: Clipping = "per-example"
+    """`per-example`, or `batch`: the mean gradient of a batch is clipped as one (jayaraman2019 Figure 1)."""
+    sampling: Sampling = "shuffle"
+    """`shuffle`: batches are cut from a fresh permutation each epoch; `poisson`: a coin a record and batch."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Training:
+        if self.clipping == "batch" and self.sampling == "poisson":
+            raise ValueError("clipping: batch needs batches of one size; use sampling: shuffle")
+        return self
+
+    def content(self) -> dict[str, Any]:
+        """What is hashed into a cell's name."""
+        dumped = self.model_dump(mode="json")
+        return {k: v for k, v in dumped.items() if k not in ADDED_LATER or v != ADDED_LATER[k]}
