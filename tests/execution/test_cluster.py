@@ -173,7 +173,9 @@ def test_what_a_cell_needs_comes_along_and_damage_does_not_go_in(make_project: M
     data = store.bytes("train", key)
     other.put_bytes("train", key, data)
     assert other.get("train", key).digest == store.get("train", key).digest
-    for damaged in (data[:-30], b"", data[: len(data) // 2] + b"\0\0\0\0" + data[len(data) // 2 + 4 :]):
+    middle = len(data) // 2
+    flipped = data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
+    for damaged in (data[:-30], b"", flipped):
         with pytest.raises(ValueError, match=key):
             other.put_bytes("train", "ab" + key, damaged)
     assert not other.has("train", "ab" + key)
