@@ -36,6 +36,9 @@ class Step:
 class Rule(ABC):
     """The forward and backward pass of one layer for a stack of replicates.
 
+    `square_norms` and `gradients` are asked only of layers with weights; others (pooling, dropout, flattening) leave
+    them as they are here.
+
     `delta` is the derivative of each record's own loss (not yet clipped) by the layer's output, then
     by its value before the activation.
     """
