@@ -26,7 +26,7 @@ claims:
     where: here
     kind: theory
     statement: The bound is tight.
-    expect: {kind: bound-valid, bound: humphries, tight: true, epsilon: {low: 0, high: 1, points: 11}, delta: {low: 0, high: 0, points: 2}}
+    expect: {kind: inequality, left: {quantity: optimal-advantage}, relation: "=", right: {quantity: humphries}, over: {epsilon: {low: 0, high: 1}, delta: {low: 0, high: 1}}}
 """
 
 

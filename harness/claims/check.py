@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from functools import cache
 from importlib.metadata import version
@@ -10,19 +11,23 @@ from pathlib import Path
 import pandas as pd
 
 from harness.bounds import BOUNDS
-from harness.claims.expectation import Expectation, TheoryExpectation, bounds_named, measured_operands
+from harness.claims.expectation import Expectation, bounds_named, measured_operands
 from harness.claims.judge import Evidence, Finding, judge
-from harness.claims.theory import judge_theory
 from harness.claims.verdict import Fidelity, Outcome, Verdict
 from harness.hashing import code_fingerprint
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled, as_run
+from harness.theory.checks import TheoryExpectation
 
 ALPHA = 0.05
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
 JUDGES = (
-    "harness.claims.judge", "harness.claims.statistics", "harness.claims.theory", "harness.claims.expectation",
-    "harness.bounds.advantage",
+    "harness.claims.judge", "harness.claims.statistics", "harness.claims.expectation", "harness.bounds.advantage",
+    "harness.theory.checks", "harness.theory.prove", "harness.theory.ball", "harness.theory.term",
+    "harness.theory.identity", "harness.theory.quantity", "harness.theory.simulations",
+    "harness.theory.quantities.advantage", "harness.theory.quantities.composition", "harness.theory.quantities.games",
+    "harness.theory.quantities.gaussian", "harness.theory.quantities.gradients", "harness.theory.quantities.optima",
+    "harness.theory.quantities.positive_accuracy", "harness.theory.quantities.randomized_response",
 )  # fmt: skip
 
 
@@ -114,13 +119,18 @@ def together(outcomes: list[Outcome]) -> Outcome:
 
 
 def _theory(parts: list[TheoryExpectation]) -> dict[str, object]:
-    findings = [judge_theory(e) for e in parts]
+    findings = [e.judge() for e in parts]
     outcome = together([f.outcome for f in findings])
-    shown = min(findings, key=lambda f: f.worst)
+    deciding = [f for f in findings if f.outcome == outcome]
+    shown = min(deciding, key=lambda f: f.worst)
+    many = len(findings) > 1
+    reasons = [f"part {findings.index(f) + 1} of {len(findings)}: {f.reason}" if many else f.reason for f in deciding]
     return {
-        "verdict": outcome, "reason": "; ".join(f.reason for f in findings), "parts": [f.outcome for f in findings],
-        "fidelity": "exact", "effect": shown.worst, "counterexample": shown.counterexample,
-        "test": shown.test, "correction": "none",
+        "definitions": {name: text for e in parts for name, text in e.definitions().items()},
+        "verdict": outcome, "reason": "; ".join(reasons), "parts": [f.outcome for f in findings],
+        "fidelity": "exact", "effect": shown.worst if math.isfinite(shown.worst) else None,
+        "counterexample": shown.counterexample, "test": "; ".join(dict.fromkeys(f.test for f in findings)),
+        "correction": "none",
     }  # fmt: skip
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from harness.config import Config
+from harness.theory.checks import TheoryExpectation
 
 Relation = Literal["<", "<=", ">", ">="]
 Quantifier = Literal["all", "some"]
@@ -116,88 +117,7 @@ class Correlation(Config):
         return f"corr over epsilon of {self.left.text()} and {self.right.text()} > {self.above:g}"
 
 
-class Range(Config):
-    """A closed interval of the real line, and how many grid points to look at in it."""
-
-    low: float
-    high: float
-    points: int = Field(default=201, ge=2)
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Range:
-        if self.low > self.high:
-            raise ValueError(f"low ({self.low:g}) is above high ({self.high:g})")
-        return self
-
-
-class BoundValid(Config):
-    """A bound is at least the exact optimum of any attack on any (epsilon, delta)-DP mechanism.
-
-    The optimum is that of the Kairouz-Oh-Viswanath trade-off region; `tight` also asks for equality.
-    """
-
-    kind: Literal["bound-valid"] = "bound-valid"
-    bound: str
-    epsilon: Range
-    delta: Range
-    tight: bool = False
-
-    def text(self) -> str:
-        relation = "=" if self.tight else ">="
-        return f"bound({self.bound}) {relation} optimum over all mechanisms{_domain(self.epsilon, self.delta)}"
-
-
-class BoundsOrdered(Config):
-    """`lower` is at most every bound of `upper`, as the formulas are printed (not clipped to 1)."""
-
-    kind: Literal["bounds-ordered"] = "bounds-ordered"
-    lower: str
-    upper: tuple[str, ...] = Field(min_length=1)
-    epsilon: Range
-    delta: Range
-
-    def text(self) -> str:
-        return " and ".join(f"{self.lower} <= {u}" for u in self.upper) + _domain(self.epsilon, self.delta)
-
-
-class BoundGap(Config):
-    """larger - smaller lies within `tolerance` of `value` on the whole range of epsilon."""
-
-    kind: Literal["bound-gap"] = "bound-gap"
-    larger: str
-    smaller: str
-    value: float
-    tolerance: float = Field(gt=0)
-    epsilon: Range
-    delta: float = Field(ge=0, le=1)
-
-    def text(self) -> str:
-        span = f"{self.epsilon.low:g} <= epsilon <= {self.epsilon.high:g}"
-        return f"|{self.larger} - {self.smaller} - {self.value:g}| <= {self.tolerance:g} for {span}"
-
-
-class BoundPoint(Config):
-    """A bound at one epsilon lies in [low, high]."""
-
-    epsilon: float = Field(ge=0)
-    low: float = 0.0
-    high: float = 1.0
-
-
-class BoundValues(Config):
-    """A bound takes values in given intervals at given epsilons."""
-
-    kind: Literal["bound-values"] = "bound-values"
-    bound: str
-    delta: float = Field(ge=0, le=1)
-    points: tuple[BoundPoint, ...] = Field(min_length=1)
-
-    def text(self) -> str:
-        return "; ".join(f"{p.low:g} <= {self.bound}({p.epsilon:g}) <= {p.high:g}" for p in self.points)
-
-
 TrainingExpectation = Compare | Close | Count | Correlation
-TheoryExpectation = BoundValid | BoundsOrdered | BoundGap | BoundValues
 Expectation = Annotated[TrainingExpectation | TheoryExpectation, Field(discriminator="kind")]
 
 
@@ -209,10 +129,6 @@ def _points(quantifier: Quantifier, at: EpsilonList | None) -> str:
     return f" for {word} epsilon in {{{listed}}}" if len(at) > 1 else f" at epsilon = {listed}"
 
 
-def _domain(epsilon: Range, delta: Range) -> str:
-    return f" for epsilon in [{epsilon.low:g}, {epsilon.high:g}] and delta in [{delta.low:g}, {delta.high:g}]"
-
-
 def measured_operands(expectation: Expectation) -> list[Measured]:
     """Every measured operand of an expectation, for checks that its names exist."""
     sides = [getattr(expectation, name, None) for name in ("left", "right")]
@@ -222,8 +138,4 @@ def measured_operands(expectation: Expectation) -> list[Measured]:
 def bounds_named(expectation: Expectation) -> list[str]:
     """Every bound that an expectation names."""
     right = getattr(expectation, "right", None)
-    names = [right.bound] if isinstance(right, BoundValue) else []
-    for field in ("bound", "lower", "larger", "smaller"):
-        if isinstance(value := getattr(expectation, field, None), str):
-            names.append(value)
-    return names + list(getattr(expectation, "upper", ()))
+    return [right.bound] if isinstance(right, BoundValue) else []

@@ -56,6 +56,8 @@ class Verdict(Config):
     statement: str
     inequality: tuple[str, ...]
     """The expectation, rendered from its declaration."""
+    definitions: dict[str, str] = Field(default_factory=dict)
+    """Formula and source of each quantity that the inequality names."""
     verdict: Outcome
     reason: str
     """Why, in one sentence."""

@@ -74,7 +74,7 @@ def _section(context: Context, loaded: Loaded) -> Section:
     if table is not None:
         svg, means = draw(scaled.spec, table), _means(table)
     else:
-        svg, means = ("" if scaled.spec.experiment is not None else draw_bounds()), []
+        svg, means = ("" if scaled.spec.experiment is not None else draw_bounds(scaled.spec)), []
     done = scaled if table is None else as_run(scaled, int(table["repeat"].nunique()))
     return Section(
         spec=scaled.spec, reductions=done.reductions, verdicts=judged, svg=svg, means=means,

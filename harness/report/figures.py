@@ -120,19 +120,24 @@ def _ticks(axis: Axes, epsilons: tuple[float, ...]) -> None:
     axis.minorticks_off()
 
 
-def draw_bounds() -> str:
-    """The three bounds over epsilon (delta 1e-5 where the bound takes one), Figure 1 of humphries2020."""
+def draw_bounds(spec: Spec) -> str:
+    """The bounds that a spec without an experiment names in its figure, over epsilon; nothing where it names none."""
+    panels = [panel for panel in spec.figure if panel.bounds]
+    if not panels:
+        return ""
 
     def paint(axes: list[Axes]) -> None:
-        axis = axes[0]
         epsilon = np.geomspace(0.01, 100, 400)
-        for colour, (name, bound) in zip(COLOURS, BOUNDS.items(), strict=False):
-            delta = 0.0 if bound.pure_only else 1e-5
-            axis.plot(epsilon, bound.advantage(epsilon, delta), color=colour, label=f"{name}: {bound.formula}")
-        axis.set_xscale("log")
-        axis.set_xlabel("epsilon")
-        axis.set_ylabel("bound on membership advantage")
-        axis.grid(alpha=0.25)
-        axis.legend(fontsize=8)
+        for axis, panel in zip(axes, panels, strict=True):
+            for colour, name in zip(COLOURS, panel.bounds, strict=False):
+                bound = BOUNDS[name]
+                delta = 0.0 if bound.pure_only else 1e-5
+                axis.plot(epsilon, bound.advantage(epsilon, delta), color=colour, label=f"{name}: {bound.formula}")
+            axis.set_xscale("log")
+            axis.set_xlabel("epsilon")
+            axis.set_ylabel(panel.y)
+            axis.set_title(panel.title, fontsize=11)
+            axis.grid(alpha=0.25)
+            axis.legend(fontsize=8)
 
-    return _svg(1, paint, "Upper bounds on membership advantage over epsilon")
+    return _svg(len(panels), paint, f"{spec.where}: {spec.title}")

@@ -18,7 +18,6 @@ from harness.claims.expectation import (
     Correlation,
     Count,
     Expectation,
-    TheoryExpectation,
     bounds_named,
     measured_operands,
 )
@@ -27,6 +26,7 @@ from harness.data.dataset import DATASETS, Dataset, GeneratorDataset
 from harness.data.encoding import Preprocessing
 from harness.data.split import SPLITS, Sizes, Split
 from harness.privacy.accounting import Accounting
+from harness.theory.checks import TheoryExpectation
 from harness.training.engine import ENGINES
 from harness.training.model import MODELS, Model
 from harness.training.settings import Training
@@ -137,6 +137,15 @@ def _one_or_many(value: Any) -> Any:
 Catalogue = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...])]
 
 
+Expectations = Annotated[
+    tuple[Expectation, ...],
+    BeforeValidator(
+        lambda value: [value] if isinstance(value, dict) else value,
+        json_schema_input_type=Expectation | tuple[Expectation, ...],
+    ),
+]
+
+
 class Claim(Config):
     """One checkable statement of a paper."""
 
@@ -149,15 +158,22 @@ class Claim(Config):
     kind: Literal["theory", "simulation", "training"] = "training"
     statement: str
     """The claim in words."""
-    expect: Expectation | tuple[Expectation, ...]
+    expect: Expectations
     """The inequality; several must all hold."""
     note: str = ""
     """What a reader of the verdict should know."""
 
+    @field_validator("expect")
+    @classmethod
+    def _some(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not value:
+            raise ValueError("names no inequality; a claim needs at least one")
+        return value
+
     @property
     def expectations(self) -> tuple[Expectation, ...]:
-        """The parts of `expect`, as a tuple."""
-        return self.expect if isinstance(self.expect, tuple) else (self.expect,)
+        """The parts of `expect`."""
+        return self.expect
 
 
 class Unstated(Config):

@@ -1,0 +1,1 @@
+"""Claims about formulas and mechanisms, judged without training: by proof, exact optimum, or simulation."""

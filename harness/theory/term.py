@@ -1,0 +1,208 @@
+"""Sides of a theory inequality: numbers, variables, named quantities, the four operations. No text is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Discriminator, Tag, model_validator
+
+from harness.config import Config
+from harness.theory import quantities as _quantities  # noqa: F401  (registers them)
+from harness.theory.quantity import QUANTITIES
+
+LIFT = ""
+"""Key under which an evaluation finds what turns a constant into its own sort of number."""
+
+
+class Constant(Config):
+    """A number, also written bare."""
+
+    value: float
+
+    def text(self) -> str:
+        return f"{self.value:g}"
+
+    def variables(self) -> set[str]:
+        return set()
+
+    def exact(self) -> bool:
+        return True
+
+    def names(self) -> set[str]:
+        return set()
+
+    def evaluate(self, at: Mapping[str, Any]) -> Any:
+        lift = at.get(LIFT)
+        return self.value if lift is None else lift(self.value)
+
+
+class Variable(Config):
+    """A variable of the domain."""
+
+    variable: str
+
+    def text(self) -> str:
+        return self.variable
+
+    def variables(self) -> set[str]:
+        return {self.variable}
+
+    def exact(self) -> bool:
+        return True
+
+    def names(self) -> set[str]:
+        return set()
+
+    def evaluate(self, at: Mapping[str, Any]) -> Any:
+        return at[self.variable]
+
+
+class Named(Config):
+    """A registered quantity. Parameters come from `given`, else from the domain's variables of the same name."""
+
+    quantity: str
+    given: dict[str, Term] = {}
+    """Value of a parameter: a number, `{variable: name}`, or another term."""
+
+    @model_validator(mode="after")
+    def _known(self) -> Named:
+        if self.quantity not in QUANTITIES:
+            raise ValueError(f"unknown quantity {self.quantity!r}; known: {', '.join(sorted(QUANTITIES))}")
+        known = QUANTITIES[self.quantity].parameters
+        for name in self.given:
+            if name not in known:
+                raise ValueError(f"{self.quantity} has no parameter {name!r}; it has: {', '.join(known)}")
+        return self
+
+    def _parameters(self) -> dict[str, Term]:
+        found: dict[str, Term] = {}
+        of = QUANTITIES[self.quantity]
+        for name in of.parameters:
+            if name in self.given:
+                found[name] = self.given[name]
+            elif name not in of.defaults:
+                found[name] = Variable(variable=name)
+        return found
+
+    def text(self) -> str:
+        shown = [
+            value.text() if isinstance(value, Variable) and value.variable == name else f"{name}={value.text()}"
+            for name, value in self._parameters().items()
+        ]
+        return f"{self.quantity}({', '.join(shown)})"
+
+    def variables(self) -> set[str]:
+        return {v for term in self._parameters().values() for v in term.variables()}
+
+    def names(self) -> set[str]:
+        return {self.quantity}.union(*(t.names() for t in self._parameters().values()))
+
+    def exact(self) -> bool:
+        return QUANTITIES[self.quantity].exact and all(t.exact() for t in self._parameters().values())
+
+    def evaluate(self, at: Mapping[str, Any]) -> Any:
+        return QUANTITIES[self.quantity].function(**{n: t.evaluate(at) for n, t in self._parameters().items()})
+
+
+class _Operation(Config):
+    sign: ClassVar[str]
+
+    def _terms(self) -> tuple[Term, Term]:
+        return next(iter(self.__dict__.values()))  # type: ignore[no-any-return]
+
+    def text(self) -> str:
+        left, right = self._terms()
+        return f"({left.text()} {self.sign} {right.text()})"
+
+    def variables(self) -> set[str]:
+        left, right = self._terms()
+        return left.variables() | right.variables()
+
+    def exact(self) -> bool:
+        return all(t.exact() for t in self._terms())
+
+    def names(self) -> set[str]:
+        left, right = self._terms()
+        return left.names() | right.names()
+
+
+class Plus(_Operation):
+    """The sum of two terms."""
+
+    plus: tuple[Term, Term]
+    sign: ClassVar[str] = "+"
+
+    def evaluate(self, at: Mapping[str, Any]) -> Any:
+        return self.plus[0].evaluate(at) + self.plus[1].evaluate(at)
+
+
+class Minus(_Operation):
+    """The first term less the second."""
+
+    minus: tuple[Term, Term]
+    sign: ClassVar[str] = "-"
+
+    def evaluate(self, at: Mapping[str, Any]) -> Any:
+        return self.minus[0].evaluate(at) - self.minus[1].evaluate(at)
+
+
+class Times(_Operation):
+    """The product of two terms."""
+
+    times: tuple[Term, Term]
+    sign: ClassVar[str] = "*"
+
+    def evaluate(self, at: Mapping[str, Any]) -> Any:
+        return self.times[0].evaluate(at) * self.times[1].evaluate(at)
+
+
+class Ratio(_Operation):
+    """The first term over the second."""
+
+    ratio: tuple[Term, Term]
+    sign: ClassVar[str] = "/"
+
+    def evaluate(self, at: Mapping[str, Any]) -> Any:
+        return self.ratio[0].evaluate(at) / self.ratio[1].evaluate(at)
+
+
+KINDS: dict[str, type[Config]] = {
+    "value": Constant, "variable": Variable, "quantity": Named,
+    "plus": Plus, "minus": Minus, "times": Times, "ratio": Ratio,
+}  # fmt: skip
+
+
+def _sort(value: Any) -> str | None:
+    if isinstance(value, dict):
+        return next((key for key in KINDS if key in value), None)
+    return next((key for key, kind in KINDS.items() if isinstance(value, kind)), None)
+
+
+def _bare(value: Any) -> Any:
+    return {"value": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+SORTS = ", ".join(KINDS)
+Mapped = Annotated[
+    Annotated[Constant, Tag("value")]
+    | Annotated[Variable, Tag("variable")]
+    | Annotated[Named, Tag("quantity")]
+    | Annotated[Plus, Tag("plus")]
+    | Annotated[Minus, Tag("minus")]
+    | Annotated[Times, Tag("times")]
+    | Annotated[Ratio, Tag("ratio")],
+    Discriminator(
+        _sort,
+        custom_error_type="term",
+        custom_error_message=f"should be a number or a mapping with one of: {SORTS}",
+    ),
+]
+Term = Annotated[Mapped, BeforeValidator(_bare, json_schema_input_type=float | Mapped)]
+for _kind in KINDS.values():
+    _kind.model_rebuild()
+
+
+def definitions(term: Term) -> dict[str, str]:
+    """Formula and source of every quantity that a term names."""
+    return {name: f"{QUANTITIES[name].formula} [{QUANTITIES[name].source}]" for name in sorted(term.names())}

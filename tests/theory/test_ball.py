@@ -1,0 +1,73 @@
+"""Balls enclose: values and derivatives against mpmath at random points of random intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.theory import ball
+from harness.theory.ball import Ball
+from harness.theory.quantity import QUANTITIES
+from harness.theory.term import Named
+
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "exp": (ball.exp, mpmath.exp), "expm1": (ball.expm1, mpmath.expm1), "log": (ball.log, mpmath.log),
+    "sqrt": (ball.sqrt, mpmath.sqrt), "tanh": (ball.tanh, mpmath.tanh), "erfc": (ball.erfc, mpmath.erfc),
+    "normal_cdf": (ball.normal_cdf, mpmath.ncdf),
+    "quotient": (lambda x: (x * x - 1.0) / (2.0 + x), lambda x: (x * x - 1) / (2 + x)),
+    "mixture": (lambda x: 1.0 / (1.0 + ball.exp(-1.0 * x)) - x, lambda x: 1 / (1 + mpmath.exp(-x)) - x),
+}  # fmt: skip
+
+
+def inside(value: Any, exact: Any) -> bool:
+    """The exact number, as an mpmath string, lies in the ball."""
+    from flint import arb
+
+    return bool(value.overlaps(arb(mpmath.nstr(exact, 40))))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(low=st.floats(0.01, 5), width=st.floats(0, 3), share=st.floats(0, 1))
+def test_value_and_derivatives_are_enclosed(name: str, low: float, width: float, share: float) -> None:
+    mine, reference = FUNCTIONS[name]
+    high = low + width
+    x = min(high, low + share * width)
+    found = mine(Ball.variable(low, high, 0, 1))
+    with mpmath.workdps(60):
+        point = mpmath.mpf(x)
+        assert inside(found.value, reference(point))
+        assert inside(found.gradient[0], mpmath.diff(reference, point))
+        if width > 1e-3:  # a numerical second derivative has its own error, far below such an enclosure's width
+            assert inside(found.hessian[0][0], mpmath.diff(reference, point, 2))
+
+
+def test_mixed_derivatives() -> None:
+    x, y = Ball.variable(0.5, 0.5, 0, 2), Ball.variable(2.0, 2.0, 1, 2)
+    found = ball.exp(x * y) / (1.0 + y)
+    f = lambda a, b: mpmath.exp(a * b) / (1 + b)  # noqa: E731
+    with mpmath.workdps(50):
+        mixed = mpmath.diff(f, (mpmath.mpf("0.5"), mpmath.mpf(2)), (1, 1))
+        assert float(abs(found.hessian[0][1].mid() - float(mixed))) < 1e-12
+    assert bool(found.hessian[0][1].overlaps(found.hessian[1][0]))
+
+
+@pytest.mark.parametrize("name", sorted(n for n, q in QUANTITIES.items() if q.exact))
+def test_every_formula_is_the_same_on_floats_and_on_balls(name: str) -> None:
+    rng = np.random.default_rng(1)
+    term = Named(quantity=name)
+    compared = 0
+    for _ in range(20):
+        at = {n: float(v) for n, v in zip(sorted(term.variables()), rng.uniform(0.05, 0.9, 9), strict=False)}
+        with np.errstate(all="ignore"):
+            on_floats = float(np.asarray(term.evaluate({n: np.array([v]) for n, v in at.items()})).ravel()[0])
+        on_balls = float(term.evaluate({n: Ball.constant(v, 0) for n, v in at.items()}).value.mid())
+        if np.isfinite(on_floats) and np.isfinite(on_balls):
+            assert on_floats == pytest.approx(on_balls, rel=1e-7, abs=1e-12)
+            compared += 1
+    assert compared >= 5
