@@ -21,13 +21,17 @@ from harness.theory.checks import TheoryExpectation
 
 ALPHA = 0.05
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
+THEORY_PACKAGES = ("python-flint", "scipy", "numpy", "dp-accounting")
 JUDGES = (
     "harness.claims.judge", "harness.claims.statistics", "harness.claims.expectation", "harness.bounds.advantage",
+)  # fmt: skip
+THEORY_JUDGES = (
     "harness.theory.checks", "harness.theory.prove", "harness.theory.ball", "harness.theory.term",
-    "harness.theory.identity", "harness.theory.quantity", "harness.theory.simulations",
+    "harness.theory.identity", "harness.theory.quantity", "harness.theory.simulations", "harness.bounds.advantage",
     "harness.theory.quantities.advantage", "harness.theory.quantities.composition", "harness.theory.quantities.games",
     "harness.theory.quantities.gaussian", "harness.theory.quantities.gradients", "harness.theory.quantities.optima",
     "harness.theory.quantities.positive_accuracy", "harness.theory.quantities.randomized_response",
+    "harness.privacy.accounting",
 )  # fmt: skip
 
 
@@ -57,7 +61,7 @@ def check_spec(
         evidence = Evidence(table, spec.experiment.privacy.delta)
     common: dict[str, object] = {
         "paper": spec.paper, "spec": spec.id, "profile": scaled.profile, "alpha": alpha, "spec_sha256": sha256,
-        "code": code_fingerprint(*JUDGES), "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: version(name) for name in PACKAGES},
     }  # fmt: skip
     if spec.experiment is not None:
         common |= {
@@ -82,7 +86,11 @@ def _check_claim(
     }  # fmt: skip
     theory = [e for e in claim.expectations if isinstance(e, TheoryExpectation)]
     if theory:
-        return Verdict.model_validate({**common, **described, **_theory(theory)})
+        return Verdict.model_validate({
+            **common, **described, **_theory(theory), "code": code_fingerprint(*THEORY_JUDGES),
+            "packages": {name: version(name) for name in THEORY_PACKAGES},
+        })  # fmt: skip
+    described["code"] = code_fingerprint(*JUDGES)
     described |= {
         "fidelity": _fidelity(scaled), "reductions": scaled.reductions, "deviations": scaled.deviations,
         "flags": _flags(scaled.spec, claim),
