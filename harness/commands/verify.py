@@ -1,0 +1,112 @@
+"""`harness verify`: the verdicts now against the committed ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.commands.common import AsJson, Names, ProfileName, context_for, load, print_json
+
+if TYPE_CHECKING:
+    from harness.claims.baseline import Difference
+    from harness.claims.verdict import Verdict
+
+
+def verify(
+    specs: Names = None,
+    profile: ProfileName = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Accept what is found: write it as the new baseline.")
+    ] = False,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the result as JUnit XML, one test case a claim.")
+    ] = None,
+    summary: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as Markdown.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge all claims again from the measurements that are there, and compare with `reports/<profile>/baseline.json`.
+
+    Exit 1 if a verdict differs, a claim is new or gone, or a spec or a table of measurements is not the accepted one.
+    Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
+    """
+    from harness import pipeline
+    from harness.claims import baseline
+    from harness.files import write_text
+
+    context = context_for(profile, None, True)
+    loaded = load(context.project, specs)
+    judged = {one.spec.id: pipeline.judge(context, one) for one in loaded}
+    now = baseline.gather(
+        context.profile_name,
+        [(one.spec.id, one.sha256, context.measurements_file(one.spec.id), judged[one.spec.id]) for one in loaded],
+    )
+    path = context.project.reports / context.profile_name / "baseline.json"
+    accepted = baseline.read(path) if path.is_file() or not update else None
+    if accepted is not None and specs:  # a part is compared, and accepted, as a part
+        others = {k: v for k, v in accepted.specs.items() if k not in now.specs}
+        now = now.model_copy(update={"specs": {**others, **now.specs}})
+    differences = [] if accepted is None else baseline.compare(accepted, now)
+    verdicts = [v for found in judged.values() for v in found]
+    if update:
+        write_text(path, baseline.text(now))
+    if junit is not None:
+        write_text(junit, _junit(context.profile_name, verdicts, differences))
+    if summary is not None:
+        write_text(summary, _markdown(context.profile_name, verdicts, differences))
+    if as_json:
+        shown = [d.model_dump() for d in differences]
+        print_json({"profile": context.profile_name, "claims": len(verdicts), "differences": shown, "updated": update})
+    else:
+        for d in differences:
+            print(f"{d.where}: {d.what}")
+        outcome = "accepted" if update else f"{len(differences)} differences" if differences else "as accepted"
+        print(f"profile {context.profile_name}: {len(verdicts)} claims judged, {outcome}")
+    if differences and not update:
+        raise typer.Exit(1)
+
+
+def _junit(profile: str, verdicts: list[Verdict], differences: list[Difference]) -> str:
+    """A test case a claim; a difference is a failure, of a claim or of its whole spec."""
+    from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
+    from junitparser.junitparser import FinalResult
+
+    by_place: dict[str, list[str]] = {}
+    for d in differences:
+        by_place.setdefault(d.where, []).append(d.what)
+    suites: dict[str, TestSuite] = {}
+
+    def add(spec: str, name: str, result: list[FinalResult]) -> None:
+        case = TestCase(name, classname=spec)
+        case.result = result
+        suites.setdefault(spec, TestSuite(f"{spec} ({profile})")).add_testcase(case)
+
+    for v in verdicts:
+        faults = by_place.pop(v.id, [])
+        result: list[FinalResult] = [Failure(f"{what}: {v.reason}") for what in faults]
+        if not result and v.verdict == "not run":
+            result = [Skipped(v.reason)]
+        add(v.spec, f"{v.id.split('#')[1]}: {v.verdict}", result)
+    for where, faults in by_place.items():
+        add(where.split("#")[0], where.partition("#")[2] or "spec and measurements", [Failure("; ".join(faults))])
+    xml = JUnitXml(f"harness verify ({profile})")
+    for suite in suites.values():
+        xml.add_testsuite(suite)
+    xml.update_statistics()  # type: ignore[no-untyped-call]
+    found: bytes = xml.tostring()  # type: ignore[no-untyped-call]
+    return found.decode()
+
+
+def _markdown(profile: str, verdicts: list[Verdict], differences: list[Difference]) -> str:
+    from collections import Counter
+
+    counts = Counter(v.verdict for v in verdicts)
+    tally = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
+    lines = [f"# Claims, profile `{profile}`", "", f"{len(verdicts)} claims: {tally}.", ""]
+    if not differences:
+        lines.append("All as accepted.")
+    else:
+        lines += ["| where | difference from the baseline |", "| --- | --- |"]
+        lines += [f"| `{d.where}` | {d.what.replace('|', chr(92) + '|')} |" for d in differences]
+    return "\n".join(lines) + "\n"
