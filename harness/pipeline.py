@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from harness import tracking
-from harness.claims.check import ALPHA, check_spec, hardware
+from harness.claims.check import ALPHA, ClaimError, check_spec, hardware
 from harness.claims.statistics import estimate
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.data.dataset import TableDataset
@@ -214,7 +214,12 @@ def judge(context: Context, loaded: Loaded) -> list[Verdict]:
     """Judge a spec's claims from the measurements that are there."""
     scaled = context.scaled(loaded)
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
-    return check_spec(scaled, loaded.sha256, table, why_not)
+    try:
+        return check_spec(scaled, loaded.sha256, table, why_not)
+    except ClaimError as error:
+        path, line = loaded.document.place(("claims", error.index, "expect"))
+        shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+        raise HarnessError(f"{shown}:{line}: claims.{error.index}.expect: {error}") from None
 
 
 def check(context: Context, loaded: Loaded) -> list[Verdict]:

@@ -14,6 +14,7 @@ from harness.bounds import BOUNDS
 from harness.claims.expectation import Expectation, bounds_named, measured_operands
 from harness.claims.judge import Evidence, Finding, judge
 from harness.claims.verdict import Fidelity, Outcome, Verdict
+from harness.errors import HarnessError
 from harness.hashing import code_fingerprint
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled, as_run
@@ -33,6 +34,14 @@ THEORY_JUDGES = (
     "harness.theory.quantities.positive_accuracy", "harness.theory.quantities.randomized_response",
     "harness.privacy.accounting",
 )  # fmt: skip
+
+
+class ClaimError(HarnessError):
+    """A claim that cannot be judged as it is declared, by its place in the spec."""
+
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(message)
+        self.index = index
 
 
 @cache
@@ -68,7 +77,13 @@ def check_spec(
             "seed": spec.experiment.seed, **_origin(table),
             "mlflow": f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})",
         }  # fmt: skip
-    return [_check_claim(claim, scaled, evidence, why_not, common) for claim in spec.claims]
+    verdicts = []
+    for index, claim in enumerate(spec.claims):
+        try:
+            verdicts.append(_check_claim(claim, scaled, evidence, why_not, common))
+        except HarnessError as error:
+            raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
+    return verdicts
 
 
 def _origin(table: pd.DataFrame | None) -> dict[str, str]:

@@ -58,7 +58,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise HarnessError(f"{path}:{line}: not valid YAML: {(error.problem or 'syntax error').strip()}") from None
-    except (YAMLError, ValueError) as error:
+    except (YAMLError, ValueError, TypeError) as error:
         raise HarnessError(f"{path}:1: not valid YAML: {str(error).splitlines()[0]}") from None
     if not isinstance(tree, CommentedMap):
         raise HarnessError(f"{path}:1: a mapping of fields is expected here")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Literal
@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from harness.config import Config
+from harness.errors import HarnessError
 from harness.theory.simulations import SIMULATIONS
 from harness.theory.term import LIFT, Term, definitions
 
@@ -86,11 +87,21 @@ def _point(at: Mapping[str, float]) -> str:
 def _number(term: Term, at: Mapping[str, float]) -> float:
     """Value of a term at a point; formulas in high precision, so that far tails neither vanish nor cancel."""
     if not term.exact():
-        return float(term.evaluate(at))
+        return _computed(term.evaluate, at)
     from harness.theory.ball import Ball
 
     lifted: dict[str, Any] = {n: Ball.constant(v, 0) for n, v in at.items()}
     return float(term.evaluate({**lifted, LIFT: lambda value: Ball.constant(value, 0)}).value.mid())
+
+
+def _computed(function: Callable[[Mapping[str, Any]], Any], at: Mapping[str, float]) -> float:
+    """Its value at a point. Raises HarnessError where it has none."""
+    try:
+        with np.errstate(all="ignore"):
+            return float(function(at))
+    except (ArithmeticError, ValueError, TypeError) as error:
+        where = f" at {_point(at)}" if at else ""
+        raise HarnessError(f"cannot be computed{where}: {error}") from None
 
 
 def _names_fit(used: set[str], domain: Domain) -> None:
@@ -195,7 +206,7 @@ class Inequality(Config):
     def _scan(self, margin: Any, slack: float, strict: bool) -> TheoryFinding:
         names = list(self.over)
         points = [dict(zip(names, v, strict=True)) for v in product(*(d.grid() for d in self.over.values()))]
-        margins = [float(margin(at)) for at in points]
+        margins = [_computed(margin, at) for at in points]
         how = (
             f"computed at {len(points)} grid points (a grid refutes for good, supports only where it looked)"
             if any(isinstance(d, Interval) for d in self.over.values()) else f"computed at all {len(points)} points"
@@ -280,7 +291,7 @@ class Game(Config):
     right: Term
     tolerance: float = Field(gt=0)
     """Slack; for `=` it makes the test one of equivalence."""
-    trials: int = Field(default=1_000_000, ge=100)
+    trials: int = Field(default=1_000_000, ge=100, le=100_000_000)
     seed: int = Field(default=0, ge=0)
     level: Annotated[float, Field(gt=0.5, lt=1)] = 0.99
     """Coverage of the interval."""
@@ -314,9 +325,13 @@ class Game(Config):
         from harness.theory.simulations import measure
 
         rng = generator(self.seed, "game", self.game, sorted(self.given.items()))
-        counts = SIMULATIONS[self.game].function(rng, self.trials, **self.given)
+        try:
+            with np.errstate(all="ignore"):
+                counts = SIMULATIONS[self.game].function(rng, self.trials, **self.given)
+        except (ArithmeticError, ValueError) as error:
+            raise HarnessError(f"game {self.game} cannot be played with {_point(self.given)}: {error}") from None
         value, low, high = measure(counts, self.measure, self.level, self.delta)
-        target = float(self.right.evaluate(self.given))
+        target = _computed(self.right.evaluate, self.given)
         below, above = target + self.tolerance - high, low - (target - self.tolerance)
         margin = {"<=": below, ">=": above, "=": min(below, above)}[self.relation]
         failing = {"<=": low > target + self.tolerance, ">=": high < target - self.tolerance}

@@ -47,6 +47,13 @@ def quantity(name: str, formula: str, source: str, exact: bool = True) -> Callab
     return register
 
 
+def whole(name: str, value: float, low: int, high: int) -> int:
+    """`value` as an integer. Raises ValueError where it is none, or not within [low, high]."""
+    if value != int(value) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high}, found {value:g}")
+    return int(value)
+
+
 def computed(name: str, formula: str, source: str) -> Callable[[F], F]:
     """Decorator: register a function of floats that is searched for or summed up rather than evaluated on balls."""
     return quantity(name, formula, source, exact=False)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import mpmath
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from harness.claims.expectation import Expectation
+from harness.errors import HarnessError
 from harness.paths import Project
-from harness.spec.load import load_specs
-from tests.conftest import REPO
+from harness.spec.load import load_spec, load_specs
+from harness.theory.checks import TheoryExpectation
+from tests.conftest import REPO, run_cli
 
 PARSE = TypeAdapter(Expectation).validate_python
 EPSILON = {"epsilon": {"low": 0, "high": 10}}
@@ -213,3 +220,49 @@ def test_theory_is_judged_without_tensorflow() -> None:
     done, imported = json.loads(ran.stdout.splitlines()[-1])
     assert done == ["reproduced"] * 3
     assert imported == []
+
+
+SOUP = (REPO / "tests" / "theory" / "soup.yaml").read_text().splitlines()
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(1, len(SOUP) - 1),
+    st.sampled_from(["0", "-1", "1.0e+308", ".nan", ".inf", "1.5", "true", "null", "[]", "{}", "text", "{variable: x}",
+                     "{code: 1}", "{minus: [1, 2, 3]}", "{quantity: optimal-ppv}", "'__import__(\"os\")'"]),
+    st.integers(0, 30),
+)  # fmt: skip
+def test_any_mutated_theory_is_judged_or_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: int, value: str, place: int
+) -> None:
+    """A number, word or bracket of a line is exchanged; nothing but a verdict or a HarnessError comes out."""
+    monkeypatch.setattr("harness.theory.prove.MAX_BOXES", 40)
+    tokens = list(re.finditer(r"-?\d[\d.e+-]*|\b[a-z][a-z-]*\b|[\[{}\]]", SOUP[index]))
+    if not tokens:
+        return
+    token = tokens[place % len(tokens)]
+    line = SOUP[index][: token.start()] + value + SOUP[index][token.end() :]
+    path = tmp_path / "soup.yaml"
+    path.write_text("\n".join([*SOUP[:index], line, *SOUP[index + 1 :]]) + "\n")
+    try:
+        spec = load_spec(Project(REPO), path).spec
+        for claim in spec.claims:
+            for expectation in claim.expectations:
+                if isinstance(expectation, TheoryExpectation):
+                    expectation.judge()
+    except HarnessError as error:
+        assert str(error).strip()
+
+
+def test_what_cannot_be_computed_names_file_line_and_reason(tmp_path: Path) -> None:
+    text = (REPO / "tests" / "theory" / "soup.yaml").read_text().replace("points: 2", "points: 2.5")
+    (tmp_path / "specs" / "own").mkdir(parents=True)
+    (tmp_path / "specs" / "own" / "soup.yaml").write_text(text)
+    for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
+        shutil.copy(REPO / name, tmp_path)
+    ran = run_cli(tmp_path, "check", "own/soup")
+    line = text.splitlines().index("      left: {quantity: optimal-ppv, given: {points: 2.5}}") - 1  # of `expect`
+    assert ran.returncode == 2
+    assert len(ran.stderr.strip().splitlines()) == 1
+    assert f"specs/own/soup.yaml:{line}: claims.1.expect: claim 'computed'" in ran.stderr
+    assert "points must be a whole number from 1 to 12, found 2.5" in ran.stderr

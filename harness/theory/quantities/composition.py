@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from harness.theory.ball import Number, exp, expm1, log, sqrt
-from harness.theory.quantity import computed, quantity
+from harness.theory.quantity import computed, quantity, whole
 
 TABLE = "jayaraman2019 Table 1"
 
@@ -69,7 +69,7 @@ def randomized_response_renyi(epsilon: Number, alpha: Number) -> Number:
 )  # fmt: skip
 def composed_delta(total: float, epsilon: float, k: float) -> float:
     """Smallest delta for which every k-fold composition of eps-DP mechanisms is (total, delta)-DP."""
-    lost = np.arange(0, int(k) + 1)
+    lost = np.arange(0, whole("k", k, 1, 1_000_000) + 1)
     log_choose = special.gammaln(k + 1) - special.gammaln(lost + 1) - special.gammaln(k - lost + 1)
     scale = log_choose - k * np.logaddexp(0.0, epsilon)
     first, second = (k - lost) * epsilon, total + lost * epsilon

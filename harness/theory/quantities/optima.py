@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from harness.arrays import Array
-from harness.theory.quantity import computed
+from harness.theory.quantity import computed, whole
 
 
 def _solve(gain: Array, **constraints: Any) -> Any:
@@ -100,14 +100,14 @@ def optimal_advantage_lp(epsilon: float, delta: float) -> float:
 @computed("optimal-ppv", "max P(x in D | S)", DEFINITION)
 def optimal_ppv(epsilon: float, prior: float, points: float, delta: float = 0.0) -> float:
     """Largest positive accuracy of any attack on any mechanism."""
-    n = int(points)
+    n = whole("points", points, 1, 12)
     return _fraction(_has(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, delta)
 
 
 @computed("least-ppv", "min P(x in D | S)", DEFINITION)
 def least_ppv(epsilon: float, prior: float, points: float) -> float:
     """Smallest positive accuracy."""
-    n = int(points)
+    n = whole("points", points, 1, 12)
     return 1.0 - _fraction(1.0 - _has(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, 0.0)
 
 
@@ -126,15 +126,15 @@ def least_npv(epsilon: float, prior: float, points: float) -> float:
 @computed("optimal-ppv-at-mass", "max P(x in D | S) where P(S and x in D) = mass", DEFINITION)
 def optimal_ppv_at_mass(epsilon: float, delta: float, prior: float, mass: float, points: float) -> float:
     """Largest positive accuracy of an event of given joint probability with membership."""
-    n = int(points)
+    n = whole("points", points, 1, 12)
     return _fraction(_has(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, delta, mass)
 
 
 @computed("optimal-group", "max P(D meets the group | S)", DEFINITION)
 def optimal_group(epsilon: float, prior: float, group: float, points: float = 4.0) -> float:
     """Largest positive accuracy about a group of points."""
-    n = int(points)
-    return _fraction(_has(n, int(group)), _inclusion(n, prior), _neighbours(n), epsilon, 0.0)
+    n = whole("points", points, 1, 12)
+    return _fraction(_has(n, whole("group", group, 1, n)), _inclusion(n, prior), _neighbours(n), epsilon, 0.0)
 
 
 @computed("least-absence", "min P(none of the group in D | S)", DEFINITION)
@@ -158,9 +158,9 @@ def _sources(points: int, pattern: int) -> tuple[tuple[int, float], ...]:
 @computed("optimal-ppv-sub-sampled", "max P(x in D_train | S), D_train sub-sampled from a dependent source", DEFINITION)
 def optimal_ppv_sub_sampled(epsilon: float, rate: float, pattern: float, points: float) -> float:
     """Largest positive accuracy where a dependent source is sub-sampled independently at `rate`."""
-    n = int(points)
+    n = whole("points", points, 1, 12)
     weights = np.zeros(2**n)
-    for source, share in _sources(n, int(pattern)):
+    for source, share in _sources(n, whole("pattern", pattern, 0, 10**9)):
         members = [i for i in range(n) if source >> i & 1]
         for bits in product((0, 1), repeat=len(members)):
             chosen = sum(1 << i for i, bit in zip(members, bits, strict=True) if bit)
@@ -174,7 +174,7 @@ def optimal_generalization_gap(epsilon: float, points: float) -> float:
 
     The loss of x is post-processing of the model, so its mean obeys the inequalities of an event.
     """
-    n = int(points)
+    n = whole("points", points, 1, 12)
     weights, inside = _inclusion(n, 0.5), _has(n, 1)
     return _linear(2 * weights * ((1 - inside) - inside), _neighbours(n), epsilon, 0.0)
 
@@ -188,7 +188,7 @@ def _chain(gain: Array, epsilon: float, delta: float) -> float:
 @computed("group-delta", "max P_n(S) - exp(eps) P_0(S), n steps of (eps/n, delta/n)-DP", DEFINITION)
 def group_delta(epsilon: float, delta: float, n: float) -> float:
     """Delta at epsilon between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
-    gain = np.zeros(int(n) + 1)
+    gain = np.zeros(whole("n", n, 1, 1000) + 1)
     gain[0], gain[-1] = -math.exp(epsilon), 1.0
     return _chain(gain, epsilon, delta)
 
@@ -196,7 +196,7 @@ def group_delta(epsilon: float, delta: float, n: float) -> float:
 @computed("group-advantage", "max P_n(S) - P_0(S), n steps of (eps/n, delta/n)-DP", DEFINITION)
 def group_advantage(epsilon: float, delta: float, n: float) -> float:
     """Membership advantage between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
-    gain = np.zeros(int(n) + 1)
+    gain = np.zeros(whole("n", n, 1, 1000) + 1)
     gain[0], gain[-1] = -1.0, 1.0
     return _chain(gain, epsilon, delta)
 
@@ -210,7 +210,7 @@ def optimal_advantage_in_exp(epsilon: float, universe: float) -> float:
     The extreme mechanisms have likelihoods in {1, exp(eps)} up to scale for every output (Kairouz, Oh and
     Viswanath 2016), so a linear program over the 2^K patterns of outputs is exact.
     """
-    k = int(universe)
+    k = whole("universe", universe, 2, 14)
     patterns: Any = np.array(list(product((1.0, math.exp(epsilon)), repeat=k)))
     excess = np.maximum(patterns - patterns.mean(axis=1, keepdims=True), 0).mean(axis=1)
     found = _solve(excess, A_eq=patterns.T, b_eq=np.ones(k), bounds=(0, None))

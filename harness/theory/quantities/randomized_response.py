@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from harness.theory.ball import Number
-from harness.theory.quantity import computed, quantity
+from harness.theory.quantity import computed, quantity, whole
 
 HALF = Fraction(1, 2)
 
@@ -21,7 +21,7 @@ def revealed(classes: int) -> tuple[Fraction, Fraction]:
 )
 def two_coin_ratio(classes: float) -> float:
     """Largest ratio of probabilities of one revealed label under two returned labels."""
-    same, other = revealed(int(classes))
+    same, other = revealed(whole("classes", classes, 2, 10**6))
     return float(max(same / other, other / same))
 
 
