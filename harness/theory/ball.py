@@ -49,14 +49,6 @@ class Ball:
         zero = arb(0)
         return cls(arb(float(value)), (zero,) * count, ((zero,) * count,) * count)
 
-    def lower(self) -> float:
-        """A number that the value is not below (minus infinity where nothing is known)."""
-        return lower(self.value)
-
-    def upper(self) -> float:
-        """A number that the value is not above (infinity where nothing is known)."""
-        return -lower(-self.value)
-
     def _lift(self, other: Any) -> Ball:
         return other if isinstance(other, Ball) else Ball.constant(other, len(self.gradient))
 
@@ -142,12 +134,6 @@ class Ball:
     def erfc(self) -> Ball:
         slope = -2 / arb.pi().sqrt() * (-self.value * self.value).exp()
         return self._chain(self.value.erfc(), slope, -2 * self.value * slope)
-
-
-def lower(value: Any) -> float:
-    """A number that a ball is not below (minus infinity where nothing is known)."""
-    low = float(value.lower())
-    return -math.inf if math.isnan(low) else math.nextafter(low, -math.inf) if low else 0.0
 
 
 Number = Any

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from flint import arb
 
-from harness.theory.ball import Ball, interval, lower
+from harness.theory.ball import Ball, interval
 from harness.theory.term import LIFT
 
 Box = tuple[tuple[float, float], ...]
@@ -61,7 +61,7 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
     """Prove or refute that `formula` >= -tolerance (`strict`: > tolerance) on the whole box `domain`."""
     names = list(domain)
     count = len(names)
-    threshold = tolerance if strict else -tolerance
+    threshold = arb(tolerance if strict else -tolerance)
 
     def at(box: Box) -> Ball:
         sides = enumerate(zip(names, box, strict=True))
@@ -69,28 +69,29 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
         found: Ball = formula({**given, LIFT: lambda value: Ball.constant(value, count)})
         return found
 
-    def done(low: float) -> bool:
-        return low > threshold if strict else low >= threshold
+    def holds(value: Any) -> bool:
+        return bool(value > threshold) if strict else bool(value >= threshold)
+
+    def fails(value: Any) -> bool:
+        return bool(value <= threshold) if strict else bool(value < threshold)
 
     worst, where = _look(formula, domain)
-    if where is not None and not done(worst):
-        upper = at(tuple((where[n], where[n]) for n in names)).upper()
-        if upper < threshold or (strict and upper <= threshold):
-            return Proof("refuted", 1, worst, where)
+    if where is not None and fails(at(tuple((where[n], where[n]) for n in names)).value):
+        return Proof("refuted", 1, worst, where)
     stack: list[Box] = [tuple(domain.values())]
     boxes = 0
     while stack:
         box = stack.pop()
         boxes += 1
         found = at(box)
-        if done(found.lower()):
+        if holds(found.value):
             continue
         middle = tuple((low + high) / 2 for low, high in box)
         point = dict(zip(names, middle, strict=True))
         centre = at(tuple((m, m) for m in middle))
-        if centre.upper() < threshold:
-            return Proof("refuted", boxes, centre.upper(), point)
-        if done(lower(_taylor(centre, found, box, middle))):
+        if fails(centre.value):
+            return Proof("refuted", boxes, float(centre.value.mid()), point)
+        if holds(_taylor(centre, found, box, middle)):
             continue
         signs = [_sign(at, found, box, i) if low < high else 0 for i, (low, high) in enumerate(box)]
         if any(signs):
