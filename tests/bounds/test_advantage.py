@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from harness.bounds import BOUNDS, evaluate
-from harness.claims.theory import optimal_advantage
+from harness.theory.quantities.advantage import optimal_advantage
 from harness.errors import HarnessError
 
 EXACT = {
