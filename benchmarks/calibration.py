@@ -1,7 +1,7 @@
 """How often a verdict is wrong, and how often there is one: claims whose truth is known, judged on simulated repeats.
 
-`python -m benchmarks.calibration` writes benchmarks/calibration.json; docs/statistics.md shows the numbers. A claim is drawn
-from a design of quantifiers, grid sizes, repeats, noise shapes and effects; its repeats are drawn, and
+`python -m benchmarks.calibration` writes benchmarks/calibration.json; docs/statistics.md shows the numbers. A claim is
+drawn from a design of quantifiers, grid sizes, repeats, noise shapes and effects; its repeats are drawn, and
 `harness.claims.judge` judges them as it judges measurements.
 """
 
@@ -53,7 +53,7 @@ class Setup:
     noise: str
     effect: float
     everywhere: bool
-    """True: `effect` at every point of the grid. False: at one point, and elsewhere one that leaves the decision to it."""
+    """True: `effect` at every point. False: at one point, and elsewhere what leaves the decision to that one."""
 
     def effects(self) -> np.ndarray:
         """Effect at each grid point."""

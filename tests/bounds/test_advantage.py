@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from harness.bounds import BOUNDS, evaluate
-from harness.theory.quantities.advantage import optimal_advantage
 from harness.errors import HarnessError
+from harness.theory.quantities.advantage import optimal_advantage
 
 EXACT = {
     "yeom": lambda e, d: mpmath.e**e - 1,
