@@ -6,6 +6,8 @@ at one of them at least. `at` defaults to the experiment's whole finite grid.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -29,11 +31,16 @@ class Measured(Config):
     """An attack of the spec; none for a metric of the model itself or of the split."""
     minus: str | None = None
     """Subtract this metric of the same arm and attack, repeat by repeat."""
+    epsilon: Annotated[float, Field(gt=0)] | None = None
+    """Always at this epsilon; default: at each grid point of the claim."""
+    times: float = Field(default=1.0, gt=0)
+    """A factor, for claims about ratios."""
 
     def text(self) -> str:
         where = self.arm if self.attack is None else f"{self.arm}, {self.attack}"
+        where += "" if self.epsilon is None else f", epsilon = {self.epsilon:g}"
         name = self.metric if self.minus is None else f"{self.metric} - {self.minus}"
-        return f"{name}({where})"
+        return f"{name}({where})" if self.times == 1 else f"{self.times:g} * {name}({where})"
 
 
 class BoundValue(Config):
@@ -71,9 +78,65 @@ class Compare(Config):
     at: EpsilonList | None = None
     """Epsilons to look at; default: the finite grid."""
 
+    @classmethod
+    def of(cls, left: Measured, relation: Relation, right: Operand, margin: float = 0.0) -> Compare:
+        """A comparison at one grid point."""
+        return cls.model_validate({"left": left, "relation": relation, "right": right, "margin": margin})
+
     def text(self) -> str:
         shift = f" + {self.margin:g}" if self.margin > 0 else f" - {-self.margin:g}" if self.margin else ""
         return f"{self.left.text()} {self.relation} {self.right.text()}{shift}{_points(self.quantifier, self.at)}"
+
+
+class Order(Config):
+    """A chain of operands, each above (or below) the next by more than `margin`, at every grid point of `at`."""
+
+    kind: Literal["order"] = "order"
+    of: tuple[Measured, ...] = Field(min_length=2)
+    direction: Literal["falling", "rising"]
+    """`falling`: the first operand is the largest."""
+    margin: float = 0.0
+    at: EpsilonList | None = None
+    """Epsilons to look at; default: the finite grid."""
+
+    def text(self) -> str:
+        sign = ">" if self.direction == "falling" else "<"
+        shift = f" (by more than {self.margin:g})" if self.margin else ""
+        return f" {sign} ".join(o.text() for o in self.of) + shift + _points("all", self.at)
+
+    def comparisons(self, grid: Sequence[float]) -> list[tuple[Compare, float]]:
+        """The inequalities that make it up, each with its grid point."""
+        falling = self.direction == "falling"
+        pairs = [(a, b) if falling else (b, a) for a, b in pairwise(self.of)]
+        compared = [Compare.of(above, ">", below, self.margin) for above, below in pairs]
+        return [(one, epsilon) for epsilon in grid for one in compared]
+
+
+class Monotone(Config):
+    """A metric rises (falls) from each grid point of `at` to the next, by more than `margin`.
+
+    A negative margin allows so much movement the other way.
+    """
+
+    kind: Literal["monotone"] = "monotone"
+    of: Measured
+    direction: Literal["rising", "falling"]
+    margin: float = 0.0
+    at: EpsilonList | None = None
+    """Epsilons to look at; default: the finite grid."""
+
+    def text(self) -> str:
+        shift = f" (by more than {self.margin:g} a step)" if self.margin else ""
+        return f"{self.of.text()} is {self.direction} in epsilon{shift}{_points('all', self.at)}"
+
+    def comparisons(self, grid: Sequence[float]) -> list[tuple[Compare, float]]:
+        """The inequalities that make it up, each with its later grid point."""
+        found = []
+        for before, after in pairwise(grid):
+            later, earlier = (self.of.model_copy(update={"epsilon": e}) for e in (after, before))
+            above, below = (later, earlier) if self.direction == "rising" else (earlier, later)
+            found.append((Compare.of(above, ">", below, self.margin), after))
+        return found
 
 
 class Close(Config):
@@ -117,7 +180,7 @@ class Correlation(Config):
         return f"corr over epsilon of {self.left.text()} and {self.right.text()} > {self.above:g}"
 
 
-TrainingExpectation = Compare | Close | Count | Correlation
+TrainingExpectation = Compare | Close | Count | Correlation | Order | Monotone
 Expectation = Annotated[TrainingExpectation | TheoryExpectation, Field(discriminator="kind")]
 
 
@@ -132,7 +195,8 @@ def _points(quantifier: Quantifier, at: EpsilonList | None) -> str:
 def measured_operands(expectation: Expectation) -> list[Measured]:
     """Every measured operand of an expectation, for checks that its names exist."""
     sides = [getattr(expectation, name, None) for name in ("left", "right")]
-    return [side for side in sides if isinstance(side, Measured)]
+    of = expectation.of if isinstance(expectation, Order | Monotone) else ()
+    return [side for side in (*sides, *(of if isinstance(of, tuple) else (of,))) if isinstance(side, Measured)]
 
 
 def bounds_named(expectation: Expectation) -> list[str]:

@@ -27,9 +27,12 @@ from harness.claims.expectation import (
     Correlation,
     Count,
     Measured,
+    Monotone,
     Operand,
+    Order,
     Quantifier,
     TrainingExpectation,
+    measured_operands,
 )
 from harness.claims.statistics import Estimate, difference, estimate, pearson, repeats_needed
 from harness.claims.verdict import BoundStatus, Outcome, Point
@@ -61,11 +64,12 @@ class Evidence:
 
     def series(self, operand: Measured, epsilon: float) -> tuple[Array, Array]:
         """Values and record-sampling errors by repeat, (n,) each. Raises HarnessError where there are none."""
+        epsilon = epsilon if operand.epsilon is None else operand.epsilon
         values, errors = self._one(operand, operand.metric, epsilon)
         if operand.minus is not None:
             other, other_errors = self._one(operand, operand.minus, epsilon)
             values, errors = values - other, np.hypot(errors, other_errors)
-        return values, errors
+        return values * operand.times, errors * operand.times
 
     def _one(self, operand: Measured, metric: str, epsilon: float) -> tuple[Array, Array]:
         key = (operand.arm, operand.attack or "", metric, epsilon)
@@ -100,9 +104,22 @@ def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, in
     if isinstance(expectation, Correlation):
         return _judge_correlation(expectation, evidence, alpha, index, parts)
     grid = evidence.grid(expectation.at)
-    if not grid:
-        asked = ", ".join(f"{e:g}" for e in expectation.at or ())
-        return Finding("not run", f"the profile runs none of the epsilons {asked}", (), None, "", "")
+    fixed = [o.epsilon for o in measured_operands(expectation)]
+    missing = sorted({e for e in fixed if e is not None} - set(evidence.epsilons))
+    if missing or not grid:
+        asked = ", ".join(f"{e:g}" for e in missing or expectation.at or ())
+        return Finding(
+            "not run", f"the profile runs {'no' if missing else 'none of the'} epsilon {asked}", (), None, "", ""
+        )
+    if isinstance(expectation, Order | Monotone):
+        pairs = expectation.comparisons(grid)
+        if not pairs:
+            return Finding("not run", "a trend needs two epsilons, the profile runs one", (), None, "", "")
+        compared = [_compare(one, evidence, epsilon, index) for one, epsilon in pairs]
+        test = "one-sided t-tests of differences of means over repeats (paired within an arm, Welch between arms)"
+        return _combine([p[0] for p in compared], [p[1] for p in compared], "all", alpha, parts, test)
+    if fixed and None not in fixed:  # nothing varies over the grid
+        grid = [float(fixed[0] or 0)]
     if isinstance(expectation, Compare):
         points = [_compare(expectation, evidence, epsilon, index) for epsilon in grid]
         test = "one-sided t-test of the mean over repeats (paired within an arm, Welch between arms)"

@@ -14,8 +14,6 @@ import harness.training.models  # noqa: F401  (these imports register the built-
 from harness.attacks import ATTACKS, Attack
 from harness.bounds import BOUNDS
 from harness.claims.expectation import (
-    Compare,
-    Correlation,
     Count,
     Expectation,
     bounds_named,
@@ -264,9 +262,10 @@ class Spec(Config):
             if operand.minus is not None:
                 _check_metric(claim, operand.minus, operand.attack)
         at = getattr(expectation, "at", None)
-        if isinstance(expectation, Compare | Correlation) or at is not None:
+        fixed = [o.epsilon for o in operands if o.epsilon is not None]
+        if fixed or at is not None:
             grid = self.experiment.privacy.epsilons
-            for epsilon in at or ():
+            for epsilon in (*fixed, *(at or ())):
                 if epsilon not in grid:
                     raise ValueError(
                         f"claim {claim!r}: epsilon {epsilon:g} is not on the grid ({', '.join(f'{e:g}' for e in grid)})"

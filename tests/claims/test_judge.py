@@ -195,3 +195,64 @@ def test_a_verdict_never_contradicts_its_interval() -> None:
         assert high is not None
         expected = "reproduced" if low > 0 else "violated" if high < 0 else "inconclusive"
         assert found.outcome == expected
+
+
+def measured(arm: str, **more: Any) -> dict[str, Any]:
+    return {"metric": "advantage", "arm": arm, "attack": "x", **more}
+
+
+@pytest.mark.parametrize(("names", "direction", "margin", "outcome"), [
+    ("abc", "falling", 0.0, "reproduced"), ("cba", "rising", 0.0, "reproduced"), ("abc", "rising", 0.0, "violated"),
+    ("acb", "falling", 0.0, "violated"), ("abc", "falling", 0.1, "reproduced"), ("abc", "falling", 0.3, "violated"),
+])  # fmt: skip
+def test_orders_of_arms(names: str, direction: str, margin: float, outcome: str) -> None:
+    frame = table({"a/x/advantage": 0.7, "b/x/advantage": 0.5, "c/x/advantage": 0.3})
+    claim = {"kind": "order", "of": [measured(n) for n in names], "direction": direction, "margin": margin}
+    found = verdict(claim, frame)
+    assert found.outcome == outcome
+    assert len(found.points) == 6  # two pairs at three epsilons
+
+
+@pytest.mark.parametrize(("means", "direction", "margin", "outcome"), [
+    ((0.1, 0.3, 0.5), "rising", 0.0, "reproduced"), ((0.5, 0.3, 0.1), "falling", 0.0, "reproduced"),
+    ((0.1, 0.5, 0.3), "rising", 0.0, "violated"), ((0.1, 0.5, 0.45), "rising", -0.2, "reproduced"),
+    ((0.1, 0.3, 0.5), "rising", 0.3, "violated"),
+])  # fmt: skip
+def test_trends_over_epsilon(means: tuple[float, ...], direction: str, margin: float, outcome: str) -> None:
+    claim = {"kind": "monotone", "of": measured("a"), "direction": direction, "margin": margin}
+    found = verdict(claim, table({"a/x/advantage": means}))
+    assert found.outcome == outcome
+    assert [p.epsilon for p in found.points] == [1.0, 10.0]
+
+
+def test_a_hump_is_two_comparisons_between_epsilons() -> None:
+    frame = table({"a/x/advantage": (0.1, 0.5, 0.3)})
+    ends = [{"kind": "compare", "left": measured("a", epsilon=1.0), "relation": ">", "right": measured("a", epsilon=e)}
+            for e in (0.1, 10.0)]  # fmt: skip
+    assert [verdict(one, frame).outcome for one in ends] == ["reproduced", "reproduced"]
+    assert len(verdict(ends[0], frame).points) == 1
+    assert verdict({**ends[0], "relation": "<"}, frame).outcome == "violated"
+    absent = {**ends[0], "right": measured("a", epsilon=5.0)}
+    assert (verdict(absent, frame).outcome, verdict(absent, frame).reason) == (
+        "not run",
+        "the profile runs no epsilon 5",
+    )
+
+
+def test_ratios() -> None:
+    frame = table({"a/x/advantage": 0.6, "b/x/advantage": 0.25})
+    claim = {"kind": "compare", "left": measured("a"), "relation": ">"}
+    assert verdict({**claim, "right": measured("b", times=2)}, frame).outcome == "reproduced"
+    assert verdict({**claim, "right": measured("b", times=3)}, frame).outcome == "violated"
+    assert PARSE({**claim, "right": measured("b", times=2)}).text() == (
+        "advantage(a, x) > 2 * advantage(b, x) for every epsilon"
+    )
+
+
+def test_one_epsilon_against_the_bound_there() -> None:
+    frame = table({"a/x/advantage": 0.40})
+    claim = {"kind": "compare", "left": measured("a", epsilon=1.0), "relation": "<=", "right": {"bound": "humphries"}}
+    found = verdict(claim, frame)
+    assert found.outcome == "reproduced"
+    assert [p.epsilon for p in found.points] == [1.0]
+    assert found.points[0].bound == pytest.approx(float(evaluate("humphries", 1.0, 1e-5)))
