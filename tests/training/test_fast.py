@@ -230,6 +230,40 @@ def test_noise_is_fresh_in_every_step() -> None:
     assert abs(step_one - step_two).max() > 50 * 0.7 / 12
 
 
+def test_random_words_are_those_of_the_published_generator() -> None:
+    """SplitMix64 in Python's own integers, whose first outputs for the seed 1234567 are widely printed."""
+    tf = import_tensorflow()
+    from harness.training.bookkeeping.noise import splitmix64
+
+    def reference(seed: int, count: int) -> list[int]:
+        found, state, word = [], seed, 2**64
+        for _ in range(count):
+            state = (state + 0x9E3779B97F4A7C15) % word
+            z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) % word
+            z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % word
+            found.append(z ^ (z >> 31))
+        return found
+
+    assert reference(1234567, 3) == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    seeds = [1234567, 0, 2**64 - 1]
+    drawn = splitmix64(tf.constant(seeds, tf.uint64), tf.constant(1000, tf.uint64), 500).numpy()
+    assert drawn.tolist() == [reference(seed, 1500)[1000:] for seed in seeds]
+
+
+def test_every_step_takes_numbers_of_its_own() -> None:
+    """All draws of three steps of two replicates are different, so no stretch of a sequence is used twice."""
+    tf = import_tensorflow()
+    from harness.training.bookkeeping.noise import gaussian
+    from harness.training.bookkeeping.rule import Step
+
+    keys, spread = tf.constant([7, 8], tf.int64), tf.constant([1.0, 1.0])
+    steps = [gaussian(Step(tf.constant(i, tf.int64), keys), spread, 4096).numpy() for i in range(3)]
+    together = np.concatenate(steps, axis=None)
+    values, times = np.unique(together, return_counts=True)
+    assert times.max() <= 3  # float32 values may meet by chance, stretches may not
+    assert len(values) > 0.99 * len(together)
+
+
 def test_tails_of_the_noise() -> None:
     """Four million draws: kurtosis and the share beyond 4 and 4.9 standard deviations are those of a Gaussian."""
     tf = import_tensorflow()
