@@ -2,7 +2,7 @@
 
 `python -m benchmarks.calibration` writes benchmarks/calibration.json; docs/statistics.md shows the numbers. A claim is
 drawn from a design of quantifiers, grid sizes, repeats, noise shapes and effects; its repeats are drawn, and
-`harness.claims.judge` judges them as it judges measurements.
+`harness.claims.judge` judges them as it judges measurements: all at once, and repeat by repeat until it is decided.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from harness.claims.design import Sequential
+from harness.claims.evidence import Evidence
 from harness.claims.expectation import Compare
-from harness.claims.judge import Evidence, judge
+from harness.claims.judge import judge
+from harness.claims.sequential import first_verdict
 from harness.files import write_text
 from harness.hashing import generator
 
@@ -75,19 +78,26 @@ def design() -> list[Setup]:
     return [setup for setup in (Setup(*values) for values in every) if setup.everywhere or setup.points > 1]
 
 
-def verdict(setup: Setup, rng: np.random.Generator) -> str:
-    """One simulated claim, judged."""
+def table_of(setup: Setup, rng: np.random.Generator) -> pd.DataFrame:
+    """Measurements of one simulated claim."""
     values = setup.effects()[:, None] + NOISES[setup.noise](rng, (setup.points, setup.repeats))
     epsilons = np.repeat(np.arange(1.0, setup.points + 1), setup.repeats)
-    table = pd.DataFrame({
+    return pd.DataFrame({
         "arm": "a", "attack": "t", "metric": "advantage", "epsilon": epsilons, "value": values.ravel(), "stderr": 0.0,
         "repeat": np.tile(np.arange(setup.repeats), setup.points),
     })  # fmt: skip
+
+
+def verdicts(setup: Setup, rng: np.random.Generator) -> tuple[str, str, int | None]:
+    """One simulated claim, judged on all repeats and repeat by repeat: both outcomes, and the look that decided."""
+    table = table_of(setup, rng)
     claim = Compare.model_validate({
         "left": {"metric": "advantage", "arm": "a", "attack": "t"}, "relation": ">", "right": {"value": 0.0},
         "for": setup.quantifier,
     })  # fmt: skip
-    return judge(claim, Evidence(table, 1e-5), ALPHA, 0, 1).outcome
+    fixed = judge(claim, Evidence(table, 1e-5), ALPHA, 0, 1).outcome
+    found, stopped = first_verdict(lambda part: [judge(claim, part, ALPHA, 0, 1)], Evidence(table, 1e-5, Sequential()))
+    return fixed, found[0].outcome, stopped
 
 
 def wrong(truth: str, outcome: str) -> bool:
@@ -95,31 +105,60 @@ def wrong(truth: str, outcome: str) -> bool:
     return outcome != "inconclusive" and outcome != {"true": "reproduced", "false": "violated"}.get(truth)
 
 
+def groups_of(setup: Setup, truth: str) -> dict[str, str]:
+    """The rows of the tables that a claim counts in."""
+    by_noise = f"{setup.noise}, {setup.repeats}"
+    found = {
+        "all": "all", "truth": truth, "noise": setup.noise, "repeats": str(setup.repeats), "grid": str(setup.points),
+        "noise and repeats": by_noise,
+    }  # fmt: skip
+    if truth == "margin":
+        found["margin, by noise and repeats"] = by_noise
+    elif setup.points == 1:
+        found["power"] = f"{abs(setup.effect):g}, {setup.repeats}"
+    return found
+
+
+@dataclass
+class Tally:
+    """Of the claims of one row: how many, how many judged wrongly, how many judged at all, and their repeats."""
+
+    claims: int = 0
+    wrong: int = 0
+    decided: int = 0
+    looked: int = 0
+
+    def add(self, mistaken: bool, outcome: str, repeats: int) -> None:
+        """Count one more."""
+        self.claims += 1
+        self.wrong += mistaken
+        self.decided += outcome != "inconclusive"
+        self.looked += repeats
+
+    def shares(self) -> dict[str, float]:
+        """As they are written to the file."""
+        n = self.claims
+        return {"claims": n, "wrong": self.wrong / n, "decided": self.decided / n, "repeats": self.looked / n}
+
+
 def simulate(each: int, seed: int = 1) -> dict[str, Any]:
-    """Judge `each` claims of every setup; counts of claims, wrong verdicts and decisions in several groupings."""
-    groups: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
+    """Judge `each` claims of every setup by both designs; shares of wrong verdicts and of decisions by group."""
+    tallies: dict[str, dict[str, dict[str, Tally]]] = {
+        design: defaultdict(lambda: defaultdict(Tally)) for design in ("fixed", "sequential")
+    }
     for index, setup in enumerate(design()):
         rng = generator(seed, "calibration", index)
         truth = setup.truth()
         for _ in range(each):
-            outcome = verdict(setup, rng)
-            keys = {
-                "all": "all", "truth": truth, "noise": setup.noise, "repeats": str(setup.repeats),
-                "noise and repeats": f"{setup.noise}, {setup.repeats}", "grid": str(setup.points),
-                "margin, by noise and repeats": f"{setup.noise}, {setup.repeats}" if truth == "margin" else "",
-                "power": f"{abs(setup.effect):g}, {setup.repeats}" if truth != "margin" and setup.points == 1 else "",
-            }  # fmt: skip
-            for group, key in keys.items():
-                if key:
-                    counts = groups[group][key]
-                    counts[0] += 1
-                    counts[1] += wrong(truth, outcome)
-                    counts[2] += outcome != "inconclusive"
+            fixed, sequential, stopped = verdicts(setup, rng)
+            for group, key in groups_of(setup, truth).items():
+                tallies["fixed"][group][key].add(wrong(truth, fixed), fixed, setup.repeats)
+                tallies["sequential"][group][key].add(wrong(truth, sequential), sequential, stopped or setup.repeats)
     return {
-        "alpha": ALPHA, "claims": groups["all"]["all"][0],
-        "groups": {
-            g: {k: {"claims": c[0], "wrong": c[1] / c[0], "decided": c[2] / c[0]} for k, c in rows.items()}
-            for g, rows in groups.items()
+        "alpha": ALPHA, "claims": tallies["fixed"]["all"]["all"].claims,
+        "designs": {
+            name: {g: {k: t.shares() for k, t in rows.items()} for g, rows in groups.items()}
+            for name, groups in tallies.items()
         },
     }  # fmt: skip
 
@@ -132,13 +171,15 @@ def main() -> None:
     )
     found = simulate(parser.parse_args().each)
     write_text(RESULTS, json.dumps(found, indent=1) + "\n")
-    for group, rows in found["groups"].items():
-        table = Table(title=group, box=None, header_style="bold")
-        for column in ("", "claims", "wrong", "decided"):
-            table.add_column(column)
-        for name, row in rows.items():
-            table.add_row(name, str(row["claims"]), f"{row['wrong']:.2%}", f"{row['decided']:.1%}")
-        Console().print(table)
+    for name, groups in found["designs"].items():
+        for group, rows in groups.items():
+            table = Table(title=f"{name}: {group}", box=None, header_style="bold")
+            for column in ("", "claims", "wrong", "decided", "mean repeats"):
+                table.add_column(column)
+            for key, row in rows.items():
+                shares = f"{row['wrong']:.2%}", f"{row['decided']:.1%}", f"{row['repeats']:.1f}"
+                table.add_row(key, str(row["claims"]), *shares)
+            Console().print(table)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from harness.commands.common import (
     table_of,
 )
 from harness.commands.data import data_app
+from harness.commands.multiverse import multiverse
 from harness.commands.store import store_app
 from harness.commands.verify import verify
 from harness.errors import HarnessError
@@ -169,6 +170,13 @@ def run(
     partial: Annotated[
         bool, typer.Option("--partial", help="Train nothing: attack and judge the repeats that are trained completely.")
     ] = False,
+    until_decided: Annotated[
+        bool,
+        typer.Option(
+            "--until-decided",
+            help="Add repeats only where an open claim needs them, and stop when all are decided (docs/statistics.md).",
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run specs. Finished cells are never run again; Ctrl-C or a crash loses only the cells at work.
@@ -180,7 +188,11 @@ def run(
         raise HarnessError(f"--stage {stage!r}: unknown; it is train, attack or all")
     from harness import pipeline
 
-    context = dataclasses.replace(context_for(profile, workers, quiet), scheduler=scheduler)
+    if partial and until_decided:
+        raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
+    context = dataclasses.replace(
+        context_for(profile, workers, quiet), scheduler=scheduler, until_decided=until_decided
+    )
     loaded = load(context.project, specs)
     try:
         for one in loaded:
@@ -238,6 +250,7 @@ def report(specs: Names = None, profile: ProfileName = None) -> None:
 
 
 app.command()(verify)
+app.command()(multiverse)
 
 
 def main() -> None:

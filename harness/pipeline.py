@@ -7,22 +7,24 @@ at will: work that is done is taken from the cell store.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from harness import tracking
-from harness.claims.check import ALPHA, ClaimError, check_spec, hardware
-from harness.claims.statistics import estimate
-from harness.claims.verdict import Verdict, VerdictFile, dump
+from harness.claims.anytime import first_decision
+from harness.claims.check import ALPHA, ClaimError, check_spec, hardware, repeats_wanted
+from harness.claims.design import design_of
+from harness.claims.verdict import ReadingVerdict, Verdict, VerdictFile, dump
 from harness.data.dataset import TableDataset
 from harness.data.fetch import MissingData, fetch, missing_mark
 from harness.errors import HarnessError
-from harness.execution.executor import RunReport, run_pieces
-from harness.execution.plan import Piece, Plan, complete_repeats, make_plan
+from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
+from harness.execution.plan import Piece, Plan, complete_repeats, first_repeats, make_plan
 from harness.execution.store import Store
 from harness.execution.table import measurement_table, model_table, read_measurements, write_parquet
 from harness.files import atomic_path, write_text
@@ -31,6 +33,7 @@ from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import Loaded
 from harness.spec.profile import Profile, Scaled, scale
+from harness.spec.readings import Reading, readings
 
 REASON = "not_run_because"
 FIELDS_BY_WORDS = (
@@ -50,6 +53,13 @@ class Context:
     progress: Progress
     scheduler: str | None = None
     """Address of a Dask scheduler; None: local processes."""
+    until_decided: bool = False
+    """Add repeats until claims are decided, whatever the profile says."""
+
+    @property
+    def sequential(self) -> bool:
+        """Whether repeats are added until claims are decided."""
+        return self.until_decided or self.profile.design == "sequential"
 
     def scaled(self, loaded: Loaded) -> Scaled:
         """A spec under the chosen profile."""
@@ -110,9 +120,11 @@ def train(context: Context, loaded: Loaded) -> RunReport | None:
         context.progress.say(f"{loaded.spec.id}: not run: {missing}")
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
         return None
-    label = f"train {loaded.spec.id}"
     with _located(loaded):
-        report = _compute(context, plan.pieces("train"), label)
+        if context.sequential:
+            plan, report = until_decided(context, loaded, plan)
+        else:
+            report = _compute(context, plan.pieces("train"), f"train {loaded.spec.id}")
     table = model_table(plan, loaded.spec, Store(context.project.store))
     write_parquet(table, context.models_file(loaded.spec.id))
     return report
@@ -136,18 +148,54 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
         plan = complete_repeats(plan, Store(context.project.store))
         if not plan.cells:
             raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `harness run` goes on with it")
-    label = f"attack {loaded.spec.id}"
     with _located(loaded):
-        report = _compute(context, plan.pieces(), label)
+        if context.sequential and not partial:
+            plan, report = until_decided(context, loaded, plan)
+        else:
+            report = _compute(context, plan.pieces(), f"attack {loaded.spec.id}")
     table = measurement_table(plan, scaled.spec, Store(context.project.store))
     # Kept in the file's metadata: a verdict names the data and the machine of the measurements, not of the judge.
     table.attrs = {
         "data_sha256": plan.data_sha256, "hardware": hardware(), "experiment_sha256": experiment_digest(scaled),
+        "design": "sequential" if context.sequential else "fixed",
     }  # fmt: skip
     write_parquet(table, context.measurements_file(loaded.spec.id))
     _write_plot(context, loaded.spec.id, table)
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
     return report
+
+
+def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, RunReport]:
+    """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
+
+    A first round gives every cell as many repeats as any decision needs. Rounds that were computed before
+    are taken from the store, so a run that was stopped goes on where it was. Returns the cells computed.
+    """
+    scaled = context.scaled(loaded)
+    assert scaled.spec.experiment is not None
+    most, store, total = scaled.spec.experiment.repeats, Store(context.project.store), RunReport()
+    repeats = {(cell.arm, cell.epsilon): min(most, first_decision(ALPHA)) for cell in plan.cells}
+    open_claims = len(scaled.spec.claims)
+    with Workforce(context.project, context.workers, context.progress, context.scheduler) as workforce:
+        for number in itertools.count(1):
+            chosen = first_repeats(plan, repeats)
+            label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
+            total = total.joined(run_with(workforce, chosen.pieces(), label))
+            table = measurement_table(chosen, scaled.spec, store)
+            table.attrs["design"] = "sequential"
+            try:
+                needs = repeats_wanted(scaled, table)
+            except ClaimError as error:
+                raise _misplaced(loaded, error) from None
+            if not needs:
+                break
+            open_claims = len(needs)
+            for cells in needs.values():
+                for cell, target in cells.items():
+                    repeats[cell] = max(repeats[cell], target)
+    used = f"{len(chosen.cells)} of the fixed design's {len(plan.cells)} cells"
+    context.progress.say(f"{loaded.spec.id}: every claim is decided or has used up its repeats; {used}")
+    return chosen, total
 
 
 def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None) -> None:
@@ -156,7 +204,8 @@ def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None) -> N
     if table is not None:
         chosen = table[table["metric"] == "advantage"]
         for (arm, name, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
-            found = estimate(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
+            group = group.sort_values("repeat")
+            found = design_of(table).mean(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
             low, high = found.interval()
             rows.append((f"{arm}/{name}", epsilon, found.mean, low, high))
     frame = pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])
@@ -211,15 +260,41 @@ def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None,
 
 
 def judge(context: Context, loaded: Loaded) -> list[Verdict]:
-    """Judge a spec's claims from the measurements that are there."""
+    """Judge a spec's claims from the measurements that are there, in the spec's reading and in those that were run."""
+    verdicts = _judge_one(context, loaded)
+    found: dict[str, list[ReadingVerdict]] = {}
+    for reading, variant in other_readings(context, loaded):
+        if not context.measurements_file(variant.spec.id).is_file():
+            continue
+        for verdict in _judge_one(context, variant):
+            one = ReadingVerdict(
+                choice=reading.choice, field=reading.field, value=reading.value, verdict=verdict.verdict,
+                reason=verdict.reason,
+            )  # fmt: skip
+            found.setdefault(verdict.id.split("#")[1], []).append(one)
+    return [v.model_copy(update={"readings": tuple(found.get(v.id.split("#")[1], ()))}) for v in verdicts]
+
+
+def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
+    """The readings of a spec whose experiment or attacks, under the profile, are not those of the spec itself."""
+    own = experiment_digest(context.scaled(loaded))
+    variants = [(reading, replace(loaded, spec=reading.spec)) for reading in readings(loaded.spec)]
+    return [(r, v) for r, v in variants if experiment_digest(context.scaled(v)) != own]
+
+
+def _judge_one(context: Context, loaded: Loaded) -> list[Verdict]:
     scaled = context.scaled(loaded)
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
     try:
         return check_spec(scaled, loaded.sha256, table, why_not)
     except ClaimError as error:
-        path, line = loaded.document.place(("claims", error.index, "expect"))
-        shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-        raise HarnessError(f"{shown}:{line}: claims.{error.index}.expect: {error}") from None
+        raise _misplaced(loaded, error) from None
+
+
+def _misplaced(loaded: Loaded, error: ClaimError) -> HarnessError:
+    path, line = loaded.document.place(("claims", error.index, "expect"))
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return HarnessError(f"{shown}:{line}: claims.{error.index}.expect: {error}")
 
 
 def check(context: Context, loaded: Loaded) -> list[Verdict]:

@@ -52,9 +52,19 @@ def gather(profile: str, found: Iterable[tuple[str, str, Path, Sequence[Verdict]
         specs[spec] = Accepted(
             spec_sha256=sha256,
             measurements_sha256=_digest(measurements),
-            verdicts={v.id.split("#")[1]: v.verdict for v in verdicts},
+            verdicts=_outcomes(verdicts),
         )
     return Baseline(profile=profile, specs=specs)
+
+
+def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
+    """By claim, and by claim and other reading."""
+    found: dict[str, Outcome] = {}
+    for v in verdicts:
+        name = v.id.split("#")[1]
+        found[name] = v.verdict
+        found |= {f"{name} [{r.field} = {r.value}]": r.verdict for r in v.readings}
+    return found
 
 
 def read(path: Path) -> Baseline:

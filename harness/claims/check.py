@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import platform
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
 
 from harness.bounds import BOUNDS
+from harness.claims.design import design_of
+from harness.claims.evidence import Evidence
 from harness.claims.expectation import Expectation, bounds_named, measured_operands
-from harness.claims.judge import Evidence, Finding, judge
+from harness.claims.judge import Cell, Finding, judge
+from harness.claims.sequential import cells_used, first_verdict, wanted
 from harness.claims.verdict import Fidelity, Outcome, Verdict
 from harness.errors import HarnessError
 from harness.hashing import code_fingerprint
@@ -24,7 +27,9 @@ ALPHA = 0.05
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
 THEORY_PACKAGES = ("python-flint", "scipy", "numpy", "dp-accounting")
 JUDGES = (
-    "harness.claims.judge", "harness.claims.statistics", "harness.claims.expectation", "harness.bounds.advantage",
+    "harness.claims.judge", "harness.claims.evidence", "harness.claims.statistics", "harness.claims.expectation",
+    "harness.claims.design", "harness.claims.anytime", "harness.claims.sequential", "harness.bounds.advantage",
+    "harness.privacy.gaussian",
 )  # fmt: skip
 THEORY_JUDGES = (
     "harness.theory.checks", "harness.theory.prove", "harness.theory.ball", "harness.theory.term",
@@ -66,8 +71,9 @@ def check_spec(
     spec = scaled.spec
     evidence = None
     if table is not None and spec.experiment is not None:
-        scaled = as_run(scaled, int(table["repeat"].nunique()))
-        evidence = Evidence(table, spec.experiment.privacy.delta)
+        evidence = _evidence(spec, table)
+        if evidence.design.name == "fixed":
+            scaled = as_run(scaled, evidence.repeats)
     common: dict[str, object] = {
         "paper": spec.paper, "spec": spec.id, "profile": scaled.profile, "alpha": alpha, "spec_sha256": sha256,
         "packages": {name: version(name) for name in PACKAGES},
@@ -84,6 +90,13 @@ def check_spec(
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
+
+
+def _evidence(spec: Spec, table: pd.DataFrame) -> Evidence:
+    assert spec.experiment is not None
+    privacy, training = spec.experiment.privacy, spec.experiment.training
+    mismatch = privacy.sampling != training.sampling and training.sampling == "shuffle"
+    return Evidence(table, privacy.delta, design_of(table), training.epochs if mismatch else None)
 
 
 def _origin(table: pd.DataFrame | None) -> dict[str, str]:
@@ -115,12 +128,47 @@ def _check_claim(
         nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}
         return Verdict.model_validate({**common, **described, **nothing})
     alpha = float(str(common["alpha"]))
+    judged = partial(_findings, claim, scaled.spec, alpha)
+    if evidence.design.name == "fixed":
+        return Verdict.model_validate({**common, **described, **_training(judged(evidence))})
+    findings, stopped = first_verdict(judged, evidence)
+    models, cells = cells_used(findings)
+    assert scaled.spec.experiment is not None
+    stop = {
+        "design": "sequential", "stopped": stopped, "models": models,
+        "models_fixed": cells * scaled.spec.experiment.repeats,
+    }  # fmt: skip
+    return Verdict.model_validate({**common, **described, **_training(findings), **stop})
+
+
+def _findings(claim: Claim, spec: Spec, alpha: float, evidence: Evidence) -> list[Finding]:
     parts = claim.expectations
-    findings = [
-        _left_out(e, scaled.spec) or judge(e, evidence, alpha, i, len(parts))  # type: ignore[arg-type]
+    return [
+        _left_out(e, spec) or judge(e, evidence, alpha, i, len(parts))  # type: ignore[arg-type]
         for i, e in enumerate(parts)
     ]
-    return Verdict.model_validate({**common, **described, **_training(findings)})
+
+
+def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) -> dict[str, dict[Cell, int]]:
+    """By claim that is still open: the repeats that each cell needs next. Claims that need none are left out.
+
+    Raises ClaimError for a claim that cannot be judged.
+    """
+    experiment = scaled.spec.experiment
+    assert experiment is not None
+    evidence = _evidence(scaled.spec, table)
+    found = {}
+    for index, claim in enumerate(scaled.spec.claims):
+        if any(isinstance(e, TheoryExpectation) for e in claim.expectations):
+            continue
+        try:
+            findings, _ = first_verdict(partial(_findings, claim, scaled.spec, alpha), evidence)
+        except HarnessError as error:
+            raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
+        needs = wanted(findings, alpha, experiment.repeats)
+        if needs:
+            found[claim.id] = needs
+    return found
 
 
 def _left_out(part: Expectation, spec: Spec) -> Finding | None:
@@ -169,6 +217,7 @@ def _training(findings: list[Finding]) -> dict[str, object]:
     found: dict[str, object] = {
         "verdict": outcome, "reason": prefix + shown.reason, "parts": [f.outcome for f in findings],
         "points": [p.model_dump() for p in points], "test": shown.test, "correction": shown.correction,
+        "p_value": _p_value(findings, outcome),
     }  # fmt: skip
     if decided is not None:
         found |= {
@@ -178,6 +227,14 @@ def _training(findings: list[Finding]) -> dict[str, object]:
         if shown.test == "exact count":
             found |= {"interval": None, "repeats": None}
     return found
+
+
+def _p_value(findings: list[Finding], outcome: Outcome) -> float | None:
+    """Two-sided p-value of a claim's verdict: the weakest part where all must hold, the clearest where one fails."""
+    known = [f.p_value for f in findings if f.outcome == outcome and f.p_value is not None]
+    if not known or outcome not in ("reproduced", "violated"):
+        return None
+    return max(known) if outcome == "reproduced" else min(known)
 
 
 def _flags(spec: Spec, claim: Claim) -> tuple[str, ...]:
@@ -200,5 +257,6 @@ def _flags(spec: Spec, claim: Claim) -> tuple[str, ...]:
         flags.append(
             f"the accountant assumes {privacy.sampling} sampling, training uses {training.sampling}: "
             "epsilons are nominal"
+            + ("; each point also gives the epsilon and the bound as trained" if training.sampling == "shuffle" else "")
         )
     return tuple(flags)

@@ -155,6 +155,45 @@ class Close(Config):
         return f"|{self.left.text()} - {self.right.text()}| < {self.tolerance:g}{tail}"
 
 
+class TableRow(Config):
+    """A row of a printed table: one metric at several epsilons."""
+
+    of: Measured
+    values: dict[Annotated[float, Field(gt=0)], float] = Field(min_length=1)
+    """Printed value at each epsilon, such as `{0.1: 0.02, 1: 0.05}`."""
+    tolerance: float | None = Field(default=None, gt=0)
+    """Of this row's entries; default: the table's."""
+
+
+class Table(Config):
+    """Every entry of a printed table is met within a tolerance, each tested as equivalence."""
+
+    kind: Literal["table"] = "table"
+    rows: tuple[TableRow, ...] = Field(min_length=1)
+    tolerance: float = Field(gt=0)
+
+    @property
+    def at(self) -> EpsilonList:
+        """Every epsilon that the table has an entry for."""
+        return tuple(sorted({epsilon for row in self.rows for epsilon in row.values}))
+
+    def text(self) -> str:
+        rows = []
+        for row in self.rows:
+            entries = ", ".join(f"{value:g} at {epsilon:g}" for epsilon, value in row.values.items())
+            rows.append(f"{row.of.text()} = {entries} (+- {row.tolerance or self.tolerance:g})")
+        return "; ".join(rows)
+
+    def entries(self, epsilons: Sequence[float]) -> list[tuple[Close, float]]:
+        """One equivalence for each entry at one of `epsilons`, with its epsilon."""
+        return [
+            (Close(left=row.of, right=Number(value=value), tolerance=row.tolerance or self.tolerance), epsilon)
+            for row in self.rows
+            for epsilon, value in row.values.items()
+            if epsilon in epsilons
+        ]
+
+
 class Count(Config):
     """Counts of the data and of the split equal the printed ones in every repeat."""
 
@@ -180,7 +219,7 @@ class Correlation(Config):
         return f"corr over epsilon of {self.left.text()} and {self.right.text()} > {self.above:g}"
 
 
-TrainingExpectation = Compare | Close | Count | Correlation | Order | Monotone
+TrainingExpectation = Compare | Close | Count | Correlation | Order | Monotone | Table
 Expectation = Annotated[TrainingExpectation | TheoryExpectation, Field(discriminator="kind")]
 
 
@@ -194,6 +233,8 @@ def _points(quantifier: Quantifier, at: EpsilonList | None) -> str:
 
 def measured_operands(expectation: Expectation) -> list[Measured]:
     """Every measured operand of an expectation, for checks that its names exist."""
+    if isinstance(expectation, Table):
+        return [row.of for row in expectation.rows]
     sides = [getattr(expectation, name, None) for name in ("left", "right")]
     of = expectation.of if isinstance(expectation, Order | Monotone) else ()
     return [side for side in (*sides, *(of if isinstance(of, tuple) else (of,))) if isinstance(side, Measured)]

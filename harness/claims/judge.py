@@ -1,7 +1,8 @@
 """Judge expectations on a measurement table. Never touches a model.
 
 Each direction is tested at alpha / 2, so a point supports a claim just when its 95% interval clears the
-margin, and the chance of a wrong verdict in either direction together is at most alpha.
+margin, and the chance of a wrong verdict in either direction together is at most alpha. How a mean over
+repeats is tested is the design's business (`harness.claims.design`).
 
 A claim for *all* grid points is an intersection: it is supported when every point supports it, each at
 that level (an intersection-union test, which needs no correction), and opposed when one point opposes
@@ -12,14 +13,14 @@ A claim of several parts is an intersection of its parts.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from harness.arrays import Array
 from harness.bounds import BOUNDS
+from harness.claims.evidence import Evidence
 from harness.claims.expectation import (
     BoundValue,
     Close,
@@ -31,15 +32,26 @@ from harness.claims.expectation import (
     Operand,
     Order,
     Quantifier,
+    Table,
     TrainingExpectation,
     measured_operands,
 )
-from harness.claims.statistics import Estimate, difference, estimate, pearson, repeats_needed
+from harness.claims.statistics import Estimate, Mean, detectable, pearson, repeats_needed
 from harness.claims.verdict import BoundStatus, Outcome, Point
-from harness.errors import HarnessError
 from harness.privacy.accounting import to_replace_one
 
 LEVEL = 0.95
+Cell = tuple[str, float]
+"""An arm at an epsilon."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One place that a claim looks at: what was found there, and the cells whose repeats it was found on."""
+
+    point: Point
+    effect: Mean
+    cells: frozenset[Cell]
 
 
 @dataclass(frozen=True)
@@ -52,48 +64,10 @@ class Finding:
     deciding: Point | None
     test: str
     correction: str
-
-
-class Evidence:
-    """A measurement table, indexed by what claims ask of it."""
-
-    def __init__(self, table: pd.DataFrame, delta: float) -> None:
-        self.delta = delta
-        self._groups = dict(iter(table.groupby(["arm", "attack", "metric", "epsilon"])))
-        self.epsilons = sorted(float(e) for e in table["epsilon"].unique())
-
-    def series(self, operand: Measured, epsilon: float) -> tuple[Array, Array]:
-        """Values and record-sampling errors by repeat, (n,) each. Raises HarnessError where there are none."""
-        epsilon = epsilon if operand.epsilon is None else operand.epsilon
-        values, errors = self._one(operand, operand.metric, epsilon)
-        if operand.minus is not None:
-            other, other_errors = self._one(operand, operand.minus, epsilon)
-            values, errors = values - other, np.hypot(errors, other_errors)
-        return values * operand.times, errors * operand.times
-
-    def _one(self, operand: Measured, metric: str, epsilon: float) -> tuple[Array, Array]:
-        key = (operand.arm, operand.attack or "", metric, epsilon)
-        if key not in self._groups:
-            raise HarnessError(f"no measurements of {operand.text()} at epsilon {epsilon:g}; run `harness run` again")
-        group = self._groups[key].sort_values("repeat")
-        return group["value"].to_numpy(float), group["stderr"].to_numpy(float)
-
-    def estimate(self, operand: Measured, epsilon: float) -> Estimate:
-        """Mean over repeats of a measured operand."""
-        return estimate(*self.series(operand, epsilon))
-
-    def counts(self, arm: str, name: str) -> Array:
-        """Every value that a count took, sorted. Raises HarnessError for an unknown count."""
-        found = [g["value"].to_numpy(float) for k, g in self._groups.items() if k[:3] == (arm, "", f"count_{name}")]
-        if not found:
-            raise HarnessError(f"arm {arm!r} counts no {name!r}")
-        return np.asarray(np.unique(np.concatenate(found)))
-
-    def grid(self, at: Sequence[float] | None) -> list[float]:
-        """The measured epsilons among `at` (default: every finite one)."""
-        if at is None:
-            return [e for e in self.epsilons if math.isfinite(e)]
-        return [e for e in self.epsilons if e in at]
+    looks: tuple[Look, ...] = ()
+    quantifier: Quantifier = "all"
+    p_value: float | None = None
+    """Of the outcome, corrected for the points looked at; none where it is inconclusive or exact."""
 
 
 def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, index: int, parts: int) -> Finding:
@@ -115,86 +89,97 @@ def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, in
         pairs = expectation.comparisons(grid)
         if not pairs:
             return Finding("not run", "a trend needs two epsilons, the profile runs one", (), None, "", "")
-        compared = [_compare(one, evidence, epsilon, index) for one, epsilon in pairs]
-        test = "one-sided t-tests of differences of means over repeats (paired within an arm, Welch between arms)"
-        return _combine([p[0] for p in compared], [p[1] for p in compared], "all", alpha, parts, test)
+        looks = [_compare(one, evidence, epsilon, index) for one, epsilon in pairs]
+        return _combine(looks, "all", alpha, parts, f"one-sided {evidence.design.test}")
+    if isinstance(expectation, Table):
+        looks = [_close(one, evidence, epsilon, index) for one, epsilon in expectation.entries(grid)]
+        test = f"each entry's equivalence by two one-sided tests: {evidence.design.test}"
+        return _combine(looks, "all", alpha, parts, test)
     if fixed and None not in fixed:  # nothing varies over the grid
         grid = [float(fixed[0] or 0)]
     if isinstance(expectation, Compare):
-        points = [_compare(expectation, evidence, epsilon, index) for epsilon in grid]
-        test = "one-sided t-test of the mean over repeats (paired within an arm, Welch between arms)"
-        estimates = [p[1] for p in points]
+        looks = [_compare(expectation, evidence, epsilon, index) for epsilon in grid]
+        test = f"one-sided {evidence.design.test}"
     else:
-        points = [_close(expectation, evidence, epsilon, index) for epsilon in grid]
-        test = "two one-sided t-tests (equivalence) of the mean over repeats"
-        estimates = [p[1] for p in points]
-    return _combine([p[0] for p in points], estimates, expectation.quantifier, alpha, parts, test)
+        looks = [_close(expectation, evidence, epsilon, index) for epsilon in grid]
+        test = f"equivalence by two one-sided tests: {evidence.design.test}"
+    return _combine(looks, expectation.quantifier, alpha, parts, test)
 
 
-def _gap(evidence: Evidence, left: Measured, right: Operand, epsilon: float) -> tuple[Estimate, float, Estimate]:
-    """Estimate of the left side, value of the right side, and estimate of left - right.
-
-    Two series of one arm come from the same models and are paired by repeat; two arms are independent.
-    """
-    own = evidence.estimate(left, epsilon)
-    if not isinstance(right, Measured):
-        value = (
-            float(BOUNDS[right.bound].advantage(epsilon, evidence.delta))
-            if isinstance(right, BoundValue)
-            else right.value
-        )
-        return own, value, own.shifted(-value)
-    other = evidence.estimate(right, epsilon)
-    if left.arm != right.arm:
-        return own, other.mean, difference(own, other)
-    (a, a_error), (b, b_error) = evidence.series(left, epsilon), evidence.series(right, epsilon)
-    return own, other.mean, estimate(a - b, np.hypot(a_error, b_error))
+def _gap(evidence: Evidence, left: Measured, right: Operand, epsilon: float) -> tuple[Mean, float, Mean]:
+    """Estimate of the left side, value of the right side, and estimate of left - right."""
+    own = evidence.mean(left, epsilon)
+    if isinstance(right, Measured):
+        return own, evidence.mean(right, epsilon).mean, evidence.gap(left, right, epsilon)
+    known = isinstance(right, BoundValue)
+    value = float(BOUNDS[right.bound].advantage(epsilon, evidence.delta)) if known else right.value  # type: ignore[union-attr]
+    return own, value, own.shifted(-value)
 
 
-def _compare(e: Compare, evidence: Evidence, epsilon: float, index: int) -> tuple[Point, Estimate]:
+def _cells(expectation: TrainingExpectation, epsilon: float) -> frozenset[Cell]:
+    return frozenset((o.arm, epsilon if o.epsilon is None else o.epsilon) for o in measured_operands(expectation))
+
+
+def _compare(e: Compare, evidence: Evidence, epsilon: float, index: int) -> Look:
     left, value, gap = _gap(evidence, e.left, e.right, epsilon)
     upward = e.relation in (">", ">=")
     effect = gap.shifted(-e.margin) if upward else gap.shifted(e.margin, -1.0)
-    point = _point(index, epsilon, left.mean, value + e.margin, effect, effect.p_above(0), effect.p_below(0))
+    point = _point(
+        index, epsilon, left.mean, value + e.margin, effect, effect.interval(LEVEL), effect.p_above(0),
+        effect.p_below(0),
+    )  # fmt: skip
     if isinstance(e.right, BoundValue):
-        point = _with_bound(point, e.right, left, epsilon, evidence.delta)
-    return point, effect
+        point = _with_bound(point, e.right, left, epsilon, evidence)
+    return Look(point, effect, _cells(e, epsilon))
 
 
-def _status(left: Estimate, bound: float) -> BoundStatus:
+def _status(left: Mean, bound: float) -> BoundStatus:
     if left.p_above(bound) <= (1 - LEVEL) / 2:
         return "broken"
     return "held" if left.p_below(bound) <= (1 - LEVEL) / 2 else "undecided"
 
 
-def _with_bound(point: Point, operand: BoundValue, left: Estimate, epsilon: float, delta: float) -> Point:
-    bound = BOUNDS[operand.bound]
+def _with_bound(point: Point, operand: BoundValue, left: Mean, epsilon: float, evidence: Evidence) -> Point:
+    bound, delta = BOUNDS[operand.bound], evidence.delta
     printed = float(bound.advantage(epsilon, delta))
     corrected = printed
-    if bound.adjacency == "replace-one":
+    replace = bound.adjacency == "replace-one"
+    if replace:
         corrected = float(bound.advantage(*to_replace_one(epsilon, delta)))
-    return point.model_copy(
-        update={
-            "bound": printed,
-            "bound_status": _status(left, printed),
-            "bound_corrected": corrected,
-            "bound_corrected_status": _status(left, corrected),
+    found: dict[str, Any] = {
+        "bound": printed,
+        "bound_status": _status(left, printed),
+        "bound_corrected": corrected,
+        "bound_corrected_status": _status(left, corrected),
+    }
+    trained = evidence.epsilon_as_trained(epsilon, replace)
+    if trained is not None:
+        value = float(bound.advantage(trained, delta))
+        found |= {
+            "epsilon_as_trained": None if math.isinf(trained) else trained,
+            "bound_as_trained": value,
+            "bound_as_trained_status": _status(left, value),
         }
-    )
+    return point.model_copy(update=found)
 
 
-def _close(e: Close, evidence: Evidence, epsilon: float, index: int) -> tuple[Point, Estimate]:
+def _close(e: Close, evidence: Evidence, epsilon: float, index: int) -> Look:
     left, value, gap = _gap(evidence, e.left, e.right, epsilon)
     inside = max(gap.p_above(-e.tolerance), gap.p_below(e.tolerance))
-    outside = min(gap.p_above(e.tolerance), gap.p_below(-e.tolerance))
-    effect = Estimate(e.tolerance - abs(gap.mean), gap.stderr, gap.dof, gap.n)
-    return _point(index, epsilon, left.mean, value, effect, inside, min(1.0, 2 * outside)), effect
+    outside = min(1.0, 2 * min(gap.p_above(e.tolerance), gap.p_below(-e.tolerance)))
+    low, high = gap.interval(LEVEL)
+    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    interval = (e.tolerance - max(abs(low), abs(high)), e.tolerance - nearest)
+    effect = gap.shifted(e.tolerance, -1.0) if gap.mean >= 0 else gap.shifted(e.tolerance)
+    point = _point(index, epsilon, left.mean, value, effect, interval, inside, outside)
+    return Look(point, effect, _cells(e, epsilon))
 
 
 def _point(
-    index: int, epsilon: float | None, left: float, right: float, effect: Estimate, support: float, oppose: float
-) -> Point:
-    low, high = effect.interval(LEVEL)
+    index: int, epsilon: float | None, left: float, right: float, effect: Mean, interval: tuple[float, float],
+    support: float, oppose: float,
+) -> Point:  # fmt: skip
+    low, high = interval
     return Point(
         expectation=index, epsilon=None if epsilon is None or math.isinf(epsilon) else epsilon,
         left=left, right=right, effect=effect.mean,
@@ -203,43 +188,46 @@ def _point(
     )  # fmt: skip
 
 
-def _combine(
-    points: list[Point], estimates: list[Estimate], quantifier: Quantifier, alpha: float, parts: int, test: str
-) -> Finding:
+def _combine(looks: list[Look], quantifier: Quantifier, alpha: float, parts: int, test: str) -> Finding:
+    points = tuple(look.point for look in looks)
     k = len(points)
-    by_support = max(range(k), key=lambda i: points[i].p_support)
-    by_oppose = min(range(k), key=lambda i: points[i].p_oppose)
     if quantifier == "all":
-        hard, hard_needs = by_support, alpha
-        support = points[by_support].p_support <= alpha
-        oppose = points[by_oppose].p_oppose <= alpha / (k * parts)
-        against = by_oppose
+        hard = max(range(k), key=lambda i: points[i].p_support)
+        against = min(range(k), key=lambda i: points[i].p_oppose)
+        support, oppose = points[hard].p_support, min(1.0, points[against].p_oppose * k * parts)
+        level = alpha
         correction = f"every one of {k} points at alpha/2; Bonferroni over {k * parts} to oppose"
     else:
         hard = min(range(k), key=lambda i: points[i].p_support)
-        hard_needs = alpha / k
-        support = points[hard].p_support <= hard_needs
         against = max(range(k), key=lambda i: points[i].p_oppose)
-        oppose = points[against].p_oppose <= alpha / parts
+        support, oppose = min(1.0, points[hard].p_support * k), min(1.0, points[against].p_oppose * parts)
+        level = alpha / k
         correction = f"Bonferroni over {k} points to support; every one of {k} points to oppose"
-    if min(p.repeats for p in points) < 2:
-        reason = "one repeat shows no spread; at least two are needed"
-        return Finding("inconclusive", reason, tuple(points), points[hard], test, correction)
-    if support:
-        decisive = points[hard]
-        word = "at every point" if quantifier == "all" else "at some point"
-        reason = f"holds {word}; {'weakest' if quantifier == 'all' else 'strongest'} {_where(decisive)}"
-        return Finding("reproduced", reason, tuple(points), decisive, test, correction)
-    if oppose:
-        word = "fails" if quantifier == "all" else "fails at every point; least clearly"
+
+    def found(outcome: Outcome, reason: str, place: int, p_value: float | None = None) -> Finding:
         return Finding(
-            "violated", f"{word} {_where(points[against])}", tuple(points), points[against], test, correction
-        )
-    needed = repeats_needed(estimates[hard], hard_needs)
+            outcome, reason, points, points[place], test, correction, tuple(looks), quantifier,
+            None if p_value is None else min(1.0, 2 * p_value),
+        )  # fmt: skip
+
+    if min(p.repeats for p in points) < 2:
+        return found("inconclusive", "one repeat shows no spread; at least two are needed", hard)
+    if support <= alpha:
+        word = "at every point; weakest" if quantifier == "all" else "at some point; strongest"
+        return found("reproduced", f"holds {word} {_where(points[hard])}", hard, support)
+    if oppose <= alpha:
+        word = "fails" if quantifier == "all" else "fails at every point; least clearly"
+        return found("violated", f"{word} {_where(points[against])}", against, oppose)
+    return found("inconclusive", f"undecided {_where(points[hard])}{_outlook(looks[hard].effect, level)}", hard)
+
+
+def _outlook(effect: Mean, level: float) -> str:
+    """What more repeats would do, and what the present ones could have shown."""
+    if not isinstance(effect, Estimate):
+        return f" after {effect.n} repeats"
+    needed, smallest = repeats_needed(effect, level), detectable(effect, level)
     more = f"; about {needed} repeats would decide if the effect stays" if needed else ""
-    return Finding(
-        "inconclusive", f"undecided {_where(points[hard])}{more}", tuple(points), points[hard], test, correction
-    )
+    return more if smallest is None else f"{more}; {effect.n} repeats find one of {smallest:.2g} (power 0.8)"
 
 
 def _where(point: Point) -> str:
@@ -279,22 +267,30 @@ def _judge_count(e: Count, evidence: Evidence, index: int) -> Finding:
 
 def _judge_correlation(e: Correlation, evidence: Evidence, alpha: float, index: int, parts: int) -> Finding:
     grid = evidence.grid(e.at)
-    test = "one-sided t-test of Fisher's z of the per-repeat correlation over epsilon"
+    test = f"one-sided {evidence.design.test}, of Fisher's z of each repeat's correlation over epsilon"
     if len(grid) < 3:
         return Finding(
             "not run", f"a correlation needs 3 epsilons, the profile runs {len(grid)}", (), None, test, "none"
         )
-    left = np.stack([evidence.series(e.left, epsilon)[0] for epsilon in grid])
-    right = np.stack([evidence.series(e.right, epsilon)[0] for epsilon in grid])
-    found = np.array([pearson(left[:, r], right[:, r]) for r in range(left.shape[1])])
+    left, right = (_stacked(evidence, operand, grid) for operand in (e.left, e.right))
+    found = np.array([pearson(left[:, r], right[:, r]) for r in range(min(left.shape[1], right.shape[1]))])
     found = found[np.isfinite(found)]
+    cells = frozenset((operand.arm, epsilon) for operand in (e.left, e.right) for epsilon in grid)
     if len(found) < 2:
         reason = "fewer than two repeats have a correlation (a metric does not vary over epsilon)"
         return Finding("inconclusive", reason, (), None, test, "none")
-    z = estimate(np.arctanh(np.clip(found, -0.999999, 0.999999)))
+    z = evidence.design.mean(np.arctanh(np.clip(found, -0.999999, 0.999999)), np.zeros(len(found)))
     effect = z.shifted(-math.atanh(e.above))
-    point = _point(index, None, math.tanh(z.mean), e.above, effect, effect.p_above(0), effect.p_below(0))
-    finding = _combine([point], [effect], "all", alpha, parts, test)
+    point = _point(
+        index, None, math.tanh(z.mean), e.above, effect, effect.interval(LEVEL), effect.p_above(0), effect.p_below(0)
+    )
+    finding = _combine([Look(point, effect, cells)], "all", alpha, parts, test)
     span = f"{len(grid)} epsilons in {len(found)} repeats"
-    mean = f"mean correlation {math.tanh(z.mean):.2f} over {span}, against {e.above:g}"
-    return Finding(finding.outcome, mean, finding.points, finding.deciding, test, finding.correction)
+    return replace(finding, reason=f"mean correlation {math.tanh(z.mean):.2f} over {span}, against {e.above:g}")
+
+
+def _stacked(evidence: Evidence, operand: Measured, grid: list[float]) -> Array:
+    """(epsilons, repeats), of the repeats that every epsilon has."""
+    series = [evidence.series(operand, epsilon)[0] for epsilon in grid]
+    n = min(map(len, series))
+    return np.stack([values[:n] for values in series])

@@ -8,7 +8,9 @@ repeat implies, so that a handful of repeats that happen to agree is not taken f
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -18,50 +20,130 @@ from harness.arrays import Array
 POWER = 0.8
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over `n` repeats, its standard error and degrees of freedom (0: no spread can be known)."""
+class Mean(ABC):
+    """What is known of the mean of run results."""
 
-    mean: float
-    stderr: float
-    dof: float
-    n: int
+    @property
+    @abstractmethod
+    def mean(self) -> float:
+        """Mean over the repeats looked at."""
+
+    @property
+    @abstractmethod
+    def stderr(self) -> float:
+        """Its standard error."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Repeats looked at."""
+
+    @abstractmethod
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Two-sided interval; infinite where the spread is unknown."""
+
+    @abstractmethod
+    def p_above(self, value: float) -> float:
+        """One-sided p-value of H0: mean <= value."""
+
+    @abstractmethod
+    def p_below(self, value: float) -> float:
+        """One-sided p-value of H0: mean >= value."""
+
+    @abstractmethod
+    def shifted(self, by: float, sign: float = 1.0) -> Mean:
+        """The estimate of `sign * mean + by`."""
+
+
+def corrected(distance: Any, skewness: Any) -> Any:
+    """Hall's transform (1992) of a standardised distance (mean - value) / stderr, monotone in it.
+
+    Where run results are skewed, by `skewness` of their mean, Student's distribution is nearer to this than to
+    the distance itself. The inverse is `uncorrected`.
+    """
+    return distance + skewness * distance**2 / 3 + skewness**2 * distance**3 / 27 + skewness / 6
+
+
+def uncorrected(value: Any, skewness: Any) -> Any:
+    """The distance that `corrected` gives `value` for."""
+    flat = np.abs(skewness) < 1e-9
+    safe = np.where(flat, 1.0, skewness)
+    return np.where(flat, value, 3 / safe * (np.cbrt(1 + safe * (value - safe / 6)) - 1))
+
+
+@dataclass(frozen=True)
+class Estimate(Mean):
+    """A mean over a number of repeats that was fixed beforehand: Student's t, corrected for skewed run results.
+
+    A value is excluded only where Student's test and the same test after Hall's transform both exclude it.
+    `dof`: degrees of freedom; 0 where no spread can be known (fewer than two repeats). `skewness`: of the mean.
+    """
+
+    mean: float = 0.0
+    stderr: float = 0.0
+    dof: float = 0.0
+    n: int = 0
+    skewness: float = 0.0
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Two-sided Student interval; infinite with fewer than two repeats."""
         if self.dof <= 0:
             return (-math.inf, math.inf)
-        half = float(stats.t.ppf(0.5 + level / 2, self.dof)) * self.stderr
-        return (self.mean - half, self.mean + half)
+        reach = float(stats.t.ppf(0.5 + level / 2, self.dof))
+        below = max(reach, float(uncorrected(reach, self.skewness)))
+        above = max(reach, -float(uncorrected(-reach, self.skewness)))
+        return (self.mean - below * self.stderr, self.mean + above * self.stderr)
 
     def p_above(self, value: float) -> float:
-        """One-sided p-value of H0: mean <= value (1 with fewer than two repeats)."""
-        return self._tail(self.mean - value)
+        return self._tail(self.mean - value, self.skewness)
 
     def p_below(self, value: float) -> float:
-        """One-sided p-value of H0: mean >= value (1 with fewer than two repeats)."""
-        return self._tail(value - self.mean)
+        return self._tail(value - self.mean, -self.skewness)
 
-    def _tail(self, effect: float) -> float:
+    def _tail(self, effect: float, skewness: float) -> float:
         if self.dof <= 0:
             return 1.0
         if self.stderr == 0:
             return 0.0 if effect > 0 else 1.0
-        return float(stats.t.sf(effect / self.stderr, self.dof))
+        distance = effect / self.stderr
+        return float(stats.t.sf(min(distance, corrected(distance, skewness)), self.dof))
 
     def shifted(self, by: float, sign: float = 1.0) -> Estimate:
-        """The estimate of `sign * mean + by`."""
-        return Estimate(sign * self.mean + by, self.stderr, self.dof, self.n)
+        return Estimate(sign * self.mean + by, self.stderr, self.dof, self.n, sign * self.skewness)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of the mean over the first 1, 2, ... repeats, (n,) each."""
+
+    means: Array
+    stderrs: Array
+    """At least what the finite sample of records in each repeat implies."""
+    skewnesses: Array
+    """Third central moment of the mean over its standard error cubed; 0 with fewer than three repeats."""
+
+
+def moments(values: Array, record_stderr: Array | None = None) -> Moments:
+    """From one value a repeat, (n,), and each repeat's record-sampling error, (n,)."""
+    n = np.arange(1, len(values) + 1)
+    centre = np.mean(values) if len(values) else 0.0  # sums of powers of values near zero lose no digits
+    moved = values - centre
+    sums = [np.cumsum(moved**power) for power in (1, 2, 3)]
+    means = sums[0] / n
+    squares = np.maximum(0.0, sums[1] - n * np.square(means))
+    squares[squares <= 1e-24 * np.maximum.accumulate(np.square(values))] = 0.0  # rounding of equal values
+    between = np.sqrt(squares / np.maximum(1, n - 1) / n)
+    within = 0.0 if record_stderr is None else np.sqrt(np.cumsum(np.square(record_stderr)) / n / n)
+    stderrs = np.maximum(between, within)
+    third = (sums[2] - 3 * means * sums[1] + 2 * n * means**3) * n / np.maximum(1, (n - 1) * (n - 2))  # unbiased
+    known = (n > 2) & (stderrs > 0) & (squares > 0)
+    skewnesses = np.where(known, third / n**2 / np.where(known, stderrs, 1.0) ** 3, 0.0)
+    return Moments(means + centre, stderrs, skewnesses)
 
 
 def estimate(values: Array, record_stderr: Array | None = None) -> Estimate:
     """Estimate of a mean from one value a repeat, (n,), and each repeat's record-sampling error, (n,)."""
-    n = len(values)
-    between = float(np.std(values, ddof=1) / math.sqrt(n)) if n > 1 else 0.0
-    within = 0.0
-    if record_stderr is not None and n:
-        within = float(math.sqrt(np.mean(np.square(record_stderr)) / n))
-    return Estimate(float(np.mean(values)), max(between, within), n - 1, n)
+    found, n = moments(values, record_stderr), len(values)
+    return Estimate(float(found.means[-1]), float(found.stderrs[-1]), n - 1, n, float(found.skewnesses[-1]))
 
 
 def difference(left: Estimate, right: Estimate) -> Estimate:
@@ -74,17 +156,27 @@ def difference(left: Estimate, right: Estimate) -> Estimate:
         dof = min(left.dof, right.dof)
     else:
         dof = (a + b) ** 2 / (a**2 / left.dof + b**2 / right.dof)
-    return Estimate(left.mean - right.mean, stderr, dof, min(left.n, right.n))
+    third = left.skewness * left.stderr**3 - right.skewness * right.stderr**3
+    return Estimate(left.mean - right.mean, stderr, dof, min(left.n, right.n), third / stderr**3 if stderr else 0.0)
 
 
-def repeats_needed(found: Estimate, alpha: float) -> int | None:
+def repeats_needed(found: Mean, alpha: float) -> int | None:
     """Repeats at which a one-sided test of level `alpha` finds an effect of the present size and spread
     with power 0.8; None where the effect is zero or its spread unknown."""
-    if found.dof <= 0 or found.mean == 0 or found.stderr == 0:
+    if found.n < 2 or found.mean == 0 or found.stderr == 0:
         return None
     spread = found.stderr * math.sqrt(found.n)
     reach = float(stats.norm.isf(alpha) + stats.norm.isf(1 - POWER))
     return max(found.n + 1, math.ceil((reach * spread / abs(found.mean)) ** 2))
+
+
+def detectable(found: Mean, alpha: float) -> float | None:
+    """The smallest effect that a one-sided t-test of level `alpha` finds with power 0.8 at the present repeats and
+    spread; None where the spread is unknown."""
+    if found.n < 2 or found.stderr == 0:
+        return None
+    dof = getattr(found, "dof", found.n - 1)
+    return float((stats.t.isf(alpha, dof) + stats.t.isf(1 - POWER, dof)) * found.stderr)
 
 
 def pearson(left: Array, right: Array) -> float:

@@ -12,6 +12,7 @@ from harness.config import Config
 Outcome = Literal["reproduced", "violated", "inconclusive", "not run"]
 BoundStatus = Literal["held", "broken", "undecided"]
 Fidelity = Literal["exact", "scaled", "substituted"]
+DesignName = Literal["fixed", "sequential"]
 
 
 class Point(Config):
@@ -41,6 +42,23 @@ class Point(Config):
     bound_corrected: float | None = None
     """The bound after converting add/remove-one (epsilon, delta) to the bound's replace-one."""
     bound_corrected_status: BoundStatus | None = None
+    epsilon_as_trained: float | None = None
+    """Where training shuffles and the accountant assumed otherwise: the epsilon of this noise, for the bound's
+    adjacency, by one Gaussian mechanism an epoch (exact, without amplification)."""
+    bound_as_trained: float | None = None
+    """The bound at that epsilon."""
+    bound_as_trained_status: BoundStatus | None = None
+
+
+class ReadingVerdict(Config):
+    """The same claim where the paper's silence is read differently."""
+
+    choice: str
+    """What the paper leaves open."""
+    field: str
+    value: Any
+    verdict: Outcome
+    reason: str
 
 
 class Verdict(Config):
@@ -72,6 +90,8 @@ class Verdict(Config):
     """Mismatches of adjacency or sampling between bound, accountant and training."""
     unstated: tuple[dict[str, Any], ...] = ()
     """Choices the paper leaves open, and the reading taken."""
+    readings: tuple[ReadingVerdict, ...] = ()
+    """The verdict in other readings, one choice changed at a time, of those that were run."""
     note: str = ""
     repeats: int | None = None
     effect: float | None = None
@@ -80,6 +100,20 @@ class Verdict(Config):
     alpha: float
     test: str
     correction: str
+    p_value: float | None = None
+    """Of the verdict on measurements, corrected for the points and parts of the claim (both directions together)."""
+    p_catalogue: float | None = None
+    """The same, corrected over all claims of the profile that were tested on measurements (Holm); in the report."""
+    claims_tested: int | None = None
+    """How many those are."""
+    design: DesignName = "fixed"
+    """`sequential`: repeats were added until the claim was decided."""
+    stopped: int | None = None
+    """Repeats at the first look that decided it (sequential; none: it was not decided)."""
+    models: int | None = None
+    """Trained models that this claim's verdict stands on (sequential)."""
+    models_fixed: int | None = None
+    """Models that the fixed design would have trained for it."""
     bound_value: float | None = None
     points: tuple[Point, ...] = ()
     counterexample: dict[str, float] | None = None

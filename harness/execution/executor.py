@@ -32,23 +32,70 @@ class RunReport:
     core_seconds: float = 0.0
     by_kind: dict[str, float] = field(default_factory=dict)
 
+    def joined(self, later: RunReport) -> RunReport:
+        """This run and one after it; what a later run finds there is reused only if this one did not compute it."""
+        kinds = {*self.by_kind, *later.by_kind}
+        return RunReport(
+            self.computed + later.computed,
+            max(0, later.reused - self.computed),
+            self.wall_seconds + later.wall_seconds,
+            self.core_seconds + later.core_seconds,
+            {kind: self.by_kind.get(kind, 0.0) + later.by_kind.get(kind, 0.0) for kind in kinds},
+        )
+
 
 def default_workers() -> int:
     """The cores that this process may use."""
     return max(1, len(os.sched_getaffinity(0)))
 
 
+class Workforce:
+    """The workers of one or several runs, hired with the first piece to compute."""
+
+    def __init__(self, project: Project, workers: int, progress: Progress, scheduler: str | None = None) -> None:
+        """`scheduler` is the address of a Dask scheduler; without it, `workers` local processes (one: this process)."""
+        self.project, self.workers, self.progress, self.scheduler = project, workers, progress, scheduler
+        self._hired: Executor | None = None
+
+    def hire(self) -> Executor:
+        """The executor; the same for as long as it is not closed."""
+        if self._hired is None:
+            if self.scheduler is not None:
+                from harness.execution.cluster import DaskCluster
+
+                self._hired = DaskCluster(self.project, self.scheduler, self.progress)
+            else:
+                self._hired = (
+                    InProcess(self.project) if self.workers <= 1 else LocalProcesses(self.project, self.workers)
+                )
+        return self._hired
+
+    def __enter__(self) -> Workforce:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._hired is not None:
+            self._hired.close()
+            self._hired = None
+
+
 def run_pieces(
     project: Project, pieces: Sequence[Piece], workers: int, progress: Progress, label: str,
     scheduler: str | None = None,
 ) -> RunReport:  # fmt: skip
+    """`run_with` on a workforce of its own."""
+    with Workforce(project, workers, progress, scheduler) as workforce:
+        return run_with(workforce, pieces, label)
+
+
+def run_with(workforce: Workforce, pieces: Sequence[Piece], label: str) -> RunReport:
     """Compute every piece that the store lacks, in an order that respects what each needs.
 
-    `scheduler` is the address of a Dask scheduler; without it, `workers` local processes (one: this
-    process). Raises HarnessError for a piece that cannot be computed; finished pieces stay in the store,
-    so the same call goes on where it stopped. KeyboardInterrupt passes through after workers are told to stop.
+    Raises HarnessError for a piece that cannot be computed; finished pieces stay in the store, so the
+    same call goes on where it stopped. KeyboardInterrupt passes through; leaving the workforce's context
+    tells workers to stop.
     """
-    store = Store(project.store)
+    store, progress = Store(workforce.project.store), workforce.progress
     started = time.perf_counter()
     todo = [p for p in pieces if not store.has(p.kind, p.key)]
     report = RunReport(reused=len(pieces) - len(todo))
@@ -56,23 +103,12 @@ def run_pieces(
         return report
     if report.reused:
         progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
-    executor = _executor(project, workers, scheduler, progress)
-    try:
-        with progress.cells(label, len(todo)) as bar:
-            tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
-            _run(executor, Schedule(todo), tracker, progress)
-    finally:
-        executor.close()
+    executor = workforce.hire()
+    with progress.cells(label, len(todo)) as bar:
+        tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
+        _run(executor, Schedule(todo), tracker, progress)
     report.wall_seconds = time.perf_counter() - started
     return report
-
-
-def _executor(project: Project, workers: int, scheduler: str | None, progress: Progress) -> Executor:
-    if scheduler is not None:
-        from harness.execution.cluster import DaskCluster
-
-        return DaskCluster(project, scheduler, progress)
-    return InProcess(project) if workers <= 1 else LocalProcesses(project, workers)
 
 
 class _Tracker:

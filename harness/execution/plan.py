@@ -10,7 +10,7 @@ need the same piece share it, and a changed claim or attack never retrains a mod
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -106,6 +106,11 @@ class Plan:
                     if stage == "all" or piece.kind in ("split", "train"):
                         wanted.setdefault(piece.key, piece)
         return sorted(wanted.values(), key=lambda p: ("split", "train", "fit", "evaluate").index(p.kind))
+
+
+def first_repeats(plan: Plan, repeats: Mapping[tuple[str, float], int]) -> Plan:
+    """The plan of so many repeats of each (arm, epsilon)."""
+    return replace(plan, cells=tuple(c for c in plan.cells if c.repeat < repeats.get((c.arm, c.epsilon), 0)))
 
 
 def complete_repeats(plan: Plan, store: Store) -> Plan:

@@ -61,11 +61,20 @@ def roc(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:
 
 
 def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Value:
-    """Largest TPR among thresholds whose FPR is at most `fpr` (no interpolation)."""
+    """Largest TPR among thresholds whose FPR is at most `fpr` (no interpolation).
+
+    Its standard error has two parts: the members', binomial, and that of the threshold, which the non-members
+    set: half of what TPR changes between one standard error of the FPR below `fpr` and one above.
+    """
     false, true = roc(member_scores, nonmember_scores)
-    best = float(true[false <= fpr].max())
-    n = len(member_scores)
-    return Value(best, float(np.sqrt(best * (1 - best) / n)), n)
+
+    def best(at: float) -> float:
+        return float(true[false <= at].max()) if at >= 0 else 0.0
+
+    m, n = len(member_scores), len(nonmember_scores)
+    found, spread = best(fpr), float(np.sqrt(fpr * (1 - fpr) / n))
+    threshold = (best(fpr + spread) - best(max(0.0, fpr - spread))) / 2
+    return Value(found, float(np.hypot(np.sqrt(found * (1 - found) / m), threshold)), m + n)
 
 
 def membership_metrics(

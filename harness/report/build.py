@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jinja2
@@ -14,8 +14,9 @@ import pandas as pd
 from ruamel.yaml import YAML
 
 from harness import tracking
+from harness.claims.catalogue import corrected
 from harness.claims.check import ALPHA, hardware
-from harness.claims.statistics import estimate
+from harness.claims.design import design_of
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
 from harness.pipeline import Context, core_seconds, measurements, read_verdicts
@@ -41,12 +42,18 @@ class Section:
     data_sha256: str
     folder: str
     why_not: str
+    sequential: bool
+    models: int
+    models_fixed: int
+    """Trained targets, and how many the fixed design has."""
 
 
 def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     """Write the report of a profile from the verdicts that `check` wrote. Returns all verdicts."""
     sections = [_section(context, loaded) for loaded in specs]
-    verdicts = tuple(v for s in sections for v in s.verdicts)
+    verdicts = corrected([v for s in sections for v in s.verdicts])
+    by_id = {v.id: v for v in verdicts}
+    sections = [replace(s, verdicts=tuple(by_id[v.id] for v in s.verdicts)) for s in sections]
     everything = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=verdicts)
     root = context.project.reports / context.profile_name
     counts = Counter(str(v.verdict) for v in verdicts)
@@ -59,7 +66,13 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
         _environment()
         .get_template("report.html")
         .render(
-            profile=context.profile_name, sections=sections, verdicts=verdicts, tally=tally, alpha=ALPHA, papers=papers
+            profile=context.profile_name,
+            sections=sections,
+            verdicts=verdicts,
+            tally=tally,
+            alpha=ALPHA,
+            papers=papers,
+            catalogue=catalogue_sentence(verdicts),
         )
     )
     write_text(root / "index.html", html)
@@ -75,8 +88,12 @@ def _section(context: Context, loaded: Loaded) -> Section:
         svg, means = draw(scaled.spec, table), _means(table)
     else:
         svg, means = ("" if scaled.spec.experiment is not None else draw_bounds(scaled.spec)), []
-    done = scaled if table is None else as_run(scaled, int(table["repeat"].nunique()))
+    sequential = table is not None and design_of(table).name == "sequential"
+    done = scaled if table is None or sequential else as_run(scaled, int(table["repeat"].nunique()))
+    experiment = scaled.spec.experiment
     return Section(
+        sequential=sequential, models=0 if table is None else len(table.drop_duplicates(["arm", "epsilon", "repeat"])),
+        models_fixed=len(experiment.arms) * len(experiment.privacy.epsilons) * experiment.repeats if experiment else 0,
         spec=scaled.spec, reductions=done.reductions, verdicts=judged, svg=svg, means=means,
         unstated=scaled.spec.unstated, sha256=loaded.sha256, folder=loaded.spec.id, why_not=why_not,
         data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
@@ -90,8 +107,10 @@ def _means(table: pd.DataFrame) -> list[dict[str, Any]]:
     chosen = table[table["metric"].isin(wanted)]
     epsilons = sorted(chosen["epsilon"].unique())
     for (arm, attack, metric, epsilon), group in chosen.groupby(["arm", "attack", "metric", "epsilon"]):
-        found = estimate(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
-        half = (found.interval()[1] - found.mean) if found.dof > 0 else math.inf
+        group = group.sort_values("repeat")
+        found = design_of(table).mean(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
+        low, high = found.interval()
+        half = max(high - found.mean, found.mean - low)
         label = f"{attack}: {metric}" if attack else str(metric)
         row = rows.setdefault((str(arm), label), {"arm": arm, "metric": label, "cells": {}})
         row["cells"][epsilon] = f"{found.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
@@ -102,6 +121,9 @@ def _means(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _markdown(context: Context, sections: Sequence[Section], tally: dict[str, int]) -> str:
     lines = [f"# Verdicts, profile `{context.profile_name}`", ""]
     lines.append(", ".join(f"{count} {name}" for name, count in tally.items() if count) + ".")
+    verdicts = [v for s in sections for v in s.verdicts]
+    if text := catalogue_sentence(verdicts):
+        lines += ["", text]
     for section in sections:
         lines += ["", f"## {section.spec.id}: {section.spec.title}", ""]
         if section.reductions:
@@ -111,6 +133,19 @@ def _markdown(context: Context, sections: Sequence[Section], tally: dict[str, in
             why = v.reason.replace("|", "\\|")
             lines.append(f"| {v.statement.replace('|', chr(92) + '|')} ({v.where}) | **{v.verdict}** | {why} |")
     return "\n".join(lines) + "\n"
+
+
+def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
+    """How many verdicts on measurements stand when all claims share one level; empty where none was decided."""
+    known = [v for v in verdicts if v.p_catalogue is not None]
+    if not known:
+        return ""
+    fallen = [v.id for v in known if (v.p_catalogue or 0.0) > ALPHA]
+    text = (
+        f"Of the {len(known)} verdicts decided on measurements, {len(known) - len(fallen)} stand at level {ALPHA:g} "
+        f"for all {known[0].claims_tested} claims tested together (Holm)."
+    )
+    return text + (f" The others: {', '.join(fallen)}." if fallen else "")
 
 
 def _environment() -> jinja2.Environment:

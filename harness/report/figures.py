@@ -14,7 +14,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.bounds import BOUNDS
-from harness.claims.statistics import estimate
+from harness.claims.design import design_of
 from harness.spec.model import Panel, Spec
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def series(table: pd.DataFrame, arm: str, attack: str, metric: str) -> tuple[Arr
     chosen = table[(table["arm"] == arm) & (table["attack"] == attack) & (table["metric"] == metric)]
     rows = []
     for epsilon, group in chosen.groupby("epsilon"):
-        found = estimate(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
+        found = design_of(table).mean(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
         low, high = found.interval()
         rows.append((float(str(epsilon)), found.mean, low, high))
     columns = np.array(rows).T if rows else np.zeros((4, 0))

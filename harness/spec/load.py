@@ -17,6 +17,7 @@ from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.spec.document import Document, Keys, load_document
 from harness.spec.model import Spec
+from harness.spec.readings import readings
 
 NOT_SPECS = ("papers.yaml",)
 
@@ -85,6 +86,10 @@ def load_spec(project: Project, path: Path) -> Loaded:
         raise HarnessError("\n".join(dict.fromkeys(lines))) from None
     for index, unstated in enumerate(spec.unstated):
         _check_unstated(document, spec, index, unstated.field, unstated.chosen)
+    try:
+        readings(spec)
+    except HarnessError as error:
+        raise HarnessError(f"{_at(document, ('unstated',))}: unstated.alternatives: {error}") from None
     return Loaded(spec, document)
 
 

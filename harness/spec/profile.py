@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -31,6 +31,8 @@ class Profile(Config):
     """Kept of the specs' attacks; claims about others are not run."""
     engine: str | None = None
     """Trains in place of the spec's own engine."""
+    design: Literal["fixed", "sequential"] = "fixed"
+    """`sequential`: repeats are added until claims are decided, `repeats` at most."""
 
     @field_validator("engine")
     @classmethod

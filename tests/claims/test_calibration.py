@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from benchmarks.calibration import ALPHA, Setup, design, simulate, wrong
@@ -24,18 +22,22 @@ def test_truth_of_a_setup() -> None:
 
 @pytest.mark.slow
 def test_wrong_verdicts_are_no_more_frequent_than_stated() -> None:
-    """4,200 claims. On the margin only noise that is symmetric is held to the level: skewed noise is known to exceed it."""
-    groups = simulate(3, seed=2)["groups"]
-    assert groups["all"]["all"]["claims"] == 4200
-    for name in ("true", "false"):
-        assert groups["truth"][name]["wrong"] <= ALPHA
-    symmetric = [
-        row for name, row in groups["margin, by noise and repeats"].items()
-        if name.startswith(("Gaussian", "heavy", "uniform"))
-    ]  # fmt: skip
-    claims = sum(row["claims"] for row in symmetric)
-    rate = sum(row["claims"] * row["wrong"] for row in symmetric) / claims
-    assert rate <= ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / claims)
-    power = groups["power"]
+    """4,200 claims, each judged by both designs; on the margin every noise is held to the level, but for two humps seen
+    three times, which docs/statistics.md warns of."""
+    designs = simulate(3, seed=2)["designs"]
+    for groups in designs.values():
+        assert groups["all"]["all"]["claims"] == 4200
+        assert groups["all"]["all"]["wrong"] <= ALPHA
+        for name in ("true", "false"):
+            assert groups["truth"][name]["wrong"] <= ALPHA
+        rows = [row for k, row in groups["margin, by noise and repeats"].items() if k != "two humps, 3"]
+        claims = sum(row["claims"] for row in rows)
+        rate = sum(row["claims"] * row["wrong"] for row in rows) / claims
+        assert rate <= ALPHA
+    power = designs["fixed"]["power"]
     assert power["1, 3"]["decided"] < power["1, 10"]["decided"] < power["1, 40"]["decided"]
     assert power["1, 40"]["decided"] > 0.95
+    stopped = designs["sequential"]["power"]
+    assert stopped["1, 40"]["decided"] > 0.9
+    assert stopped["1, 40"]["repeats"] < 20
+    assert stopped["2, 40"]["repeats"] < 40 / 3

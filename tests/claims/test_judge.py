@@ -12,8 +12,10 @@ from scipy import stats
 
 from harness.bounds import evaluate
 from harness.claims.check import together
+from harness.claims.evidence import Evidence
 from harness.claims.expectation import Expectation
-from harness.claims.judge import Evidence, Finding, judge
+from harness.claims.judge import Finding, judge
+from harness.claims.statistics import estimate
 from harness.errors import HarnessError
 
 GRID = (0.1, 1.0, 10.0)
@@ -87,7 +89,7 @@ def test_two_arms_use_welch() -> None:
 
 
 def test_two_attacks_on_one_arm_are_paired() -> None:
-    """Both attack the same models: what is common to a repeat cancels, as in SciPy's paired test."""
+    """Both attack the same models: what is common to a repeat cancels, and an unpaired test would see nothing."""
     frame = table({"a/x/advantage": 0.5, "a/y/advantage": 0.5}, repeats=6, sd=0.01, stderr=0.0)
     shared = np.random.default_rng(1).normal(0, 0.5, 6)
     frame["value"] += shared[frame["repeat"]]
@@ -95,7 +97,9 @@ def test_two_attacks_on_one_arm_are_paired() -> None:
     right = {"metric": "advantage", "arm": "a", "attack": "y"}
     found = verdict(compare(">", right), frame)
     x, y = (frame[(frame["attack"] == k) & (frame["epsilon"] == GRID[0])]["value"].to_numpy() for k in "xy")
-    assert found.points[0].p_support == pytest.approx(stats.ttest_rel(x, y, alternative="greater").pvalue)
+    assert found.points[0].p_support == pytest.approx(estimate(x - y).p_above(0))
+    assert found.points[0].p_support < 0.001
+    assert stats.ttest_ind(x, y, alternative="greater").pvalue > 0.2
     assert found.outcome == "reproduced"
 
 
@@ -256,3 +260,37 @@ def test_one_epsilon_against_the_bound_there() -> None:
     assert found.outcome == "reproduced"
     assert [p.epsilon for p in found.points] == [1.0]
     assert found.points[0].bound == pytest.approx(float(evaluate("humphries", 1.0, 1e-5)))
+
+
+def printed(values: dict[float, float], tolerance: float = 0.05, rows_own: float | None = None) -> dict[str, Any]:
+    of = {"metric": "advantage", "arm": "a", "attack": "x"}
+    return {"kind": "table", "tolerance": tolerance, "rows": [{"of": of, "values": values, "tolerance": rows_own}]}
+
+
+def test_a_table_holds_where_every_entry_is_met() -> None:
+    frame = table({"a/x/advantage": (0.1, 0.3, 0.5)})
+    right = {0.1: 0.1, 1.0: 0.3, 10.0: 0.5}
+    found = verdict(printed(right), frame)
+    assert found.outcome == "reproduced"
+    assert [(p.epsilon, p.right) for p in found.points] == [(0.1, 0.1), (1.0, 0.3), (10.0, 0.5)]
+    wrong = verdict(printed({**right, 1.0: 0.5}), frame)
+    assert wrong.outcome == "violated"
+    assert wrong.deciding is not None
+    assert (wrong.deciding.epsilon, wrong.deciding.right) == (1.0, 0.5)
+    # An entry half a tolerance off is met; nothing is concluded from one that lies on the tolerance.
+    assert verdict(printed({0.1: 0.125}), frame).outcome == "reproduced"
+    assert verdict(printed({0.1: 0.15}, tolerance=0.05), frame).outcome == "inconclusive"
+    assert verdict(printed({0.1: 0.2}), frame).outcome == "violated"
+    assert verdict(printed({0.1: 0.2}, rows_own=0.3), frame).outcome == "reproduced"
+
+
+def test_entries_that_the_profile_does_not_run_are_left_out() -> None:
+    frame = table({"a/x/advantage": (0.1, 0.3, 0.5)})
+    assert len(verdict(printed({1.0: 0.3, 5.0: 0.9}), frame).points) == 1
+    found = verdict(printed({5.0: 0.9}), frame)
+    assert (found.outcome, found.reason) == ("not run", "the profile runs none of the epsilon 5")
+
+
+def test_a_table_reads_as_it_is_declared() -> None:
+    text = PARSE(printed({0.1: 0.02, 1.0: 0.05})).text()
+    assert text == "advantage(a, x) = 0.02 at 0.1, 0.05 at 1 (+- 0.05)"

@@ -135,7 +135,7 @@ VERDICTS = {
     "rahimian2021/theory": "rr-epsilon + rr-accuracy + gap-attack +",
     "thudi2022/theory": "thm1 + thm1-tight + cor1 + thm2 + thm2-conditional - unbounded-ppv + noise-value - "
     "noise-value-sufficient + noise-value-necessary - humphries-accuracy + humphries-as-listed - beats-erlingsson + "
-    "beats-sablayrolles + sixty-nine + fig3-asymptotics + user-sub-sampling + unlearning-capacity + "
+    "beats-sablayrolles + generalizes-mahloujifar + sixty-nine + fig3-asymptotics + user-sub-sampling + unlearning-capacity + "
     "unlearning-capacity-as-printed - fig10-trend + group + reconstruction + generalization-gap + fig13-maximum + "
     "failure-count + pointwise-route -",
     "tramer2025/theory": "kov + cor1-examples + tail-bound + noisy-mean + worst-case-tight +",

@@ -51,6 +51,12 @@ def sablayrolles(epsilon: Number, prior: Number) -> Number:
     return prior + epsilon / 4.0
 
 
+@quantity("mahloujifar", "1 / (1 + exp(-eps))", f"Mahloujifar et al. 2022, in {THUDI} Section 2.3")
+def mahloujifar(epsilon: Number) -> Number:
+    """Bound on positive accuracy at prior 1/2 where all other records are fixed."""
+    return 1.0 / (1.0 + exp(-1.0 * epsilon))
+
+
 @quantity("erlingsson-accuracy", "1 - exp(-eps) / 2", f"Erlingsson et al. 2019, in {THUDI} Table 1")
 def erlingsson_accuracy(epsilon: Number) -> Number:
     """Bound on accuracy."""

@@ -1,0 +1,96 @@
+"""What stopping early saves: committed measurements of the fixed design, replayed as a run until claims are decided.
+
+`python -m benchmarks.sequential` takes the profile `paper`, whose tables hold every repeat, gives each cell the repeats
+that `harness run --until-decided` would have given it, and compares cells and verdicts with the fixed design's. Repeats
+are drawn from their coordinates, so the replay sees the numbers that such a run would have seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from harness.claims.anytime import first_decision
+from harness.claims.check import ALPHA, check_spec, repeats_wanted
+from harness.commands.common import context_for, load, project_here
+from harness.files import write_text
+from harness.pipeline import measurements
+from harness.spec.profile import Scaled
+
+RESULTS = Path(__file__).parent / "sequential.json"
+
+
+def replayed(scaled: Scaled, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a fixed design's table that a run until decided would have measured."""
+    assert scaled.spec.experiment is not None
+    most = min(scaled.spec.experiment.repeats, int(table["repeat"].max()) + 1)
+    experiment = scaled.spec.experiment.model_copy(update={"repeats": most})
+    scaled = Scaled(scaled.spec.model_copy(update={"experiment": experiment}), scaled.profile, scaled.reductions)
+    cells = table[["arm", "epsilon"]].drop_duplicates().itertuples(index=False)
+    repeats = {(str(arm), float(epsilon)): min(most, first_decision(ALPHA)) for arm, epsilon in cells}
+    while True:
+        limit = [repeats[cell] for cell in zip(table["arm"], table["epsilon"], strict=True)]
+        part = table[table["repeat"] < limit].reset_index(drop=True)
+        part.attrs = {**table.attrs, "design": "sequential"}
+        needs = repeats_wanted(scaled, part)
+        if not needs:
+            return part
+        for targets in needs.values():
+            for cell, target in targets.items():
+                repeats[cell] = max(repeats[cell], target)
+
+
+def models_of(table: pd.DataFrame) -> int:
+    """Trained models that a table has measurements of."""
+    return len(table[["arm", "epsilon", "repeat"]].drop_duplicates())
+
+
+def compared(scaled: Scaled, sha256: str, table: pd.DataFrame) -> dict[str, Any]:
+    """Cells and verdicts of both designs on one spec."""
+    part = replayed(scaled, table)
+    fixed, sequential = (check_spec(scaled, sha256, one) for one in (table, part))
+    claims = {
+        a.id: {"fixed": a.verdict, "sequential": b.verdict, "stopped": b.stopped, "models": b.models,
+               "models_fixed": b.models_fixed}
+        for a, b in zip(fixed, sequential, strict=True)
+    }  # fmt: skip
+    return {
+        "repeats": int(table["repeat"].max()) + 1, "models_fixed": models_of(table), "models": models_of(part),
+        "share": models_of(part) / models_of(table), "claims": claims,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Replay, print and keep the numbers."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sequential", description=__doc__)
+    parser.add_argument("specs", nargs="*", help="specs to replay (default: all that the profile has measured)")
+    parser.add_argument("--profile", default="paper")
+    arguments = parser.parse_args()
+    context, console, found = context_for(arguments.profile, None, True), Console(width=140), {}
+    for loaded in load(project_here(), arguments.specs or None):
+        if loaded.spec.experiment is None:
+            continue
+        table, _ = measurements(context, loaded)
+        if table is not None:
+            found[loaded.spec.id] = compared(context.scaled(loaded), loaded.sha256, table)
+    for spec, one in found.items():
+        title = (
+            f"{spec}: {one['models']} of {one['models_fixed']} models ({one['share']:.0%}), {one['repeats']} repeats"
+        )
+        shown = Table(title=title, box=None, header_style="bold")
+        for column in ("claim", "fixed", "sequential", "stopped after", "models", "of"):
+            shown.add_column(column)
+        for claim, row in one["claims"].items():
+            shown.add_row(claim, *(str(row[k]) for k in ("fixed", "sequential", "stopped", "models", "models_fixed")))
+        console.print(shown)
+    write_text(RESULTS, json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""A measurement table as claims see it: series over repeats, their means and differences by the design."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.arrays import Array
+from harness.claims.design import Design, Fixed, Series
+from harness.claims.expectation import Measured
+from harness.claims.statistics import Mean
+from harness.errors import HarnessError
+from harness.privacy.gaussian import shuffled_epsilon
+
+
+class Evidence:
+    """A measurement table, indexed by what claims ask of it."""
+
+    def __init__(
+        self, table: pd.DataFrame, delta: float, design: Design | None = None, shuffled_epochs: int | None = None
+    ) -> None:
+        """`shuffled_epochs`: how long was trained on shuffled batches where the accountant assumed others."""
+        self.delta, self.design, self.shuffled_epochs = delta, design or Fixed(), shuffled_epochs
+        self.first: int | None = None
+        columns = ["arm", "attack", "metric", "epsilon"]
+        ordered = table.sort_values([*columns, "repeat"])
+        self._groups: dict[Any, Series] = {
+            key: (group["value"].to_numpy(float), group["stderr"].to_numpy(float))
+            for key, group in ordered.groupby(columns)
+        }
+        self.epsilons = sorted(float(e) for e in table["epsilon"].unique())
+        self.repeats = int(table["repeat"].max()) + 1 if len(table) else 0
+        self._noise: dict[float, float] = {}
+        if "noise_multiplier" in table:
+            found = table.groupby("epsilon")["noise_multiplier"].first()
+            self._noise = {float(str(epsilon)): float(sigma) for epsilon, sigma in found.items()}
+
+    def of_first(self, n: int) -> Evidence:
+        """The same, of the first `n` repeats of every cell."""
+        part = copy.copy(self)
+        part.first = n
+        return part
+
+    def epsilon_as_trained(self, epsilon: float, replace: bool) -> float | None:
+        """What a nominal epsilon's noise gives for the batches that were trained on; None: the nominal one."""
+        if self.shuffled_epochs is None or epsilon not in self._noise:
+            return None
+        return shuffled_epsilon(self._noise[epsilon], self.shuffled_epochs, self.delta, replace)
+
+    def series(self, operand: Measured, epsilon: float) -> Series:
+        """Values and record-sampling errors by repeat, (n,) each. Raises HarnessError where there are none."""
+        epsilon = epsilon if operand.epsilon is None else operand.epsilon
+        values, errors = self._one(operand, operand.metric, epsilon)
+        if operand.minus is not None:
+            other, other_errors = self._one(operand, operand.minus, epsilon)
+            values, errors = values - other, np.hypot(errors, other_errors)
+        return values[: self.first] * operand.times, errors[: self.first] * operand.times
+
+    def _one(self, operand: Measured, metric: str, epsilon: float) -> Series:
+        key = (operand.arm, operand.attack or "", metric, epsilon)
+        if key not in self._groups:
+            raise HarnessError(f"no measurements of {operand.text()} at epsilon {epsilon:g}; run `harness run` again")
+        return self._groups[key]
+
+    def mean(self, operand: Measured, epsilon: float) -> Mean:
+        """Mean over repeats of a measured operand."""
+        return self.design.mean(*self.series(operand, epsilon))
+
+    def gap(self, left: Measured, right: Measured, epsilon: float) -> Mean:
+        """Of left - right: paired by repeat within an arm, of independent models between arms."""
+        how = self.design.within if left.arm == right.arm else self.design.between
+        return how(self.series(left, epsilon), self.series(right, epsilon))
+
+    def counts(self, arm: str, name: str) -> Array:
+        """Every value that a count took, sorted. Raises HarnessError for an unknown count."""
+        found = [values for k, (values, _) in self._groups.items() if k[:3] == (arm, "", f"count_{name}")]
+        if not found:
+            raise HarnessError(f"arm {arm!r} counts no {name!r}")
+        return np.asarray(np.unique(np.concatenate(found)))
+
+    def grid(self, at: Sequence[float] | None) -> list[float]:
+        """The measured epsilons among `at` (default: every finite one)."""
+        if at is None:
+            return [e for e in self.epsilons if math.isfinite(e)]
+        return [e for e in self.epsilons if e in at]

@@ -1,0 +1,95 @@
+"""`harness multiverse`: do verdicts hang on how one reads what a paper leaves open?"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.commands.common import (
+    COLOURS,
+    AsJson,
+    Names,
+    ProfileName,
+    Quiet,
+    Workers,
+    console,
+    context_for,
+    load,
+    print_json,
+    table_of,
+)
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.claims.verdict import Verdict
+
+
+def multiverse(
+    specs: Names = None,
+    profile: ProfileName = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD", help="Only choices whose field ends so, such as `scaling`; may be repeated."),
+    ] = None,
+    until_decided: Annotated[
+        bool, typer.Option("--until-decided", help="Add repeats only where an open claim needs them.")
+    ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only list the readings and how many models each trains.")
+    ] = False,
+    workers: Workers = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run specs in their other readings: each alternative of each unstated choice that names its field, one at a time.
+
+    Every reading is measured as the spec itself is; models that readings share are trained once. Verdicts then say in
+    which readings they hold. Measurements stay in `reports/<profile>/<spec>/readings/`; to drop a reading, delete its
+    folder. Run the spec itself first (`harness run`).
+    """
+    from harness import pipeline
+
+    context = dataclasses.replace(context_for(profile, workers, quiet), until_decided=until_decided)
+    loaded = [one for one in load(context.project, specs) if one.spec.experiment is not None]
+    chosen = [
+        (one, reading, variant)
+        for one in loaded
+        for reading, variant in pipeline.other_readings(context, one)
+        if not only or any(reading.field.endswith(end) for end in only)
+    ]
+    if not chosen:
+        raise HarnessError(
+            "no other readings: no unstated choice has a field and alternatives that change a measurement"
+        )
+    if plan:
+        table = table_of("spec", "reading", "models")
+        for one, reading, variant in chosen:
+            table.add_row(one.spec.id, reading.text, str(len(pipeline.plan_of(context, variant).pieces("train"))))
+        console.print(table)
+        return
+    try:
+        for _, _, variant in chosen:
+            pipeline.train(context, variant)
+            pipeline.attack(context, variant)
+    except KeyboardInterrupt:
+        print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
+        raise typer.Exit(130) from None
+    verdicts = [v for one in loaded for v in pipeline.check(context, one)]
+    if as_json:
+        print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})
+        return
+    _show(verdicts)
+
+
+def _show(verdicts: list[Verdict]) -> None:
+    table = table_of("claim", "as the spec reads it", "other readings", "differing")
+    for v in verdicts:
+        counts = Counter(r.verdict for r in v.readings)
+        tally = ", ".join(f"{n} {name}" for name, n in counts.items())
+        differing = "; ".join(f"{r.field.split('.')[-1]} = {r.value}" for r in v.readings if r.verdict != v.verdict)
+        table.add_row(v.id, f"[{COLOURS[v.verdict]}]{v.verdict}[/]", tally, differing)
+    console.print(table)

@@ -1,0 +1,65 @@
+"""The other readings of a spec: the same experiment with one unstated choice made differently."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from harness.errors import HarnessError
+from harness.spec.model import Spec
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One alternative of one unstated choice; every other choice stays as the spec makes it."""
+
+    index: int
+    """Of the choice in `unstated`."""
+    choice: str
+    field: str
+    value: Any
+    spec: Spec
+    """Named `<spec>/readings/<field>-<value>`."""
+
+    @property
+    def text(self) -> str:
+        """`field = value`, as a reader of the verdict sees it."""
+        return f"{self.field.removeprefix('experiment.')} = {self.value}"
+
+
+def with_field(spec: Spec, field: str, value: Any, name: str) -> Spec:
+    """The spec with the field at a dotted path set. Raises HarnessError where the value is not a valid one."""
+    data = spec.model_dump(by_alias=True)
+    *way, last = field.split(".")
+    place = data
+    for part in way:
+        place = place[part]
+    place[last] = value
+    try:
+        return Spec.model_validate({**data, "id": name})
+    except ValidationError as error:
+        message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise HarnessError(f"{value!r} cannot stand at {field}: {message}") from None
+
+
+def readings(spec: Spec) -> list[Reading]:
+    """One reading for each alternative of each unstated choice that names its field, in the spec's order.
+
+    Raises HarnessError for an alternative that is not a valid value of its field.
+    """
+    found: list[Reading] = []
+    for index, unstated in enumerate(spec.unstated):
+        if unstated.field is None:
+            continue
+        for value in unstated.alternatives:
+            shown = re.sub(r"[^a-z0-9.]+", "-", f"{unstated.field.split('.')[-1]}-{value}".lower()).strip("-")[:60]
+            taken = {r.spec.id for r in found}
+            name = f"{spec.id}/readings/{shown}"
+            if name in taken:
+                name = f"{name}-{len(found)}"
+            changed = with_field(spec, unstated.field, value, name)
+            found.append(Reading(index, unstated.choice, unstated.field, value, changed))
+    return found

@@ -1,0 +1,273 @@
+"""Confidence sequences against the integral they are a closed form of, and verdicts that stop."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from harness.claims.anytime import FIRST_LOOK, PRIOR_PRECISION, anytime, first_decision
+from harness.claims.check import check_spec, repeats_wanted
+from harness.claims.design import DESIGNS, Sequential, design_of
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import Compare
+from harness.claims.judge import Finding, judge
+from harness.claims.sequential import decided, first_verdict, grown, wanted
+from harness.errors import HarnessError
+from harness.spec.load import load_specs
+from harness.spec.profile import Profile, scale
+from tests.conftest import SMALL_SPEC, run_cli
+
+VALUES = st.lists(st.floats(-5, 5), min_size=6, max_size=14).map(np.array).filter(lambda v: np.std(v) > 1e-2)
+NO_ERRORS = np.zeros(40)
+
+
+def by_integration(values: np.ndarray) -> float:
+    """Likelihood ratio of the t-statistic, non-central against central, averaged over the prior of the effect.
+
+    An independent road to the martingale: SciPy's non-central t and a numerical integral, no closed form.
+    """
+    n = len(values)
+    t = values.mean() / (values.std(ddof=1) / math.sqrt(n))
+
+    def integrand(effect: float) -> float:
+        prior = stats.norm.pdf(effect, scale=1 / math.sqrt(PRIOR_PRECISION))
+        return float(stats.nct.pdf(t, n - 1, effect * math.sqrt(n)) * prior)
+
+    total, _ = integrate.quad(integrand, -12, 12, points=[t / math.sqrt(n)], limit=400)
+    return total / float(stats.t.pdf(t, n - 1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_martingale_is_the_mixture_of_likelihood_ratios(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(rng.uniform(-1, 1), 1.0, size=4 + seed)
+    found = anytime(values, np.zeros(len(values))).log_martingale(0.0)[-1]
+    assert math.exp(found) == pytest.approx(by_integration(values), rel=1e-4)
+
+
+@given(VALUES, st.floats(-3, 3), st.sampled_from([0.9, 0.95, 0.995]))
+def test_an_interval_clears_a_value_just_when_the_p_value_says_so(
+    values: np.ndarray, value: float, level: float
+) -> None:
+    found = anytime(values, np.zeros(len(values)))
+    low, high = found.interval(level)
+    alpha = 1 - level
+    if low <= high and min(abs(low - value), abs(high - value)) > 1e-6:
+        assert (found.p_above(value) <= alpha / 2) == (low > value)
+        assert (found.p_below(value) <= alpha / 2) == (high < value)
+
+
+@given(VALUES, st.floats(-2, 2), st.floats(0.1, 10))
+def test_moving_and_scaling_the_values_moves_and_scales_the_interval(
+    values: np.ndarray, by: float, times: float
+) -> None:
+    low, high = anytime(values, np.zeros(len(values))).interval()
+    moved = anytime(values * times + by, np.zeros(len(values))).interval()
+    assert moved == (pytest.approx(low * times + by, abs=1e-6), pytest.approx(high * times + by, abs=1e-6))
+    mirrored = anytime(values, np.zeros(len(values))).shifted(0.0, -1.0).interval()
+    assert mirrored == (pytest.approx(-high, abs=1e-9), pytest.approx(-low, abs=1e-9))
+
+
+def test_it_ever_misses_a_gaussian_mean_no_more_often_than_stated() -> None:
+    """4,000 sequences of 40 looks each: the share that ever excludes the truth is below 5%, tested at 1e-4."""
+    rng, missed, runs = np.random.default_rng(5), 0, 4000
+    for values in rng.normal(0.3, 0.7, size=(runs, 40)):
+        missed += bool((anytime(values, NO_ERRORS).log_martingale(0.3) >= math.log(20)).any())
+    assert missed > 20  # it does happen: the looks are real
+    assert stats.binomtest(missed, runs, 0.05, alternative="greater").pvalue > 1e-4
+
+
+def test_a_fixed_test_looked_at_often_errs_far_more() -> None:
+    """The same sequences by Student's interval at every look: several times the stated level."""
+    rng = np.random.default_rng(5)
+    values = rng.normal(0.0, 1.0, size=(500, 40))
+    n = np.arange(3, 41)
+    wrong = np.zeros(500, bool)
+    for k in n:
+        wrong |= stats.ttest_1samp(values[:, :k], 0.0, axis=1).pvalue <= 0.05
+    assert wrong.mean() > 0.15
+
+
+def test_no_spread_decides_with_the_first_look_that_can() -> None:
+    n = first_decision(0.05)
+    same = anytime(np.full(n, 0.4), np.zeros(n))
+    assert same.p_above(0.0) <= 0.025
+    assert anytime(np.full(n - 1, 0.4), np.zeros(n - 1)).p_above(0.0) > 0.025
+    assert same.p_above(0.4) == 1.0
+    # The records' own error keeps agreeing repeats from certainty.
+    assert anytime(np.full(n, 0.4), np.full(n, 0.5)).p_above(0.0) > 0.025
+
+
+def test_one_repeat_says_nothing() -> None:
+    one = anytime(np.array([0.9]), np.zeros(1))
+    assert one.interval() == (-math.inf, math.inf)
+    assert one.p_above(0.0) == 1.0
+    assert one.n == 1
+
+
+def frame(values: dict[tuple[str, float], Any]) -> pd.DataFrame:
+    """Rows of `advantage` by attack x, from the values of each (arm, epsilon)."""
+    rows = [
+        (arm, "x", "advantage", epsilon, repeat, float(value), 0.0)
+        for (arm, epsilon), series in values.items()
+        for repeat, value in enumerate(series)
+    ]
+    return pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
+
+
+def above(value: float, quantifier: str = "all", arm: str | None = None) -> Compare:
+    left = {"metric": "advantage", "arm": "a", "attack": "x"}
+    right = {"value": value} if arm is None else {**left, "arm": arm}
+    return Compare.model_validate({"left": left, "relation": ">", "right": right, "for": quantifier})
+
+
+def judged(claim: Compare, evidence: Evidence) -> list[Finding]:
+    return [judge(claim, evidence, 0.05, 0, 1)]
+
+
+def noisy(mean: float, n: int, seed: int = 0, sd: float = 0.05) -> np.ndarray:
+    return np.random.default_rng(seed).normal(mean, sd, n)
+
+
+def evidence_of(values: dict[tuple[str, float], Any]) -> Evidence:
+    return Evidence(frame(values), 1e-5, Sequential())
+
+
+def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
+    evidence = evidence_of({("a", 1.0): noisy(0.5, 40)})
+    findings, stopped = first_verdict(partial(judged, above(0.4)), evidence)
+    assert findings[0].outcome == "reproduced"
+    assert stopped is not None
+    assert FIRST_LOOK <= stopped < 20
+    assert findings[0].points[0].repeats == stopped
+    for n in range(2, 41):  # the search by halves finds what a look after every repeat finds
+        assert decided(judged(above(0.4), evidence.of_first(n))) == (n >= stopped)
+
+
+@pytest.mark.parametrize(("quantifier", "means", "outcome"), [
+    ("all", (0.5, 0.5, 0.5), "reproduced"), ("all", (0.5, 0.2, 0.5), "violated"),
+    ("some", (0.2, 0.2, 0.5), "reproduced"), ("some", (0.2, 0.2, 0.2), "violated"),
+])  # fmt: skip
+def test_quantifiers_stop_with_the_right_verdict(quantifier: str, means: tuple[float, ...], outcome: str) -> None:
+    evidence = evidence_of({("a", float(i)): noisy(mean, 40, i) for i, mean in enumerate(means)})
+    findings, stopped = first_verdict(partial(judged, above(0.35, quantifier)), evidence)
+    assert findings[0].outcome == outcome
+    assert stopped is not None
+    assert stopped < 20
+
+
+def swinging(mean: float, by: float = 0.3, n: int = 8) -> np.ndarray:
+    """Values to both sides of the mean in turns."""
+    return mean + by * (-1.0) ** np.arange(n)
+
+
+def test_repeats_go_where_an_open_claim_needs_them() -> None:
+    clear, close, wrong = swinging(0.9, 0.01), swinging(0.42), swinging(0.33)
+    some, every = above(0.4, "some"), above(0.4)
+
+    def needs(claim: Compare, values: dict[tuple[str, float], Any], most: int = 40) -> dict[Any, int]:
+        return wanted(judged(claim, evidence_of(values)), 0.05, most)
+
+    assert needs(every, {("a", 1.0): clear, ("a", 2.0): close}) == {("a", 2.0): 9}
+    assert needs(every, {("a", 1.0): close, ("a", 2.0): swinging(0.45)}) == {("a", 1.0): 9, ("a", 2.0): 9}
+    # One on the wrong side would decide alone, so it goes first.
+    assert needs(every, {("a", 1.0): close, ("a", 2.0): wrong}) == {("a", 2.0): 9}
+    assert needs(some, {("a", 1.0): close, ("a", 2.0): wrong}) == {("a", 1.0): 9}
+    assert needs(every, {("a", 1.0): clear}) == {}
+    assert needs(some, {("a", 1.0): clear, ("a", 2.0): wrong}) == {}
+    # Used up where it had to support: the rest cannot save the claim, and costs nothing more.
+    assert needs(every, {("a", 1.0): close, ("a", 2.0): swinging(0.45, n=6)}, most=8) == {}
+    # Both arms of a comparison.
+    pair = {("a", 1.0): close, ("b", 1.0): swinging(0.4, 0.1)}
+    assert needs(above(0.0, arm="b"), pair) == {("a", 1.0): 9, ("b", 1.0): 9}
+
+
+def test_looks_grow_by_an_eighth_and_end_at_the_most() -> None:
+    looks = [4]
+    while looks[-1] < 40:
+        looks.append(grown(looks[-1], 40))
+    assert looks[:6] == [4, 5, 6, 7, 8, 9]
+    assert looks[-1] == 40
+    assert all(b - a <= max(1, a // 8) for a, b in itertools.pairwise(looks))
+
+
+def test_arms_with_different_repeats_are_paired_by_the_first_ones() -> None:
+    evidence = evidence_of({("a", 1.0): noisy(0.5, 12), ("b", 1.0): noisy(0.3, 7, 1)})
+    point = judged(above(0.0, arm="b"), evidence)[0].points[0]
+    assert point.repeats == 7
+
+
+def test_an_unknown_design_is_one_line() -> None:
+    table = frame({("a", 1.0): [0.1, 0.2]})
+    assert design_of(table).name == "fixed"
+    table.attrs["design"] = "lucky"
+    with pytest.raises(HarnessError, match=r"unknown design 'lucky'; known: fixed, sequential"):
+        design_of(table)
+    assert set(DESIGNS) == {"fixed", "sequential"}
+
+
+def test_a_run_until_decided(make_project: Any) -> None:
+    """On a real table: fewer cells than the fixed design, the same verdicts, and the same cells when run again."""
+    project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 14"))
+    (project.root / "params.yaml").write_text("profile: full\nprofiles:\n  full: {}\n  until: {design: sequential}\n")
+    assert run_cli(project.root, "run", "--profile", "until").returncode == 0
+    path = project.reports / "until" / "own" / "cancer" / "measurements.parquet"
+    table, before = pd.read_parquet(path), path.read_bytes()
+    assert table.attrs["design"] == "sequential"
+    counts = table.groupby(["arm", "epsilon"])["repeat"].nunique()
+    assert counts.min() == first_decision(0.05)
+    assert counts.sum() < 6 * 14
+    again = run_cli(project.root, "run", "--profile", "until")
+    assert again.returncode == 0
+    assert path.read_bytes() == before
+    assert run_cli(project.root, "run", "--until-decided").returncode == 0  # the flag does what the profile does
+    flagged = pd.read_parquet(project.reports / "full" / "own" / "cancer" / "measurements.parquet")
+    pd.testing.assert_frame_equal(flagged, table)
+
+    loaded = load_specs(project, [])[0]
+    scaled = scale(loaded.spec, "until", Profile())
+    assert repeats_wanted(scaled, table) == {}
+    verdicts = {v.id: v for v in check_spec(scaled, loaded.sha256, table)}
+    held = verdicts["own/cancer#iid-held"]
+    assert (held.verdict, held.design, held.fidelity) == ("reproduced", "sequential", "exact")
+    assert held.stopped is not None
+    assert held.models is not None
+    assert held.models_fixed == 2 * 14
+    assert held.models <= held.stopped * 2
+    page = (project.reports / "until" / "index.html").read_text()
+    assert f"stopped after {held.stopped} repeats" in page
+
+
+def test_partial_and_until_decided_exclude_each_other(make_project: Any) -> None:
+    ran = run_cli(make_project().root, "run", "--partial", "--until-decided")
+    assert ran.returncode == 2
+    assert "give one of them" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("figure", ["fig4", "fig6"])
+def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -> None:
+    """The committed tables of 40 repeats, replayed: the fixed design's verdicts with at most a third of its models."""
+    from benchmarks.sequential import compared
+    from harness.commands.common import context_for, load, project_here
+    from harness.pipeline import measurements
+
+    context = context_for("paper", None, True)
+    loaded = load(project_here(), [f"humphries2020/{figure}"])[0]
+    table, why_not = measurements(context, loaded)
+    assert table is not None, why_not
+    found = compared(context.scaled(loaded), loaded.sha256, table)
+    assert found["repeats"] == 40
+    assert found["share"] <= 1 / 3
+    assert {c: v["sequential"] for c, v in found["claims"].items()} == {
+        c: v["fixed"] for c, v in found["claims"].items()
+    }

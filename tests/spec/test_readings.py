@@ -1,0 +1,100 @@
+"""Readings of what a paper leaves open: built, refused, run, and shown with the verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from harness.errors import HarnessError
+from harness.paths import Project
+from harness.spec.load import load_specs
+from harness.spec.readings import readings, with_field
+from tests.conftest import SMALL_SPEC, run_cli
+
+Make = Callable[..., Project]
+OPEN = (
+    SMALL_SPEC
+    + """\
+unstated:
+  - choice: scaling
+    field: experiment.preprocessing.scaling
+    chosen: standard
+    alternatives: [none, min-max]
+    why: not stated
+  - choice: what the authors had for lunch
+    chosen: unknown
+    alternatives: [soup]
+    why: names no field, so it cannot be run
+  - choice: twins
+    field: experiment.arms.size.split.twins
+    chosen: [mean radius]
+    alternatives: [[]]
+    why: not stated
+"""
+)
+
+
+def test_one_reading_for_each_alternative_of_a_field(make_project: Make) -> None:
+    spec = load_specs(make_project(OPEN), [])[0].spec
+    found = readings(spec)
+    assert [r.text for r in found] == [
+        "preprocessing.scaling = none",
+        "preprocessing.scaling = min-max",
+        "arms.size.split.twins = []",
+    ]
+    assert [r.spec.id for r in found] == [
+        f"own/cancer/readings/{name}" for name in ("scaling-none", "scaling-min-max", "twins")
+    ]
+    for reading in found:  # one change at a time, and nothing else
+        before, after = (s.model_dump(mode="json", by_alias=True, exclude={"id"}) for s in (spec, reading.spec))
+        assert before != after
+        back = with_field(reading.spec, reading.field, spec.unstated[reading.index].chosen, spec.id)
+        assert back == spec
+
+
+def test_an_alternative_that_cannot_be_is_one_line(make_project: Make) -> None:
+    project = make_project(OPEN.replace("[none, min-max]", "[none, sideways]"))
+    with pytest.raises(HarnessError, match=r"cancer.yaml:\d+: unstated.alternatives: 'sideways' cannot stand at"):
+        load_specs(project, [])
+    ran = run_cli(project.root, "validate")
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+
+
+def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
+    project = make_project(OPEN)
+    assert run_cli(project.root, "run").returncode == 0
+    listed = run_cli(project.root, "multiverse", "--plan")
+    assert "twins" in listed.stdout
+    ran = run_cli(project.root, "multiverse", "--only", "scaling", "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    held = found["own/cancer#iid-held"]
+    assert [(r["field"], r["value"]) for r in held] == [
+        ("experiment.preprocessing.scaling", "none"), ("experiment.preprocessing.scaling", "min-max"),
+    ]  # fmt: skip
+    assert {r["verdict"] for r in held} <= {"reproduced", "violated", "inconclusive"}
+    folder = project.reports / "full" / "own" / "cancer" / "readings"
+    assert sorted(p.name for p in folder.iterdir()) == ["scaling-min-max", "scaling-none"]
+    assert run_cli(project.root, "report").returncode == 0
+    page = (project.reports / "full" / "index.html").read_text()
+    assert "experiment.preprocessing.scaling = min-max" in page
+    assert "of 2 other readings agree" in page
+    # A reading of another version of the experiment is not judged by its old measurements.
+    path = project.specs / "own" / "cancer.yaml"
+    path.write_text(OPEN.replace("epochs: 3", "epochs: 2"))
+    judged = json.loads(run_cli(project.root, "check", "--json").stdout)
+    assert {r["verdict"] for v in judged for r in v["readings"]} == {"not run"}
+    # The baseline knows them by their reading.
+    path.write_text(OPEN)
+    assert run_cli(project.root, "verify", "--update").returncode == 0
+    baseline = json.loads((project.reports / "full" / "baseline.json").read_text())
+    assert "iid-held [experiment.preprocessing.scaling = none]" in baseline["specs"]["own/cancer"]["verdicts"]
+
+
+def test_nothing_to_read_otherwise_is_one_line(make_project: Make) -> None:
+    ran = run_cli(make_project().root, "multiverse")
+    assert ran.returncode == 2
+    assert "no other readings" in ran.stderr
