@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harness.commands.accountants import accountants
 from harness.commands.common import (
     COLOURS,
     AsJson,
@@ -251,6 +252,7 @@ def report(specs: Names = None, profile: ProfileName = None) -> None:
 
 app.command()(verify)
 app.command()(multiverse)
+app.command()(accountants)
 
 
 def main() -> None:

@@ -118,7 +118,8 @@ def _parameters(scaled: Scaled) -> dict[str, Any]:
         "dataset": e.dataset.plugin_name(), "model": e.model.plugin_name(), "engine": e.training.engine,
         "epochs": e.training.epochs, "batch_size": e.training.batch_size, "learning_rate": e.training.learning_rate,
         "l2_norm_clip": e.training.l2_norm_clip, "epsilons": ", ".join(map(shown, e.privacy.epsilons)),
-        "delta": e.privacy.delta, "accountant": e.privacy.accountant, "adjacency": e.privacy.adjacency,
+        "delta": e.privacy.delta, "adjacency": e.privacy.adjacency,
+        "accountant": ", ".join(dict.fromkeys(e.accounting_of(arm)[0] for arm in e.arms)),
         "repeats": e.repeats, "seed": e.seed, "arms": ", ".join(e.arms), "attacks": ", ".join(scaled.spec.attacks),
         "reductions": "; ".join(scaled.reductions) or "none",
     }  # fmt: skip

@@ -18,7 +18,7 @@ from harness.claims.judge import Cell, Finding, judge
 from harness.claims.sequential import cells_used, first_verdict, wanted
 from harness.claims.verdict import Fidelity, Outcome, Verdict
 from harness.errors import HarnessError
-from harness.hashing import code_fingerprint
+from harness.hashing import code_fingerprint, fingerprint
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled, as_run
 from harness.theory.checks import TheoryExpectation
@@ -94,9 +94,14 @@ def check_spec(
 
 def _evidence(spec: Spec, table: pd.DataFrame) -> Evidence:
     assert spec.experiment is not None
-    privacy, training = spec.experiment.privacy, spec.experiment.training
-    mismatch = privacy.sampling != training.sampling and training.sampling == "shuffle"
-    return Evidence(table, privacy.delta, design_of(table), training.epochs if mismatch else None)
+    experiment = spec.experiment
+    shuffled = {
+        arm: experiment.training.epochs
+        for arm in experiment.arms
+        if experiment.training.sampling == "shuffle" and experiment.accounting_of(arm)[1] != "shuffle"
+    }
+    draws = {name: fingerprint(arm.split.content()) for name, arm in experiment.arms.items()}
+    return Evidence(table, experiment.privacy.delta, design_of(table), shuffled, draws)
 
 
 def _origin(table: pd.DataFrame | None) -> dict[str, str]:
@@ -252,10 +257,12 @@ def _flags(spec: Spec, claim: Claim) -> tuple[str, ...]:
             )
         if bound.pure_only and privacy.delta > 0:
             flags.append(f"bound {name} is proved for delta = 0, delta is {privacy.delta:g}")
-    named = any(bounds_named(e) for e in claim.expectations)
-    if named and privacy.sampling != training.sampling:
+    arms = dict.fromkeys(o.arm for e in claim.expectations if bounds_named(e) for o in measured_operands(e))
+    for accountant, sampling in dict.fromkeys(spec.experiment.accounting_of(arm) for arm in arms):
+        if sampling == training.sampling:
+            continue
         flags.append(
-            f"the accountant assumes {privacy.sampling} sampling, training uses {training.sampling}: "
+            f"the accountant {accountant} assumes {sampling} sampling, training uses {training.sampling}: "
             "epsilons are nominal"
             + ("; each point also gives the epsilon and the bound as trained" if training.sampling == "shuffle" else "")
         )

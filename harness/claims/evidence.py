@@ -22,10 +22,16 @@ class Evidence:
     """A measurement table, indexed by what claims ask of it."""
 
     def __init__(
-        self, table: pd.DataFrame, delta: float, design: Design | None = None, shuffled_epochs: int | None = None
-    ) -> None:
-        """`shuffled_epochs`: how long was trained on shuffled batches where the accountant assumed others."""
-        self.delta, self.design, self.shuffled_epochs = delta, design or Fixed(), shuffled_epochs
+        self, table: pd.DataFrame, delta: float, design: Design | None = None,
+        shuffled_epochs: dict[str, int] | None = None, draws: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """
+        Args:
+            shuffled_epochs: by arm whose accountant assumes other batches than the shuffled ones trained on: how long.
+            draws: by arm, what names its way to draw records; arms of one name have the same records in each repeat.
+        """
+        self.delta, self.design = delta, design or Fixed()
+        self.shuffled_epochs, self._draws = shuffled_epochs or {}, draws or {}
         self.first: int | None = None
         columns = ["arm", "attack", "metric", "epsilon"]
         ordered = table.sort_values([*columns, "repeat"])
@@ -35,10 +41,9 @@ class Evidence:
         }
         self.epsilons = sorted(float(e) for e in table["epsilon"].unique())
         self.repeats = int(table["repeat"].max()) + 1 if len(table) else 0
-        self._noise: dict[float, float] = {}
+        self._noise: dict[Any, float] = {}
         if "noise_multiplier" in table:
-            found = table.groupby("epsilon")["noise_multiplier"].first()
-            self._noise = {float(str(epsilon)): float(sigma) for epsilon, sigma in found.items()}
+            self._noise = dict(table.groupby(["arm", "epsilon"])["noise_multiplier"].first())
 
     def of_first(self, n: int) -> Evidence:
         """The same, of the first `n` repeats of every cell."""
@@ -46,11 +51,11 @@ class Evidence:
         part.first = n
         return part
 
-    def epsilon_as_trained(self, epsilon: float, replace: bool) -> float | None:
+    def epsilon_as_trained(self, arm: str, epsilon: float, replace: bool) -> float | None:
         """What a nominal epsilon's noise gives for the batches that were trained on; None: the nominal one."""
-        if self.shuffled_epochs is None or epsilon not in self._noise:
+        if arm not in self.shuffled_epochs or (arm, epsilon) not in self._noise:
             return None
-        return shuffled_epsilon(self._noise[epsilon], self.shuffled_epochs, self.delta, replace)
+        return shuffled_epsilon(self._noise[(arm, epsilon)], self.shuffled_epochs[arm], self.delta, replace)
 
     def series(self, operand: Measured, epsilon: float) -> Series:
         """Values and record-sampling errors by repeat, (n,) each. Raises HarnessError where there are none."""
@@ -72,8 +77,10 @@ class Evidence:
         return self.design.mean(*self.series(operand, epsilon))
 
     def gap(self, left: Measured, right: Measured, epsilon: float) -> Mean:
-        """Of left - right: paired by repeat within an arm, of independent models between arms."""
-        how = self.design.within if left.arm == right.arm else self.design.between
+        """Of left - right: paired by repeat where both have the same records, of independent models else."""
+        drawn = self._draws.get(left.arm, left.arm)
+        same = drawn == self._draws.get(right.arm, right.arm)
+        how = self.design.within if same else self.design.between
         return how(self.series(left, epsilon), self.series(right, epsilon))
 
     def counts(self, arm: str, name: str) -> Array:

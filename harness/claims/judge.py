@@ -129,7 +129,7 @@ def _compare(e: Compare, evidence: Evidence, epsilon: float, index: int) -> Look
         effect.p_below(0),
     )  # fmt: skip
     if isinstance(e.right, BoundValue):
-        point = _with_bound(point, e.right, left, epsilon, evidence)
+        point = _with_bound(point, e.right, left, e.left.arm, epsilon, evidence)
     return Look(point, effect, _cells(e, epsilon))
 
 
@@ -139,7 +139,9 @@ def _status(left: Mean, bound: float) -> BoundStatus:
     return "held" if left.p_below(bound) <= (1 - LEVEL) / 2 else "undecided"
 
 
-def _with_bound(point: Point, operand: BoundValue, left: Mean, epsilon: float, evidence: Evidence) -> Point:
+def _with_bound(
+    point: Point, operand: BoundValue, left: Mean, arm: str, epsilon: float, evidence: Evidence
+) -> Point:  # fmt: skip
     bound, delta = BOUNDS[operand.bound], evidence.delta
     printed = float(bound.advantage(epsilon, delta))
     corrected = printed
@@ -152,7 +154,7 @@ def _with_bound(point: Point, operand: BoundValue, left: Mean, epsilon: float, e
         "bound_corrected": corrected,
         "bound_corrected_status": _status(left, corrected),
     }
-    trained = evidence.epsilon_as_trained(epsilon, replace)
+    trained = evidence.epsilon_as_trained(arm, epsilon, replace)
     if trained is not None:
         value = float(bound.advantage(trained, delta))
         found |= {

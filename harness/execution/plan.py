@@ -27,7 +27,8 @@ from harness.errors import HarnessError
 from harness.execution.store import Result, Store
 from harness.hashing import code_fingerprint, fingerprint
 from harness.paths import Project
-from harness.privacy.accounting import noise_multiplier_for, steps_of
+from harness.privacy.accountants import ACCOUNTANTS, Run
+from harness.privacy.accounting import steps_of
 from harness.spec.model import Experiment, Spec
 from harness.training.engine import ENGINES
 from harness.training.forward import placed_layers
@@ -246,34 +247,28 @@ class _Builder:
             stack = Stack(fingerprint([alike, draws, private]), self.capacity)
         return self._once(Piece("train", description, (split,), cost, stack))
 
-    def noise_multiplier(self, epsilon: float) -> float:
+    def noise_multiplier(self, arm: str, epsilon: float) -> float:
         """Calibrated noise; kept in the store, since every stage plans again and calibration takes seconds."""
         e = self.experiment
+        name, sampling = e.accounting_of(arm)
+        accountant = ACCOUNTANTS[name]
+        run = Run(e.sizes.members, e.training.batch_size, e.training.epochs, e.privacy.delta)
         question = {
-            "epsilon": epsilon, "n": e.sizes.members, "batch_size": e.training.batch_size, "steps": self.steps,
-            "delta": e.privacy.delta, "accountant": e.privacy.accountant, "adjacency": e.privacy.adjacency,
-            "sampling": e.privacy.sampling,
-            "code": code_fingerprint("harness.privacy.accounting"), "dp-accounting": version("dp-accounting"),
+            "epsilon": epsilon, "n": run.n, "batch_size": run.batch_size, "epochs": run.epochs,
+            "delta": run.delta, "accountant": name, "adjacency": e.privacy.adjacency, "sampling": sampling,
+            "code": code_fingerprint(*accountant.modules), "dp-accounting": version("dp-accounting"),
         }  # fmt: skip
         key = fingerprint(question)
         try:
             return float(self.store.get("noise", key).meta["noise_multiplier"])
         except KeyError:
-            sigma = noise_multiplier_for(
-                epsilon,
-                e.sizes.members,
-                e.training.batch_size,
-                self.steps,
-                e.privacy.delta,
-                e.privacy.adjacency,
-                e.privacy.sampling,
-            )
+            sigma = accountant.calibrated(epsilon, run, e.privacy.adjacency, sampling)
             self.store.put("noise", key, Result({}, {"noise_multiplier": sigma, "description": question}))
             return sigma
 
     def cell(self, arm: str, epsilon: float, repeat: int, attacks: dict[str, Attack]) -> Cell:
         e = self.experiment
-        sigma = self.noise_multiplier(epsilon)
+        sigma = self.noise_multiplier(arm, epsilon)
         split = self.split(e.arms[arm].split, repeat)
         target = self.train(split, sigma)
         metrics = code_fingerprint("harness.metrics.membership", "harness.execution.attack_cell")

@@ -44,7 +44,7 @@ def measurement_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
     def add(cell: Cell, attack: str, metric: str, value: float, stderr: float, n: int, key: str) -> None:
         rows.append({
             "spec": spec.id, "arm": cell.arm, "epsilon": cell.epsilon, "delta": experiment.privacy.delta,
-            "accountant": experiment.privacy.accountant, "noise_multiplier": cell.noise_multiplier,
+            "accountant": experiment.accounting_of(cell.arm)[0], "noise_multiplier": cell.noise_multiplier,
             "repeat": cell.repeat, "attack": attack, "metric": metric, "value": float(value),
             "stderr": float(stderr), "n": int(n), "cell": key,
         })  # fmt: skip

@@ -25,8 +25,8 @@ CALIBRATION_TOLERANCE = 1e-6
 class Accounting(Config):
     """How the noise for an epsilon is found."""
 
-    accountant: Literal["rdp"] = "rdp"
-    """Renyi DP, over Gaussian steps amplified by sampling."""
+    accountant: str = "rdp"
+    """How the steps or epochs compose; `harness accountants` lists them. Default: Renyi DP, over Gaussian steps."""
     adjacency: Adjacency = "add-remove-one"
     """The neighbouring relation that the epsilon is accounted for."""
     sampling: Sampling = "poisson"
@@ -54,7 +54,7 @@ def to_replace_one(epsilon: float, delta: float) -> tuple[float, float]:
     return 2 * epsilon, float(min(1.0, (1 + np.exp(min(epsilon, 700.0))) * delta))
 
 
-def _add_remove_target(epsilon: float, delta: float, adjacency: Adjacency) -> tuple[float, float]:
+def add_remove_target(epsilon: float, delta: float, adjacency: Adjacency) -> tuple[float, float]:
     """What to account for under add/remove-one so that `adjacency` has (epsilon, delta)."""
     if adjacency == "add-remove-one":
         return epsilon, delta
@@ -107,7 +107,7 @@ def noise_multiplier_for(
     import dp_accounting as dpa
     from dp_accounting import mechanism_calibration
 
-    target_epsilon, target_delta = _add_remove_target(epsilon, delta, adjacency)
+    target_epsilon, target_delta = add_remove_target(epsilon, delta, adjacency)
     try:
         found = dpa.calibrate_dp_mechanism(
             _accountant,

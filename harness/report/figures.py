@@ -120,6 +120,28 @@ def _ticks(axis: Axes, epsilons: tuple[float, ...]) -> None:
     axis.minorticks_off()
 
 
+Lines = dict[str, list[tuple[float, float]]]
+
+
+def draw_lines(panels: dict[str, Lines], x: str) -> str:
+    """Panels side by side, on doubly logarithmic axes: by the name of its vertical axis, named lines of (x, y)."""
+
+    def paint(axes: list[Axes]) -> None:
+        for axis, (y, lines) in zip(axes, panels.items(), strict=True):
+            for index, (name, points) in enumerate(lines.items()):
+                colour, style = COLOURS[index % len(COLOURS)], STYLES[index // len(COLOURS)]
+                across, up = zip(*points, strict=True)
+                axis.plot(across, up, style, color=colour, marker="o", markersize=3, linewidth=1.5, label=name)
+            axis.set_xscale("log")
+            axis.set_yscale("log")
+            axis.set_xlabel(x)
+            axis.set_ylabel(y)
+            axis.grid(alpha=0.25)
+            axis.legend(fontsize=8)
+
+    return _svg(len(panels), paint, " and ".join(panels) + f" over {x}")
+
+
 def draw_bounds(spec: Spec) -> str:
     """The bounds that a spec without an experiment names in its figure, over epsilon; nothing where it names none."""
     panels = [panel for panel in spec.figure if panel.bounds]

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 import harness.data.datasets
 import harness.data.splits
@@ -23,7 +30,8 @@ from harness.config import Config, load_external_plugins
 from harness.data.dataset import DATASETS, Dataset, GeneratorDataset
 from harness.data.encoding import Preprocessing
 from harness.data.split import SPLITS, Sizes, Split
-from harness.privacy.accounting import Accounting
+from harness.privacy.accountants import ACCOUNTANTS
+from harness.privacy.accounting import Accounting, Sampling
 from harness.theory.checks import TheoryExpectation
 from harness.training.engine import ENGINES
 from harness.training.model import MODELS, Model
@@ -48,6 +56,12 @@ def _epsilon(value: Any) -> Any:
     return math.inf if isinstance(value, str) and value.lower() in ("inf", "infinity") else value
 
 
+def _accountant(name: str) -> str:
+    if name not in ACCOUNTANTS:
+        raise ValueError(f"unknown accountant {name!r}; known: {_listed(ACCOUNTANTS)}")
+    return name
+
+
 class Privacy(Accounting):
     """The epsilon grid and how noise is calibrated to it."""
 
@@ -55,6 +69,20 @@ class Privacy(Accounting):
     """The grid; `.inf` is the non-private baseline."""
     delta: float = Field(gt=0, lt=1)
     """The delta of (epsilon, delta)-DP."""
+
+    @field_validator("accountant")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return _accountant(value)
+
+    @model_validator(mode="after")
+    def _stated(self) -> Privacy:
+        stated = ACCOUNTANTS[self.accountant].samplings
+        if self.sampling not in stated:
+            raise ValueError(
+                f"the accountant {self.accountant!r} is stated for {' or '.join(stated)} batches; set sampling so"
+            )
+        return self
 
     @field_validator("epsilons", mode="before")
     @classmethod
@@ -87,6 +115,22 @@ class Arm(Config):
     split: AnySplit
     label: str | None = None
     """Name in figures; default: the arm's key."""
+    accountant: str | None = None
+    """Calibrates this arm's noise; default: `privacy.accountant`. Where it is not stated for the batches that
+    `privacy.sampling` assumes, it assumes its own."""
+
+    @field_validator("accountant")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        return None if value is None else _accountant(value)
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An arm that names no accountant is written, and hashed, as before there was a choice."""
+        found: dict[str, Any] = handler(self)
+        if self.accountant is None:
+            found.pop("accountant", None)
+        return found
 
 
 class Experiment(Config):
@@ -104,6 +148,12 @@ class Experiment(Config):
     pools: dict[Name, Pool] = {}
     repeats: int = Field(ge=1)
     """Independent repetitions: split, initialisation, batches and noise are drawn anew."""
+
+    def accounting_of(self, arm: str) -> tuple[str, Sampling]:
+        """The accountant of an arm, and the sampling that it assumes."""
+        name = self.arms[arm].accountant or self.privacy.accountant
+        stated = ACCOUNTANTS[name].samplings
+        return name, self.privacy.sampling if self.privacy.sampling in stated else stated[0]
 
     @model_validator(mode="after")
     def _consistent(self) -> Experiment:

@@ -131,7 +131,7 @@ VERDICTS = {
     "experiment-equivalence + experiment-equivalence-ordered - fair-experiment + cap - cap-corrected + "
     "scaled-budget - scaled-budget-corrected + scaled-budget-bound - scaled-budget-bound-pure +",
     "jayaraman2019/theory": "table1-conversions + table1-composition + table1-sublinear - table1-rdp-order - "
-    "noise-ordering + erm-sensitivity + eps10-example + leak-meaning - leak-meaning-corrected +",
+    "noise-ordering + nominal-valid + nominal-overstates + rdp-on-shuffled-batches - erm-sensitivity + eps10-example + leak-meaning - leak-meaning-corrected +",
     "rahimian2021/theory": "rr-epsilon + rr-accuracy + gap-attack +",
     "thudi2022/theory": "thm1 + thm1-tight + cor1 + thm2 + thm2-conditional - unbounded-ppv + noise-value - "
     "noise-value-sufficient + noise-value-necessary - humphries-accuracy + humphries-as-listed - beats-erlingsson + "

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from harness.privacy import gaussian
 from harness.theory.ball import Number, exp, log, normal_cdf, sqrt
 from harness.theory.quantity import computed, quantity
 
@@ -118,11 +119,16 @@ def threshold_accuracy(threshold: Number, sigma: Number) -> Number:
 
 @computed("gaussian-epsilon", "root in eps of gaussian-delta(eps, sqrt(steps)/sigma) = delta", EXACT)
 def gaussian_epsilon(delta: float, steps: float, noise: float) -> float:
-    """Exact epsilon of `steps` full-batch Gaussian steps."""
-    from scipy import optimize
+    """Exact epsilon of `steps` Gaussian mechanisms, such as one an epoch where batches are cut from a permutation."""
+    return gaussian.gaussian_epsilon(steps**0.5 / noise, delta)
 
-    mu = steps**0.5 / noise
-    return float(optimize.brentq(lambda e: gaussian_delta(e, mu) - delta, 0.0, 500.0))
+
+@computed("poisson-epsilon", "epsilon of Poisson-sampled Gaussian steps", "dp_accounting, privacy loss distributions")
+def poisson_epsilon(delta: float, noise: float, n: float, batch: float, epochs: float) -> float:
+    """Exact epsilon of DP-SGD on Poisson batches, up to rounding privacy losses up to a grid (1e-4 of epsilon)."""
+    from harness.privacy.accountants import ACCOUNTANTS, Run
+
+    return ACCOUNTANTS["pld"].epsilon(float(noise), Run(int(n), int(batch), int(epochs), float(delta)))
 
 
 @quantity("gaussian-delta-ratio", "gaussian-delta(eps, mu) / delta", EXACT)

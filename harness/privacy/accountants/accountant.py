@@ -1,0 +1,113 @@
+"""What an accountant says: the noise for an epsilon, the epsilon of a noise, and what that is proved for."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from scipy import optimize
+
+from harness.errors import HarnessError
+from harness.privacy.accounting import Adjacency, Sampling, add_remove_target
+
+SMALLEST, LARGEST = 1e-3, 1e9
+RELATIVE_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is accounted for: DP-SGD over `epochs` passes of `n` records in batches of `batch_size`, at `delta`."""
+
+    n: int
+    batch_size: int
+    epochs: int
+    delta: float
+
+    def __post_init__(self) -> None:
+        if self.batch_size > self.n or self.batch_size < 1 or self.epochs < 1:
+            raise HarnessError(f"privacy: a batch of {self.batch_size} from {self.n} records makes no whole step")
+        if not 0 < self.delta < 1:
+            raise HarnessError(f"privacy: delta is {self.delta:g}, it has to lie between 0 and 1")
+
+    @property
+    def steps(self) -> int:
+        """Whole batches in all epochs."""
+        return self.epochs * (self.n // self.batch_size)
+
+    @property
+    def rate(self) -> float:
+        """Share of the records in a batch."""
+        return self.batch_size / self.n
+
+
+class Accountant(ABC):
+    """One way to account for DP-SGD with Gaussian noise of `noise_multiplier * l2_norm_clip`.
+
+    The noise multiplier is that of a sum of clipped gradients, in units of the clipping norm.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    composes_over: ClassVar[Literal["epochs", "steps"]]
+    samplings: ClassVar[tuple[Sampling, ...]]
+    """What it is stated for; the first is the default. `shuffle`: batches cut from a permutation, nothing amplified."""
+    adjacency: ClassVar[Adjacency] = "add-remove-one"
+    source: ClassVar[str]
+    approximate: ClassVar[bool] = False
+    """True where it is an approximation and no upper bound."""
+
+    @abstractmethod
+    def epsilon(self, noise_multiplier: float, run: Run) -> float:
+        """Epsilon that it accounts for, at `run.delta`; noise above 0."""
+
+    def noise_multiplier(self, epsilon: float, run: Run) -> float:
+        """Least noise multiplier for epsilon (0 for infinity). Raises HarnessError where it finds none."""
+        if not epsilon > 0:
+            raise HarnessError(f"privacy: epsilon is {epsilon:g}, it has to be above 0")
+        if math.isinf(epsilon):
+            return 0.0
+        return self._solve(epsilon, run)
+
+    def calibrated(self, epsilon: float, run: Run, adjacency: Adjacency, sampling: Sampling) -> float:
+        """The same for a neighbouring relation (replace-one by group privacy) and a sampling that it is stated for."""
+        if sampling not in self.samplings:
+            known = " or ".join(self.samplings)
+            raise HarnessError(f"privacy: the {self.name} accountant is stated for {known} batches, not {sampling}")
+        target, delta = add_remove_target(epsilon, run.delta, adjacency)
+        return self.noise_multiplier(target, replace(run, delta=delta))
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The code that decides its numbers."""
+        return ("harness.privacy.accounting", Accountant.__module__, type(self).__module__, "harness.privacy.gaussian")
+
+    def _solve(self, epsilon: float, run: Run) -> float:
+        def above(log_noise: float) -> float:
+            return math.log(max(self.epsilon(math.exp(log_noise), run), 1e-300) / epsilon)
+
+        low, high = 0.0, 0.0
+        while above(low) < 0:
+            low -= 1.0
+            if low < math.log(SMALLEST):
+                return SMALLEST
+        while above(high) > 0:
+            high += 1.0
+            if high > math.log(LARGEST):
+                raise HarnessError(
+                    f"privacy: the {self.name} accountant finds no noise for epsilon {epsilon:g} at delta "
+                    f"{run.delta:g} and {run.epochs} epochs; use a larger epsilon or delta"
+                )
+        return math.exp(float(optimize.brentq(above, low, high, xtol=RELATIVE_TOLERANCE)))
+
+
+ACCOUNTANTS: dict[str, Accountant] = {}
+
+
+def register(cls: type[Accountant]) -> type[Accountant]:
+    """Class decorator: make an accountant available under its name. Raises ValueError for a name that is held."""
+    if cls.name in ACCOUNTANTS:
+        raise ValueError(f"accountant {cls.name!r} is registered twice")
+    ACCOUNTANTS[cls.name] = cls()
+    return cls
