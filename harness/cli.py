@@ -151,7 +151,8 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
         )  # fmt: skip
     console.print(table)
     wall = total / context.workers / 60
-    print(f"profile {context.profile_name}: about {wall:.1f} min with {context.workers} workers")
+    most = "at most " if context.sequential else ""
+    print(f"profile {context.profile_name}: {most}about {wall:.1f} min with {context.workers} workers")
 
 
 @app.command()

@@ -24,7 +24,7 @@ from harness.data.dataset import TableDataset
 from harness.data.fetch import MissingData, fetch, missing_mark
 from harness.errors import HarnessError
 from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
-from harness.execution.plan import Piece, Plan, complete_repeats, first_repeats, make_plan
+from harness.execution.plan import Piece, Plan, complete_repeats, first_repeats, make_plan, trained_repeats
 from harness.execution.store import Store
 from harness.execution.table import measurement_table, model_table, read_measurements, write_parquet
 from harness.files import atomic_path, write_text
@@ -133,7 +133,8 @@ def train(context: Context, loaded: Loaded) -> RunReport | None:
 def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport | None:
     """Attack a spec's targets; write the measurements and log them. None: nothing to attack, or no data.
 
-    `partial`: of the repeats that are trained completely. Raises HarnessError where there is none.
+    `partial`: of the repeats that are trained completely (by cell, where the design is sequential, whose tests
+    hold wherever a run stops). Raises HarnessError where there is none.
     """
     if loaded.spec.experiment is None:
         return None
@@ -145,8 +146,10 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
         _write_plot(context, loaded.spec.id, None)
         return None
     if partial:
-        plan = complete_repeats(plan, Store(context.project.store))
-        if not plan.cells:
+        choose = trained_repeats if context.sequential else complete_repeats
+        plan = choose(plan, Store(context.project.store))
+        wanted = {(a, e) for a in scaled.spec.experiment.arms for e in scaled.spec.experiment.privacy.epsilons}  # type: ignore[union-attr]
+        if {(cell.arm, cell.epsilon) for cell in plan.cells} != wanted:
             raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `harness run` goes on with it")
     with _located(loaded):
         if context.sequential and not partial:

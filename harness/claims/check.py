@@ -20,7 +20,7 @@ from harness.claims.verdict import Fidelity, Outcome, Verdict
 from harness.errors import HarnessError
 from harness.hashing import code_fingerprint, fingerprint
 from harness.spec.model import Claim, Spec
-from harness.spec.profile import Scaled, as_run
+from harness.spec.profile import Scaled, as_run, stopped_early
 from harness.theory.checks import TheoryExpectation
 
 ALPHA = 0.05
@@ -74,6 +74,8 @@ def check_spec(
         evidence = _evidence(spec, table)
         if evidence.design.name == "fixed":
             scaled = as_run(scaled, evidence.repeats)
+        elif still_open := repeats_wanted(scaled, table, alpha):
+            scaled = stopped_early(scaled, len(still_open))
     common: dict[str, object] = {
         "paper": spec.paper, "spec": spec.id, "profile": scaled.profile, "alpha": alpha, "spec_sha256": sha256,
         "packages": {name: version(name) for name in PACKAGES},

@@ -17,6 +17,9 @@ from harness.theory.checks import TheoryExpectation
 
 Relation = Literal["<", "<=", ">", ">="]
 Quantifier = Literal["all", "some"]
+Real = Annotated[float, Field(ge=-1e12, le=1e12)]
+"""A number that can be added and multiplied without running out of range; neither infinite nor not-a-number."""
+Width = Annotated[float, Field(gt=0, le=1e12)]
 EpsilonList = tuple[Annotated[float, Field(gt=0)], ...]
 
 
@@ -33,7 +36,7 @@ class Measured(Config):
     """Subtract this metric of the same arm and attack, repeat by repeat."""
     epsilon: Annotated[float, Field(gt=0)] | None = None
     """Always at this epsilon; default: at each grid point of the claim."""
-    times: float = Field(default=1.0, gt=0)
+    times: Width = 1.0
     """A factor, for claims about ratios."""
 
     def text(self) -> str:
@@ -56,7 +59,7 @@ class BoundValue(Config):
 class Number(Config):
     """A constant."""
 
-    value: float
+    value: Real
 
     def text(self) -> str:
         return f"{self.value:g}"
@@ -72,7 +75,7 @@ class Compare(Config):
     left: Measured
     relation: Relation
     right: Operand
-    margin: float = 0.0
+    margin: Real = 0.0
     """Added to the right side."""
     quantifier: Quantifier = Field(default="all", alias="for")
     at: EpsilonList | None = None
@@ -95,7 +98,7 @@ class Order(Config):
     of: tuple[Measured, ...] = Field(min_length=2)
     direction: Literal["falling", "rising"]
     """`falling`: the first operand is the largest."""
-    margin: float = 0.0
+    margin: Real = 0.0
     at: EpsilonList | None = None
     """Epsilons to look at; default: the finite grid."""
 
@@ -121,7 +124,7 @@ class Monotone(Config):
     kind: Literal["monotone"] = "monotone"
     of: Measured
     direction: Literal["rising", "falling"]
-    margin: float = 0.0
+    margin: Real = 0.0
     at: EpsilonList | None = None
     """Epsilons to look at; default: the finite grid."""
 
@@ -145,7 +148,7 @@ class Close(Config):
     kind: Literal["close"] = "close"
     left: Measured
     right: Operand
-    tolerance: float = Field(gt=0)
+    tolerance: Width
     quantifier: Quantifier = Field(default="all", alias="for")
     at: EpsilonList | None = None
     """Epsilons to look at; default: the finite grid."""
@@ -159,9 +162,9 @@ class TableRow(Config):
     """A row of a printed table: one metric at several epsilons."""
 
     of: Measured
-    values: dict[Annotated[float, Field(gt=0)], float] = Field(min_length=1)
+    values: dict[Annotated[float, Field(gt=0)], Real] = Field(min_length=1)
     """Printed value at each epsilon, such as `{0.1: 0.02, 1: 0.05}`."""
-    tolerance: float | None = Field(default=None, gt=0)
+    tolerance: Width | None = None
     """Of this row's entries; default: the table's."""
 
 
@@ -170,7 +173,7 @@ class Table(Config):
 
     kind: Literal["table"] = "table"
     rows: tuple[TableRow, ...] = Field(min_length=1)
-    tolerance: float = Field(gt=0)
+    tolerance: Width
 
     @property
     def at(self) -> EpsilonList:

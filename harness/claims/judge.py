@@ -275,7 +275,8 @@ def _judge_correlation(e: Correlation, evidence: Evidence, alpha: float, index: 
             "not run", f"a correlation needs 3 epsilons, the profile runs {len(grid)}", (), None, test, "none"
         )
     left, right = (_stacked(evidence, operand, grid) for operand in (e.left, e.right))
-    found = np.array([pearson(left[:, r], right[:, r]) for r in range(min(left.shape[1], right.shape[1]))])
+    repeats = min(left.shape[1], right.shape[1])
+    found = np.array([pearson(left[:, r], right[:, r]) for r in range(repeats)])
     found = found[np.isfinite(found)]
     cells = frozenset((operand.arm, epsilon) for operand in (e.left, e.right) for epsilon in grid)
     if len(found) < 2:
@@ -285,7 +286,7 @@ def _judge_correlation(e: Correlation, evidence: Evidence, alpha: float, index: 
     effect = z.shifted(-math.atanh(e.above))
     point = _point(
         index, None, math.tanh(z.mean), e.above, effect, effect.interval(LEVEL), effect.p_above(0), effect.p_below(0)
-    )
+    ).model_copy(update={"repeats": repeats})
     finding = _combine([Look(point, effect, cells)], "all", alpha, parts, test)
     span = f"{len(grid)} epsilons in {len(found)} repeats"
     return replace(finding, reason=f"mean correlation {math.tanh(z.mean):.2f} over {span}, against {e.above:g}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.commands.common import AsJson, Quiet, console, print_json, project_here, table_of
+from harness.commands.common import AsJson, Quiet, console, load, print_json, project_here, table_of
 from harness.errors import HarnessError
 from harness.progress import Progress
 
@@ -23,6 +23,16 @@ def _datasets(names: list[str] | None) -> list[Any]:
         if name not in known:
             raise HarnessError(f"no dataset {name!r} to fetch; known: {', '.join(known)}")
     return [known[n] for n in names or known]
+
+
+def _needed() -> list[str]:
+    """Datasets that the checkout's specs name; all that can be fetched where it has no specs."""
+    from harness.data.dataset import TableDataset
+    from harness.data.datasets.csv_table import CsvTable
+
+    experiments = [one.spec.experiment for one in load(project_here(), None) if one.spec.experiment is not None]
+    tables = [e.dataset for e in experiments if isinstance(e.dataset, TableDataset)]
+    return sorted({table.name for table in tables if not isinstance(table, CsvTable)})
 
 
 DatasetNames = Annotated[list[str] | None, typer.Argument(metavar="[DATASET]...", help="Default: all.")]
@@ -54,7 +64,9 @@ def data_status(datasets: DatasetNames = None, as_json: AsJson = False) -> None:
 
 @data_app.command("fetch")
 def data_fetch(
-    datasets: DatasetNames = None,
+    datasets: Annotated[
+        list[str] | None, typer.Argument(metavar="[DATASET]...", help="Default: those that the specs name.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Fetch again what is there.")] = False,
     or_mark_missing: Annotated[
         bool, typer.Option("--or-mark-missing", help="Where no source has it, note why and exit 0 (for pipelines).")
@@ -65,7 +77,7 @@ def data_fetch(
     from harness.data.fetch import MissingData, fetch, mark_missing
 
     project, failures = project_here(), []
-    for dataset in _datasets(datasets):
+    for dataset in _datasets(datasets or _needed()):
         try:
             print(fetch(project, dataset, Progress(quiet), force))
         except MissingData as error:

@@ -56,6 +56,11 @@ class TableDataset(Dataset):
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
         """Make the canonical table from the raw files of one source, keyed by file name."""
 
+    @classmethod
+    def digest(cls, frame: pd.DataFrame) -> str:
+        """What names a canonical table: its SHA-256."""
+        return table_digest(frame)
+
     def select(self, table: pd.DataFrame) -> pd.DataFrame:
         """The rows and columns of the canonical table that this configuration uses."""
         return table

@@ -59,7 +59,7 @@ def _sidecar(project: Project, dataset: Dataset) -> Path:
 
 
 def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str) -> str:
-    digest = table_digest(frame)
+    digest = dataset.digest(frame)
     if dataset.canonical_sha256 is not None and digest != dataset.canonical_sha256:
         raise HarnessError(
             f"{where}: corrupted: the table made from it has SHA-256 {digest}, expected {dataset.canonical_sha256}"

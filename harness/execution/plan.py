@@ -114,16 +114,27 @@ def first_repeats(plan: Plan, repeats: Mapping[tuple[str, float], int]) -> Plan:
     return replace(plan, cells=tuple(c for c in plan.cells if c.repeat < repeats.get((c.arm, c.epsilon), 0)))
 
 
+def trained_repeats(plan: Plan, store: Store) -> Plan:
+    """The plan of the repeats 0, 1, ... of each (arm, epsilon) up to the first that is not trained completely."""
+    lacking: dict[tuple[str, float], int] = {}
+    for cell in plan.cells:
+        if not _trained(cell, store):
+            key = (cell.arm, cell.epsilon)
+            lacking[key] = min(cell.repeat, lacking.get(key, cell.repeat))
+    kept = (c for c in plan.cells if c.repeat < lacking.get((c.arm, c.epsilon), c.repeat + 1))
+    return replace(plan, cells=tuple(kept))
+
+
 def complete_repeats(plan: Plan, store: Store) -> Plan:
     """The plan of those repeats alone whose targets are all trained, and their shadow models too."""
-    missing = {
-        cell.repeat
-        for cell in plan.cells
-        for root in (cell.target, *cell.evaluations.values())
-        for piece in _with_needs(root)
-        if piece.kind == "train" and not store.has("train", piece.key)
-    }
+    missing = {cell.repeat for cell in plan.cells if not _trained(cell, store)}
     return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in missing))
+
+
+def _trained(cell: Cell, store: Store) -> bool:
+    """Whether the cell's target and the shadow models of its attacks are there."""
+    roots = (cell.target, *cell.evaluations.values())
+    return all(store.has("train", p.key) for root in roots for p in _with_needs(root) if p.kind == "train")
 
 
 def _with_needs(piece: Piece) -> Iterator[Piece]:

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from harness import tracking
 from harness.claims.catalogue import corrected
-from harness.claims.check import ALPHA, hardware
+from harness.claims.check import ALPHA, hardware, repeats_wanted
 from harness.claims.design import design_of
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
@@ -23,7 +23,7 @@ from harness.pipeline import Context, core_seconds, measurements, read_verdicts
 from harness.report.figures import draw, draw_bounds
 from harness.spec.load import Loaded
 from harness.spec.model import Unstated
-from harness.spec.profile import Scaled, as_run, shown
+from harness.spec.profile import Scaled, as_run, shown, stopped_early
 
 ORDER = ("violated", "inconclusive", "not run", "reproduced")
 
@@ -90,6 +90,8 @@ def _section(context: Context, loaded: Loaded) -> Section:
         svg, means = ("" if scaled.spec.experiment is not None else draw_bounds(scaled.spec)), []
     sequential = table is not None and design_of(table).name == "sequential"
     done = scaled if table is None or sequential else as_run(scaled, int(table["repeat"].nunique()))
+    if sequential and table is not None and (still_open := repeats_wanted(scaled, table)):
+        done = stopped_early(scaled, len(still_open))
     experiment = scaled.spec.experiment
     return Section(
         sequential=sequential, models=0 if table is None else len(table.drop_duplicates(["arm", "epsilon", "repeat"])),
@@ -142,7 +144,7 @@ def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
         return ""
     fallen = [v.id for v in known if (v.p_catalogue or 0.0) > ALPHA]
     text = (
-        f"Of the {len(known)} verdicts decided on measurements, {len(known) - len(fallen)} stand at level {ALPHA:g} "
+        f"Of the {len(known)} verdicts decided on measurements, {len(known) - len(fallen)} hold at level {ALPHA:g} "
         f"for all {known[0].claims_tested} claims tested together (Holm)."
     )
     return text + (f" The others: {', '.join(fallen)}." if fallen else "")

@@ -57,7 +57,7 @@ def test_inconclusive_claims_count_and_theory_does_not() -> None:
     assert all(found[name].p_catalogue is None for name in ("open", "theorem", "absent"))
     text = catalogue_sentence(list(found.values()))
     assert text == (
-        "Of the 2 verdicts decided on measurements, 1 stand at level 0.05 for all 3 claims tested together (Holm). "
+        "Of the 2 verdicts decided on measurements, 1 hold at level 0.05 for all 3 claims tested together (Holm). "
         "The others: faint."
     )
     assert catalogue_sentence([found["theorem"]]) == ""

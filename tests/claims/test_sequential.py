@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from functools import partial
 from typing import Any
@@ -12,13 +13,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 from scipy import integrate, stats
 
 from harness.claims.anytime import FIRST_LOOK, PRIOR_PRECISION, anytime, first_decision
 from harness.claims.check import check_spec, repeats_wanted
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.evidence import Evidence
-from harness.claims.expectation import Compare
+from harness.claims.expectation import Compare, Expectation
 from harness.claims.judge import Finding, judge
 from harness.claims.sequential import decided, first_verdict, grown, wanted
 from harness.errors import HarnessError
@@ -206,6 +208,20 @@ def test_arms_with_different_repeats_are_paired_by_the_first_ones() -> None:
     assert point.repeats == 7
 
 
+def test_a_correlation_that_some_repeats_lack_still_asks_for_more() -> None:
+    """Repeats in which a metric does not vary have no correlation; they count as looked at, so that asking ends."""
+    rng = np.random.default_rng(1)
+    values = {("a", e): np.where(np.arange(8) < 4, 0.5, rng.normal(0.5, 0.1, 8)) for e in (1.0, 2.0, 3.0)}
+    claim = TypeAdapter(Expectation).validate_python({
+        "kind": "correlation", "left": {"metric": "advantage", "arm": "a", "attack": "x"},
+        "right": {"metric": "advantage", "arm": "a", "attack": "x", "times": 2}, "above": 0.999999,
+    })  # fmt: skip
+    found = judge(claim, evidence_of(values), 0.05, 0, 1)
+    assert found.points[0].repeats == 8
+    assert wanted([found], 0.05, 40) == dict.fromkeys(values, 9)
+    assert wanted([found], 0.05, 8) == {}
+
+
 def test_an_unknown_design_is_one_line() -> None:
     table = frame({("a", 1.0): [0.1, 0.2]})
     assert design_of(table).name == "fixed"
@@ -245,6 +261,26 @@ def test_a_run_until_decided(make_project: Any) -> None:
     assert held.models <= held.stopped * 2
     page = (project.reports / "until" / "index.html").read_text()
     assert f"stopped after {held.stopped} repeats" in page
+
+
+def test_a_run_that_was_stopped_is_judged_on_what_is_there(make_project: Any) -> None:
+    """Cells may have different repeats; a claim still open is inconclusive, and the verdict says that it was stopped."""
+    project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 14"))
+    (project.root / "params.yaml").write_text(
+        "profile: until\nprofiles:\n  until: {design: sequential}\n  short: {repeats: 3}\n"
+    )
+    assert run_cli(project.root, "run", "--profile", "short").returncode == 0
+    refused = run_cli(make_project(where="empty").root, "run", "--partial")
+    assert (refused.returncode, "no repeat is trained completely yet" in refused.stderr) == (2, True)
+    assert run_cli(project.root, "run", "--partial").returncode == 0
+    judged = json.loads(run_cli(project.root, "check", "--json").stdout)
+    held = next(v for v in judged if v["id"].endswith("iid-held"))
+    assert (held["verdict"], held["fidelity"], held["stopped"]) == ("inconclusive", "scaled", None)
+    assert held["reductions"] == ["stopped while 2 claims asked for more repeats"]
+    assert "stopped while 2 claims" in (project.reports / "until" / "index.html").read_text()
+    assert run_cli(project.root, "run").returncode == 0  # goes on, and then none asks any more
+    judged = json.loads(run_cli(project.root, "check", "--json").stdout)
+    assert {tuple(v["reductions"]) for v in judged} == {()}
 
 
 def test_partial_and_until_decided_exclude_each_other(make_project: Any) -> None:

@@ -29,6 +29,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("harness.data.fetch.download", refuse)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("HARNESS_DATA", raising=False)
 
 
 def uci_layout(table: pd.DataFrame, folder: Path) -> None:

@@ -28,7 +28,7 @@ CASES = [
     ("epsilons: [1, 10, .inf]", "epsilons: [-1]", "experiment.privacy.epsilons", "above 0"),
     ("epsilons: [1, 10, .inf]", "epsilons: [.nan]", "experiment.privacy.epsilons", "above 0"),
     ("epsilons: [1, 10, .inf]", "epsilons: [1, 1]", "experiment.privacy.epsilons", "twice"),
-    ("kind: csv", "kind: adlut", "experiment.dataset", "unknown kind 'adlut'; known: adult, compas, csv, mixture"),
+    ("kind: csv", "kind: adlut", "experiment.dataset", "unknown kind 'adlut'; known: adult, compas, csv, location30, mixture"),
     ("{kind: logloss}", "{kind: loglos}", "attacks.logloss", "unknown kind 'loglos'; known: logloss, shokri"),
     ("{kind: random}", "{kind: randon}", "split", "unknown kind 'randon'"),
     ("{kind: random}", "{}", "split", "field 'kind' is missing"),

@@ -1,0 +1,78 @@
+"""Specs about measurements with one word or number exchanged: a verdict or one clear line, by either design."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.claims.check import check_spec, repeats_wanted
+from harness.claims.verdict import VerdictFile, dump
+from harness.errors import HarnessError
+from harness.paths import Project
+from harness.spec.load import load_spec
+from harness.spec.profile import Profile, scale
+from tests.conftest import REPO
+
+SOUP = (REPO / "tests" / "spec" / "soup.yaml").read_text().splitlines()
+METRICS = ("advantage", "tpr", "fpr", "auc", "tpr_at_1pct_fpr", "tpr_at_0.1pct_fpr")
+MODEL_METRICS = ("accuracy_train", "accuracy_test", "accuracy_nonmembers", "loss_train", "loss_nonmembers")
+
+
+def measurements() -> pd.DataFrame:
+    """Made-up measurements of the soup's experiment as it stands unchanged; one metric never varies."""
+    rng, rows = np.random.default_rng(0), []
+    names = [(attack, metric) for attack in ("logloss", "shokri") for metric in METRICS]
+    names += [("", metric) for metric in (*MODEL_METRICS, "count_members", "count_rows")]
+    for arm in ("size", "iid"):
+        for epsilon in (1.0, 10.0, 100.0, float("inf")):
+            for repeat in range(8 if arm == "iid" else 7):
+                for attack, metric in names:
+                    value = 120.0 if metric.startswith("count") else 0.5 if metric == "tpr" else rng.normal(0.2, 0.1)
+                    rows.append((arm, attack, metric, epsilon, repeat, value, 0.01, 1.0 / epsilon))
+    columns = ["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr", "noise_multiplier"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+TABLE = measurements()
+WORDS = [
+    "0", "-1", "1.0e+308", ".nan", ".inf", "1.5", "true", "null", "[]", "{}", "text", "compare", "{value: 1}", "[1, 2]",
+    "'__import__(\"os\")'", "iid", "advantage", "table", "zcdp", "1",
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(1, len(SOUP) - 1), st.sampled_from(WORDS), st.integers(0, 60), st.booleans())
+def test_any_mutated_spec_is_judged_or_one_clear_error(
+    tmp_path: Path, index: int, word: str, place: int, sequential: bool
+) -> None:
+    tokens = list(re.finditer(r"-?\.?\d[\d.e+-]*|\.inf|\b[a-z_][a-z_-]*\b|[\[{}\]]|\"[<>]=?\"", SOUP[index]))
+    if not tokens:
+        return
+    token = tokens[place % len(tokens)]
+    line = SOUP[index][: token.start()] + word + SOUP[index][token.end() :]
+    path = tmp_path / "soup.yaml"
+    path.write_text("\n".join([*SOUP[:index], line, *SOUP[index + 1 :]]) + "\n")
+    table = TABLE.copy()
+    table.attrs["design"] = "sequential" if sequential else "fixed"
+    try:
+        loaded = load_spec(Project(REPO), path)
+        scaled = scale(loaded.spec, "full", Profile())
+        if loaded.spec.experiment is not None:
+            verdicts = check_spec(scaled, loaded.sha256, table)
+            dump(VerdictFile(profile="full", alpha=0.05, verdicts=tuple(verdicts)))
+            if sequential:
+                repeats_wanted(scaled, table)
+    except HarnessError as error:
+        assert str(error).strip()
+
+
+def test_the_soup_itself_is_judged() -> None:
+    loaded = load_spec(Project(REPO), REPO / "tests" / "spec" / "soup.yaml")
+    verdicts = check_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, TABLE)
+    assert [v.id.split("#")[1] for v in verdicts] == list("abcdefgh")
+    assert "not run" not in {v.verdict for v in verdicts}
