@@ -245,6 +245,8 @@ def experiment_digest(scaled: Scaled) -> str:
     content = scaled.spec.model_dump(mode="json", by_alias=True, include={"experiment", "attacks"})
     if scaled.spec.experiment is not None:
         content["experiment"]["training"] = scaled.spec.experiment.training.content()
+        if scaled.spec.experiment.redraw == "split":
+            del content["experiment"]["redraw"]  # measurements older than the choice made it so
     return fingerprint(content)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
 
 from harness.config import Plugin
 from harness.errors import HarnessError
@@ -109,12 +110,14 @@ def load_specs(project: Project, names: list[str]) -> list[Loaded]:
 def _check_unstated(document: Document, spec: Spec, index: int, field: str | None, chosen: Any) -> None:
     if field is None:
         return
-    value: Any = spec.model_dump(mode="json", by_alias=True)
+    value: Any = spec
     for part in field.split("."):
-        if not isinstance(value, dict) or part not in value:
+        known = type(value).model_fields if isinstance(value, BaseModel) else value if isinstance(value, dict) else {}
+        if part not in known:
             place = _at(document, ("unstated", index, "field"))
             raise HarnessError(f"{place}: unstated.field: the spec has no field {field!r}")
-        value = value[part]
+        value = getattr(value, part) if isinstance(value, BaseModel) else value[part]
+    value = to_jsonable_python(value)
     if value != chosen:
         place = _at(document, ("unstated", index, "chosen"))
         raise HarnessError(f"{place}: unstated.chosen: says {chosen!r} but {field} is {value!r}")

@@ -147,7 +147,10 @@ class Experiment(Config):
     privacy: Privacy
     pools: dict[Name, Pool] = {}
     repeats: int = Field(ge=1)
-    """Independent repetitions: split, initialisation, batches and noise are drawn anew."""
+    """Independent repetitions: initialisation, batches and noise are drawn anew, and what `redraw` says."""
+    redraw: Literal["split", "training"] = "split"
+    """`split`: each repeat also draws its records anew, so claims are about the population. `training`: all repeats
+    share the first one's records, so claims are about those."""
 
     def accounting_of(self, arm: str) -> tuple[str, Sampling]:
         """The accountant of an arm, and the sampling that it assumes."""

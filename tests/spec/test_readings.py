@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pandas as pd
 import pytest
 
 from harness.errors import HarnessError
+from harness.execution.materialize import piece_seed
+from harness.execution.plan import make_plan
 from harness.paths import Project
 from harness.spec.load import load_specs
 from harness.spec.readings import readings, with_field
@@ -98,3 +101,21 @@ def test_nothing_to_read_otherwise_is_one_line(make_project: Make) -> None:
     ran = run_cli(make_project().root, "multiverse")
     assert ran.returncode == 2
     assert "no other readings" in ran.stderr
+
+
+def test_training_alone_may_be_drawn_anew(make_project: Make) -> None:
+    """All repeats on the first one's records: one split an arm, a model a repeat, each with its own random numbers."""
+    text = SMALL_SPEC.replace("  repeats: 2", "  repeats: 3\n  redraw: training")
+    project = make_project(text)
+    spec, anew = load_specs(project, [])[0].spec, load_specs(make_project(where="anew"), [])[0].spec
+    plan = make_plan(project, spec)
+    assert len({c.split.key for c in plan.cells}) == 2
+    assert len({c.target.key for c in plan.cells}) == len(plan.cells) == 18
+    assert len({piece_seed(c.target) for c in plan.cells}) == 18
+    first = {(c.arm, c.epsilon): c.split.key for c in plan.cells if c.repeat == 0}
+    others = {(c.arm, c.epsilon): c.split.key for c in make_plan(project, anew).cells if c.repeat == 0}
+    assert first == others  # repeat 0 has the records that it would have had
+    assert run_cli(project.root, "run").returncode == 0
+    table = pd.read_parquet(project.reports / "full" / "own" / "cancer" / "measurements.parquet")
+    losses = table[(table["metric"] == "loss_train") & (table["epsilon"] == 1.0) & (table["arm"] == "iid")]["value"]
+    assert losses.nunique() == 3
