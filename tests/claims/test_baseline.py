@@ -118,7 +118,7 @@ def test_no_baseline_is_one_clear_line(project: Path, content: str | None) -> No
 
 @pytest.mark.parametrize(("profile", "specs"), [
     ("standard", ["humphries2020/fig2", "humphries2020/fig3", "humphries2020/fig4", "humphries2020/fig6"]),
-    ("paper", []),
+    ("paper", []), ("sequential", ["humphries2020"]),
 ])  # fmt: skip
 def test_the_committed_state_is_as_accepted(profile: str, specs: list[str]) -> None:
     """What `harness verify` says on a fresh clone: every verdict, spec and table is the committed one."""
