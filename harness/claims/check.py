@@ -37,7 +37,8 @@ THEORY_JUDGES = (
     "harness.theory.quantities.advantage", "harness.theory.quantities.composition", "harness.theory.quantities.games",
     "harness.theory.quantities.gaussian", "harness.theory.quantities.gradients", "harness.theory.quantities.optima",
     "harness.theory.quantities.positive_accuracy", "harness.theory.quantities.randomized_response",
-    "harness.privacy.accounting",
+    "harness.privacy.accounting", "harness.privacy.gaussian", "harness.privacy.accountants.accountant",
+    "harness.privacy.accountants.exact",
 )  # fmt: skip
 
 
