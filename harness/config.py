@@ -26,6 +26,8 @@ class Plugin(Config):
     """
 
     summary: ClassVar[str] = ""
+    added_later: ClassVar[dict[str, Any]] = {}
+    """Fields that came after results had been named: at these values they stay out of a name."""
 
     @classmethod
     def plugin_name(cls) -> str:
@@ -33,8 +35,9 @@ class Plugin(Config):
         return str(cls.model_fields["kind"].default)
 
     def content(self) -> dict[str, Any]:
-        """What is hashed into a cell's name: every field, defaults included."""
-        return self.model_dump(mode="json")
+        """What is hashed into a cell's name: every field, defaults included (but see `added_later`)."""
+        dumped = self.model_dump(mode="json")
+        return {k: v for k, v in dumped.items() if k not in self.added_later or v != self.added_later[k]}
 
 
 P = TypeVar("P", bound=Plugin)

@@ -80,6 +80,8 @@ class Context:
 
 def plan_of(context: Context, loaded: Loaded) -> Plan:
     """The plan of a spec, its data fetched. Raises MissingData where the data cannot be had."""
+    if loaded.spec.id in context.profile.skip:
+        raise MissingData(f"the profile {context.profile_name!r} leaves this spec out")
     scaled = context.scaled(loaded)
     experiment = scaled.spec.experiment
     if experiment is not None and isinstance(experiment.dataset, TableDataset):
@@ -243,6 +245,7 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
 def experiment_digest(scaled: Scaled) -> str:
     """Hash of what measurements follow from: the experiment and the attacks, under the profile."""
     content = scaled.spec.model_dump(mode="json", by_alias=True, include={"experiment", "attacks"})
+    content["attacks"] = {name: attack.content() for name, attack in scaled.spec.attacks.items()}
     if scaled.spec.experiment is not None:
         content["experiment"]["training"] = scaled.spec.experiment.training.content()
         if scaled.spec.experiment.redraw == "split":
@@ -253,6 +256,8 @@ def experiment_digest(scaled: Scaled) -> str:
 def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
     """A spec's measurements, or None and the reason why there are none."""
     path = context.measurements_file(loaded.spec.id)
+    if loaded.spec.id in context.profile.skip:
+        return None, f"the profile {context.profile_name!r} leaves this spec out"
     if not path.is_file():
         return None, f"no measurements at {path.relative_to(context.project.root)}; run `harness run {loaded.spec.id}`"
     raw = pd.read_parquet(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.config import Plugin, Registry
+from harness.metrics.membership import MEMBERSHIP_METRICS, Value, membership_metrics
 
 PROBABILITY_FLOOR = 1e-6
 """Losses are -ln(max(p, 1e-6)), as in the code released with jayaraman2019."""
@@ -53,6 +54,36 @@ class Answers:
 Fitted = dict[str, Array]
 
 
+class Target(ABC):
+    """What an attack may ask of the model that it attacks."""
+
+    @property
+    @abstractmethod
+    def members(self) -> Outputs:
+        """The model's outputs on its training records."""
+
+    @property
+    @abstractmethod
+    def nonmembers(self) -> Outputs:
+        """The model's outputs on the records that are not."""
+
+    @abstractmethod
+    def features(self) -> tuple[Array, Array]:
+        """Features of the members (m, d) and of the non-members (n, d), in the order of their outputs."""
+
+    @abstractmethod
+    def query(self, features: Array, labels: Array) -> Outputs:
+        """The model's outputs on any records: features (k, d) and labels (k,)."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What an attack on one target gives: arrays to keep and metrics by name."""
+
+    arrays: dict[str, Array]
+    metrics: dict[str, Value]
+
+
 class Attack(Plugin):
     """Base of all attacks."""
 
@@ -62,6 +93,8 @@ class Attack(Plugin):
     """Whether the adversary is given the target's mean training loss."""
     modules: ClassVar[tuple[str, ...]] = ()
     """Modules whose code decides the result; part of the measurement's name."""
+    metrics: ClassVar[tuple[str, ...]] = ("advantage",)
+    """Names of what the attack measures."""
 
     @property
     def shadow_pool(self) -> str | None:
@@ -73,8 +106,32 @@ class Attack(Plugin):
         return {}
 
     @abstractmethod
+    def measure(self, target: Target, fitted: Fitted) -> Measured:
+        """Attack one target."""
+
+
+class MembershipAttack(Attack):
+    """Tells members from non-members, by the model's outputs on a record."""
+
+    metrics: ClassVar[tuple[str, ...]] = MEMBERSHIP_METRICS
+
+    @abstractmethod
     def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:
-        """Attack one target on its members and non-members."""
+        """Score and decide on every record."""
+
+    def measure(self, target: Target, fitted: Fitted) -> Measured:
+        """Keep scores and decisions, and what they are worth."""
+        found = self.answer(target.members, target.nonmembers, fitted)
+        arrays: dict[str, Array] = {
+            "member_scores": found.member_scores.astype(np.float32),
+            "nonmember_scores": found.nonmember_scores.astype(np.float32),
+            "member_decisions": np.packbits(found.member_decisions),
+            "nonmember_decisions": np.packbits(found.nonmember_decisions),
+        }
+        metrics = membership_metrics(
+            found.member_scores, found.nonmember_scores, found.member_decisions, found.nonmember_decisions
+        )
+        return Measured(arrays, metrics)
 
 
 ATTACKS: Registry[Attack] = Registry("attack")

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from harness.attacks.attack import ATTACKS, Answers, Attack, Fitted, Outputs
+import numpy as np
+
+from harness.arrays import Array
+from harness.attacks.attack import ATTACKS, Answers, Fitted, MembershipAttack, Outputs
 
 
 @ATTACKS.register
-class Logloss(Attack):
+class Logloss(MembershipAttack):
     """Member iff the record's loss is at most the target's mean training loss, which the adversary knows."""
 
     kind: Literal["logloss"] = "logloss"
+    loss_of: Literal["log-probabilities", "float32-probabilities"] = "log-probabilities"
+    """What the model answers: probabilities of single precision are exactly 1 above about 1 - 3e-8, so that records
+    of which a model is that sure cannot be told apart."""
+    added_later: ClassVar[dict[str, Any]] = {"loss_of": "log-probabilities"}
     summary: ClassVar[str] = "loss threshold (Yeom et al.)"
     knows_training_loss: ClassVar[bool] = True
     modules: ClassVar[tuple[str, ...]] = ("harness.attacks.logloss", "harness.attacks.attack")
 
+    def losses(self, outputs: Outputs) -> Array:
+        """The loss of each record, (n,), as far as the adversary can see it."""
+        if self.loss_of == "log-probabilities":
+            return outputs.losses()
+        seen = np.exp(-outputs.losses()).astype(np.float32)
+        found: Array = -np.log(seen.astype(np.float64))
+        return found
+
     def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:
-        inside, outside = members.losses(), nonmembers.losses()
+        inside, outside = self.losses(members), self.losses(nonmembers)
         threshold = inside.mean()
         return Answers(-inside, -outside, inside <= threshold, outside <= threshold)

@@ -9,13 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Answers, Attack, Fitted, Outputs, ShadowOutputs
+from harness.attacks.attack import ATTACKS, Answers, Fitted, MembershipAttack, Outputs, ShadowOutputs
 from harness.attacks.networks import StackedNetworks, train_stacked
 from harness.hashing import generator
 
 
 @ATTACKS.register
-class Shokri(Attack):
+class Shokri(MembershipAttack):
     """One attack network per class learns from shadow models to tell members by the probability vector."""
 
     kind: Literal["shokri"] = "shokri"

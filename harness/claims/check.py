@@ -19,6 +19,8 @@ from harness.claims.sequential import cells_used, first_verdict, wanted
 from harness.claims.verdict import Fidelity, Outcome, Verdict
 from harness.errors import HarnessError
 from harness.hashing import code_fingerprint, fingerprint
+from harness.metrics.exposure import EXPOSURE_METRICS
+from harness.metrics.model import RELATIVE_METRICS
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled, as_run, stopped_early
 from harness.theory.checks import TheoryExpectation
@@ -181,13 +183,23 @@ def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) ->
 
 def _left_out(part: Expectation, spec: Spec) -> Finding | None:
     """A part that speaks of an attack that the profile leaves out is not run."""
-    missing = sorted({o.attack for o in measured_operands(part) if o.attack is not None} - set(spec.attacks))
-    if not missing:
-        return None
-    return Finding("not run", f"the profile leaves out the attack {', '.join(missing)}", (), None, "none", "none")
+    operands = measured_operands(part)
+    metrics = {m for o in operands for m in (o.metric, o.minus) if m is not None}
+    missing = sorted({o.attack for o in operands if o.attack is not None} - set(spec.attacks))
+    assert spec.experiment is not None
+    why = None
+    if missing:
+        why = f"the profile leaves out the attack {', '.join(missing)}"
+    elif metrics & set(RELATIVE_METRICS) and math.inf not in spec.experiment.privacy.epsilons:
+        why = "the profile leaves out the model without noise, which accuracy loss is relative to"
+    elif metrics & set(EXPOSURE_METRICS) and spec.experiment.repeats < 2:
+        why = "the profile runs one repeat, and members exposed in every run need two"
+    return None if why is None else Finding("not run", why, (), None, "none", "none")
 
 
 def _fidelity(scaled: Scaled) -> Fidelity:
+    if scaled.substitution is not None:
+        return "substituted"
     return "scaled" if scaled.reductions else "exact"
 
 

@@ -13,9 +13,13 @@ import pandas as pd
 from harness.arrays import Array
 from harness.claims.design import Design, Fixed, Series
 from harness.claims.expectation import Measured
-from harness.claims.statistics import Mean
+from harness.claims.statistics import Estimate, Mean, difference
 from harness.errors import HarnessError
+from harness.metrics.exposure import EXPOSURE_METRICS
 from harness.privacy.gaussian import shuffled_epsilon
+
+MANY = 1e9
+"""Degrees of freedom of an error that is known, not estimated from repeats."""
 
 
 class Evidence:
@@ -74,14 +78,32 @@ class Evidence:
 
     def mean(self, operand: Measured, epsilon: float) -> Mean:
         """Mean over repeats of a measured operand."""
+        if operand.metric in EXPOSURE_METRICS:
+            return self._over_runs(operand, epsilon)
         return self.design.mean(*self.series(operand, epsilon))
+
+    def _over_runs(self, operand: Measured, epsilon: float) -> Estimate:
+        """Of one number that all runs give together: what is drawn is the records; the models are taken as they are."""
+        values, errors = self.series(operand, epsilon)
+        return Estimate(float(values[0]), float(errors[0]), MANY, self.repeats)
 
     def gap(self, left: Measured, right: Measured, epsilon: float) -> Mean:
         """Of left - right: paired by repeat where both have the same records, of independent models else."""
-        drawn = self._draws.get(left.arm, left.arm)
-        same = drawn == self._draws.get(right.arm, right.arm)
-        how = self.design.within if same else self.design.between
-        return how(self.series(left, epsilon), self.series(right, epsilon))
+        if left.metric in EXPOSURE_METRICS or right.metric in EXPOSURE_METRICS:
+            sides = [self.mean(operand, epsilon) for operand in (left, right)]
+            if not all(isinstance(side, Estimate) for side in sides):
+                raise HarnessError(f"{left.text()} can be compared with a number, or with its like; it is of all runs")
+            return difference(*sides)  # type: ignore[arg-type]
+        return self.gap_of(left.arm, right.arm, self.series(left, epsilon), self.series(right, epsilon))
+
+    def gap_of(self, left_arm: str, right_arm: str, left: Series, right: Series) -> Mean:
+        """Of left - right, series of two arms."""
+        same = self._draws.get(left_arm, left_arm) == self._draws.get(right_arm, right_arm)
+        return self.design.within(left, right) if same else self.design.between(left, right)
+
+    def noise(self, arm: str, epsilon: float) -> float:
+        """The noise multiplier of a cell; infinite where nothing is known of it."""
+        return self._noise.get((arm, epsilon), math.inf)
 
     def counts(self, arm: str, name: str) -> Array:
         """Every value that a count took, sorted. Raises HarnessError for an unknown count."""

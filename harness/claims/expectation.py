@@ -222,7 +222,46 @@ class Correlation(Config):
         return f"corr over epsilon of {self.left.text()} and {self.right.text()} > {self.above:g}"
 
 
-TrainingExpectation = Compare | Close | Count | Correlation | Order | Monotone | Table
+class Either(Config):
+    """At every grid point of `at`, one of several comparisons holds at least: none fails together with the others."""
+
+    kind: Literal["either"] = "either"
+    of: tuple[Compare, ...] = Field(min_length=2)
+    """Their own `for` and `at` do not count."""
+    at: EpsilonList | None = None
+    """Epsilons to look at; default: the finite grid."""
+
+    def text(self) -> str:
+        bare = [c.model_copy(update={"at": None}).text().removesuffix(_points(c.quantifier, None)) for c in self.of]
+        return " or ".join(bare) + _points("all", self.at)
+
+
+class Collapse(Config):
+    """Over the noise multiplier, a metric of several arms follows one monotone curve.
+
+    Each arm's value at each of its noise multipliers has to lie between another arm's values at the next smaller and
+    the next larger one (where there are both), or within `tolerance` of that range. Nothing is interpolated.
+    """
+
+    kind: Literal["collapse"] = "collapse"
+    metric: str
+    attack: str | None = None
+    arms: tuple[str, ...] = Field(min_length=2)
+    tolerance: Width
+    at: EpsilonList | None = None
+    """Nominal epsilons to look at; default: the finite grid."""
+
+    def operands(self) -> list[Measured]:
+        """The metric of each arm."""
+        return [Measured(metric=self.metric, arm=arm, attack=self.attack) for arm in self.arms]
+
+    def text(self) -> str:
+        of = self.metric if self.attack is None else f"{self.metric} ({self.attack})"
+        arms = ", ".join(self.arms)
+        return f"{of} of {arms}: between each other's values at neighbouring noise multipliers, +- {self.tolerance:g}"
+
+
+TrainingExpectation = Either | Collapse | Compare | Close | Count | Correlation | Order | Monotone | Table
 Expectation = Annotated[TrainingExpectation | TheoryExpectation, Field(discriminator="kind")]
 
 
@@ -238,6 +277,10 @@ def measured_operands(expectation: Expectation) -> list[Measured]:
     """Every measured operand of an expectation, for checks that its names exist."""
     if isinstance(expectation, Table):
         return [row.of for row in expectation.rows]
+    if isinstance(expectation, Collapse):
+        return expectation.operands()
+    if isinstance(expectation, Either):
+        return [operand for one in expectation.of for operand in measured_operands(one)]
     sides = [getattr(expectation, name, None) for name in ("left", "right")]
     of = expectation.of if isinstance(expectation, Order | Monotone) else ()
     return [side for side in (*sides, *(of if isinstance(of, tuple) else (of,))) if isinstance(side, Measured)]
@@ -245,5 +288,7 @@ def measured_operands(expectation: Expectation) -> list[Measured]:
 
 def bounds_named(expectation: Expectation) -> list[str]:
     """Every bound that an expectation names."""
+    if isinstance(expectation, Either):
+        return [bound for one in expectation.of for bound in bounds_named(one)]
     right = getattr(expectation, "right", None)
     return [right.bound] if isinstance(right, BoundValue) else []

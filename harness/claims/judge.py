@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,11 @@ from harness.claims.evidence import Evidence
 from harness.claims.expectation import (
     BoundValue,
     Close,
+    Collapse,
     Compare,
     Correlation,
     Count,
+    Either,
     Measured,
     Monotone,
     Operand,
@@ -95,6 +98,15 @@ def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, in
         looks = [_close(one, evidence, epsilon, index) for one, epsilon in expectation.entries(grid)]
         test = f"each entry's equivalence by two one-sided tests: {evidence.design.test}"
         return _combine(looks, "all", alpha, parts, test)
+    if isinstance(expectation, Either):
+        looks = [_either(expectation, evidence, epsilon, index) for epsilon in grid]
+        test = f"of either side, Bonferroni over them: one-sided {evidence.design.test}"
+        return _combine(looks, "all", alpha, parts, test)
+    if isinstance(expectation, Collapse):
+        looks = _collapse(expectation, evidence, grid, index)
+        if not looks:
+            return Finding("not run", "no two arms have noise multipliers that overlap", (), None, "", "")
+        return _combine(looks, "all", alpha, parts, f"above one end and below the other: {evidence.design.test}")
     if fixed and None not in fixed:  # nothing varies over the grid
         grid = [float(fixed[0] or 0)]
     if isinstance(expectation, Compare):
@@ -167,14 +179,61 @@ def _with_bound(
 
 def _close(e: Close, evidence: Evidence, epsilon: float, index: int) -> Look:
     left, value, gap = _gap(evidence, e.left, e.right, epsilon)
-    inside = max(gap.p_above(-e.tolerance), gap.p_below(e.tolerance))
-    outside = min(1.0, 2 * min(gap.p_above(e.tolerance), gap.p_below(-e.tolerance)))
+    return _equivalent(gap, e.tolerance, left.mean, value, epsilon, index, _cells(e, epsilon))
+
+
+def _equivalent(
+    gap: Mean, tolerance: float, left: float, right: float, epsilon: float, index: int, cells: frozenset[Cell]
+) -> Look:  # fmt: skip
+    inside = max(gap.p_above(-tolerance), gap.p_below(tolerance))
+    outside = min(1.0, 2 * min(gap.p_above(tolerance), gap.p_below(-tolerance)))
     low, high = gap.interval(LEVEL)
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    interval = (e.tolerance - max(abs(low), abs(high)), e.tolerance - nearest)
-    effect = gap.shifted(e.tolerance, -1.0) if gap.mean >= 0 else gap.shifted(e.tolerance)
-    point = _point(index, epsilon, left.mean, value, effect, interval, inside, outside)
-    return Look(point, effect, _cells(e, epsilon))
+    interval = (tolerance - max(abs(low), abs(high)), tolerance - nearest)
+    effect = gap.shifted(tolerance, -1.0) if gap.mean >= 0 else gap.shifted(tolerance)
+    return Look(_point(index, epsilon, left, right, effect, interval, inside, outside), effect, cells)
+
+
+def _either(e: Either, evidence: Evidence, epsilon: float, index: int) -> Look:
+    """Supported where one side is, at a level shared by all; opposed where every side is. Shows the clearest side."""
+    sides = [_compare(one, evidence, epsilon, index) for one in e.of]
+    best = min(sides, key=lambda look: look.point.p_support)
+    support = min(1.0, best.point.p_support * len(sides))
+    oppose = max(look.point.p_oppose for look in sides)
+    point = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
+    return Look(point, best.effect, frozenset().union(*(look.cells for look in sides)))
+
+
+def _collapse(e: Collapse, evidence: Evidence, grid: list[float], index: int) -> list[Look]:
+    """One look for each two arms and epsilon of the first whose noise multiplier is between two of the second."""
+    noisy = [epsilon for epsilon in grid if math.isfinite(epsilon)]
+    looks = []
+    for own, other in permutations(e.operands(), 2):
+        curve = sorted((evidence.noise(other.arm, epsilon), epsilon) for epsilon in noisy)
+        for epsilon in noisy:
+            place = evidence.noise(own.arm, epsilon)
+            around = [(a[1], b[1]) for a, b in pairwise(curve) if a[0] <= place <= b[0]]
+            if around:
+                looks.append(_between(e, evidence, index, own, epsilon, other, around[0]))
+    return looks
+
+
+def _between(
+    e: Collapse, evidence: Evidence, index: int, own: Measured, epsilon: float, other: Measured,
+    around: tuple[float, float],
+) -> Look:  # fmt: skip
+    """Whether one arm's value lies between another's at two epsilons: the side that is nearer to failing is shown."""
+    left = evidence.series(own, epsilon)
+    ends = [evidence.series(other, at) for at in around]
+    low, high = sorted(ends, key=lambda end: float(np.mean(end[0])))
+    above = evidence.gap_of(own.arm, other.arm, left, low).shifted(e.tolerance)
+    below = evidence.gap_of(own.arm, other.arm, left, high).shifted(e.tolerance, -1.0)
+    support = max(side.p_above(0) for side in (above, below))
+    oppose = min(1.0, 2 * min(side.p_below(0) for side in (above, below)))
+    effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)
+    cells = frozenset({(own.arm, epsilon), *((other.arm, at) for at in around)})
+    values = float(np.mean(left[0])), float(np.mean(end[0]))
+    return Look(_point(index, epsilon, *values, effect, effect.interval(LEVEL), support, oppose), effect, cells)
 
 
 def _point(

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -46,6 +46,8 @@ class TableDataset(Dataset):
 
     sources: ClassVar[tuple[Source, ...]] = ()
     canonical_sha256: ClassVar[str | None] = None
+    stands_in_for: ClassVar[str | None] = None
+    """The dataset that this one is a substitute for; verdicts on a substitute say *substituted*."""
 
     @abstractmethod
     def schema_of_table(self) -> Schema:
@@ -61,8 +63,16 @@ class TableDataset(Dataset):
         """What names a canonical table: its SHA-256."""
         return table_digest(frame)
 
+    def derivation(self) -> dict[str, Any] | None:
+        """What names the table that `derive` makes of the canonical one; None: the canonical table is used as it is."""
+        return None
+
+    def derive(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table in use, where making it takes too long for every process to do it again; it is kept on disk."""
+        return table
+
     def select(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The rows and columns of the canonical table that this configuration uses."""
+        """The rows and columns of the table that this configuration uses."""
         return table
 
 

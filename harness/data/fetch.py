@@ -20,6 +20,7 @@ from harness.data.download import download, from_package, verify
 from harness.data.sources import Source
 from harness.errors import HarnessError
 from harness.files import atomic_path, write_text
+from harness.hashing import code_fingerprint, fingerprint
 from harness.paths import Project
 from harness.progress import Progress
 
@@ -79,9 +80,9 @@ def _parse(dataset: TableDataset, files: dict[str, Path], where: str) -> tuple[p
 
 
 def _from_override(source: Source, dataset: TableDataset, directory: Path) -> tuple[pd.DataFrame, str, str] | None:
-    folder = directory / dataset.name
+    folder = directory / (source.folder or dataset.name)
     files = {raw.name: folder / raw.name for raw in source.files}
-    if not all(path.is_file() for path in files.values()):
+    if not files or not all(path.is_file() for path in files.values()):
         return None
     for raw in source.files:
         verify(files[raw.name], raw.sha256, str(files[raw.name]))
@@ -115,6 +116,12 @@ def _from_remote(
             path.unlink(missing_ok=True)
         raise
     return frame, digest, source.label
+
+
+def _wanted(dataset: TableDataset) -> str:
+    """Where the first source's file would lie in the override directory."""
+    source = dataset.sources[0]
+    return f"{source.folder or dataset.name}/{source.files[0].name}"
 
 
 def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = False) -> Path | None:
@@ -154,7 +161,7 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
         places = "; ".join(tried)
         raise MissingData(
             f"dataset {dataset.name}: not to be had; tried: {places}; "
-            f"or set {OVERRIDE} to a directory that has {dataset.name}/{dataset.sources[0].files[0].name}"
+            f"or set {OVERRIDE} to a directory that has {_wanted(dataset)}"
         )
     frame, digest, label = found
     with atomic_path(target) as temporary:
@@ -182,4 +189,20 @@ def read_table(project: Project, dataset: TableDataset) -> Table:
     digest = _check_digest(dataset, frame, str(path))
     sidecar = _sidecar(project, dataset)
     source = json.loads(sidecar.read_text())["source"] if sidecar.exists() else "unknown"
-    return Table(frame, digest, source)
+    return Table(_derived(project, dataset, frame, digest), digest, source)
+
+
+def _derived(project: Project, dataset: TableDataset, frame: pd.DataFrame, digest: str) -> pd.DataFrame:
+    """The table that the dataset makes of its canonical one, made once and kept beside the store."""
+    derivation = dataset.derivation()
+    if derivation is None:
+        return frame
+    name = fingerprint([digest, derivation, code_fingerprint(type(dataset).__module__)])
+    path = project.store.parent / "derived" / f"{dataset.name}-{name[:16]}.parquet"
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError):
+        made = dataset.derive(frame)
+    with atomic_path(path) as temporary:
+        made.to_parquet(temporary, index=False, compression="zstd")
+    return made

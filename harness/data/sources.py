@@ -34,4 +34,7 @@ class Source:
 
     label: str
     files: tuple[RawFile, ...]
+    """Empty: the table is generated, not fetched."""
     package: PackageMember | None = None
+    folder: str | None = None
+    """Folder of the override directory; default: the dataset's name."""

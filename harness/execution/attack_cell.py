@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.attacks import Outputs, ShadowOutputs
-from harness.execution.materialize import parse_as, piece_seed
+from harness.arrays import Array
+from harness.attacks import Outputs, ShadowOutputs, Target
+from harness.execution.materialize import draw_of, parse_as, piece_seed
 from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
-from harness.metrics.membership import Value, accuracy, membership_metrics
+from harness.metrics.membership import Value, accuracy
 from harness.paths import Project
-from harness.spec.model import AnyAttack
+from harness.spec.model import AnyAttack, AnyModel
+from harness.training.forward import log_probabilities
 
 
 def outputs(result: Result, name: str) -> Outputs:
@@ -26,27 +28,42 @@ def do_fit(_project: Project, store: Store, piece: Piece) -> Result:
     return Result(fitted, {})
 
 
-def do_evaluate(_project: Project, store: Store, piece: Piece) -> Result:
-    """Attack one target: keep scores, decisions and metrics. Without an attack: the model's own metrics."""
+def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
+    """Attack one target: keep what the attack measures. Without an attack: the model's own metrics."""
     if piece.description["attack"] is None:
         own = model_metrics(store.get("train", piece.needs[0].key))
         return Result({}, {"metrics": {k: [v.value, v.stderr, v.n] for k, v in own.items()}})
     attack = parse_as(AnyAttack, piece.description["attack"])
     target, fits = piece.needs[0], piece.needs[1:]
-    model = store.get("train", target.key)
     fitted = store.get("fit", fits[0].key).arrays if fits else {}
-    answers = attack.answer(outputs(model, "members"), outputs(model, "nonmembers"), fitted)
-    arrays = {
-        "member_scores": answers.member_scores.astype(np.float32),
-        "nonmember_scores": answers.nonmember_scores.astype(np.float32),
-        "member_decisions": np.packbits(answers.member_decisions),
-        "nonmember_decisions": np.packbits(answers.nonmember_decisions),
-    }
-    metrics = membership_metrics(
-        answers.member_scores, answers.nonmember_scores,
-        answers.member_decisions, answers.nonmember_decisions,
-    )  # fmt: skip
-    return Result(arrays, {"metrics": {k: [v.value, v.stderr, v.n] for k, v in metrics.items()}})
+    found = attack.measure(TrainedTarget(project, store, target), fitted)
+    return Result(found.arrays, {"metrics": {k: [v.value, v.stderr, v.n] for k, v in found.metrics.items()}})
+
+
+class TrainedTarget(Target):
+    """A target as the store holds it."""
+
+    def __init__(self, project: Project, store: Store, piece: Piece) -> None:
+        self._project, self._piece = project, piece
+        self._result = store.get("train", piece.key)
+        self._model = parse_as(AnyModel, piece.description["model"])
+        count = sum(name.startswith("w") for name in self._result.arrays)
+        self._weights = [self._result.arrays[f"w{i}"] for i in range(count)]
+
+    @property
+    def members(self) -> Outputs:
+        return outputs(self._result, "members")
+
+    @property
+    def nonmembers(self) -> Outputs:
+        return outputs(self._result, "nonmembers")
+
+    def features(self) -> tuple[Array, Array]:
+        draw = draw_of(self._project, self._piece.needs[0])
+        return draw.members.features, draw.nonmembers.features
+
+    def query(self, features: Array, labels: Array) -> Outputs:
+        return Outputs(log_probabilities(self._model, self._weights, features), labels)
 
 
 def model_metrics(result: Result) -> dict[str, Value]:

@@ -242,15 +242,17 @@ class _Builder:
         cost = SECONDS_PER_KMEANS if split.plugin_name().startswith("kmeans") else 0.5
         return self._once(Piece("split", description, (), cost))
 
-    def train(self, split: Piece, noise_multiplier: float, repeat: int, shadow: int | None = None) -> Piece:
+    def train(
+        self, arm: str, split: Piece, noise_multiplier: float, repeat: int, shadow: int | None = None
+    ) -> Piece:  # fmt: skip
         e = self.experiment
+        private = noise_multiplier > 0
         again = {"repeat": repeat} if e.redraw == "training" else {}  # else the split's own number tells them apart
         description = {
             "role": "target" if shadow is None else "shadow", "index": shadow,
-            "model": e.model.content(), "training": e.training.content(),
+            "model": e.model_of(arm).content(), "training": e.training_of(arm, private).content(),
             "noise_multiplier": noise_multiplier, **again, **self.training_code,
         }  # fmt: skip
-        private = noise_multiplier > 0
         cost = training_seconds(e.training.engine, self.steps, private, self.parameters, self.operations)
         stack = None
         if self.capacity > 1:
@@ -282,7 +284,7 @@ class _Builder:
         e = self.experiment
         sigma = self.noise_multiplier(arm, epsilon)
         split = self.split(e.arms[arm].split, repeat if e.redraw == "split" else 0)
-        target = self.train(split, sigma, repeat)
+        target = self.train(arm, split, sigma, repeat)
         metrics = code_fingerprint("harness.metrics.membership", "harness.execution.attack_cell")
         own = {"attack": None, "code": code_fingerprint("harness.attacks.attack"), "metrics": metrics}
         model = self._once(Piece("evaluate", own, (target,), 0.02))
@@ -293,7 +295,7 @@ class _Builder:
             if attack.shadow_pool is not None:
                 pool = e.pools[attack.shadow_pool]
                 noise = 0.0 if pool.privacy == "none" else sigma
-                shadows = tuple(self.train(split, noise, repeat, index) for index in range(pool.count))
+                shadows = tuple(self.train(arm, split, noise, repeat, index) for index in range(pool.count))
                 epochs = getattr(attack, "epochs", 1)
                 records = 2 * pool.count * e.sizes.members
                 cost = epochs * records / getattr(attack, "batch_size", 100) * SECONDS_PER_ATTACK_STEP

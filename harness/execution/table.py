@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from harness.attacks import MembershipAttack
 from harness.errors import HarnessError
 from harness.execution.plan import Cell, Plan
 from harness.execution.store import Store
 from harness.files import atomic_path
+from harness.metrics.exposure import exposure
+from harness.metrics.membership import Value
+from harness.metrics.model import accuracy_loss
 from harness.spec.model import Spec
 
 COORDINATES = ["arm", "epsilon", "repeat", "attack", "metric"]
@@ -60,8 +66,38 @@ def measurement_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
             key = piece.key if attack else cell.target.key
             for name, (value, stderr, n) in evaluations[piece.key]["metrics"].items():
                 add(cell, attack, name, value, stderr, n, key)
+    for attack, metric, cell, found, key in _derived(plan, spec, store, evaluations):
+        add(cell, attack, metric, found.value, found.stderr, found.n, key)
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.sort_values(COORDINATES, kind="stable", ignore_index=True)
+
+
+def _derived(
+    plan: Plan, spec: Spec, store: Store, evaluations: dict[str, dict[str, Any]]
+) -> Iterator[tuple[str, str, Cell, Value, str]]:
+    """Measurements of more than one model: relative to the model without noise, and over runs on the same members."""
+    without = {(c.arm, c.repeat): c for c in plan.cells if math.isinf(c.epsilon)}
+    for cell in plan.cells:
+        baseline = without.get((cell.arm, cell.repeat))
+        for of in ("test", "nonmembers") if baseline is not None else ():
+            assert baseline is not None
+            own, base = (Value(*evaluations[c.model.key]["metrics"][f"accuracy_{of}"]) for c in (cell, baseline))
+            if base.value > 0:
+                yield "", f"accuracy_loss_{of}", cell, accuracy_loss(own, base), cell.target.key
+    assert spec.experiment is not None
+    if spec.experiment.redraw != "training":
+        return
+    groups: dict[tuple[str, float], list[Cell]] = {}
+    for cell in plan.cells:
+        groups.setdefault((cell.arm, cell.epsilon), []).append(cell)
+    for cells in groups.values():
+        for name, attack in spec.attacks.items():
+            if len(cells) > 1 and isinstance(attack, MembershipAttack):
+                keys = [cell.evaluations[name].key for cell in cells]
+                stored = [store.get("evaluate", key).arrays for key in keys]
+                runs = [(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored]
+                for metric, found in exposure(runs).items():
+                    yield name, metric, cells[0], found, keys[0]
 
 
 def write_parquet(table: pd.DataFrame, target: Path) -> None:

@@ -8,6 +8,10 @@ import numpy as np
 
 from harness.arrays import Array
 
+FPR_LEVELS = {"5pct": 0.05, "2pct": 0.02, "1pct": 0.01, "0.1pct": 0.001}
+"""False-positive rates at which true-positive rates are measured (jayaraman2019 Tables 5-7: 1%, 2% and 5%)."""
+MEMBERSHIP_METRICS = ("advantage", "tpr", "fpr", "auc", *(f"tpr_at_{name}_fpr" for name in FPR_LEVELS))
+
 
 @dataclass(frozen=True)
 class Value:
@@ -23,14 +27,15 @@ def rates(member_decisions: Array, nonmember_decisions: Array) -> tuple[float, f
     return float(np.mean(member_decisions)), float(np.mean(nonmember_decisions))
 
 
-def _share(decisions: Array) -> Value:
+def share(decisions: Array) -> Value:
+    """The share of True in decisions (n,), with its binomial standard error."""
     p, n = float(np.mean(decisions)), len(decisions)
     return Value(p, float(np.sqrt(p * (1 - p) / n)), n)
 
 
 def advantage(member_decisions: Array, nonmember_decisions: Array) -> Value:
     """Membership advantage, TPR - FPR (humphries2020 Eq. (2)), with its binomial standard error."""
-    hit, false = _share(member_decisions), _share(nonmember_decisions)
+    hit, false = share(member_decisions), share(nonmember_decisions)
     return Value(hit.value - false.value, float(np.hypot(hit.stderr, false.stderr)), hit.n + false.n)
 
 
@@ -84,14 +89,13 @@ def membership_metrics(
     """The standard set for one attack on one model, by metric name."""
     return {
         "advantage": advantage(member_decisions, nonmember_decisions),
-        "tpr": _share(member_decisions),
-        "fpr": _share(nonmember_decisions),
+        "tpr": share(member_decisions),
+        "fpr": share(nonmember_decisions),
         "auc": auc(member_scores, nonmember_scores),
-        "tpr_at_1pct_fpr": tpr_at_fpr(member_scores, nonmember_scores, 0.01),
-        "tpr_at_0.1pct_fpr": tpr_at_fpr(member_scores, nonmember_scores, 0.001),
+        **{f"tpr_at_{name}_fpr": tpr_at_fpr(member_scores, nonmember_scores, fpr) for name, fpr in FPR_LEVELS.items()},
     }
 
 
 def accuracy(log_probabilities: Array, labels: Array) -> Value:
     """Share of records whose most likely class is their label."""
-    return _share(log_probabilities.argmax(axis=1) == labels)
+    return share(log_probabilities.argmax(axis=1) == labels)

@@ -21,6 +21,7 @@ from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
 from harness.pipeline import Context, core_seconds, measurements, read_verdicts
 from harness.report.figures import draw, draw_bounds
+from harness.report.tables import exposed_rows, printed_tables
 from harness.spec.load import Loaded
 from harness.spec.model import Unstated
 from harness.spec.profile import Scaled, as_run, shown, stopped_early
@@ -34,9 +35,14 @@ class Section:
 
     spec: Any
     reductions: tuple[str, ...]
+    substitution: str | None
     verdicts: tuple[Verdict, ...]
     svg: str
     means: list[dict[str, Any]]
+    tables: list[dict[str, Any]]
+    """Tables that the paper prints, in its layout."""
+    exposed: list[dict[str, Any]]
+    """Members exposed in one, in some and in every run."""
     unstated: tuple[Unstated, ...]
     sha256: str
     data_sha256: str
@@ -96,7 +102,9 @@ def _section(context: Context, loaded: Loaded) -> Section:
     return Section(
         sequential=sequential, models=0 if table is None else len(table.drop_duplicates(["arm", "epsilon", "repeat"])),
         models_fixed=len(experiment.arms) * len(experiment.privacy.epsilons) * experiment.repeats if experiment else 0,
-        spec=scaled.spec, reductions=done.reductions, verdicts=judged, svg=svg, means=means,
+        spec=scaled.spec, reductions=done.reductions, substitution=scaled.substitution, verdicts=judged,
+        svg=svg, means=means,
+        tables=printed_tables(scaled.spec, judged), exposed=[] if table is None else exposed_rows(table),
         unstated=scaled.spec.unstated, sha256=loaded.sha256, folder=loaded.spec.id, why_not=why_not,
         data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
     )  # fmt: skip
@@ -128,6 +136,8 @@ def _markdown(context: Context, sections: Sequence[Section], tally: dict[str, in
         lines += ["", text]
     for section in sections:
         lines += ["", f"## {section.spec.id}: {section.spec.title}", ""]
+        if section.substitution:
+            lines += [f"Substituted: {section.substitution}", ""]
         if section.reductions:
             lines += [f"Scaled: {'; '.join(section.reductions)}.", ""]
         lines += ["| claim | verdict | why |", "| --- | --- | --- |"]

@@ -15,13 +15,16 @@ import pandas as pd
 from harness.arrays import Array
 from harness.bounds import BOUNDS
 from harness.claims.design import design_of
-from harness.spec.model import Panel, Spec
+from harness.claims.expectation import Close, Number, Table
+from harness.privacy.gaussian import shuffled_epsilon
+from harness.spec.model import Experiment, Panel, Spec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = ("#0b6e99", "#d9730d", "#6940a5", "#0f7b6c", "#ad1a72", "#64473a")
 STYLES = ("-", "--", ":", "-.")
+PANELS_ACROSS = 3
 METRIC_LABELS = {
     "accuracy_train": "train", "accuracy_test": "test", "accuracy_nonmembers": "non-members",
 }  # fmt: skip
@@ -39,10 +42,10 @@ def series(table: pd.DataFrame, arm: str, attack: str, metric: str) -> tuple[Arr
     return columns[0], columns[1], columns[2], columns[3]
 
 
-def _position(epsilon: Array) -> Array:
-    """Infinity is drawn one decade to the right of the largest finite epsilon."""
+def _beyond(epsilon: Array) -> float:
+    """Where infinity is drawn: one decade to the right of the largest finite epsilon."""
     finite = epsilon[np.isfinite(epsilon)]
-    return np.where(np.isfinite(epsilon), epsilon, (finite.max() if len(finite) else 1.0) * 10)
+    return float(finite.max() if len(finite) else 1.0) * 10
 
 
 def draw(spec: Spec, table: pd.DataFrame) -> str:
@@ -63,8 +66,10 @@ def _svg(panels: int, paint: Callable[[list[Axes]], None], label: str) -> str:
 
     settings: Any = {"svg.hashsalt": "harness", "svg.fonttype": "none", "font.size": 10}
     with mpl.rc_context(settings):
-        figure = Figure(figsize=(6.2 * panels, 4.1))
-        paint([figure.add_subplot(1, panels, i + 1) for i in range(panels)])
+        across = panels if panels <= PANELS_ACROSS else PANELS_ACROSS
+        down = math.ceil(panels / across)
+        figure = Figure(figsize=(6.2 * across, 4.1 * down))
+        paint([figure.add_subplot(down, across, i + 1) for i in range(panels)])
         figure.tight_layout()
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
@@ -74,47 +79,99 @@ def _svg(panels: int, paint: Callable[[list[Axes]], None], label: str) -> str:
 
 def _panel(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> None:
     assert spec.experiment is not None
-    arms = panel.arms or tuple(spec.experiment.arms)
-    attack_metrics = {m for m in panel.metrics if not m.startswith(("accuracy", "loss"))}
+    experiment = spec.experiment
+    arms = panel.arms or tuple(experiment.arms)
+    of_attacks = {metric for attack in spec.attacks.values() for metric in attack.metrics}
+    attacks = panel.attacks or tuple(spec.attacks)
     curves = [
         (arm, attack, metric)
         for arm, metric in product(arms, panel.metrics)
-        for attack in (tuple(spec.attacks) if metric in attack_metrics else ("",))
+        for attack in (attacks if metric in of_attacks else ("",))
     ]
     by_arm = len(arms) > 1
-    attacks = list(spec.attacks)
+    across: dict[str, Array] = {}
+    if panel.x == "epsilon":
+        grid = np.array(experiment.privacy.epsilons)
+        places = dict.fromkeys(arms, grid)
+    else:
+        places = {arm: _as_trained(experiment, table, arm) for arm in arms}
+    beyond = _beyond(np.concatenate(list(places.values())))
+    printed = printed_values(spec)
+    labelled = False
     for index, (arm, attack, metric) in enumerate(curves):
         epsilon, mean, low, high = series(table, arm, attack, metric)
         if not len(epsilon):
             continue
-        x = _position(epsilon)
+        at = dict(zip(experiment.privacy.epsilons, places[arm], strict=True))
+        x = across[arm] = np.array([min(at[e], beyond) for e in epsilon])
         colour = COLOURS[(arms.index(arm) if by_arm else index) % len(COLOURS)]
         style = STYLES[(attacks.index(attack) if attack else 0) % len(STYLES)]
-        arm_label = spec.experiment.arms[arm].label or arm
-        label = f"{arm_label}, {attack}" if attack else METRIC_LABELS.get(metric, metric)
-        if not attack and by_arm:
-            label = f"{arm_label}: {label}"
+        arm_label = experiment.arms[arm].label or arm
+        label = f"{arm_label}, {attack}" if attack and len(attacks) > 1 else METRIC_LABELS.get(metric, metric)
+        if by_arm and not (attack and len(attacks) > 1):
+            label = arm_label if len(panel.metrics) == 1 else f"{arm_label}: {label}"
         axis.plot(x, mean, style, color=colour, marker="o", markersize=3.5, linewidth=1.6, label=label)
         axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
-    finite = [e for e in spec.experiment.privacy.epsilons if math.isfinite(e)]
-    for bound in panel.bounds:
-        fine = np.geomspace(min(finite), max(finite), 200)
-        values = BOUNDS[bound].advantage(fine, spec.experiment.privacy.delta)
+        known = [
+            (place, printed[key])
+            for e, place in zip(epsilon, x, strict=True)
+            if (key := (arm, attack, metric, e)) in printed
+        ]
+        if known:
+            note = None if labelled else "printed in the paper"
+            there, given = zip(*known, strict=True)
+            axis.plot(there, given, "x", color=colour, markersize=6, markeredgewidth=1.4, zorder=4, label=note)
+            labelled = True
+    finite = [e for e in experiment.privacy.epsilons if math.isfinite(e)]
+    if panel.x != "epsilon":
+        finite = [float(x) for drawn in across.values() for x in drawn if x < beyond] or finite
+    for bound in panel.bounds if finite else ():
+        fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
+        values = BOUNDS[bound].advantage(fine, experiment.privacy.delta)
         axis.plot(fine, values, color="black", linewidth=1.3, label=f"bound ({bound})")
     axis.set_xscale("log")
-    _ticks(axis, spec.experiment.privacy.epsilons)
-    axis.set_xlabel("epsilon")
+    if panel.x == "epsilon":
+        _ticks(axis, experiment.privacy.epsilons)
+        axis.set_xlabel("epsilon")
+    else:
+        axis.set_xlabel("epsilon as trained (exact, shuffled batches)")
     axis.set_ylabel(panel.y or panel.metrics[0])
     axis.set_title(panel.title, fontsize=11)
-    low_end = -0.1 if "advantage" in panel.metrics else 0.0
-    axis.set_ylim(low_end, 1.05)
+    low_end = -0.1 * min(1.0, panel.top) if of_attacks & set(panel.metrics) else 0.0
+    axis.set_ylim(low_end, panel.top)
     axis.grid(alpha=0.25)
     axis.legend(fontsize=8, framealpha=0.85)
 
 
+def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
+    """The exact epsilon of the noise at each epsilon of the grid on shuffled batches, for add/remove-one neighbours."""
+    noise = table[table["arm"] == arm].groupby("epsilon")["noise_multiplier"].first()
+    epochs, delta = experiment.training.epochs, experiment.privacy.delta
+    grid = experiment.privacy.epsilons
+    return np.array([shuffled_epsilon(float(noise[e]), epochs, delta) if e in noise else math.nan for e in grid])
+
+
+def printed_values(spec: Spec) -> dict[tuple[str, str, str, float], float]:
+    """Numbers that the paper prints, as claims declare them: by arm, attack (or ""), metric and epsilon."""
+    found = {}
+    for claim in spec.claims:
+        for part in claim.expectations:
+            if isinstance(part, Table):
+                entries = part.entries(part.at)
+            elif isinstance(part, Close):
+                entries = [(part, epsilon) for epsilon in part.at or ()]
+            else:
+                continue
+            for close, epsilon in entries:
+                of = close.left
+                if isinstance(close.right, Number) and of.minus is None and of.times == 1 and claim.catalogue:
+                    found[of.arm, of.attack or "", of.metric, of.epsilon or epsilon] = close.right.value
+    return found
+
+
 def _ticks(axis: Axes, epsilons: tuple[float, ...]) -> None:
     grid = np.array(epsilons)
-    where = _position(grid)
+    where = np.minimum(grid, _beyond(grid))
     wanted = [i for i, e in enumerate(grid) if not math.isfinite(e) or math.log10(e) % 1 == 0]
     axis.set_xticks(where[wanted], ["∞" if math.isinf(grid[i]) else f"{grid[i]:g}" for i in wanted])
     axis.minorticks_off()

@@ -18,11 +18,12 @@ import harness.data.datasets
 import harness.data.splits
 import harness.training.engines
 import harness.training.models  # noqa: F401  (these imports register the built-in plug-ins)
-from harness.attacks import ATTACKS, Attack
+from harness.attacks import ATTACKS, Attack, MembershipAttack
 from harness.bounds import BOUNDS
 from harness.claims.expectation import (
     Count,
     Expectation,
+    Measured,
     bounds_named,
     measured_operands,
 )
@@ -30,12 +31,14 @@ from harness.config import Config, load_external_plugins
 from harness.data.dataset import DATASETS, Dataset, GeneratorDataset
 from harness.data.encoding import Preprocessing
 from harness.data.split import SPLITS, Sizes, Split
+from harness.metrics.exposure import EXPOSURE_METRICS
+from harness.metrics.model import MODEL_METRICS, RELATIVE_METRICS
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.privacy.accounting import Accounting, Sampling
 from harness.theory.checks import TheoryExpectation
 from harness.training.engine import ENGINES
 from harness.training.model import MODELS, Model
-from harness.training.settings import Training
+from harness.training.settings import Clipping, Training
 
 load_external_plugins()
 if TYPE_CHECKING:
@@ -118,6 +121,10 @@ class Arm(Config):
     accountant: str | None = None
     """Calibrates this arm's noise; default: `privacy.accountant`. Where it is not stated for the batches that
     `privacy.sampling` assumes, it assumes its own."""
+    clipping: Clipping | None = None
+    """How this arm clips; default: `training.clipping`. Without noise nothing is clipped."""
+    l2: Annotated[float, Field(ge=0)] | None = None
+    """This arm's l2 penalty; default: `model.l2`."""
 
     @field_validator("accountant")
     @classmethod
@@ -126,10 +133,11 @@ class Arm(Config):
 
     @model_serializer(mode="wrap")
     def _without_default(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An arm that names no accountant is written, and hashed, as before there was a choice."""
+        """What an arm does not name is not written, nor hashed: as before there was a choice."""
         found: dict[str, Any] = handler(self)
-        if self.accountant is None:
-            found.pop("accountant", None)
+        for name in ("accountant", "clipping", "l2"):
+            if getattr(self, name) is None:
+                found.pop(name, None)
         return found
 
 
@@ -158,6 +166,19 @@ class Experiment(Config):
         stated = ACCOUNTANTS[name].samplings
         return name, self.privacy.sampling if self.privacy.sampling in stated else stated[0]
 
+    def training_of(self, arm: str, private: bool = True) -> Training:
+        """How an arm's models are trained: with its own clipping where they are clipped at all."""
+        clipping = self.arms[arm].clipping
+        if clipping is None or not private:
+            return self.training
+        return self.training.model_copy(update={"clipping": clipping})
+
+    def model_of(self, arm: str) -> Model:
+        """An arm's architecture, with its own penalty."""
+        l2 = self.arms[arm].l2
+        found: Model = self.model if l2 is None else self.model.model_copy(update={"l2": l2})
+        return found
+
     @model_validator(mode="after")
     def _consistent(self) -> Experiment:
         source = "generator" if isinstance(self.dataset, GeneratorDataset) else "table"
@@ -168,11 +189,14 @@ class Experiment(Config):
                     f"arm {name!r}: split {kind!r} does not work on dataset {self.dataset.plugin_name()!r} "
                     f"(a {source}); these do: {', '.join(fits)}"
                 )
+            if arm.clipping == "batch" and self.training.sampling == "poisson":
+                raise ValueError(f"arm {name!r}: clipping: batch needs batches of one size; use sampling: shuffle")
         if self.training.engine not in ENGINES.names():
             raise ValueError(f"unknown engine {self.training.engine!r}; known: {', '.join(ENGINES.names())}")
-        refusal = ENGINES[self.training.engine]().refuses(self.model, self.training)
-        if refusal is not None:
-            raise ValueError(refusal)
+        for name in self.arms:
+            refusal = ENGINES[self.training.engine]().refuses(self.model_of(name), self.training_of(name))
+            if refusal is not None:
+                raise ValueError(refusal)
         if self.training.batch_size > self.sizes.members:
             raise ValueError(
                 f"training.batch_size ({self.training.batch_size}) is larger than sizes.members "
@@ -243,13 +267,19 @@ class Panel(Config):
 
     title: str
     metrics: tuple[str, ...]
-    """Metrics drawn; `advantage` is drawn for every attack."""
+    """Metrics drawn; an attack's for every attack that measures it."""
+    attacks: tuple[str, ...] = ()
+    """Attacks drawn; default: all."""
     arms: tuple[str, ...] = ()
     """Arms drawn; default: all."""
     bounds: tuple[str, ...] = ()
     """Bounds drawn as curves."""
     y: str = ""
     """Label of the vertical axis."""
+    x: Literal["epsilon", "epsilon-as-trained"] = "epsilon"
+    """`epsilon-as-trained`: of each point's noise on shuffled batches, exact, for add/remove-one neighbours."""
+    top: float = Field(default=1.05, gt=0)
+    """Upper end of the vertical axis."""
 
 
 class Spec(Config):
@@ -311,9 +341,9 @@ class Spec(Config):
             if operand.attack is not None and operand.attack not in self.attacks:
                 known = _listed(self.attacks)
                 raise ValueError(f"claim {claim!r}: unknown attack {operand.attack!r}; known: {known}")
-            _check_metric(claim, operand.metric, operand.attack)
-            if operand.minus is not None:
-                _check_metric(claim, operand.minus, operand.attack)
+            for metric in (operand.metric, operand.minus):
+                if metric is not None:
+                    _check_metric(claim, operand, metric, self)
         at = getattr(expectation, "at", None)
         fixed = [o.epsilon for o in operands if o.epsilon is not None]
         if fixed or at is not None:
@@ -325,15 +355,23 @@ class Spec(Config):
                     )
 
 
-MODEL_METRICS = ("accuracy_train", "accuracy_test", "accuracy_nonmembers", "loss_train", "loss_nonmembers")
-ATTACK_METRICS = ("advantage", "tpr", "fpr", "auc", "tpr_at_1pct_fpr", "tpr_at_0.1pct_fpr")
-
-
-def _check_metric(claim: str, metric: str, attack: str | None) -> None:
-    known = MODEL_METRICS if attack is None else ATTACK_METRICS
+def _check_metric(claim: str, operand: Measured, metric: str, spec: Spec) -> None:
+    assert spec.experiment is not None
+    if operand.attack is None:
+        known: tuple[str, ...] = (*MODEL_METRICS, *RELATIVE_METRICS)
+        of = "of the model (no attack named)"
+    else:
+        attack = spec.attacks[operand.attack]
+        several = EXPOSURE_METRICS if isinstance(attack, MembershipAttack) else ()
+        known, of = (*attack.metrics, *several), f"of the attack {operand.attack!r}"
     if metric not in known:
-        of = "of the model (no attack named)" if attack is None else "of an attack"
         raise ValueError(f"claim {claim!r}: unknown metric {metric!r} {of}; known: {', '.join(known)}")
+    if metric in RELATIVE_METRICS and math.inf not in spec.experiment.privacy.epsilons:
+        raise ValueError(f"claim {claim!r}: {metric} is relative to the model without noise; add .inf to the epsilons")
+    if metric in EXPOSURE_METRICS and spec.experiment.redraw != "training":
+        raise ValueError(
+            f"claim {claim!r}: {metric} counts the same members over several runs; set experiment.redraw to training"
+        )
 
 
 def _listed(names: Any) -> str:

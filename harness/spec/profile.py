@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, field_validator
 
 from harness.config import Config
+from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.errors import HarnessError
 from harness.paths import Project
 from harness.spec.document import load_document
@@ -16,6 +17,12 @@ from harness.spec.model import Experiment, Spec, _epsilon
 from harness.training.engine import ENGINES
 
 PAPERS_ENGINE = "tf-privacy"
+
+
+def substitutes() -> dict[str, type[Dataset]]:
+    """The datasets that stand in for another, by its name."""
+    tables = ((c.stands_in_for, c) for _, c in DATASETS if issubclass(c, TableDataset))
+    return {real: c for real, c in tables if real is not None}
 
 
 class Profile(Config):
@@ -33,12 +40,26 @@ class Profile(Config):
     """Trains in place of the spec's own engine."""
     design: Literal["fixed", "sequential"] = "fixed"
     """`sequential`: repeats are added until claims are decided, `repeats` at most."""
+    substitute: tuple[str, ...] = ()
+    """Datasets in place of which their substitutes are used; verdicts then say *substituted*."""
+    skip: tuple[str, ...] = ()
+    """Specs that are not trained; their claims on measurements are not run."""
+    papers: dict[str, Profile] = {}
+    """A paper's specs are run by these settings instead, none of the others; `design` and `skip` stay."""
 
     @field_validator("engine")
     @classmethod
     def _known(cls, value: str | None) -> str | None:
         if value is not None and value not in ENGINES.names():
             raise ValueError(f"unknown engine {value!r}; known: {', '.join(ENGINES.names())}")
+        return value
+
+    @field_validator("substitute")
+    @classmethod
+    def _there(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name not in substitutes():
+                raise ValueError(f"no substitute for dataset {name!r}; there is one for: {', '.join(substitutes())}")
         return value
 
     @field_validator("epsilons", mode="before")
@@ -61,15 +82,20 @@ class Scaled:
     spec: Spec
     profile: str
     reductions: tuple[str, ...]
+    substitution: str | None = None
+    """The dataset that stands in for the spec's own, in words."""
 
     @property
     def deviations(self) -> tuple[str, ...]:
         """Known differences from the paper, an engine other than the papers' own library included."""
+        found = self.spec.deviations
+        if self.substitution is not None:
+            found = (self.substitution, *found)
         if self.spec.experiment is None or self.spec.experiment.training.engine == PAPERS_ENGINE:
-            return self.spec.deviations
+            return found
         engine = self.spec.experiment.training.engine
         what = (ENGINES[engine].__doc__ or "").splitlines()[0].rstrip(".")
-        return (*self.spec.deviations, f"Trained by the engine {engine!r}: {what[:1].lower()}{what[1:]}.")
+        return (*found, f"Trained by the engine {engine!r}: {what[:1].lower()}{what[1:]}.")
 
 
 def load_params(project: Project) -> Params:
@@ -101,12 +127,15 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     before = spec.experiment
     if before is None:
         return Scaled(spec, name, ())
+    profile = profile.papers.get(spec.paper, profile)
+    dataset, substitution = _substituted(before.dataset, profile)
     grid = before.privacy.epsilons
     kept = tuple(e for e in grid if profile.epsilons is None or e in profile.epsilons)
     if not kept:
         raise HarnessError(f"{spec.id}: profile {name!r} keeps no epsilon of the spec's grid")
     after: Experiment = before.model_copy(
         update={
+            "dataset": dataset,
             "repeats": _capped(before.repeats, profile.repeats),
             "training": before.training.model_copy(
                 update={
@@ -141,7 +170,18 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
         if was != now
     ]
     scaled = spec.model_copy(update={"experiment": after, "attacks": attacks})
-    return Scaled(scaled, name, (*notes, *attack_notes))
+    return Scaled(scaled, name, (*notes, *attack_notes), substitution)
+
+
+def _substituted(dataset: Dataset, profile: Profile) -> tuple[Dataset, str | None]:
+    """The dataset in use, and in words that it stands in for another."""
+    if dataset.plugin_name() not in profile.substitute:
+        return dataset, None
+    kind = substitutes()[dataset.plugin_name()]
+    shared = {name: getattr(dataset, name) for name in kind.model_fields if name in type(dataset).model_fields}
+    shared = {k: v for k, v in shared.items() if k not in ("kind", "most_frequent")}
+    found = kind.model_validate(shared)
+    return found, f"{dataset.display} is substituted: {found.display}. {(kind.__doc__ or '').splitlines()[0]}"
 
 
 def as_run(scaled: Scaled, repeats: int) -> Scaled:

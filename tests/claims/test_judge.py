@@ -294,3 +294,82 @@ def test_entries_that_the_profile_does_not_run_are_left_out() -> None:
 def test_a_table_reads_as_it_is_declared() -> None:
     text = PARSE(printed({0.1: 0.02, 1.0: 0.05})).text()
     assert text == "advantage(a, x) = 0.02 at 0.1, 0.05 at 1 (+- 0.05)"
+
+
+def either(*sides: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "either", "of": [{k: v for k, v in side.items() if k != "for"} for side in sides]}
+
+
+@pytest.mark.parametrize(
+    ("useless", "leaky", "outcome"),
+    [
+        ((0.9, 0.9, 0.0), (0.0, 0.0, 0.3), "reproduced"),  # each point by one side
+        ((0.9, 0.0, 0.0), (0.0, 0.0, 0.3), "violated"),  # useful and private at the middle one
+        ((0.9, 0.1, 0.0), (0.0, 0.02, 0.3), "inconclusive"),  # both on their margins
+    ],
+)
+def test_one_of_two_holds_everywhere(useless: Any, leaky: Any, outcome: str) -> None:
+    frame = table({"a//loss": useless, "a/x/advantage": leaky}, sd=0.004)
+    for metric, means in (("loss", useless), ("advantage", leaky)):
+        for epsilon, value in zip(GRID, means, strict=True):
+            at = (frame["epsilon"] == epsilon) & (frame["metric"] == metric)
+            frame.loc[at, "value"] += value - frame.loc[at, "value"].mean()
+    loss = {"left": {"metric": "loss", "arm": "a"}, "relation": ">", "right": {"value": 0.1}}
+    leak = compare(">", {"value": 0.02})
+    found = verdict(either(loss, leak), frame)
+    assert found.outcome == outcome
+    assert len(found.points) == len(GRID)
+
+
+def test_either_is_wrong_no_more_often_than_stated() -> None:
+    """Both sides exactly on their margins: neither holds, so a support is an error."""
+    wrong = 0
+    for seed in range(300):
+        frame = table({"a//loss": 0.1, "a/x/advantage": 0.02}, seed=seed, repeats=6, stderr=0.0)
+        loss = {"left": {"metric": "loss", "arm": "a"}, "relation": ">", "right": {"value": 0.1}}
+        wrong += verdict(either(loss, compare(">", {"value": 0.02})) | {"at": [1.0]}, frame).outcome == "reproduced"
+    assert wrong <= stats.binom.ppf(0.999, 300, 0.025)
+
+
+def on_one_curve(sd: float, off: float = 0.0) -> pd.DataFrame:
+    """Two arms whose accuracy depends on the noise alone, at noise multipliers that enclose each other; `off` lifts one."""
+    noise = {"a": (8.0, 4.0, 1.0), "b": (6.0, 2.0, 0.5)}
+    means = {f"{arm}//accuracy_test": tuple(1 / (1 + s) for s in of) for arm, of in noise.items()}
+    means["b//accuracy_test"] = tuple(v + off for v in means["b//accuracy_test"])
+    frame = table(means, sd=sd, stderr=0.0001)
+    sigma = {(arm, e): s for arm, of in noise.items() for e, s in zip(GRID, of, strict=True)}
+    frame["noise_multiplier"] = [sigma[arm, e] for arm, e in zip(frame["arm"], frame["epsilon"], strict=True)]
+    return frame
+
+
+def test_arms_that_differ_in_noise_alone_are_on_one_curve() -> None:
+    claim = {"kind": "collapse", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.01}
+    found = verdict(claim, on_one_curve(0.002))
+    assert found.outcome == "reproduced"
+    # a at 4 lies between b at 6 and 2, a at 1 between 2 and 0.5; b at 6 between a at 8 and 4, b at 2 between 4 and 1.
+    assert sorted(p.epsilon for p in found.points) == [0.1, 1.0, 1.0, 10.0]
+    assert verdict(claim, on_one_curve(0.002, off=0.3)).outcome == "violated"
+    assert verdict(claim, on_one_curve(0.4)).outcome == "inconclusive"
+    apart = on_one_curve(0.002)
+    apart.loc[apart["arm"] == "b", "noise_multiplier"] /= 100
+    assert verdict(claim, apart).outcome == "not run"
+
+
+def test_a_number_of_all_runs_together_is_judged_by_its_records() -> None:
+    name = "exposed_in_every_run_at_5pct_fpr"
+    frame = table({"a/x/advantage": 0.1}, repeats=5)
+    joint = [
+        ("a", "x", name, epsilon, 0, value, 14.0) for epsilon, value in zip(GRID, (0.0, 170.0, 400.0), strict=True)
+    ]
+    frame = pd.concat([frame, pd.DataFrame(joint, columns=frame.columns)])
+    of = {"metric": name, "arm": "a", "attack": "x"}
+
+    def printed(values: dict[float, float], tolerance: float) -> Finding:
+        return verdict({"kind": "table", "rows": [{"of": of, "values": values}], "tolerance": tolerance}, frame)
+
+    assert printed({1.0: 174, 10.0: 410}, 50).outcome == "reproduced"
+    assert printed({1.0: 174, 10.0: 480}, 50).outcome == "inconclusive"
+    assert printed({1.0: 300}, 50).outcome == "violated"
+    assert {p.repeats for p in printed({1.0: 174}, 50).points} == {5}
+    rising = {"kind": "monotone", "of": of, "direction": "rising"}
+    assert verdict(rising, frame).outcome == "reproduced"

@@ -75,6 +75,7 @@ def test_the_error_of_tpr_at_fpr_is_that_of_drawing_both_groups_anew(shift: floa
 def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
     rng = np.random.default_rng(2)
     found = membership_metrics(rng.normal(size=9), rng.normal(size=7), rng.random(9) < 0.5, rng.random(7) < 0.5)
-    assert set(found) == {"advantage", "tpr", "fpr", "auc", "tpr_at_1pct_fpr", "tpr_at_0.1pct_fpr"}
+    levels = ("5pct", "2pct", "1pct", "0.1pct")
+    assert set(found) == {"advantage", "tpr", "fpr", "auc", *(f"tpr_at_{level}_fpr" for level in levels)}
     logp, labels = rng.normal(size=(50, 3)), rng.integers(3, size=50)
     assert accuracy(logp, labels).value == accuracy_score(labels, logp.argmax(axis=1))

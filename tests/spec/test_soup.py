@@ -10,30 +10,40 @@ import pandas as pd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.attacks.attribute import AttributeInference
 from harness.claims.check import check_spec, repeats_wanted
 from harness.claims.verdict import VerdictFile, dump
 from harness.errors import HarnessError
+from harness.metrics.exposure import EXPOSURE_METRICS
+from harness.metrics.membership import MEMBERSHIP_METRICS
+from harness.metrics.model import MODEL_METRICS, RELATIVE_METRICS
 from harness.paths import Project
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale
 from tests.conftest import REPO
 
 SOUP = (REPO / "tests" / "spec" / "soup.yaml").read_text().splitlines()
-METRICS = ("advantage", "tpr", "fpr", "auc", "tpr_at_1pct_fpr", "tpr_at_0.1pct_fpr")
-MODEL_METRICS = ("accuracy_train", "accuracy_test", "accuracy_nonmembers", "loss_train", "loss_nonmembers")
+METRICS = MEMBERSHIP_METRICS
 
 
 def measurements() -> pd.DataFrame:
     """Made-up measurements of the soup's experiment as it stands unchanged; one metric never varies."""
     rng, rows = np.random.default_rng(0), []
     names = [(attack, metric) for attack in ("logloss", "shokri") for metric in METRICS]
-    names += [("", metric) for metric in (*MODEL_METRICS, "count_members", "count_rows")]
-    for arm in ("size", "iid"):
+    names += [("", metric) for metric in (*MODEL_METRICS, *RELATIVE_METRICS, "count_members", "count_rows")]
+    names += [("attribute", metric) for metric in AttributeInference.metrics]
+    for arm in ("size", "iid", "other"):
         for epsilon in (1.0, 10.0, 100.0, float("inf")):
             for repeat in range(8 if arm == "iid" else 7):
                 for attack, metric in names:
                     value = 120.0 if metric.startswith("count") else 0.5 if metric == "tpr" else rng.normal(0.2, 0.1)
                     rows.append((arm, attack, metric, epsilon, repeat, value, 0.01, 1.0 / epsilon))
+                if repeat == 0:
+                    for attack in ("logloss", "shokri"):
+                        rows += [
+                            (arm, attack, metric, epsilon, 0, 20.0 * min(epsilon, 200.0), 4.0, 1.0 / epsilon)
+                            for metric in EXPOSURE_METRICS
+                        ]
     columns = ["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr", "noise_multiplier"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -74,5 +84,5 @@ def test_any_mutated_spec_is_judged_or_one_clear_error(
 def test_the_soup_itself_is_judged() -> None:
     loaded = load_spec(Project(REPO), REPO / "tests" / "spec" / "soup.yaml")
     verdicts = check_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, TABLE)
-    assert [v.id.split("#")[1] for v in verdicts] == list("abcdefgh")
+    assert [v.id.split("#")[1] for v in verdicts] == list("abcdefghijkl")
     assert "not run" not in {v.verdict for v in verdicts}

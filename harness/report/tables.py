@@ -1,0 +1,89 @@
+"""The papers' tables redrawn: each printed entry beside the measured one and their difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from harness.claims.expectation import Table
+from harness.claims.verdict import Verdict
+from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
+from harness.spec.model import Spec
+
+HEADINGS = {
+    "accuracy_loss_nonmembers": "loss", "exposed_in_every_run_at_1pct_fpr": "1%",
+    "exposed_in_every_run_at_2pct_fpr": "2%", "exposed_in_every_run_at_5pct_fpr": "5%",
+    "tpr_at_1pct_fpr": "1%", "tpr_at_2pct_fpr": "2%", "tpr_at_5pct_fpr": "5%",
+}  # fmt: skip
+
+
+def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """One entry for each claim that is a printed table: rows are epsilons, columns are grouped by arm."""
+    by_claim = {v.id.split("#")[1]: v for v in verdicts}
+    found = []
+    for claim in spec.claims:
+        verdict = by_claim.get(claim.id)
+        for index, part in enumerate(claim.expectations):
+            if not isinstance(part, Table) or verdict is None or not verdict.points:
+                continue
+            points = iter([p for p in verdict.points if p.expectation == index])
+            measured_at = {p.epsilon for p in verdict.points if p.expectation == index}
+            cells: dict[tuple[int, float], dict[str, Any]] = {}
+            for column, row in enumerate(part.rows):
+                tolerance = row.tolerance or part.tolerance
+                for epsilon in row.values:
+                    if (None if math.isinf(epsilon) else epsilon) in measured_at:
+                        point = next(points)
+                        difference = point.left - point.right
+                        cells[column, epsilon] = {
+                            "measured": _short(point.left), "printed": _short(point.right),
+                            "difference": f"{difference:+.0f}" if abs(point.right) >= 2 or _whole(point.left)
+                            else f"{difference:+.2f}",
+                            "within": abs(difference) <= tolerance,
+                        }  # fmt: skip
+            epsilons = sorted({epsilon for _, epsilon in cells})
+            arms = [row.of.arm for row in part.rows]
+            found.append({
+                "title": claim.where, "id": verdict.id, "verdict": verdict.verdict,
+                "groups": [{"arm": arm, "span": len(list(of))} for arm, of in groupby(arms)],
+                "columns": [HEADINGS.get(row.of.metric, row.of.metric) for row in part.rows],
+                "rows": [
+                    {"epsilon": e, "cells": [cells.get((c, e)) for c in range(len(part.rows))]} for e in epsilons
+                ],
+                "entries": len(cells), "within": sum(cell["within"] for cell in cells.values()),
+            })  # fmt: skip
+    return found
+
+
+def _whole(value: float) -> bool:
+    return value == int(value)
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}" if abs(value) < 2 and not _whole(value) else f"{value:.0f}"
+
+
+def exposed_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Members exposed at each rate by arm and epsilon: in one run on average, in some run, and in every run."""
+    joint = table[table["metric"].str.startswith((EVERY, SOME))]
+    if joint.empty:
+        return []
+    averages = table.groupby(["arm", "epsilon", "attack", "metric"])["value"].mean()
+    means: dict[Any, float] = {key: float(value) for key, value in averages.items()}
+    members = float(table.loc[table["metric"] == "count_members", "value"].iloc[0])
+    runs = int(table["repeat"].max()) + 1
+    found = []
+    for (arm, epsilon, attack), _ in joint.groupby(["arm", "epsilon", "attack"]):
+        for level in EXPOSURE_LEVELS:
+            one = means[arm, epsilon, attack, f"tpr_at_{level}_fpr"] * members
+            every, some = (means[arm, epsilon, attack, f"{how}_at_{level}_fpr"] for how in (EVERY, SOME))
+            found.append({
+                "arm": arm, "epsilon": epsilon, "attack": attack, "rate": level.replace("pct", "%"),
+                "one": round(one, 1), "some": int(some), "every": int(every), "runs": runs,
+                "guess": members * (one / members) ** runs,
+            })  # fmt: skip
+    return found

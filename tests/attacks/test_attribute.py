@@ -1,0 +1,152 @@
+"""Attribute inference: worked by hand, and on models whose memory is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.arrays import Array
+from harness.attacks import Outputs, Target
+from harness.attacks.attribute import AttributeInference
+
+Loss = Callable[[Array, Array], Array]
+
+
+class Made(Target):
+    """A target whose loss on any record is a function made for the test."""
+
+    def __init__(self, inside: Any, outside: Any, labels: tuple[Any, Any], loss: Loss) -> None:
+        self._features = np.asarray(inside, float), np.asarray(outside, float)
+        self._labels = np.asarray(labels[0]), np.asarray(labels[1])
+        self._loss = loss
+
+    @property
+    def members(self) -> Outputs:
+        return self.query(self._features[0], self._labels[0])
+
+    @property
+    def nonmembers(self) -> Outputs:
+        return self.query(self._features[1], self._labels[1])
+
+    def features(self) -> tuple[Array, Array]:
+        return self._features
+
+    def query(self, features: Array, labels: Array) -> Outputs:
+        own = np.exp(-self._loss(features, labels))
+        wrong = np.log1p(-np.minimum(own, 1 - 1e-12))
+        logp = np.stack([np.where(labels == c, np.log(own), wrong) for c in (0, 1)], axis=1)
+        return Outputs(logp, labels)
+
+
+def metrics(target: Target, **settings: Any) -> dict[str, float]:
+    return {k: v.value for k, v in AttributeInference(**settings).measure(target, {}).metrics.items()}
+
+
+def test_a_worked_example() -> None:
+    # One attribute that takes two values. The loss is 0.1 at 1 and 0.2 at 0 for label 1, the other way for label 0:
+    # the guess is the label. Members 1/1, 0/0, 1/0, 1/1 (value/label): 3 of 4 right; others 0/1, 1/0, 1/1, 0/0: 2 of 4.
+    def loss(x: Array, y: Array) -> Array:
+        return np.where(x[:, 0] == y, 0.1, 0.2)
+
+    target = Made([[1], [0], [1], [1]], [[0], [1], [1], [0]], ([1, 0, 0, 1], [1, 0, 1, 0]), loss)
+    found = metrics(target, attributes=1)
+    assert found["correct_members"] == 0.75
+    assert found["correct_nonmembers"] == 0.5
+    assert found["advantage"] == 0.25
+    # Value 1 in 5 records, guessed high in 3 (labels 1, 0, 1, 0, 1); value 0 in 3, guessed high in 1.
+    assert found["value_advantage"] == pytest.approx(3 / 5 - 1 / 3)
+
+
+def test_a_numeric_attribute_is_tried_at_its_quartiles_and_is_high_above_its_median() -> None:
+    column = np.array([0.0, 1.0, 2.0, 3.0, 10.0])
+    attack = AttributeInference()
+    assert attack.values_tried(column) == (1.0, 3.0)
+    assert AttributeInference(candidates="distinct-quantiles").values_tried(np.repeat(column, [9, 1, 1, 1, 1])) == (
+        1,
+        3,
+    )
+    assert attack.values_tried(np.repeat(column, [9, 1, 1, 1, 1])) == (0.0, 1.0)
+    assert attack.truly_high(column).tolist() == [False, False, False, True, True]
+    # Of two values the larger is high, even where most records have it.
+    assert attack.truly_high(np.array([1.0, 1.0, 1.0, 0.0])).tolist() == [True, True, True, False]
+    # Quartiles of a rare item are both 0: nothing is tried but 0, and the guess is low.
+    assert attack.values_tried(np.array([0.0] * 9 + [1.0])) == (0.0, 0.0)
+    assert AttributeInference(candidates="distinct-quantiles").values_tried(np.array([0.0] * 9 + [1.0])) == (0.0, 1.0)
+
+
+def test_the_rules_differ_where_the_papers_do() -> None:
+    low, high = np.array([0.1, 0.5, 0.2]), np.array([0.4, 0.3, 0.2])
+    assert AttributeInference().guesses_high(low, high, 0.4, 0.5).tolist() == [False, True, False]
+    closest = AttributeInference(rule="closest-to-training-loss")
+    assert closest.guesses_high(low, high, 0.4, 0.5).tolist() == [True, False, False]
+    density = AttributeInference(rule="density")
+    assert density.guesses_high(low, high, 0.4, 0.5).tolist() == [False, True, False]
+    # A prior that favours the high value enough outweighs a slightly larger loss.
+    assert density.guesses_high(low, high, 0.4, 0.9).tolist() == [True, True, True]
+
+
+def test_planted_memorisation_is_found_in_members_alone() -> None:
+    rng = np.random.default_rng(0)
+    inside, outside = rng.integers(0, 2, (400, 8)), rng.integers(0, 2, (400, 8))
+    known = {(*tuple(row), i % 2) for i, row in enumerate(inside.tolist())}
+    labels = (np.arange(400) % 2, np.arange(400) % 2)
+
+    def memorised(x: Array, y: Array) -> Array:
+        seen = [(*tuple(int(v) for v in row), int(c)) in known for row, c in zip(x, y, strict=True)]
+        return np.where(seen, 0.01, 2.0)
+
+    # With 8 bits and a class there are 512 kinds of records, so many others are in the training set by chance too.
+    found = metrics(Made(inside, outside, labels, memorised), attributes=8)
+    assert found["correct_members"] > found["correct_nonmembers"] + 0.1
+
+    wide_in, wide_out = rng.integers(0, 2, (400, 40)), rng.integers(0, 2, (400, 40))
+    known = {(*tuple(row), i % 2) for i, row in enumerate(wide_in.tolist())}
+    found = metrics(Made(wide_in, wide_out, labels, memorised), attributes=40)
+    assert found["correct_members"] == 1.0
+    assert abs(found["correct_nonmembers"] - 0.5) < 0.05  # a tie is a low guess
+    assert found["advantage"] == found["correct_members"] - found["correct_nonmembers"]
+
+
+def test_a_model_that_knows_the_population_leaks_values_and_no_membership() -> None:
+    rng = np.random.default_rng(1)
+    labels = tuple(rng.integers(0, 2, 5000) for _ in range(2))
+    sides = [(y[:, None] + rng.normal(0, 1, (5000, 3)) > 0.5).astype(float) for y in labels]
+
+    def learnt(x: Array, y: Array) -> Array:
+        return 0.2 + 0.1 * (x != y[:, None]).sum(axis=1)
+
+    found = metrics(Made(*sides, labels, learnt), attributes=3)
+    assert abs(found["advantage"]) < 0.03
+    assert found["value_advantage"] > 0.3
+
+
+def test_attributes_are_the_same_for_every_target_and_those_that_do_not_vary_are_left_out() -> None:
+    features = np.random.default_rng(0).normal(size=(50, 12))
+    features[:, 3] = 1.0
+    attack = AttributeInference(attributes=5, seed=4)
+    chosen = attack.chosen(features)
+    assert len(set(chosen.tolist())) == 5
+    assert chosen.tolist() == attack.chosen(features + 1).tolist()
+    assert 3 not in AttributeInference(attributes=12).chosen(features)
+    assert AttributeInference(attributes=5, seed=5).chosen(features).tolist() != chosen.tolist()
+    flat = Made(np.ones((4, 2)), np.ones((4, 2)), ([0, 1, 0, 1], [0, 1, 0, 1]), lambda x, y: np.full(len(y), 0.5))
+    with pytest.raises(ValueError, match="no attribute varies"):
+        attack.measure(flat, {})
+
+
+def test_its_errors_are_those_of_drawing_the_records_anew() -> None:
+    found, stated = [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        labels = tuple(rng.integers(0, 2, 300) for _ in range(2))
+        sides = [(y[:, None] + rng.normal(0, 1, (300, 2)) > 0.5).astype(float) for y in labels]
+        target = Made(*sides, labels, lambda x, y: 0.2 + 0.1 * (x != y[:, None]).sum(axis=1))
+        measured = AttributeInference(attributes=2).measure(target, {}).metrics
+        found.append([measured[m].value for m in ("advantage", "value_advantage")])
+        stated.append([measured[m].stderr for m in ("advantage", "value_advantage")])
+    spread, error = np.std(found, axis=0, ddof=1), np.mean(stated, axis=0)
+    assert abs(error[0] / spread[0] - 1) < 0.2
+    assert 0.8 < error[1] / spread[1] < 1.7  # attributes are taken to move together: never too small

@@ -1,0 +1,254 @@
+"""Archives of the published form, small ones made here, the ways in which they can be wrong, and the substitute."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from harness.data.datasets.cifar100 import (
+    PIXEL_BYTES,
+    Cifar100,
+    Cifar100Substitute,
+    balanced_clusters,
+    image_table,
+    pixels_of,
+    principal_components,
+)
+from harness.data.fetch import MissingData, fetch, read_table
+from harness.data.sources import RawFile, Source
+from harness.errors import HarnessError
+from harness.paths import Project
+from harness.progress import Progress
+
+QUIET = Progress(quiet=True)
+NAMES = b"apple\nbear\ncan\ndinosaur\n"
+FIRST = ("cifar-100-binary.tar.gz",)
+
+
+class Small(Cifar100):
+    """The published form with four classes in two groups."""
+
+    kind: str = "small"
+    images_a_class: ClassVar[dict[str, int]] = {"train.bin": 3, "test.bin": 1}
+    classes: ClassVar[int] = 4
+    groups: ClassVar[int] = 2
+    sources: ClassVar[tuple[Source, ...]] = (Source("Toronto", (RawFile(FIRST[0], "https://example.invalid/x"),)),)
+
+
+def records(each: int, seed: int = 0) -> np.ndarray:
+    """(group, class, pixels) of `each` images of each class."""
+    rng = np.random.default_rng(seed)
+    found = rng.integers(0, 256, (4 * each, 2 + PIXEL_BYTES), dtype=np.uint8)
+    found[:, 1] = np.arange(len(found)) % 4
+    found[:, 0] = found[:, 1] // 2
+    return found
+
+
+def archive(path: Path, parts: dict[str, bytes]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz" if path.suffix == ".gz" else "w") as target:
+        for name, data in parts.items():
+            info = tarfile.TarInfo(f"folder/{name}")
+            info.size = len(data)
+            target.addfile(info, io.BytesIO(data))
+    return path
+
+
+def good() -> dict[str, bytes]:
+    return {"train.bin": records(3).tobytes(), "test.bin": records(1, 1).tobytes(), "fine_label_names.txt": NAMES}
+
+
+def test_images_come_out_with_their_class_and_their_pixels_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive(tmp_path / "override" / "small" / FIRST[0], good())
+    monkeypatch.setenv("HARNESS_DATA", str(tmp_path / "override"))
+    project = Project(tmp_path / "p")
+    fetch(project, Small(components=None), QUIET)
+    frame = read_table(project, Small(components=None)).frame
+    raw = np.concatenate([records(3), records(1, 1)])
+    assert frame["class"].tolist() == raw[:, 1].tolist()
+    # The file holds a red, a green and a blue plane; a row of the table holds pixel after pixel.
+    first = raw[0, 2:].reshape(3, 32, 32)
+    image = frame.iloc[0, 1:].to_numpy(float).reshape(32, 32, 3)
+    assert np.array_equal(np.round(image[5, 7] * 255), first[:, 5, 7])
+    changed = Small.parse(
+        {FIRST[0]: archive(tmp_path / "other.tar.gz", good() | {"test.bin": records(1, 2).tobytes()})}
+    )
+    assert Small.digest(changed) != read_table(project, Small(components=None)).sha256
+
+
+def test_components_are_made_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive(tmp_path / "override" / "small" / FIRST[0], good())
+    monkeypatch.setenv("HARNESS_DATA", str(tmp_path / "override"))
+    monkeypatch.setenv("HARNESS_STORE", str(tmp_path / "store" / "cells"))
+    project = Project(tmp_path / "p")
+    fetch(project, Small(components=2), QUIET)
+    first = read_table(project, Small(components=2))
+    assert first.frame.columns.tolist() == ["class", "pc0000", "pc0001"]
+    kept = list((tmp_path / "store" / "derived").glob("*.parquet"))
+    assert len(kept) == 1
+    stamp = kept[0].stat().st_mtime_ns
+    again = read_table(project, Small(components=2))
+    pd.testing.assert_frame_equal(first.frame, again.frame)
+    assert kept[0].stat().st_mtime_ns == stamp
+    assert again.sha256 == read_table(project, Small(components=3)).sha256  # the data are the images
+    kept[0].write_bytes(b"cut short")
+    pd.testing.assert_frame_equal(first.frame, read_table(project, Small(components=2)).frame)
+
+
+def test_principal_components_are_those_of_a_singular_value_decomposition() -> None:
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (200, 30), dtype=np.uint8)
+    pixels[:, :10] //= 8  # so that components are well apart
+    found = principal_components(pixels, 4)
+    values = pixels / 255 - (pixels / 255).mean(axis=0)
+    _, singular, right = np.linalg.svd(values, full_matrices=False)
+    expected = values @ right[:4].T
+    assert np.allclose(np.abs(found), np.abs(expected), atol=1e-3 * singular[0])
+    for column, direction in zip(found.T, right, strict=False):
+        sign = np.sign(direction[np.abs(direction).argmax()])
+        assert np.corrcoef(column, sign * (values @ direction))[0, 1] > 0.999
+
+
+def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+    mislabelled = records(3)
+    mislabelled[0, 1] = 1
+    in_two_groups = records(3)
+    in_two_groups[0, 0] = 1
+    reordered = records(3)
+    reordered[:, [0, 1]] = reordered[:, [1, 0]]
+    cases: list[tuple[dict[str, bytes], str]] = [
+        ({"train.bin": good()["train.bin"][:-1]}, r"train.bin: 36,887 bytes, 36,888 are right \(3,074 an image\)"),
+        ({"train.bin": good()["test.bin"], "test.bin": good()["train.bin"]}, "train.bin: 12,296 bytes"),
+        ({"train.bin": mislabelled.tobytes()}, "train.bin: class 0 has 2 images, 3 are right: mislabelled"),
+        ({"train.bin": in_two_groups.tobytes()}, "class 0 is in the groups 0, 1"),
+        ({"train.bin": reordered.tobytes()}, "image 3: group 2, below 2 is right; an image is its group, its class"),
+        ({"fine_label_names.txt": NAMES[:-9]}, "not 4 names of classes in alphabetical order"),
+        ({"fine_label_names.txt": b"bear\napple\ncan\ndinosaur\n"}, "in alphabetical order"),
+    ]
+    for number, (change, message) in enumerate(cases):
+        path = archive(tmp_path / f"{number}.tar.gz", good() | change)
+        with pytest.raises(HarnessError, match=message):
+            Small.parse({FIRST[0]: path})
+    lacking = {k: v for k, v in good().items() if k != "test.bin"}
+    with pytest.raises(HarnessError, match=r"no test.bin in it"):
+        Small.parse({FIRST[0]: archive(tmp_path / "lacking.tar.gz", lacking)})
+    cut = tmp_path / "cut.tar.gz"
+    cut.write_bytes(archive(tmp_path / "whole.tar.gz", good()).read_bytes()[:-4000])
+    with pytest.raises(HarnessError, match="not a readable archive"):
+        Small.parse({FIRST[0]: cut})
+    (tmp_path / "text.tar.gz").write_text("a page that says 404")
+    with pytest.raises(HarnessError, match="not a readable archive"):
+        Small.parse({FIRST[0]: tmp_path / "text.tar.gz"})
+
+
+def test_the_archive_of_pickles_is_not_asked_for() -> None:
+    files = [raw.name for source in (*Cifar100.sources, *Cifar100Substitute.sources) for raw in source.files]
+    assert files == ["cifar-100-binary.tar.gz", "cifar10-jpeg.tar", "cifar-10-binary.tar.gz"]
+
+
+class SmallSubstitute(Cifar100Substitute):
+    """Two classes of six images, each divided into three."""
+
+    kind: str = "small-substitute"
+    classes_before: ClassVar[int] = 2
+    clusters: ClassVar[int] = 3
+    images: ClassVar[int] = 12
+    skip: ClassVar[int] = 1
+    used: ClassVar[int] = 4
+
+
+def jpegs(seed: int = 0, size: int = 32) -> dict[str, bytes]:
+    rng = np.random.default_rng(seed)
+    found = {}
+    for i in range(12):
+        out = io.BytesIO()
+        Image.fromarray(rng.integers(0, 256, (size, size, 3), dtype=np.uint8)).save(out, "JPEG")
+        found[f"{'train' if i < 8 else 'test'}/{'cat' if i % 2 else 'bird'}/{i:04d}.jpg"] = out.getvalue()
+    return found
+
+
+def test_a_substitute_divides_each_class_equally_and_says_what_it_stands_in_for(tmp_path: Path) -> None:
+    frame = SmallSubstitute.parse({"cifar10-jpeg.tar": archive(tmp_path / "cifar10-jpeg.tar", jpegs())})
+    assert len(frame) == 12
+    assert np.bincount(frame["class"]).tolist() == [2] * 6
+    again = SmallSubstitute.parse(
+        {"cifar10-jpeg.tar": archive(tmp_path / "again.tar", dict(reversed(jpegs().items())))}
+    )
+    assert SmallSubstitute.digest(frame) == SmallSubstitute.digest(again)  # the archive's order does not count
+    assert Cifar100Substitute.stands_in_for == "cifar100"
+    raw = np.zeros((12, 1 + PIXEL_BYTES), np.uint8)
+    raw[:, 0] = np.arange(12) % 2
+    raw[:, 1:] = np.random.default_rng(0).integers(0, 256, (12, PIXEL_BYTES))
+    parts = {f"data_batch_{i}.bin": raw[2 * i - 2 : 2 * i].tobytes() for i in range(1, 6)}
+    parts["test_batch.bin"] = raw[10:].tobytes()
+    name = "cifar-10-binary.tar.gz"
+    frame = SmallSubstitute.parse({name: archive(tmp_path / name, parts)})
+    assert np.array_equal(frame["class"] // 3, raw[:, 0])
+    assert pixels_of(frame)[0, :3].tolist() == raw[0, [1, 1025, 2049]].tolist()
+
+
+def test_a_substitute_names_what_is_wrong_with_its_source(tmp_path: Path) -> None:
+    fewer = dict(list(jpegs().items())[:-1])
+    odd = jpegs() | {"train/bird/0000.jpg": b"no image"}
+    cases = [
+        (fewer, r"11 images in classes of \[6, 5\], 6 each are right"),
+        (odd, "train/bird/0000.jpg: no readable JPEG image"),
+        (jpegs(size=16), r"\(16, 16\) pixels, 32 by 32 are right"),
+        ({"readme": b""}, "no JPEG image in it"),
+    ]
+    for number, (parts, message) in enumerate(cases):
+        path = archive(tmp_path / f"{number}.tar", parts)
+        with pytest.raises(HarnessError, match=message):
+            SmallSubstitute.parse({"cifar10-jpeg.tar": path})
+    name = "cifar-10-binary.tar.gz"
+    with pytest.raises(HarnessError, match="are no whole number of images"):
+        SmallSubstitute.parse({name: archive(tmp_path / "half.tar.gz", {"test_batch.bin": b"12"})})
+    with pytest.raises(HarnessError, match=r"no data_batch_1\.bin"):
+        SmallSubstitute.parse({name: archive(tmp_path / "none.tar.gz", {"test_batch.bin": bytes(1 + PIXEL_BYTES)})})
+
+
+def test_where_nothing_can_be_had_the_folder_to_fill_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreachable(SmallSubstitute):
+        """No source answers."""
+
+        kind: str = "unreachable"
+        sources: ClassVar[tuple[Source, ...]] = (Source("here", (RawFile("cifar10-jpeg.tar"),), folder="cifar10_jpeg"),)
+
+    monkeypatch.delenv("HARNESS_DATA", raising=False)
+    with pytest.raises(MissingData, match=r"set HARNESS_DATA to a directory that has cifar10_jpeg/cifar10-jpeg\.tar"):
+        fetch(Project(tmp_path), Unreachable(), QUIET)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 5), st.integers(0, 30), st.integers(0, 10**6))
+def test_clusters_are_of_equal_size_and_hold_every_point(count: int, more: int, seed: int) -> None:
+    n = count + more
+    points = np.random.default_rng(seed).normal(size=(n, 2))
+    found = balanced_clusters(points, count, 0)
+    sizes = np.bincount(found, minlength=count)
+    assert sizes.sum() == n
+    assert sizes.max() - sizes.min() <= 1
+    assert np.array_equal(found, balanced_clusters(points, count, 0))
+
+
+def test_clusters_that_are_apart_and_of_one_size_are_found() -> None:
+    rng = np.random.default_rng(1)
+    truth = np.repeat(np.arange(4), 25)
+    found = balanced_clusters(rng.normal(size=(100, 2)) + 50 * np.stack([truth, truth % 2], 1), 4, 0)
+    assert all(len(np.unique(found[truth == one])) == 1 for one in range(4))
+
+
+def test_an_image_table_gives_its_pixels_back() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3), dtype=np.uint8)
+    assert np.array_equal(pixels_of(image_table(np.arange(5), pixels)), pixels.reshape(5, -1))

@@ -1,0 +1,79 @@
+"""Members exposed at a false-positive rate, in one run and in several."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from harness.metrics.exposure import EXPOSURE_METRICS, exposed, exposure, threshold_at
+from harness.metrics.membership import tpr_at_fpr
+
+SCORES = arrays(np.float64, st.integers(2, 40), elements=st.integers(-5, 5).map(float))
+
+
+def test_a_worked_example() -> None:
+    others = np.arange(100, dtype=float)  # at 1% one other may score above the threshold: it is 98
+    assert threshold_at(others, 0.01) == 98
+    first = np.array([98.0, 98.5, 99.5, 120.0, 3.0])
+    second = np.array([99.0, 98.0, 97.0, 150.0, 98.5])
+    assert exposed(first, others, 0.01).tolist() == [False, True, True, True, False]
+    assert exposed(second, others, 0.01).tolist() == [True, False, False, True, True]
+    found = exposure([(first, others), (second, others)])
+    assert set(found) == set(EXPOSURE_METRICS)
+    assert found["exposed_in_every_run_at_1pct_fpr"].value == 1
+    assert found["exposed_in_some_run_at_1pct_fpr"].value == 5
+    assert threshold_at(others, 0.05) == 94
+    assert found["exposed_in_every_run_at_5pct_fpr"].value == 4  # all but the last, which one run scores 3
+
+
+@given(SCORES, SCORES, st.sampled_from([0.01, 0.02, 0.05, 0.3]))
+def test_one_run_exposes_the_true_positive_rate(members: np.ndarray, others: np.ndarray, fpr: float) -> None:
+    marks = exposed(members, others, fpr)
+    assert marks.mean() == tpr_at_fpr(members, others, fpr).value
+    assert np.mean(others > threshold_at(others, fpr)) <= fpr + 1e-12
+
+
+def test_a_guess_exposes_the_rate_in_each_run_and_next_to_none_in_all() -> None:
+    rng = np.random.default_rng(0)
+    runs = [(rng.random(10000), rng.random(10000)) for _ in range(5)]
+    assert 60 < exposed(*runs[0], 0.01).sum() < 140
+    found = exposure(runs)
+    assert found["exposed_in_every_run_at_1pct_fpr"].value == 0
+    assert found["exposed_in_every_run_at_5pct_fpr"].value <= 1  # 10,000 / 20^5 = 0.003
+    assert abs(found["exposed_in_some_run_at_5pct_fpr"].value - 10000 * (1 - 0.95**5)) < 150
+    assert found["exposed_in_every_run_at_1pct_fpr"].stderr == pytest.approx(1, rel=1e-3)  # never certain
+
+
+def test_planted_memorisation_is_exposed_in_every_run() -> None:
+    rng = np.random.default_rng(1)
+    planted = np.zeros(2000, bool)
+    planted[:300] = True
+    runs = [(rng.random(2000) + 2 * planted, rng.random(2000)) for _ in range(5)]
+    assert all(exposed(*run, 0.01)[planted].all() for run in runs)
+    found = exposure(runs)
+    assert found["exposed_in_every_run_at_1pct_fpr"].value == 300
+    assert found["exposed_in_some_run_at_1pct_fpr"].value > 300
+
+
+def test_outputs_that_cannot_be_told_apart_expose_nobody() -> None:
+    """The footnote of jayaraman2019: where more others than the rate allows have the best score, no threshold is left."""
+    members, others = np.zeros(100), np.concatenate([np.zeros(5), -np.ones(95)])
+    assert exposed(members, others, 0.02).sum() == 0
+    assert exposed(members, others, 0.05).sum() == 100
+
+
+def test_errors_are_those_of_drawing_the_records_anew() -> None:
+    found, stated = [], []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        skill, other = rng.normal(1, 1, 1000), rng.normal(0, 1, 1000)
+        runs = [
+            (skill + rng.normal(0, 0.5, 1000), other + np.random.default_rng(9).normal(0, 0.5, 1000)) for _ in range(3)
+        ]
+        value = exposure(runs)["exposed_in_every_run_at_5pct_fpr"]
+        found.append(value.value)
+        stated.append(value.stderr)
+    assert 0.8 < np.mean(stated) / np.std(found, ddof=1) < 1.3

@@ -1,0 +1,63 @@
+"""Printed tables beside measured ones, and the members exposed in one run and in several."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from harness.claims.check import check_spec
+from harness.metrics.exposure import EXPOSURE_LEVELS
+from harness.paths import Project
+from harness.report.figures import printed_values
+from harness.report.tables import exposed_rows, printed_tables
+from harness.spec.load import load_spec
+from harness.spec.profile import Profile, scale
+from tests.conftest import REPO
+from tests.spec.test_soup import TABLE
+
+SPEC = load_spec(Project(REPO), REPO / "tests" / "spec" / "soup.yaml")
+
+
+def test_a_printed_table_stands_beside_what_was_measured() -> None:
+    scaled = scale(SPEC.spec, "full", Profile())
+    found = printed_tables(scaled.spec, check_spec(scaled, SPEC.sha256, TABLE))
+    assert [(t["title"], t["groups"], t["columns"]) for t in found] == [
+        ("here", [{"arm": "iid", "span": 1}], ["advantage"])
+    ]
+    rows = found[0]["rows"]
+    assert [row["epsilon"] for row in rows] == [1, 10, float("inf")]
+    assert [row["cells"][0]["printed"] for row in rows] == ["0.10", "0.20", "0.30"]
+    chosen = TABLE[(TABLE.arm == "iid") & (TABLE.attack == "logloss") & (TABLE.metric == "advantage")]
+    mean = chosen[chosen.epsilon == 10.0]["value"].mean()
+    assert rows[1]["cells"][0]["measured"] == f"{mean:.2f}"
+    assert rows[1]["cells"][0]["difference"] == f"{mean - 0.2:+.2f}"
+    assert found[0]["within"] == sum(row["cells"][0]["within"] for row in rows) == 3
+
+
+def test_a_profile_without_some_epsilons_leaves_their_rows_out() -> None:
+    scaled = scale(SPEC.spec, "few", Profile(epsilons=(10.0, 100.0)))
+    table = TABLE[TABLE["epsilon"].isin((10.0, 100.0))].copy()
+    found = printed_tables(scaled.spec, check_spec(scaled, SPEC.sha256, table))
+    assert [row["epsilon"] for row in found[0]["rows"]] == [10]
+    assert found[0]["entries"] == 1
+
+
+def test_numbers_of_the_paper_are_drawn_where_a_claim_of_the_catalogue_declares_them() -> None:
+    spec = load_spec(Project(REPO), REPO / "specs/jayaraman2019/lr-purchase100.yaml").spec
+    found = printed_values(spec)
+    assert found["naive", "", "accuracy_loss_nonmembers", 500.0] == 0.32  # Table 6
+    assert found["naive", "", "accuracy_loss_nonmembers", 1000.0] == 0.12
+    assert found["rdp", "logloss", "exposed_in_every_run_at_5pct_fpr", 1000.0] == 566
+    assert not any(metric.startswith("tpr_at") for _, _, metric, _ in found)  # counts of 10,000, not rates
+
+
+def test_members_exposed_in_one_run_in_some_and_in_every_one() -> None:
+    rows = [("a", "x", f"tpr_at_{level}_fpr", 1.0, r, 0.1) for level in EXPOSURE_LEVELS for r in range(3)]
+    rows += [("a", "x", f"exposed_in_{how}_run_at_{level}_fpr", 1.0, 0, value) for level in EXPOSURE_LEVELS
+             for how, value in (("every", 4.0), ("some", 30.0))]  # fmt: skip
+    rows += [("a", "", "count_members", 1.0, r, 100.0) for r in range(3)]
+    table = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"])
+    found = exposed_rows(table)
+    assert [row["rate"] for row in found] == ["1%", "2%", "5%"]
+    assert (found[0]["one"], found[0]["some"], found[0]["every"], found[0]["runs"]) == (10.0, 30, 4, 3)
+    assert abs(found[0]["guess"] - 0.1) < 1e-9  # 100 members, each exposed with chance 0.1 in each of three runs
+    assert exposed_rows(table[table["metric"] == "count_members"]) == []
