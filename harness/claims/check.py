@@ -106,7 +106,13 @@ def _evidence(spec: Spec, table: pd.DataFrame) -> Evidence:
         if experiment.training.sampling == "shuffle" and experiment.accounting_of(arm)[1] != "shuffle"
     }
     draws = {name: fingerprint(arm.split.content()) for name, arm in experiment.arms.items()}
-    return Evidence(table, experiment.privacy.delta, design_of(table), shuffled, draws)
+    return Evidence(table, experiment.privacy.delta, design_of(table), shuffled, draws, frozenset(_batch_clipped(spec)))
+
+
+def _batch_clipped(spec: Spec) -> list[str]:
+    experiment = spec.experiment
+    assert experiment is not None
+    return [arm for arm in experiment.arms if experiment.training_of(arm).clipping == "batch"]
 
 
 def _origin(table: pd.DataFrame | None) -> dict[str, str]:
@@ -280,5 +286,12 @@ def _flags(spec: Spec, claim: Claim) -> tuple[str, ...]:
             f"the accountant {accountant} assumes {sampling} sampling, training uses {training.sampling}: "
             "epsilons are nominal"
             + ("; each point also gives the epsilon and the bound as trained" if training.sampling == "shuffle" else "")
+        )
+    named = {o.arm for e in claim.expectations for o in measured_operands(e)}
+    clipped = [arm for arm in _batch_clipped(spec) if arm in named]
+    if clipped:
+        flags.append(
+            f"{', '.join(clipped)}: the mean of a batch is clipped, which one record moves by up to twice the clipping "
+            "norm; the accountants assume once: epsilons are nominal"
         )
     return tuple(flags)

@@ -28,14 +28,18 @@ class Evidence:
     def __init__(
         self, table: pd.DataFrame, delta: float, design: Design | None = None,
         shuffled_epochs: dict[str, int] | None = None, draws: dict[str, str] | None = None,
+        batch_clipped: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         """
         Args:
             shuffled_epochs: by arm whose accountant assumes other batches than the shuffled ones trained on: how long.
+            batch_clipped: arms that clip the mean of a batch, which one record moves by up to twice the norm, be it
+                removed or replaced.
             draws: by arm, what names its way to draw records; arms of one name have the same records in each repeat.
         """
         self.delta, self.design = delta, design or Fixed()
         self.shuffled_epochs, self._draws = shuffled_epochs or {}, draws or {}
+        self._batch_clipped = batch_clipped
         self.first: int | None = None
         columns = ["arm", "attack", "metric", "epsilon"]
         ordered = table.sort_values([*columns, "repeat"])
@@ -59,7 +63,8 @@ class Evidence:
         """What a nominal epsilon's noise gives for the batches that were trained on; None: the nominal one."""
         if arm not in self.shuffled_epochs or (arm, epsilon) not in self._noise:
             return None
-        return shuffled_epsilon(self._noise[(arm, epsilon)], self.shuffled_epochs[arm], self.delta, replace)
+        twice = replace or arm in self._batch_clipped
+        return shuffled_epsilon(self._noise[(arm, epsilon)], self.shuffled_epochs[arm], self.delta, twice)
 
     def series(self, operand: Measured, epsilon: float) -> Series:
         """Values and record-sampling errors by repeat, (n,) each. Raises HarnessError where there are none."""

@@ -9,6 +9,7 @@ go where they can decide it:
 - A claim for some point: the same, with the sides exchanged.
 - None, where the repeats that the spec allows at most are used up at a point that would have had to support
   it (for some point: to oppose it), and no other can turn the verdict the other way.
+- A claim with a part that the profile does not run cannot be reproduced: only what speaks against it is pursued.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def wanted(findings: Sequence[Finding], alpha: float, most: int) -> dict[Cell, i
     if decided(findings):
         return {}
     places = [(f, *_places(f, alpha / 2, most)) for f in findings if f.outcome == "inconclusive"]
-    hopeless = any(not chosen for _, chosen, _ in places)  # so the claim cannot be reproduced any more
+    # So the claim cannot be reproduced any more.
+    hopeless = any(not chosen for _, chosen, _ in places) or any(f.outcome == "not run" for f in findings)
     found: dict[Cell, int] = {}
     for _, chosen, against in places:
         if hopeless and not against:

@@ -147,8 +147,9 @@ def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
     """The exact epsilon of the noise at each epsilon of the grid on shuffled batches, for add/remove-one neighbours."""
     noise = table[table["arm"] == arm].groupby("epsilon")["noise_multiplier"].first()
     epochs, delta = experiment.training.epochs, experiment.privacy.delta
-    grid = experiment.privacy.epsilons
-    return np.array([shuffled_epsilon(float(noise[e]), epochs, delta) if e in noise else math.nan for e in grid])
+    twice = experiment.training_of(arm).clipping == "batch"
+    known = {e: shuffled_epsilon(float(sigma), epochs, delta, twice) for e, sigma in noise.items()}
+    return np.array([known.get(e, math.nan) for e in experiment.privacy.epsilons])
 
 
 def printed_values(spec: Spec) -> dict[tuple[str, str, str, float], float]:

@@ -193,6 +193,18 @@ def test_repeats_go_where_an_open_claim_needs_them() -> None:
     assert needs(above(0.0, arm="b"), pair) == {("a", 1.0): 9, ("b", 1.0): 9}
 
 
+def test_a_claim_with_a_part_that_is_not_run_asks_only_where_it_may_fail() -> None:
+    left_out = Finding("not run", "the profile leaves it out", (), None, "none", "none")
+
+    def needs(*values: Any) -> dict[Any, int]:
+        evidence = evidence_of({("a", float(i + 1)): v for i, v in enumerate(values)})
+        return wanted([*judged(above(0.4), evidence), left_out], 0.05, 40)
+
+    assert needs(swinging(0.42), swinging(0.45)) == {}  # it cannot be reproduced, and nothing speaks against it
+    assert needs(swinging(0.42), swinging(0.33)) == {("a", 2.0): 9}  # one point may still violate it
+    assert needs(swinging(0.9, 0.01)) == {}
+
+
 def test_looks_grow_by_an_eighth_and_end_at_the_most() -> None:
     looks = [4]
     while looks[-1] < 40:

@@ -110,6 +110,15 @@ def test_arms_train_with_their_own_clipping_and_penalty_and_share_what_they_can(
     assert cells["iid", 1, 0].target != cells["iid", 1, 1].target
 
 
+def test_batch_clipping_is_flagged_where_a_claim_speaks_of_it(make_project: Make) -> None:
+    claim = "left: {metric: advantage, arm: size, attack: logloss}"
+    project = make_project(ARMS.replace(claim, claim.replace("size", "batch"), 1))
+    loaded = load_specs(project, [])[0]
+    verdicts = check_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, None, "no data")
+    flagged = [any("up to twice the clipping norm" in flag for flag in v.flags) for v in verdicts]
+    assert flagged == [True, False, False]
+
+
 def test_relative_and_joint_metrics_are_measured(make_project: Make) -> None:
     import pandas as pd
 
