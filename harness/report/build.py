@@ -21,7 +21,7 @@ from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
 from harness.pipeline import Context, core_seconds, measurements, read_verdicts
 from harness.report.figures import draw, draw_bounds
-from harness.report.tables import exposed_rows, printed_tables
+from harness.report.tables import exposed_rows, formula_tables, printed_tables
 from harness.spec.load import Loaded
 from harness.spec.model import Unstated
 from harness.spec.profile import Scaled, as_run, shown, stopped_early
@@ -41,6 +41,8 @@ class Section:
     means: list[dict[str, Any]]
     tables: list[dict[str, Any]]
     """Tables that the paper prints, in its layout."""
+    formulas: list[dict[str, Any]]
+    """Printed tables of formulas, in its layout."""
     exposed: list[dict[str, Any]]
     """Members exposed in one, in some and in every run."""
     unstated: tuple[Unstated, ...]
@@ -104,7 +106,8 @@ def _section(context: Context, loaded: Loaded) -> Section:
         models_fixed=len(experiment.arms) * len(experiment.privacy.epsilons) * experiment.repeats if experiment else 0,
         spec=scaled.spec, reductions=done.reductions, substitution=scaled.substitution, verdicts=judged,
         svg=svg, means=means,
-        tables=printed_tables(scaled.spec, judged), exposed=[] if table is None else exposed_rows(table),
+        tables=printed_tables(scaled.spec, judged), formulas=formula_tables(scaled.spec, judged),
+        exposed=[] if table is None else exposed_rows(table),
         unstated=scaled.spec.unstated, sha256=loaded.sha256, folder=loaded.spec.id, why_not=why_not,
         data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
     )  # fmt: skip

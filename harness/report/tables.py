@@ -9,16 +9,38 @@ from typing import Any
 
 import pandas as pd
 
+from harness.claims.check import together
 from harness.claims.expectation import Table
 from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
-from harness.spec.model import Spec
+from harness.spec.model import Entry, Spec
 
 HEADINGS = {
     "accuracy_loss_nonmembers": "loss", "exposed_in_every_run_at_1pct_fpr": "1%",
     "exposed_in_every_run_at_2pct_fpr": "2%", "exposed_in_every_run_at_5pct_fpr": "5%",
     "tpr_at_1pct_fpr": "1%", "tpr_at_2pct_fpr": "2%", "tpr_at_5pct_fpr": "5%",
 }  # fmt: skip
+
+
+def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Printed tables of formulas: each entry with the outcome of the parts of the claim that settles it."""
+    by_claim = {v.id.split("#")[1]: v for v in verdicts}
+
+    def settled(entry: Entry) -> dict[str, Any]:
+        verdict = None if entry.claim is None else by_claim.get(entry.claim)
+        if verdict is None:
+            return {"text": entry.text, "verdict": None, "id": None}
+        parts = [verdict.parts[i - 1] for i in entry.parts if i <= len(verdict.parts)]
+        outcome = together(parts) if parts else verdict.verdict
+        return {"text": entry.text, "verdict": outcome, "id": verdict.id}
+
+    return [
+        {
+            "title": table.title, "columns": table.columns,
+            "rows": [{"name": name, "cells": [settled(e) for e in entries]} for name, entries in table.rows.items()],
+        }
+        for table in spec.layout
+    ]  # fmt: skip
 
 
 def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:

@@ -282,6 +282,33 @@ class Panel(Config):
     """Upper end of the vertical axis."""
 
 
+class Entry(Config):
+    """An entry of a printed table that is a formula or a word, and the claim that settles it."""
+
+    text: str
+    """The entry, in plain text."""
+    claim: Name | None = None
+    """A claim of this spec."""
+    parts: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """The parts of the claim that are about this entry, counted from 1; default: all."""
+
+
+class Layout(Config):
+    """A printed table of formulas, in the paper's layout; tables of numbers are drawn from claims of kind `table`."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: dict[str, tuple[Entry, ...]]
+    """By the name of the row: one entry a column."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Layout:
+        for name, entries in self.rows.items():
+            if len(entries) != len(self.columns):
+                raise ValueError(f"row {name!r} has {len(entries)} entries, there are {len(self.columns)} columns")
+        return self
+
+
 class Spec(Config):
     """One declaration: an experiment (none for theory alone), attacks, and claims."""
 
@@ -301,6 +328,8 @@ class Spec(Config):
     deviations: tuple[str, ...] = ()
     """Known differences from the paper."""
     figure: tuple[Panel, ...] = ()
+    layout: tuple[Layout, ...] = ()
+    """Printed tables of formulas, drawn with the verdict on each entry."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Spec:
@@ -319,7 +348,15 @@ class Spec(Config):
                         f"attack {name!r} needs the pool {pool!r}; declare it under experiment.pools "
                         f"(there: {_listed(self.experiment.pools)})"
                     )
-        elif self.attacks:
+        for table in self.layout:
+            for name, entry in ((name, entry) for name, entries in table.rows.items() for entry in entries):
+                known = {claim.id: claim for claim in self.claims}
+                if entry.claim is not None and entry.claim not in known:
+                    raise ValueError(f"layout row {name!r}: unknown claim {entry.claim!r}; known: {_listed(known)}")
+                of = 0 if entry.claim is None else len(known[entry.claim].expectations)
+                if any(part > of for part in entry.parts):
+                    raise ValueError(f"layout row {name!r}: the claim {entry.claim!r} has {of} parts")
+        if self.experiment is None and self.attacks:
             raise ValueError("attacks are declared but there is no experiment to attack")
         return self
 

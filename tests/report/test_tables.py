@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pandas as pd
+import pytest
 
 from harness.claims.check import check_spec
+from harness.claims.verdict import Verdict
+from harness.errors import HarnessError
 from harness.metrics.exposure import EXPOSURE_LEVELS
 from harness.paths import Project
 from harness.report.figures import printed_values
-from harness.report.tables import exposed_rows, printed_tables
+from harness.report.tables import exposed_rows, formula_tables, printed_tables
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale
 from tests.conftest import REPO
@@ -39,6 +45,38 @@ def test_a_profile_without_some_epsilons_leaves_their_rows_out() -> None:
     found = printed_tables(scaled.spec, check_spec(scaled, SPEC.sha256, table))
     assert [row["epsilon"] for row in found[0]["rows"]] == [10]
     assert found[0]["entries"] == 1
+
+
+def test_a_table_of_formulas_shows_the_verdict_on_each_entry() -> None:
+    loaded = load_spec(Project(REPO), REPO / "specs/jayaraman2019/theory.yaml")
+    judged = json.loads((REPO / "reports/standard/jayaraman2019/theory/verdicts.json").read_text())
+    verdicts = [Verdict.model_validate(v) for v in judged["verdicts"]]
+    found = formula_tables(loaded.spec, verdicts)
+    assert [t["title"] for t in found] == ["Table 1"]
+    cells = {row["name"]: [cell["verdict"] for cell in row["cells"]] for row in found[0]["rows"]}
+    assert cells["Composition of k ε-DP mechanisms"] == ["reproduced"] * 4
+    assert cells["Grows sublinearly in k (text)"] == ["violated"] * 3 + [None]
+    mixed = [v.model_copy(update={"parts": ("violated", *v.parts[1:])}) for v in verdicts]
+    cells = {row["name"]: [c["verdict"] for c in row["cells"]] for row in formula_tables(loaded.spec, mixed)[0]["rows"]}
+    # The first part of the conversions is about zCDP alone, the first of the compositions about the first column.
+    assert cells["Convert from ε-DP"] == [None, "reproduced", "violated", "reproduced"]
+    assert cells["Composition of k ε-DP mechanisms"][:2] == ["violated", "reproduced"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("[{text: a}]", "row 'x' has 1 entries, there are 2 columns"),
+        ("[{text: a, claim: nope}, {text: b}]", "layout row 'x': unknown claim 'nope'"),
+        ("[{text: a, claim: h, parts: [2]}, {text: b}]", "the claim 'h' has 1 parts"),
+    ],
+)
+def test_a_layout_that_names_what_is_not_there_is_one_line(tmp_path: Path, row: str, message: str) -> None:
+    path = tmp_path / "soup.yaml"
+    text = (REPO / "tests" / "spec" / "soup.yaml").read_text()
+    path.write_text(text + f"layout:\n  - {{title: t, columns: [one, two], rows: {{x: {row}}}}}\n")
+    with pytest.raises(HarnessError, match=message):
+        load_spec(Project(REPO), path)
 
 
 def test_numbers_of_the_paper_are_drawn_where_a_claim_of_the_catalogue_declares_them() -> None:
