@@ -150,3 +150,49 @@ def test_its_errors_are_those_of_drawing_the_records_anew() -> None:
     spread, error = np.std(found, axis=0, ddof=1), np.mean(stated, axis=0)
     assert abs(error[0] / spread[0] - 1) < 0.2
     assert 0.8 < error[1] / spread[1] < 1.7  # attributes are taken to move together: never too small
+
+
+def test_a_trained_network_that_can_only_memorise_is_caught_on_its_members() -> None:
+    """Labels are drawn at random, so nothing but the members themselves can be learnt."""
+    from harness.metrics.exposure import exposed
+    from harness.training.engine import Job
+    from harness.training.engines.fast import Fast
+    from harness.training.forward import log_probabilities
+    from harness.training.models import Mlp
+    from harness.training.settings import Training
+
+    rng = np.random.default_rng(5)
+    sides = [rng.integers(0, 2, (300, 12)).astype(np.float32) for _ in range(2)]
+    labels = [rng.integers(0, 2, 300) for _ in range(2)]
+    model = Mlp(hidden=(128,))
+
+    class Trained(Target):
+        """The network's own answers."""
+
+        def __init__(self, noise: float) -> None:
+            training = Training(engine="fast", epochs=150, batch_size=50)
+            job = Job(model, training, noise, sides[0], labels[0], 2, seed=1)
+            self._weights = Fast().train(job)
+
+        @property
+        def members(self) -> Outputs:
+            return self.query(sides[0], labels[0])
+
+        @property
+        def nonmembers(self) -> Outputs:
+            return self.query(sides[1], labels[1])
+
+        def features(self) -> tuple[Array, Array]:
+            return sides[0], sides[1]
+
+        def query(self, features: Array, labels: Array) -> Outputs:
+            return Outputs(log_probabilities(model, self._weights, features.astype(np.float32)), labels)
+
+    leaky, noisy = Trained(0.0), Trained(20.0)
+    assert (leaky.members.log_probabilities.argmax(axis=1) == labels[0]).mean() > 0.95
+    found, private = (metrics(target, attributes=12) for target in (leaky, noisy))
+    assert found["correct_members"] > 0.7
+    assert found["advantage"] > 0.15
+    assert abs(private["advantage"]) < 0.08
+    assert exposed(-leaky.members.losses(), -leaky.nonmembers.losses(), 0.3).mean() > 0.6
+    assert exposed(-noisy.members.losses(), -noisy.nonmembers.losses(), 0.3).mean() < 0.45

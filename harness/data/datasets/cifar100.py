@@ -57,7 +57,8 @@ def principal_components(pixels: Array, count: int) -> Array:
     values = pixels.astype(np.float32)
     values /= 255
     with threadpool_limits(limits=1):
-        found = PCA(count, svd_solver="covariance_eigh").fit(values)
+        solver = "covariance_eigh" if len(values) > values.shape[1] else "full"
+        found = PCA(count, svd_solver=solver).fit(values)
         largest = np.abs(found.components_).argmax(axis=1)
         signs = np.sign(found.components_[np.arange(count), largest])
         directions = np.ascontiguousarray((found.components_ * signs[:, None]).T, dtype=np.float32)
