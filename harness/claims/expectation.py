@@ -215,7 +215,7 @@ class Correlation(Config):
     kind: Literal["correlation"] = "correlation"
     left: Measured
     right: Measured
-    above: float = Field(default=0.0, ge=-1, lt=1)
+    above: float = Field(default=0.0, gt=-1, lt=1)
     at: EpsilonList | None = None
 
     def text(self) -> str:

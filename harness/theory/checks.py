@@ -176,6 +176,8 @@ class Inequality(Config):
         return self._prove(margin, slack, strict) if exact else self._scan(margin, slack, strict)
 
     def _shown(self, at: Mapping[str, float]) -> str:
+        if set(self.over) - set(at):  # the two sides are infinitely far apart wherever one looks
+            return f"{self.left.text()} against {self.right.text()}, at no finite distance"
         left, right = _number(self.left, at), _number(self.right, at)
         where = f" at {_point(at)}" if at else ""
         return f"{self.left.text()} = {left:.6g} against {right:.6g}{where}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -223,6 +224,18 @@ def test_theory_is_judged_without_tensorflow() -> None:
 
 
 SOUP = (REPO / "tests" / "theory" / "soup.yaml").read_text().splitlines()
+
+
+def test_what_is_below_infinity_is_proved_without_a_closest_point() -> None:
+    """Found by the test below: no margin is finite, so there is no point to show."""
+    claim = {
+        "kind": "inequality", "left": {"ratio": [{"quantity": "noise-zcdp"}, {"plus": [1, {"variable": "epsilon"}]}]},
+        "relation": "<", "right": math.inf,
+        "over": {"epsilon": {"low": 0.5, "high": 3}, "delta": {"values": [0.01]}, "epochs": {"values": [100]}},
+    }  # fmt: skip
+    found = TypeAdapter(Expectation).validate_python(claim).judge()
+    assert found.outcome == "reproduced"
+    assert "at no finite distance" in found.reason
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
