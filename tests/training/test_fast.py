@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -313,6 +316,31 @@ def test_a_stack_gives_to_the_bit_what_its_models_give_alone(
             moved = [a - s for a, s in zip(alone, start_of(one), strict=True)]
             assert relative_error([f - s for f, s in zip(found, start_of(one), strict=True)], moved) < 1e-4
     assert relative_error(together[0], together[1]) > 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instructions", ["SSE41", "AVX", "AVX2", "AVX512_CORE"])
+def test_stacks_give_the_same_bits_on_older_processors(instructions: str) -> None:
+    """oneDNN held to fewer vector instructions, where this machine has more: other kernels, other fusions."""
+    tests = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", "stack_gives_to_the_bit"]
+    done = subprocess.run(
+        tests, env={**os.environ, "ONEDNN_MAX_CPU_ISA": instructions}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "20 passed" in done.stdout
+
+
+def test_a_graph_has_no_operation_of_two_implementations() -> None:
+    """TensorFlow picks one of two gradients of a maximum by the order of its nodes in memory; see bookkeeping/pooling."""
+    import_tensorflow()
+    from harness.training.bookkeeping.program import Program
+
+    todo = job(NETWORKS[4])
+    program = Program(todo.model, todo.training, todo.features.shape[1], todo.n_classes, 2, todo.private)
+    graph = program.run.get_concrete_function().graph.as_graph_def()
+    used = {node.op for node in graph.node} | {n.op for part in graph.library.function for n in part.node_def}
+    assert {"MaxPoolWithArgmax", "MaxPoolGradWithArgmax", "Conv2D"} <= used
+    assert "MaxPoolGrad" not in used
 
 
 def test_a_stack_of_unlike_models_is_refused() -> None:

@@ -35,8 +35,10 @@ class ConvolutionRule(Rule):
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
         kernel, bias = self.weights
-        value = self._each(lambda x, k, b: tf.nn.conv2d(x, k, **self._options()) + b, inputs, kernel, bias)
-        outputs = activate(self.config.activation, value)
+        value = self._each(lambda x, k: tf.nn.conv2d(x, k, **self._options()), inputs, kernel)
+        # The bias goes to all replicates at once: added to each, TensorFlow may fuse it into some of the convolutions,
+        # and a fused sum differs in its last digit on some processors.
+        outputs = activate(self.config.activation, value + bias[:, :, None, None])
         return outputs, (inputs, outputs)
 
     def before_activation(self, delta: Tensor, cache: Any) -> Tensor:

@@ -11,7 +11,12 @@ from harness.training.layers.pooling import MaxPool
 
 
 class PoolRule(Rule):
-    """Replicates are more records to a layer without weights."""
+    """Replicates are more records to a layer without weights.
+
+    Maxima are taken with their places. TensorFlow's other gradient of a maximum comes in two implementations, which add
+    where windows overlap in different orders; which of them a graph gets depends on the order in which its nodes are
+    visited, and that on addresses in memory: one graph in thirty differed in the last digit.
+    """
 
     def _options(self) -> dict[str, Any]:
         size, step = self.config.size, self.config.step
@@ -20,17 +25,17 @@ class PoolRule(Rule):
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
         flat = tf.reshape(inputs, (-1, *self.shape))
         if isinstance(self.config, MaxPool):
-            pooled = tf.raw_ops.MaxPool(input=flat, **self._options())
+            pooled, places = tf.raw_ops.MaxPoolWithArgmax(input=flat, **self._options())
         else:
-            pooled = tf.raw_ops.AvgPool(value=flat, **self._options())
+            pooled, places = tf.raw_ops.AvgPool(value=flat, **self._options()), None
         shape = (self.replicates, -1, *self.config.output_shape(self.shape))
-        return tf.reshape(pooled, shape), (flat, pooled)
+        return tf.reshape(pooled, shape), (flat, pooled, places)
 
     def backward(self, delta: Tensor, cache: Any) -> Tensor:
-        flat, pooled = cache
+        flat, pooled, places = cache
         gradient = tf.reshape(delta, tf.shape(pooled))
         if isinstance(self.config, MaxPool):
-            found = tf.raw_ops.MaxPoolGrad(orig_input=flat, orig_output=pooled, grad=gradient, **self._options())
+            found = tf.raw_ops.MaxPoolGradWithArgmax(input=flat, grad=gradient, argmax=places, **self._options())
         else:
             found = tf.raw_ops.AvgPoolGrad(orig_input_shape=tf.shape(flat), grad=gradient, **self._options())
         return tf.reshape(found, (self.replicates, -1, *self.shape))
