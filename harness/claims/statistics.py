@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from harness.arrays import Array
 
@@ -88,7 +88,7 @@ class Estimate(Mean):
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         if self.dof <= 0:
             return (-math.inf, math.inf)
-        reach = float(stats.t.ppf(0.5 + level / 2, self.dof))
+        reach = float(scipy.stats.t.ppf(0.5 + level / 2, self.dof))
         below = max(reach, float(uncorrected(reach, self.skewness)))
         above = max(reach, -float(uncorrected(-reach, self.skewness)))
         return (self.mean - below * self.stderr, self.mean + above * self.stderr)
@@ -105,7 +105,7 @@ class Estimate(Mean):
         if self.stderr == 0:
             return 0.0 if effect > 0 else 1.0
         distance = effect / self.stderr
-        return float(stats.t.sf(min(distance, corrected(distance, skewness)), self.dof))
+        return float(scipy.stats.t.sf(min(distance, corrected(distance, skewness)), self.dof))
 
     def shifted(self, by: float, sign: float = 1.0) -> Estimate:
         return Estimate(sign * self.mean + by, self.stderr, self.dof, self.n, sign * self.skewness)
@@ -166,7 +166,7 @@ def repeats_needed(found: Mean, alpha: float) -> int | None:
     if found.n < 2 or found.mean == 0 or found.stderr == 0:
         return None
     spread = found.stderr * math.sqrt(found.n)
-    reach = float(stats.norm.isf(alpha) + stats.norm.isf(1 - POWER))
+    reach = float(scipy.stats.norm.isf(alpha) + scipy.stats.norm.isf(1 - POWER))
     return max(found.n + 1, math.ceil((reach * spread / abs(found.mean)) ** 2))
 
 
@@ -176,7 +176,7 @@ def detectable(found: Mean, alpha: float) -> float | None:
     if found.n < 2 or found.stderr == 0:
         return None
     dof = getattr(found, "dof", found.n - 1)
-    return float((stats.t.isf(alpha, dof) + stats.t.isf(1 - POWER, dof)) * found.stderr)
+    return float((scipy.stats.t.isf(alpha, dof) + scipy.stats.t.isf(1 - POWER, dof)) * found.stderr)
 
 
 def pearson(left: Array, right: Array) -> float:

@@ -9,8 +9,6 @@ import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-import requests
-
 from harness.data.sources import PackageMember
 from harness.errors import HarnessError
 from harness.files import atomic_path, sha256_file
@@ -34,6 +32,8 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
     `target` appears only once it is complete and its SHA-256 is right. Raises HarnessError on a
     network failure (what arrived is kept) or on wrong bytes (they are thrown away).
     """
+    import requests
+
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     have = part.stat().st_size if part.exists() else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import optimize, special
+import scipy
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
@@ -16,8 +16,8 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
         return 0.0
     if math.isinf(mu):
         return 1.0
-    first = float(special.ndtr(mu / 2 - epsilon / mu))
-    return max(0.0, first - math.exp(min(700.0, epsilon + float(special.log_ndtr(-mu / 2 - epsilon / mu)))))
+    first = float(scipy.special.ndtr(mu / 2 - epsilon / mu))
+    return max(0.0, first - math.exp(min(700.0, epsilon + float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu)))))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -29,7 +29,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     high = 1.0
     while gaussian_delta(high, mu) > delta:
         high *= 2
-    return float(optimize.brentq(lambda e: gaussian_delta(e, mu) - delta, 0.0, high, xtol=1e-12, rtol=1e-12))
+    return float(scipy.optimize.brentq(lambda e: gaussian_delta(e, mu) - delta, 0.0, high, xtol=1e-12, rtol=1e-12))
 
 
 def shuffled_epsilon(noise_multiplier: float, epochs: int, delta: float, replace: bool = False) -> float:

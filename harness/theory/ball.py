@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from flint import arb, ctx
-from scipy import special
 
 PRECISION = 128
 """Bits of a midpoint."""
@@ -153,7 +153,7 @@ expm1 = _function("expm1", np.expm1)
 log = _function("log", np.log)
 sqrt = _function("sqrt", np.sqrt)
 tanh = _function("tanh", np.tanh)
-erfc = _function("erfc", special.erfc)
+erfc = _function("erfc", lambda x: scipy.special.erfc(x))  # looked up when asked for: SciPy loads slowly
 
 
 def normal_cdf(x: Number) -> Number:

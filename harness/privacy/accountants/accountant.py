@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from scipy import optimize
+import scipy
 
 from harness.errors import HarnessError
 from harness.privacy.accounting import Adjacency, Sampling, add_remove_target
@@ -99,7 +99,7 @@ class Accountant(ABC):
                     f"privacy: the {self.name} accountant finds no noise for epsilon {epsilon:g} at delta "
                     f"{run.delta:g} and {run.epochs} epochs; use a larger epsilon or delta"
                 )
-        return math.exp(float(optimize.brentq(above, low, high, xtol=RELATIVE_TOLERANCE)))
+        return math.exp(float(scipy.optimize.brentq(above, low, high, xtol=RELATIVE_TOLERANCE)))
 
 
 ACCOUNTANTS: dict[str, Accountant] = {}

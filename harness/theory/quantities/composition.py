@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
+import scipy
 
 from harness.theory.ball import Number, exp, expm1, log, sqrt
 from harness.theory.quantity import computed, quantity, whole
@@ -70,12 +70,12 @@ def randomized_response_renyi(epsilon: Number, alpha: Number) -> Number:
 def composed_delta(total: float, epsilon: float, k: float) -> float:
     """Smallest delta for which every k-fold composition of eps-DP mechanisms is (total, delta)-DP."""
     lost = np.arange(0, whole("k", k, 1, 1_000_000) + 1)
-    log_choose = special.gammaln(k + 1) - special.gammaln(lost + 1) - special.gammaln(k - lost + 1)
+    log_choose = scipy.special.gammaln(k + 1) - scipy.special.gammaln(lost + 1) - scipy.special.gammaln(k - lost + 1)
     scale = log_choose - k * np.logaddexp(0.0, epsilon)
     first, second = (k - lost) * epsilon, total + lost * epsilon
     kept = first > second
     terms = scale[kept] + first[kept] + np.log(-np.expm1(second[kept] - first[kept]))
-    return float(math.exp(special.logsumexp(terms))) if len(terms) else 0.0
+    return float(math.exp(scipy.special.logsumexp(terms))) if len(terms) else 0.0
 
 
 @quantity("exp-minus-one", "exp(eps) - 1", "definition")
