@@ -119,6 +119,22 @@ def schema(
 
 
 @app.command()
+def resolve(specs: Names = None, profile: ProfileName = None) -> None:
+    """Write specs as they are run: what they inherit filled in, what the profile takes away taken away.
+
+    JSON in `models/<profile>/resolved/`; the stages of `dvc.yaml` depend on it, so an edit that leaves it as it was
+    trains and attacks nothing again.
+    """
+    from harness import pipeline
+
+    context = context_for(profile, None, True)
+    found = load(context.project, specs)
+    for loaded in found:
+        pipeline.resolve(context, loaded)
+    print(f"{context.resolved.relative_to(context.project.root)}: {len(found)} specs")
+
+
+@app.command()
 def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Show the cells that a run would compute, what is there already, and what the rest would cost."""
     from harness.execution.store import Store

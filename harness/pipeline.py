@@ -1,4 +1,4 @@
-"""The stages, as `dvc.yaml` and `harness run` call them: train, attack, check, report.
+"""The stages, as `dvc.yaml` and `harness run` call them: resolve, train, attack, check, report.
 
 Each stage reads what the one before it wrote and writes finished tables. All of them may be repeated
 at will: work that is done is taken from the cell store.
@@ -34,6 +34,7 @@ from harness.progress import Progress
 from harness.spec.load import Loaded
 from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings
+from harness.spec.resolve import content, write_resolved
 
 REASON = "not_run_because"
 FIELDS_BY_WORDS = (
@@ -65,6 +66,11 @@ class Context:
         """A spec under the chosen profile."""
         return scale(loaded.spec, self.profile_name, self.profile)
 
+    @property
+    def resolved(self) -> Path:
+        """Where the specs lie as they are run."""
+        return self.project.models / self.profile_name / "resolved"
+
     def models_file(self, spec_id: str) -> Path:
         return self.project.models / self.profile_name / f"{spec_id}.parquet"
 
@@ -76,6 +82,13 @@ class Context:
 
     def verdicts_file(self, spec_id: str) -> Path:
         return self.folder(spec_id) / "verdicts.json"
+
+
+def resolve(context: Context, loaded: Loaded) -> None:
+    """Write what a spec's stages are to do under the profile."""
+    if loaded.spec.experiment is not None:
+        scaled = None if loaded.spec.id in context.profile.skip else context.scaled(loaded)
+        write_resolved(context.resolved, loaded.spec, scaled, context.sequential)
 
 
 def plan_of(context: Context, loaded: Loaded) -> Plan:
@@ -244,13 +257,7 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
 
 def experiment_digest(scaled: Scaled) -> str:
     """Hash of what measurements follow from: the experiment and the attacks, under the profile."""
-    content = scaled.spec.model_dump(mode="json", by_alias=True, include={"experiment", "attacks"})
-    content["attacks"] = {name: attack.content() for name, attack in scaled.spec.attacks.items()}
-    if scaled.spec.experiment is not None:
-        content["experiment"]["training"] = scaled.spec.experiment.training.content()
-        if scaled.spec.experiment.redraw == "split":
-            del content["experiment"]["redraw"]  # measurements older than the choice made it so
-    return fingerprint(content)
+    return fingerprint(content(scaled))
 
 
 def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
@@ -310,8 +317,8 @@ def _misplaced(loaded: Loaded, error: ClaimError) -> HarnessError:
 def check(context: Context, loaded: Loaded) -> list[Verdict]:
     """Judge a spec's claims and write its verdicts."""
     verdicts = judge(context, loaded)
-    content = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=tuple(verdicts))
-    write_text(context.verdicts_file(loaded.spec.id), dump(content))
+    file = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=tuple(verdicts))
+    write_text(context.verdicts_file(loaded.spec.id), dump(file))
     return verdicts
 
 

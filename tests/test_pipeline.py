@@ -16,7 +16,7 @@ from harness.paths import Project
 from harness.spec.load import load_specs
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli, write_cancer
 
-ALL = ["train@own/cancer", "attack@own/cancer", "check@own/cancer", "theory@own/theory", "report"]
+ALL = ["resolve", "train@own/cancer", "attack@own/cancer", "check@own/cancer", "theory@own/theory", "report"]
 THEORY = """\
 paper: own
 title: The tight bound
@@ -98,14 +98,14 @@ def test_nothing_to_do_does_nothing(root: Path) -> None:
 
 def test_an_edited_expectation_runs_check_and_report_alone(root: Path) -> None:
     edit(root, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
-    assert stages_run(root) == ["check@own/cancer", "report"]
+    assert sorted(stages_run(root)) == ["check@own/cancer", "report", "resolve"]
     assert "rows is 569 (printed: 570)" in (root / "reports/full/summary.md").read_text()
 
 
 def test_an_edited_attack_never_retrains(root: Path) -> None:
     before = trained(root)
     edit(root, "specs/own/cancer.yaml", "epochs: 2}", "epochs: 4}")
-    assert [s for s in stages_run(root) if not s.startswith("check")] == ["attack@own/cancer", "report"]
+    assert [s for s in stages_run(root) if not s.startswith("check")] == ["resolve", "attack@own/cancer", "report"]
     edit(root, "harness/attacks/logloss.py", "threshold = inside.mean()", "threshold = inside.mean() + 0.0")
     assert next(s.split("@")[0] for s in stages_run(root)) == "attack"
     assert trained(root) == before
@@ -113,13 +113,13 @@ def test_an_edited_attack_never_retrains(root: Path) -> None:
 
 def test_an_edited_theory_claim_touches_no_measurements(root: Path) -> None:
     edit(root, "specs/own/theory.yaml", "high: 1}, delta", "high: 2}, delta")
-    assert stages_run(root) == ["theory@own/theory", "report"]
+    assert sorted(stages_run(root)) == ["report", "resolve", "theory@own/theory"]
 
 
 def test_an_edited_experiment_trains_what_is_new(root: Path) -> None:
     before = trained(root)
     edit(root, "specs/own/cancer.yaml", "epsilons: [1, 10, .inf]", "epsilons: [1, 10, 20, .inf]")
-    assert stages_run(root) == ["train@own/cancer", "attack@own/cancer", "check@own/cancer", "report"]
+    assert stages_run(root) == ["resolve", "train@own/cancer", "attack@own/cancer", "check@own/cancer", "report"]
     assert before < trained(root)
     assert len(trained(root) - before) == 4
 
