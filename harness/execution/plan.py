@@ -21,7 +21,7 @@ import numpy as np
 from harness.attacks import Attack
 from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
 from harness.data.encoding import categorical_columns
-from harness.data.fetch import read_table
+from harness.data.fetch import Table, read_table
 from harness.data.split import Split
 from harness.errors import HarnessError
 from harness.execution.store import Result, Store
@@ -161,43 +161,43 @@ def training_seconds(engine: str, steps: int, private: bool, parameters: int, op
     return SECONDS_PER_MODEL[known] + steps * step
 
 
-def data_digest(project: Project, dataset: Dataset) -> str:
-    """What names the data: the canonical table's hash, or the generator's code.
-
-    Raises MissingData where a table has not been fetched.
-    """
-    if isinstance(dataset, TableDataset):
-        return read_table(project, dataset).sha256
-    return "generator:" + code_fingerprint(type(dataset).__module__)
+def data_digest(dataset: Dataset, table: Table | None) -> str:
+    """What names the data: the canonical table's hash, or the generator's code."""
+    return "generator:" + code_fingerprint(type(dataset).__module__) if table is None else table.sha256
 
 
-def input_width(project: Project, experiment: Experiment) -> tuple[int, int]:
+def input_width(experiment: Experiment, table: Table | None) -> tuple[int, int]:
     """Features and classes that models see, before an arm removes columns; for estimates, not for training."""
     dataset = experiment.dataset
     if isinstance(dataset, GeneratorDataset):
         return dataset.sample(np.zeros(1, dtype=np.int64), np.random.default_rng(0))[0].shape[1], dataset.n_classes
     assert isinstance(dataset, TableDataset)
-    schema, frame = dataset.schema_of_table(), dataset.select(read_table(project, dataset).frame)
+    assert table is not None
+    schema, frame = dataset.schema_of_table(), dataset.select(table.frame)
     categories = categorical_columns(frame, schema)
     numbers = len(frame.columns) - 1 - len(categories)
     return numbers + int(frame[categories].nunique().sum()), int(frame[schema.label].nunique())
 
 
 def make_plan(project: Project, spec: Spec) -> Plan:
-    """Plan a spec (already scaled by its profile). Raises HarnessError for sizes or epsilons that cannot be."""
+    """Plan a spec (already scaled by its profile).
+
+    Raises HarnessError for sizes or epsilons that cannot be, MissingData where a table has not been fetched.
+    """
     experiment = spec.experiment
     if experiment is None:
         return Plan(spec.id, "", ())
-    digest = data_digest(project, experiment.dataset)
-    if isinstance(experiment.dataset, TableDataset):
-        rows, sizes = len(read_table(project, experiment.dataset).frame), experiment.sizes
+    table = read_table(project, experiment.dataset) if isinstance(experiment.dataset, TableDataset) else None
+    digest = data_digest(experiment.dataset, table)
+    if table is not None:
+        rows, sizes = len(table.frame), experiment.sizes
         asked = sizes.members + sizes.test + sizes.nonmembers
         if asked > rows:
             raise HarnessError(
                 f"the sizes ask for {asked} records (members + test + nonmembers) and the table has {rows}; "
                 "make them smaller"
             )
-    builder = _Builder(project, experiment, digest, Store(project.store))
+    builder = _Builder(experiment, table, digest, Store(project.store))
     cells = tuple(
         builder.cell(arm, epsilon, repeat, spec.attacks)
         for repeat in range(experiment.repeats)  # outermost: a run that stops leaves whole repeats
@@ -208,11 +208,11 @@ def make_plan(project: Project, spec: Spec) -> Plan:
 
 
 class _Builder:
-    def __init__(self, project: Project, experiment: Experiment, digest: str, store: Store) -> None:
+    def __init__(self, experiment: Experiment, table: Table | None, digest: str, store: Store) -> None:
         self.experiment, self.digest, self.store = experiment, digest, store
         training = experiment.training
         engine = ENGINES[training.engine]()
-        width, n_classes = input_width(project, experiment)
+        width, n_classes = input_width(experiment, table)
         placed = placed_layers(experiment.model, width, n_classes)
         self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
         self.operations = 6.0 * training.batch_size * sum(p.layer.operations(p.shape) for p in placed)

@@ -179,7 +179,8 @@ def _write_run(context: Context, specs: Sequence[Loaded]) -> None:
 
     Left as it is where the cells of the run are not in this machine's store (a clone that only checks).
     """
-    timings = {one.spec.id: core_seconds(context, one) for one in specs if one.spec.experiment is not None}
+    ran = [one for one in specs if one.spec.experiment is not None and one.spec.id not in context.profile.skip]
+    timings = {one.spec.id: core_seconds(context, one) for one in ran}
     target = context.project.reports / context.profile_name / "run.js"
     if target.is_file() and not all(timings.values()):
         return
