@@ -73,8 +73,9 @@ def main() -> None:
     parser.add_argument("--profile", default="paper")
     arguments = parser.parse_args()
     context, console, found = context_for(arguments.profile, None, True), Console(width=140), {}
+    left_out = context_for("sequential", None, True).profile.skip  # too few repeats to stop any earlier
     for loaded in load(project_here(), arguments.specs or None):
-        if loaded.spec.experiment is None:
+        if loaded.spec.experiment is None or loaded.spec.id in left_out:
             continue
         table, _ = measurements(context, loaded)
         if table is not None:
