@@ -17,7 +17,8 @@ from harness.bounds import BOUNDS
 from harness.claims.design import design_of
 from harness.claims.expectation import Close, Number, Table
 from harness.privacy.gaussian import shuffled_epsilon
-from harness.spec.model import Experiment, Panel, Spec
+from harness.spec.model import Experiment, Spec
+from harness.spec.page import Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +55,7 @@ def draw(spec: Spec, table: pd.DataFrame) -> str:
 
     def paint(axes: list[Axes]) -> None:
         for axis, panel in zip(axes, panels, strict=True):
-            _panel(axis, panel, spec, table)
+            paint_panel(axis, panel, spec, table)
 
     return _svg(len(panels), paint, f"{spec.where}: {spec.title}")
 
@@ -77,7 +78,49 @@ def _svg(panels: int, paint: Callable[[list[Axes]], None], label: str) -> str:
     return svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(label, quote=True)}"', 1)
 
 
-def _panel(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> None:
+def paint_panel(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> None:
+    """Draw one panel of a spec's measurements on `axis`; it reaches as high as its highest point."""
+    assert spec.experiment is not None
+    if panel.x == "arm":
+        highest = _arms(axis, panel, spec, table)
+    else:
+        highest = _curves(axis, panel, spec, table)
+    axis.set_ylabel(panel.y or panel.metrics[0])
+    axis.set_title(panel.title, fontsize=11)
+    below_zero = {metric for attack in spec.attacks.values() for metric in attack.metrics} & set(panel.metrics)
+    top = max(panel.top, 1.05 * highest)
+    axis.set_ylim(-0.1 * min(1.0, top) if below_zero else 0.0, top)
+    axis.grid(alpha=0.25)
+    axis.legend(fontsize=8, framealpha=0.85)
+
+
+def _arms(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
+    """Arms side by side, at the largest epsilon; returns the highest value."""
+    assert spec.experiment is not None
+    arms = panel.arms or tuple(spec.experiment.arms)
+    of_attacks = {metric for attack in spec.attacks.values() for metric in attack.metrics}
+    highest = 0.0
+    for index, metric in enumerate(panel.metrics):
+        for number, attack in enumerate(panel.attacks or tuple(spec.attacks) if metric in of_attacks else ("",)):
+            found = [(i, *(v[-1] for v in values[1:])) for i, values in (
+                (i, series(table, arm, attack, metric)) for i, arm in enumerate(arms)
+            ) if len(values[0])]  # fmt: skip
+            if not found:
+                continue
+            place, mean, low, high = np.array(found).T
+            label = METRIC_LABELS.get(metric, metric) + (f", {attack}" if attack else "")
+            axis.errorbar(
+                place, mean, yerr=[mean - low, high - mean], fmt="o", markersize=4, capsize=3, label=label,
+                color=COLOURS[index % len(COLOURS)], fillstyle="full" if number == 0 else "none",
+            )  # fmt: skip
+            highest = max(highest, float(high.max()))
+    axis.set_xticks(range(len(arms)), [spec.experiment.arms[arm].label or arm for arm in arms])
+    axis.set_xlim(-0.5, len(arms) - 0.5)
+    return highest
+
+
+def _curves(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
+    """Means over epsilon, their intervals, printed values and bounds; returns the highest mean."""
     assert spec.experiment is not None
     experiment = spec.experiment
     arms = panel.arms or tuple(experiment.arms)
@@ -97,13 +140,14 @@ def _panel(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> None:
         places = {arm: _as_trained(experiment, table, arm) for arm in arms}
     beyond = _beyond(np.concatenate(list(places.values())))
     printed = printed_values(spec)
-    labelled = False
+    labelled, highest = False, 0.0
     for index, (arm, attack, metric) in enumerate(curves):
         epsilon, mean, low, high = series(table, arm, attack, metric)
         if not len(epsilon):
             continue
         at = dict(zip(experiment.privacy.epsilons, places[arm], strict=True))
         x = across[arm] = np.array([min(at[e], beyond) for e in epsilon])
+        highest = max(highest, float(mean.max()))
         colour = COLOURS[(arms.index(arm) if by_arm else index) % len(COLOURS)]
         style = STYLES[(attacks.index(attack) if attack else 0) % len(STYLES)]
         arm_label = experiment.arms[arm].label or arm
@@ -135,12 +179,7 @@ def _panel(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> None:
         axis.set_xlabel("epsilon")
     else:
         axis.set_xlabel("epsilon as trained (exact, shuffled batches)")
-    axis.set_ylabel(panel.y or panel.metrics[0])
-    axis.set_title(panel.title, fontsize=11)
-    low_end = -0.1 * min(1.0, panel.top) if of_attacks & set(panel.metrics) else 0.0
-    axis.set_ylim(low_end, panel.top)
-    axis.grid(alpha=0.25)
-    axis.legend(fontsize=8, framealpha=0.85)
+    return highest
 
 
 def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:

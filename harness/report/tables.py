@@ -13,7 +13,8 @@ from harness.claims.check import together
 from harness.claims.expectation import Table
 from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
-from harness.spec.model import Entry, Spec
+from harness.spec.model import Spec
+from harness.spec.page import Entry
 
 HEADINGS = {
     "accuracy_loss_nonmembers": "loss", "exposed_in_every_run_at_1pct_fpr": "1%",

@@ -35,6 +35,7 @@ from harness.metrics.exposure import EXPOSURE_METRICS
 from harness.metrics.model import MODEL_METRICS, RELATIVE_METRICS
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.privacy.accounting import Accounting, Sampling
+from harness.spec.page import Layout, Name, Panel
 from harness.theory.checks import TheoryExpectation
 from harness.training.engine import ENGINES
 from harness.training.model import MODELS, Model
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
 else:
     AnyDataset, AnySplit = DATASETS.union(), SPLITS.union()
     AnyModel, AnyAttack = MODELS.union(), ATTACKS.union()
-
-NAME = r"^[a-z0-9][a-z0-9-]*$"
-Name = Annotated[str, Field(pattern=NAME)]
 
 
 def _epsilon(value: Any) -> Any:
@@ -260,53 +258,6 @@ class Unstated(Config):
     chosen: Any
     alternatives: tuple[Any, ...] = ()
     why: str
-
-
-class Panel(Config):
-    """One panel of the figure in the report."""
-
-    title: str
-    metrics: tuple[str, ...]
-    """Metrics drawn; an attack's for every attack that measures it."""
-    attacks: tuple[str, ...] = ()
-    """Attacks drawn; default: all."""
-    arms: tuple[str, ...] = ()
-    """Arms drawn; default: all."""
-    bounds: tuple[str, ...] = ()
-    """Bounds drawn as curves."""
-    y: str = ""
-    """Label of the vertical axis."""
-    x: Literal["epsilon", "epsilon-as-trained"] = "epsilon"
-    """`epsilon-as-trained`: of each point's noise on shuffled batches, exact, for add/remove-one neighbours."""
-    top: float = Field(default=1.05, gt=0)
-    """Upper end of the vertical axis."""
-
-
-class Entry(Config):
-    """An entry of a printed table that is a formula or a word, and the claim that settles it."""
-
-    text: str
-    """The entry, in plain text."""
-    claim: Name | None = None
-    """A claim of this spec."""
-    parts: tuple[Annotated[int, Field(ge=1)], ...] = ()
-    """The parts of the claim that are about this entry, counted from 1; default: all."""
-
-
-class Layout(Config):
-    """A printed table of formulas, in the paper's layout; tables of numbers are drawn from claims of kind `table`."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: dict[str, tuple[Entry, ...]]
-    """By the name of the row: one entry a column."""
-
-    @model_validator(mode="after")
-    def _whole(self) -> Layout:
-        for name, entries in self.rows.items():
-            if len(entries) != len(self.columns):
-                raise ValueError(f"row {name!r} has {len(entries)} entries, there are {len(self.columns)} columns")
-        return self
 
 
 class Spec(Config):

@@ -302,9 +302,15 @@ def test_partial_and_until_decided_exclude_each_other(make_project: Any) -> None
     assert "Traceback" not in ran.stderr
 
 
-@pytest.mark.parametrize("figure", ["fig4", "fig6"])
+@pytest.mark.parametrize(
+    "figure",
+    ["fig4", "fig6", pytest.param("fig2", marks=pytest.mark.slow), pytest.param("fig3", marks=pytest.mark.slow)],
+)
 def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -> None:
-    """The committed tables of 40 repeats, replayed: the fixed design's verdicts with at most a third of its models."""
+    """The committed tables of 40 repeats, replayed: the fixed design's verdicts with at most a third of its models.
+
+    But for one claim, which the fixed design decides by the last thirtieth of its level (docs/statistics.md).
+    """
     from benchmarks.sequential import compared
     from harness.commands.common import context_for, load, project_here
     from harness.pipeline import measurements
@@ -316,6 +322,5 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
     found = compared(context.scaled(loaded), loaded.sha256, table)
     assert found["repeats"] == 40
     assert found["share"] <= 1 / 3
-    assert {c: v["sequential"] for c, v in found["claims"].items()} == {
-        c: v["fixed"] for c, v in found["claims"].items()
-    }
+    other = {c: (v["fixed"], v["sequential"]) for c, v in found["claims"].items() if v["fixed"] != v["sequential"]}
+    assert other == ({"humphries2020/fig3#breaks-bound": ("reproduced", "inconclusive")} if figure == "fig3" else {})

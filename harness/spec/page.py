@@ -1,0 +1,60 @@
+"""What a spec says of its section in the report: the figure's panels, and printed tables of formulas."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from harness.config import Config
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+"""A name in a spec: of a claim, an arm, an attack."""
+
+
+class Panel(Config):
+    """One panel of the figure in the report."""
+
+    title: str
+    metrics: tuple[str, ...]
+    """Metrics drawn; an attack's for every attack that measures it."""
+    attacks: tuple[str, ...] = ()
+    """Attacks drawn; default: all."""
+    arms: tuple[str, ...] = ()
+    """Arms drawn; default: all."""
+    bounds: tuple[str, ...] = ()
+    """Bounds drawn as curves."""
+    y: str = ""
+    """Label of the vertical axis."""
+    x: Literal["epsilon", "epsilon-as-trained", "arm"] = "epsilon"
+    """`epsilon-as-trained`: of each point's noise on shuffled batches, exact, for add/remove-one neighbours; `arm`:
+    arms side by side, at the largest epsilon."""
+    top: float = Field(default=1.05, gt=0)
+    """Upper end of the vertical axis, unless a point is above it."""
+
+
+class Entry(Config):
+    """An entry of a printed table that is a formula or a word, and the claim that settles it."""
+
+    text: str
+    """The entry, in plain text."""
+    claim: Name | None = None
+    """A claim of this spec."""
+    parts: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """The parts of the claim that are about this entry, counted from 1; default: all."""
+
+
+class Layout(Config):
+    """A printed table of formulas, in the paper's layout; tables of numbers are drawn from claims of kind `table`."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: dict[str, tuple[Entry, ...]]
+    """By the name of the row: one entry a column."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Layout:
+        for name, entries in self.rows.items():
+            if len(entries) != len(self.columns):
+                raise ValueError(f"row {name!r} has {len(entries)} entries, there are {len(self.columns)} columns")
+        return self

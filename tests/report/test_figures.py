@@ -1,0 +1,65 @@
+"""What the figures draw: every point inside its panel, arms side by side where there is nothing else to vary."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from harness.paths import Project
+from harness.report.figures import draw, paint_panel
+from harness.spec.load import load_specs
+from harness.spec.model import Spec
+from harness.spec.page import Panel
+from tests.conftest import REPO
+
+
+@pytest.fixture(scope="module")
+def spec() -> Spec:
+    return load_specs(Project(REPO), ["jayaraman2019/l2-lr-cifar100"])[0].spec
+
+
+def measured(spec: Spec, value: float) -> pd.DataFrame:
+    assert spec.experiment is not None
+    cells = itertools.product(
+        spec.experiment.arms, [("", "accuracy_train"), ("", "accuracy_nonmembers"), ("logloss", "advantage")], range(5)
+    )
+    rows = [
+        {"arm": arm, "attack": attack, "metric": metric, "repeat": r, "epsilon": math.inf, "value": value + 0.001 * r, "stderr": 0.001}
+        for arm, (attack, metric), r in cells
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_arms_side_by_side_in_the_order_of_the_spec(spec: Spec) -> None:
+    assert spec.experiment is not None
+    table = measured(spec, 0.3)
+    table.loc[table["arm"] == "l2-1e-5", "value"] += 0.1
+    axis = Figure().add_subplot()
+    paint_panel(axis, Panel(title="", metrics=("accuracy_train",), x="arm"), spec, table)
+    labels = [tick.get_text() for tick in axis.get_xticklabels()]
+    assert labels == [arm.label for arm in spec.experiment.arms.values()]
+    points = np.asarray(axis.lines[0].get_xydata())
+    assert points[:, 0].tolist() == list(range(len(labels)))
+    assert points[:, 1] == pytest.approx([0.402 if label == "1e-05" else 0.302 for label in labels])
+
+
+@pytest.mark.parametrize("x", ["arm", "epsilon"])
+def test_no_point_is_cut_off(spec: Spec, x: str) -> None:
+    axis = Figure().add_subplot()
+    panel = Panel.model_validate({"title": "", "metrics": ["advantage"], "attacks": ["logloss"], "x": x, "top": 0.25})
+    paint_panel(axis, panel, spec, measured(spec, 0.6))
+    assert axis.get_ylim()[1] > 0.604
+    paint_panel(axis, panel, spec, measured(spec, 0.1))
+    assert axis.get_ylim()[1] == 0.25
+
+
+def test_the_same_data_give_the_same_bytes(spec: Spec) -> None:
+    one, two = draw(spec, measured(spec, 0.3)), draw(spec, measured(spec, 0.3))
+    assert one == two
+    assert re.search(r'aria-label="Section 4.1', one)
