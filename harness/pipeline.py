@@ -87,8 +87,8 @@ class Context:
 def resolve(context: Context, loaded: Loaded) -> None:
     """Write what a spec's stages are to do under the profile."""
     if loaded.spec.experiment is not None:
-        scaled = None if loaded.spec.id in context.profile.skip else context.scaled(loaded)
-        write_resolved(context.resolved, loaded.spec, scaled, context.sequential)
+        left_out = loaded.spec.id in context.profile.skip
+        write_resolved(context.resolved, context.scaled(loaded), left_out, context.sequential)
 
 
 def plan_of(context: Context, loaded: Loaded) -> Plan:

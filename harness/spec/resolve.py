@@ -1,7 +1,8 @@
 """Specs as they are run: what is inherited filled in, what a profile takes away taken away, as JSON.
 
-Two files a spec, one for each stage that computes: DVC's stages depend on these instead of on the specs, so an edit
-that leaves what is run as it was (a comment, a claim, an epsilon that the profile does not keep) runs nothing again.
+Three files a spec, one for each stage that is told by the profile what to do or to say: DVC's stages depend on these
+instead of on specs and profiles, so an edit that leaves what is run as it was (a comment, a claim, an epsilon that the
+profile does not keep) runs nothing again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.files import write_text
-from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 
 
@@ -26,19 +26,23 @@ def content(scaled: Scaled) -> dict[str, Any]:
     return found
 
 
-def resolved(spec: Spec, scaled: Scaled | None, sequential: bool) -> dict[str, dict[str, Any]]:
-    """What `train` and `attack` are to do, by the name of their files. `scaled`: None where the profile leaves it out.
+def resolved(scaled: Scaled, left_out: bool, sequential: bool) -> dict[str, dict[str, Any]]:
+    """What `train` and `attack` are to do, and `check` to say of the profile, by the name of their files.
 
     In a sequential design the claims decide what is trained, so they are part of it.
     """
-    if scaled is None:
-        return {"experiment": {"left_out": True}, "attacks": {"left_out": True}}
+    said = {"reductions": scaled.reductions, "deviations": scaled.deviations, "left_out": left_out}
+    if left_out:
+        return {"experiment": {"left_out": True}, "attacks": {"left_out": True}, "scale": said}
     found = content(scaled)
-    claims = spec.model_dump(mode="json", by_alias=True, include={"claims"}) if sequential else {}
-    return {"experiment": {"experiment": found["experiment"], **claims}, "attacks": {"attacks": found["attacks"]}}
+    claims = scaled.spec.model_dump(mode="json", by_alias=True, include={"claims"}) if sequential else {}
+    return {
+        "experiment": {"experiment": found["experiment"], **claims}, "attacks": {"attacks": found["attacks"]},
+        "scale": said,
+    }  # fmt: skip
 
 
-def write_resolved(folder: Path, spec: Spec, scaled: Scaled | None, sequential: bool) -> None:
-    """Write `<folder>/<spec>/experiment.json` and `attacks.json`."""
-    for name, what in resolved(spec, scaled, sequential).items():
-        write_text(folder / spec.id / f"{name}.json", json.dumps(what, indent=1, ensure_ascii=False) + "\n")
+def write_resolved(folder: Path, scaled: Scaled, left_out: bool, sequential: bool) -> None:
+    """Write `<folder>/<spec>/experiment.json`, `attacks.json` and `scale.json`."""
+    for name, what in resolved(scaled, left_out, sequential).items():
+        write_text(folder / scaled.spec.id / f"{name}.json", json.dumps(what, indent=1, ensure_ascii=False) + "\n")

@@ -24,10 +24,13 @@ def resolved(project: Project, profile: str, text: str = SMALL_SPEC) -> dict[str
 def test_only_what_is_run_is_in_it(make_project: Callable[..., Project]) -> None:
     project = make_project()
     before = resolved(project, "one")
-    assert set(before) == {"attacks", "experiment"}
+    assert set(before) == {"attacks", "experiment", "scale"}
     assert '"repeats": 1' in before["experiment"]
     reworded = "# a comment\n" + SMALL_SPEC.replace(CLAIM, "They are.")
-    assert resolved(project, "one", reworded.replace("repeats: 2", "repeats: 3")) == before
+    assert resolved(project, "one", reworded) == before
+    more = resolved(project, "one", reworded.replace("repeats: 2", "repeats: 3"))
+    assert {name for name in more if more[name] != before[name]} == {"scale"}
+    assert "repeats 1 of 3" in more["scale"]
     other = resolved(project, "one", SMALL_SPEC.replace("epochs: 3", "epochs: 4"))
     assert other["experiment"] != before["experiment"]
     assert other["attacks"] == before["attacks"]
@@ -46,3 +49,15 @@ def test_what_a_profile_leaves_out_never_changes(make_project: Callable[..., Pro
     before = resolved(project, "without")
     assert '"left_out": true' in before["experiment"]
     assert resolved(project, "without", SMALL_SPEC.replace("epochs: 3", "epochs: 4")) == before
+
+
+def test_what_verdicts_say_of_a_profile_is_in_it_even_where_nothing_is_run(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project()
+    before = resolved(project, "without")
+    (project.root / "params.yaml").write_text(PROFILES.replace("skip: [own/cancer]", "skip: [own/cancer], repeats: 1"))
+    assert run_cli(project.root, "resolve", "--profile", "without").returncode == 0
+    said = (Path(project.models) / "without/resolved/own/cancer/scale.json").read_text()
+    assert "repeats 1 of 2" in said
+    assert said != before["scale"]
