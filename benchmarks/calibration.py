@@ -2,7 +2,8 @@
 
 `python -m benchmarks.calibration` writes benchmarks/calibration.json; docs/statistics.md shows the numbers. A claim is
 drawn from a design of quantifiers, grid sizes, repeats, noise shapes and effects; its repeats are drawn, and
-`harness.claims.judge` judges them as it judges measurements: all at once, and repeat by repeat until it is decided.
+`harness.claims.judge` judges them as it judges measurements: all at once, and repeat by repeat until it is decided or
+out of reach, as if other claims had saved what repeats past the spec's number may cost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,11 +24,13 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from harness.claims.anytime import FIRST_LOOK, anytime
 from harness.claims.design import Sequential
-from harness.claims.evidence import Evidence
+from harness.claims.evidence import OUTCOME, Evidence
 from harness.claims.expectation import Compare
-from harness.claims.judge import judge
-from harness.claims.sequential import first_verdict
+from harness.claims.judge import Finding, judge
+from harness.claims.sequential import CEILING, first_verdict, grown, wanted
+from harness.claims.statistics import estimate
 from harness.files import write_text
 from harness.hashing import generator
 
@@ -40,9 +44,17 @@ NOISES: dict[str, Noise] = {
     "skewed (exponential)": lambda rng, shape: rng.exponential(size=shape) - 1,
     "two humps": lambda rng, shape: rng.choice([-1.0, 1.0], shape) * 0.95 + rng.standard_normal(shape) * 0.3122,
 }  # fmt: skip
+SPLIT = "outcome of the split"
+OFFSETS = np.array([-1.32, -0.60, 0.96, 0.96])
+"""Of a repeat's value by which of four outcomes its split drew: Figure 3 of humphries2020, in standard deviations."""
+WITHIN = 0.2
+"""Standard deviation of a repeat around the mean of its outcome."""
 EFFECTS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 """Distance from the margin to the claimed side, in standard deviations of one repeat."""
 REPEATS = (3, 5, 10, 40)
+REACH_EFFECTS = (0.3, 0.4, 0.5, 0.6)
+WAYS = {"at most 40": (1, 0.0), "120, slack 0": (3, 0.0), "120, slack 1": (3, 1.0), "120": (3, 1e9)}
+"""Times the repeats that may be used, and standard errors of slack."""
 GRIDS = (1, 4, 11)
 
 
@@ -74,30 +86,60 @@ class Setup:
 
 def design() -> list[Setup]:
     """Every combination that makes sense."""
-    every = product(("all", "some"), GRIDS, REPEATS, NOISES, EFFECTS, (True, False))
+    every = product(("all", "some"), GRIDS, REPEATS, (*NOISES, SPLIT), EFFECTS, (True, False))
     return [setup for setup in (Setup(*values) for values in every) if setup.everywhere or setup.points > 1]
 
 
-def table_of(setup: Setup, rng: np.random.Generator) -> pd.DataFrame:
-    """Measurements of one simulated claim."""
-    values = setup.effects()[:, None] + NOISES[setup.noise](rng, (setup.points, setup.repeats))
-    epsilons = np.repeat(np.arange(1.0, setup.points + 1), setup.repeats)
-    return pd.DataFrame({
-        "arm": "a", "attack": "t", "metric": "advantage", "epsilon": epsilons, "value": values.ravel(), "stderr": 0.0,
-        "repeat": np.tile(np.arange(setup.repeats), setup.points),
-    })  # fmt: skip
+def table_of(setup: Setup, rng: np.random.Generator, first: int, repeats: int) -> pd.DataFrame:
+    """Measurements of one simulated claim: `repeats` of them at each point, numbered from `first`."""
+    shape, metrics = (setup.points, repeats), {}
+    if setup.noise == SPLIT:  # drawn once a repeat, for all points
+        outcome = rng.integers(len(OFFSETS), size=repeats)
+        noise = OFFSETS[outcome] + WITHIN * rng.standard_normal(shape)
+        metrics = {OUTCOME[0]: np.broadcast_to(outcome, shape), OUTCOME[1]: np.full(shape, len(OFFSETS))}
+    else:
+        noise = NOISES[setup.noise](rng, shape)
+    metrics["advantage"] = setup.effects()[:, None] + noise
+    epsilons = np.repeat(np.arange(1.0, setup.points + 1), repeats)
+    tables = [
+        pd.DataFrame({
+            "arm": "a", "attack": "t" if metric == "advantage" else "", "metric": metric, "epsilon": epsilons,
+            "value": values.ravel().astype(float), "stderr": 0.0,
+            "repeat": np.tile(np.arange(first, first + repeats), setup.points),
+        })
+        for metric, values in metrics.items()
+    ]  # fmt: skip
+    return pd.concat(tables, ignore_index=True)
 
 
-def verdicts(setup: Setup, rng: np.random.Generator) -> tuple[str, str, int | None]:
-    """One simulated claim, judged on all repeats and repeat by repeat: both outcomes, and the look that decided."""
-    table = table_of(setup, rng)
+def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator) -> tuple[str, str, float]:
+    """One simulated claim, judged on its repeats, and repeat by repeat until it is decided or out of reach.
+
+    `later` draws the repeats past the set-up's number. Returns both outcomes and the sequential design's mean number
+    of repeats at a point.
+    """
+    table = table_of(setup, rng, 0, setup.repeats)
     claim = Compare.model_validate({
         "left": {"metric": "advantage", "arm": "a", "attack": "t"}, "relation": ">", "right": {"value": 0.0},
         "for": setup.quantifier,
     })  # fmt: skip
     fixed = judge(claim, Evidence(table, 1e-5), ALPHA, 0, 1).outcome
-    found, stopped = first_verdict(lambda part: [judge(claim, part, ALPHA, 0, 1)], Evidence(table, 1e-5, Sequential()))
-    return fixed, found[0].outcome, stopped
+    judged = partial(_judged, claim)
+    found, stopped = first_verdict(judged, Evidence(table, 1e-5, Sequential()))
+    if stopped is not None:
+        return fixed, found[0].outcome, stopped
+    repeats = dict.fromkeys(table["epsilon"].unique(), setup.repeats)
+    more = (CEILING - 1) * setup.repeats
+    table = pd.concat([table, table_of(setup, later, setup.repeats, more)], ignore_index=True)
+    while needs := wanted(found, ALPHA, setup.repeats, CEILING * setup.repeats):
+        repeats |= {epsilon: target for (_, epsilon), target in needs.items()}
+        part = table[table["repeat"] < table["epsilon"].map(repeats)]
+        found, _ = first_verdict(judged, Evidence(part, 1e-5, Sequential()))
+    return fixed, found[0].outcome, sum(repeats.values()) / setup.points
+
+
+def _judged(claim: Compare, evidence: Evidence) -> list[Finding]:
+    return [judge(claim, evidence, ALPHA, 0, 1)]
 
 
 def wrong(truth: str, outcome: str) -> bool:
@@ -116,6 +158,8 @@ def groups_of(setup: Setup, truth: str) -> dict[str, str]:
         found["margin, by noise and repeats"] = by_noise
     elif setup.points == 1:
         found["power"] = f"{abs(setup.effect):g}, {setup.repeats}"
+        if setup.noise == SPLIT:
+            found["power, outcome of the split"] = found.pop("power")
     return found
 
 
@@ -126,9 +170,9 @@ class Tally:
     claims: int = 0
     wrong: int = 0
     decided: int = 0
-    looked: int = 0
+    looked: float = 0.0
 
-    def add(self, mistaken: bool, outcome: str, repeats: int) -> None:
+    def add(self, mistaken: bool, outcome: str, repeats: float) -> None:
         """Count one more."""
         self.claims += 1
         self.wrong += mistaken
@@ -147,13 +191,13 @@ def simulate(each: int, seed: int = 1) -> dict[str, Any]:
         design: defaultdict(lambda: defaultdict(Tally)) for design in ("fixed", "sequential")
     }
     for index, setup in enumerate(design()):
-        rng = generator(seed, "calibration", index)
+        rng, later = generator(seed, "calibration", index), generator(seed, "calibration", "later", index)
         truth = setup.truth()
         for _ in range(each):
-            fixed, sequential, stopped = verdicts(setup, rng)
+            fixed, sequential, repeats = verdicts(setup, rng, later)
             for group, key in groups_of(setup, truth).items():
                 tallies["fixed"][group][key].add(wrong(truth, fixed), fixed, setup.repeats)
-                tallies["sequential"][group][key].add(wrong(truth, sequential), sequential, stopped or setup.repeats)
+                tallies["sequential"][group][key].add(wrong(truth, sequential), sequential, repeats)
     return {
         "alpha": ALPHA, "claims": tallies["fixed"]["all"]["all"].claims,
         "designs": {
@@ -163,13 +207,45 @@ def simulate(each: int, seed: int = 1) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def reach(each: int, seed: int = 1, repeats: int = 40) -> list[dict[str, float]]:
+    """How often `each` claims on one point with Gaussian noise are decided, and their mean repeats: by the fixed design
+    of so many repeats, and by sequential ones that may go past it in different ways."""
+    rng, found = generator(seed, "reach"), []
+    for effect in REACH_EFFECTS:
+        drawn = effect + rng.standard_normal((each, CEILING * repeats))
+        zero = np.zeros(repeats)
+        ps = [(e.p_above(0), e.p_below(0)) for e in (estimate(values[:repeats], zero) for values in drawn)]
+        row: dict[str, float] = {"effect": effect, "fixed": float(np.mean([min(p) <= ALPHA / 2 for p in ps]))}
+        for name, (times, slack) in WAYS.items():
+            ran = [_looked(values, repeats, times * repeats, slack) for values in drawn]
+            row[name] = float(np.mean([decided for decided, _ in ran]))
+            row[f"{name}, repeats"] = float(np.mean([n for _, n in ran]))
+        found.append(row)
+    return found
+
+
+def _looked(values: np.ndarray, usual: int, most: int, slack: float) -> tuple[bool, int]:
+    """Whether looks decide, and after how many repeats they end; past the usual number, where `slack` standard errors
+    more would decide."""
+    n = FIRST_LOOK
+    while True:
+        mean = anytime(values[:n], np.zeros(n))
+        if min(mean.p_above(0), mean.p_below(0)) <= ALPHA / 2:
+            return True, n
+        hoped = mean.shifted(math.copysign(slack * mean.stderr, mean.mean))
+        if n >= most or (n >= usual and hoped.projected(ALPHA / 2, most) is None):
+            return False, n
+        n = grown(n, usual if n < usual else most)
+
+
 def main() -> None:
     """Simulate, print wrong verdicts and decisions, and keep the numbers."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument(
         "--each", type=int, default=15, help=f"claims of each of the {len(design())} set-ups (default 15)"
     )
-    found = simulate(parser.parse_args().each)
+    each = parser.parse_args().each
+    found = simulate(each) | {"reach": reach(30 * each)}
     write_text(RESULTS, json.dumps(found, indent=1) + "\n")
     for name, groups in found["designs"].items():
         for group, rows in groups.items():
@@ -180,6 +256,10 @@ def main() -> None:
                 shares = f"{row['wrong']:.2%}", f"{row['decided']:.1%}", f"{row['repeats']:.1f}"
                 table.add_row(key, str(row["claims"]), *shares)
             Console().print(table)
+    table = Table(*found["reach"][0], title="within reach of 40 fixed repeats", box=None, header_style="bold")
+    for row in found["reach"]:
+        table.add_row(*(f"{value:.3g}" for value in row.values()))
+    Console().print(table)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 `python -m benchmarks.sequential` takes the profile `paper`, whose tables hold every repeat, gives each cell the repeats
 that `harness run --until-decided` would have given it, and compares cells and verdicts with the fixed design's. Repeats
-are drawn from their coordinates, so the replay sees the numbers that such a run would have seen.
+are drawn from their coordinates, so the replay sees the numbers that such a run would have seen; those past the spec's
+number are in the tables of the profile `sequential`.
 """
 
 from __future__ import annotations
@@ -21,19 +22,26 @@ from harness.claims.check import ALPHA, check_spec, repeats_wanted
 from harness.commands.common import context_for, load, project_here
 from harness.files import write_text
 from harness.pipeline import measurements
+from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
 
 RESULTS = Path(__file__).parent / "sequential.json"
 
 
-def replayed(scaled: Scaled, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a fixed design's table that a run until decided would have measured."""
+def replayed(scaled: Scaled, table: pd.DataFrame, past: pd.DataFrame | None) -> pd.DataFrame:
+    """What a run until decided would have measured: rows of a fixed design's table and, past its repeats, of `past`.
+
+    Raises ValueError where it would have asked for repeats that neither has.
+    """
     assert scaled.spec.experiment is not None
     most = min(scaled.spec.experiment.repeats, int(table["repeat"].max()) + 1)
     experiment = scaled.spec.experiment.model_copy(update={"repeats": most})
     scaled = Scaled(scaled.spec.model_copy(update={"experiment": experiment}), scaled.profile, scaled.reductions)
-    cells = table[["arm", "epsilon"]].drop_duplicates().itertuples(index=False)
-    repeats = {(str(arm), float(epsilon)): min(most, first_decision(ALPHA)) for arm, epsilon in cells}
+    if past is not None:
+        table, attrs = pd.concat([table, past[past["repeat"] >= most]], ignore_index=True), table.attrs
+        table.attrs = attrs
+    measured = {(str(a), float(e)): int(n) for (a, e), n in counts(table).items()}  # type: ignore[misc]
+    repeats = {cell: min(most, first_decision(ALPHA)) for cell in measured}
     while True:
         limit = [repeats[cell] for cell in zip(table["arm"], table["epsilon"], strict=True)]
         part = table[table["repeat"] < limit].reset_index(drop=True)
@@ -44,16 +52,29 @@ def replayed(scaled: Scaled, table: pd.DataFrame) -> pd.DataFrame:
         for targets in needs.values():
             for cell, target in targets.items():
                 repeats[cell] = max(repeats[cell], target)
+                if repeats[cell] > measured[cell]:
+                    raise ValueError(f"{scaled.spec.id}: nobody measured repeat {measured[cell]} of {cell}")
+
+
+def counts(table: pd.DataFrame) -> pd.Series[int]:
+    """Repeats by arm and epsilon."""
+    return table.groupby(["arm", "epsilon"])["repeat"].nunique()
 
 
 def models_of(table: pd.DataFrame) -> int:
     """Trained models that a table has measurements of."""
-    return len(table[["arm", "epsilon", "repeat"]].drop_duplicates())
+    return int(counts(table).sum())
 
 
-def compared(scaled: Scaled, sha256: str, table: pd.DataFrame) -> dict[str, Any]:
+def tables(loaded: Loaded, profile: str = "paper") -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
+    """A spec's committed measurements: of the fixed design, and of the run until decided."""
+    fixed, sequential = (measurements(context_for(name, None, True), loaded)[0] for name in (profile, "sequential"))
+    return fixed, sequential
+
+
+def compared(scaled: Scaled, sha256: str, table: pd.DataFrame, past: pd.DataFrame | None) -> dict[str, Any]:
     """Cells and verdicts of both designs on one spec."""
-    part = replayed(scaled, table)
+    part = replayed(scaled, table, past)
     fixed, sequential = (check_spec(scaled, sha256, one) for one in (table, part))
     claims = {
         a.id: {"fixed": a.verdict, "sequential": b.verdict, "stopped": b.stopped, "models": b.models,
@@ -77,9 +98,9 @@ def main() -> None:
     for loaded in load(project_here(), arguments.specs or None):
         if loaded.spec.experiment is None or loaded.spec.id in left_out:
             continue
-        table, _ = measurements(context, loaded)
+        table, past = tables(loaded, arguments.profile)
         if table is not None:
-            found[loaded.spec.id] = compared(context.scaled(loaded), loaded.sha256, table)
+            found[loaded.spec.id] = compared(context.scaled(loaded), loaded.sha256, table, past)
     for spec, one in found.items():
         title = (
             f"{spec}: {one['models']} of {one['models_fixed']} models ({one['share']:.0%}), {one['repeats']} repeats"

@@ -18,7 +18,8 @@ import pandas as pd
 from harness import tracking
 from harness.claims.anytime import first_decision
 from harness.claims.check import ALPHA, ClaimError, check_spec, hardware, repeats_wanted
-from harness.claims.design import design_of
+from harness.claims.evidence import means
+from harness.claims.sequential import CEILING
 from harness.claims.verdict import ReadingVerdict, Verdict, VerdictFile, dump
 from harness.data.dataset import TableDataset
 from harness.data.fetch import MissingData, fetch, missing_mark
@@ -62,6 +63,11 @@ class Context:
         """Whether repeats are added until claims are decided."""
         return self.until_decided or self.profile.design == "sequential"
 
+    @property
+    def times(self) -> int:
+        """Times a spec's repeats that a cell may get."""
+        return CEILING if self.sequential else 1
+
     def scaled(self, loaded: Loaded) -> Scaled:
         """A spec under the chosen profile."""
         return scale(loaded.spec, self.profile_name, self.profile)
@@ -91,8 +97,8 @@ def resolve(context: Context, loaded: Loaded) -> None:
         write_resolved(context.resolved, context.scaled(loaded), left_out, context.sequential)
 
 
-def plan_of(context: Context, loaded: Loaded) -> Plan:
-    """The plan of a spec, its data fetched. Raises MissingData where the data cannot be had."""
+def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
+    """The plan of a spec, of `times` its repeats, its data fetched. Raises MissingData where those cannot be had."""
     if loaded.spec.id in context.profile.skip:
         raise MissingData(f"the profile {context.profile_name!r} leaves this spec out")
     scaled = context.scaled(loaded)
@@ -103,7 +109,7 @@ def plan_of(context: Context, loaded: Loaded) -> Plan:
             raise MissingData(json.loads(mark.read_text())["missing"])
         fetch(context.project, experiment.dataset, context.progress)
     with _located(loaded):
-        return make_plan(context.project, scaled.spec)
+        return make_plan(context.project, scaled.spec, times)
 
 
 @contextlib.contextmanager
@@ -130,7 +136,7 @@ def train(context: Context, loaded: Loaded) -> RunReport | None:
     if loaded.spec.experiment is None:
         return None
     try:
-        plan = plan_of(context, loaded)
+        plan = plan_of(context, loaded, context.times)
     except MissingData as missing:
         context.progress.say(f"{loaded.spec.id}: not run: {missing}")
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
@@ -155,7 +161,7 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
         return None
     scaled = context.scaled(loaded)
     try:
-        plan = plan_of(context, loaded)
+        plan = plan_of(context, loaded, context.times)
     except MissingData as missing:
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.measurements_file(loaded.spec.id))
         _write_plot(context, loaded.spec.id, None)
@@ -186,13 +192,14 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
 def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, RunReport]:
     """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
 
-    A first round gives every cell as many repeats as any decision needs. Rounds that were computed before
-    are taken from the store, so a run that was stopped goes on where it was. Returns the cells computed.
+    `plan` has as many repeats as a cell may get. A first round gives every cell those that any decision needs.
+    Rounds that were computed before are taken from the store, so a run that was stopped goes on where it was.
+    Returns the cells computed.
     """
     scaled = context.scaled(loaded)
     assert scaled.spec.experiment is not None
-    most, store, total = scaled.spec.experiment.repeats, Store(context.project.store), RunReport()
-    repeats = {(cell.arm, cell.epsilon): min(most, first_decision(ALPHA)) for cell in plan.cells}
+    usual, store, total = scaled.spec.experiment.repeats, Store(context.project.store), RunReport()
+    repeats = {(cell.arm, cell.epsilon): min(usual, first_decision(ALPHA)) for cell in plan.cells}
     open_claims = len(scaled.spec.claims)
     with Workforce(context.project, context.workers, context.progress, context.scheduler) as workforce:
         for number in itertools.count(1):
@@ -211,21 +218,15 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
             for cells in needs.values():
                 for cell, target in cells.items():
                     repeats[cell] = max(repeats[cell], target)
-    used = f"{len(chosen.cells)} of the fixed design's {len(plan.cells)} cells"
-    context.progress.say(f"{loaded.spec.id}: every claim is decided or has used up its repeats; {used}")
+    used = f"{len(chosen.cells)} models, of the fixed design's {len(repeats) * usual}"
+    context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
     return chosen, total
 
 
 def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None) -> None:
     """`advantage.csv`: what `dvc plots` draws, mean advantage with its 95% interval over epsilon."""
-    rows = []
-    if table is not None:
-        chosen = table[table["metric"] == "advantage"]
-        for (arm, name, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
-            group = group.sort_values("repeat")
-            found = design_of(table).mean(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
-            low, high = found.interval()
-            rows.append((f"{arm}/{name}", epsilon, found.mean, low, high))
+    found = {} if table is None else means(table, ("advantage",))
+    rows = [(f"{arm}/{name}", e, mean.mean, *mean.interval()) for (arm, name, _, e), mean in found.items()]
     frame = pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])
     with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")

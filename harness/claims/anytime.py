@@ -56,17 +56,7 @@ class Anytime(Mean):
 
     def log_martingale(self, value: float) -> Array:
         """(n,) log M_1(value), log M_2(value), ..."""
-        return self._log_martingale(self.moments.means - value)
-
-    def _log_martingale(self, distance: Array) -> Array:
-        n = self._counts
-        square = n * np.square(distance)
-        around = (n - 1) * n * np.square(self.moments.stderrs)
-        shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (around + square) / (around + square * shrunk)
-        ratio = np.where(np.isfinite(ratio), ratio, 1.0)  # no spread, no distance: no evidence
-        return np.asarray(0.5 * np.log(shrunk) + 0.5 * n * np.log(ratio))
+        return _log_martingale(self._counts, self.moments.means - value, self.moments.stderrs)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The part common to the confidence sets of all looks so far; infinite where none is bounded yet."""
@@ -93,19 +83,48 @@ class Anytime(Mean):
         return self._p(value, -1.0)
 
     def _p(self, value: float, sign: float) -> float:
-        distance, errors = sign * (self.moments.means - value), self.moments.stderrs
-        known = errors > 0
-        standardised = np.where(known, distance, 0.0) / np.where(known, errors, 1.0)
-        other = corrected(standardised, sign * self.moments.skewnesses) * errors
-        nearer = np.where(known, np.minimum(distance, other), distance)
-        counted = (nearer > 0) & (self._counts >= FIRST_LOOK)
-        evidence = self._log_martingale(nearer)[counted]
-        return 1.0 if not len(evidence) else float(min(1.0, 0.5 * math.exp(-max(0.0, float(evidence.max())))))
+        distance = sign * (self.moments.means - value)
+        ps = _one_sided(self._counts, distance, self.moments.stderrs, sign * self.moments.skewnesses)
+        return float(ps.min())
+
+    def projected(self, alpha: float, most: int) -> int | None:
+        """Repeats, of at most `most`, at which a one-sided test at `alpha` tells the mean from 0 if mean, spread and
+        skewness stay as they are; None where there are none."""
+        n = np.arange(max(self.n, FIRST_LOOK), most + 1)
+        if not len(n):
+            return None
+        fewer = np.sqrt(self.n / n)
+        sign = math.copysign(1.0, self.mean)
+        skewnesses = sign * float(self.moments.skewnesses[-1]) * fewer
+        ps = _one_sided(n, np.full(len(n), abs(self.mean)), self.stderr * fewer, skewnesses)
+        enough = n[ps <= alpha]
+        return int(enough[0]) if len(enough) else None
 
     def shifted(self, by: float, sign: float = 1.0) -> Anytime:
         """The estimate of `sign * mean + by`."""
         found = self.moments
         return Anytime(Moments(sign * found.means + by, found.stderrs, sign * found.skewnesses))
+
+
+def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
+    """log M_n, of means over n repeats (k,), their distance from the value tested (k,) and standard errors (k,)."""
+    square = n * np.square(distance)
+    around = (n - 1) * n * np.square(errors)
+    shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (around + square) / (around + square * shrunk)
+    ratio = np.where(np.isfinite(ratio), ratio, 1.0)  # no spread, no distance: no evidence
+    return np.asarray(0.5 * np.log(shrunk) + 0.5 * n * np.log(ratio))
+
+
+def _one_sided(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
+    """(k,) half of 1 / M_n at the nearer of the distance and its transform by skewness; 1 where that is not above 0."""
+    known = errors > 0
+    standardised = np.where(known, distance, 0.0) / np.where(known, errors, 1.0)
+    nearer = np.where(known, np.minimum(distance, corrected(standardised, skewnesses) * errors), distance)
+    evidence = np.maximum(0.0, _log_martingale(n, nearer, errors))
+    counted = (nearer > 0) & (n >= FIRST_LOOK)
+    return np.asarray(np.where(counted, 0.5 * np.exp(-evidence), 1.0))
 
 
 def anytime(values: Array, record_stderr: Array) -> Anytime:

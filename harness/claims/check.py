@@ -15,7 +15,7 @@ from harness.claims.design import design_of
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import Expectation, bounds_named, measured_operands
 from harness.claims.judge import Cell, Finding, judge
-from harness.claims.sequential import cells_used, first_verdict, wanted
+from harness.claims.sequential import CEILING, SHARE, cells_used, first_verdict, wanted
 from harness.claims.verdict import Fidelity, Outcome, Verdict
 from harness.errors import HarnessError
 from harness.hashing import code_fingerprint, fingerprint
@@ -168,10 +168,36 @@ def _findings(claim: Claim, spec: Spec, alpha: float, evidence: Evidence) -> lis
 def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) -> dict[str, dict[Cell, int]]:
     """By claim that is still open: the repeats that each cell needs next. Claims that need none are left out.
 
-    Raises ClaimError for a claim that cannot be judged.
+    Repeats past the spec's are only asked for where no claim asks for any within it, and where all models together
+    would stay within a share of the fixed design's. Raises ClaimError for a claim that cannot be judged.
     """
     experiment = scaled.spec.experiment
     assert experiment is not None
+    usual = experiment.repeats
+    found = _findings_of_all(scaled, table, alpha)
+    within = {claim: wanted(findings, alpha, usual) for claim, findings in found.items()}
+    if any(within.values()):
+        return {claim: needs for claim, needs in within.items() if needs}
+    allowed = SHARE * usual * len(experiment.arms) * len(experiment.privacy.epsilons)
+    past = {claim: wanted(findings, alpha, usual, CEILING * usual, whole=True) for claim, findings in found.items()}
+    chosen: dict[str, dict[Cell, int]] = {}
+    for claim in sorted(past, key=lambda claim: _models_with(table, [past[claim]])):
+        reserved = [*(past[other] for other in chosen), past[claim]]
+        if past[claim] and _models_with(table, reserved) <= allowed:
+            chosen[claim] = wanted(found[claim], alpha, usual, CEILING * usual)
+    return chosen
+
+
+def _models_with(table: pd.DataFrame, needs: list[dict[Cell, int]]) -> int:
+    """Trained models of the table once it has these repeats."""
+    counts = table.groupby(["arm", "epsilon"])["repeat"].nunique()
+    repeats: dict[Cell, int] = dict(zip(counts.index, counts, strict=True))
+    for cell, target in (item for cells in needs for item in cells.items()):
+        repeats[cell] = max(repeats.get(cell, 0), target)
+    return sum(repeats.values())
+
+
+def _findings_of_all(scaled: Scaled, table: pd.DataFrame, alpha: float) -> dict[str, list[Finding]]:
     evidence = _evidence(scaled.spec, table)
     found = {}
     for index, claim in enumerate(scaled.spec.claims):
@@ -181,9 +207,7 @@ def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) ->
             findings, _ = first_verdict(partial(_findings, claim, scaled.spec, alpha), evidence)
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
-        needs = wanted(findings, alpha, experiment.repeats)
-        if needs:
-            found[claim.id] = needs
+        found[claim.id] = findings
     return found
 
 

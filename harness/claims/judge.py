@@ -21,6 +21,8 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.bounds import BOUNDS
+from harness.claims.anytime import Anytime
+from harness.claims.design import Series
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import (
     BoundValue,
@@ -39,11 +41,13 @@ from harness.claims.expectation import (
     TrainingExpectation,
     measured_operands,
 )
-from harness.claims.statistics import Estimate, Mean, detectable, pearson, repeats_needed
+from harness.claims.statistics import Mean, detectable, pearson, repeats_needed
 from harness.claims.verdict import BoundStatus, Outcome, Point
 from harness.privacy.accounting import to_replace_one
 
 LEVEL = 0.95
+FAR = 10_000
+"""Repeats past which a projection is not worth telling."""
 Cell = tuple[str, float]
 """An arm at an epsilon."""
 
@@ -81,7 +85,9 @@ def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, in
     if isinstance(expectation, Correlation):
         return _judge_correlation(expectation, evidence, alpha, index, parts)
     grid = evidence.grid(expectation.at)
-    fixed = [o.epsilon for o in measured_operands(expectation)]
+    operands = measured_operands(expectation)
+    test = evidence.test(operands)
+    fixed = [o.epsilon for o in operands]
     missing = sorted({e for e in fixed if e is not None} - set(evidence.epsilons))
     if missing or not grid:
         asked = ", ".join(f"{e:g}" for e in missing or expectation.at or ())
@@ -93,28 +99,28 @@ def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, in
         if not pairs:
             return Finding("not run", "a trend needs two epsilons, the profile runs one", (), None, "", "")
         looks = [_compare(one, evidence, epsilon, index) for one, epsilon in pairs]
-        return _combine(looks, "all", alpha, parts, f"one-sided {evidence.design.test}")
+        return _combine(looks, "all", alpha, parts, f"one-sided {test}")
     if isinstance(expectation, Table):
         looks = [_close(one, evidence, epsilon, index) for one, epsilon in expectation.entries(grid)]
-        test = f"each entry's equivalence by two one-sided tests: {evidence.design.test}"
+        test = f"each entry's equivalence by two one-sided tests: {test}"
         return _combine(looks, "all", alpha, parts, test)
     if isinstance(expectation, Either):
         looks = [_either(expectation, evidence, epsilon, index) for epsilon in grid]
-        test = f"of either side, Bonferroni over them: one-sided {evidence.design.test}"
+        test = f"of either side, Bonferroni over them: one-sided {test}"
         return _combine(looks, "all", alpha, parts, test)
     if isinstance(expectation, Collapse):
         looks = _collapse(expectation, evidence, grid, index)
         if not looks:
             return Finding("not run", "no two arms have noise multipliers that overlap", (), None, "", "")
-        return _combine(looks, "all", alpha, parts, f"above one end and below the other: {evidence.design.test}")
+        return _combine(looks, "all", alpha, parts, f"above one end and below the other: {test}")
     if fixed and None not in fixed:  # nothing varies over the grid
         grid = [float(fixed[0] or 0)]
     if isinstance(expectation, Compare):
         looks = [_compare(expectation, evidence, epsilon, index) for epsilon in grid]
-        test = f"one-sided {evidence.design.test}"
+        test = f"one-sided {test}"
     else:
         looks = [_close(expectation, evidence, epsilon, index) for epsilon in grid]
-        test = f"equivalence by two one-sided tests: {evidence.design.test}"
+        test = f"equivalence by two one-sided tests: {test}"
     return _combine(looks, expectation.quantifier, alpha, parts, test)
 
 
@@ -225,14 +231,14 @@ def _between(
     """Whether one arm's value lies between another's at two epsilons: the side that is nearer to failing is shown."""
     left = evidence.series(own, epsilon)
     ends = [evidence.series(other, at) for at in around]
-    low, high = sorted(ends, key=lambda end: float(np.mean(end[0])))
+    low, high = sorted(ends, key=lambda end: evidence.design.mean(end).mean)
     above = evidence.gap_of(own.arm, other.arm, left, low).shifted(e.tolerance)
     below = evidence.gap_of(own.arm, other.arm, left, high).shifted(e.tolerance, -1.0)
     support = max(side.p_above(0) for side in (above, below))
     oppose = min(1.0, 2 * min(side.p_below(0) for side in (above, below)))
     effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)
     cells = frozenset({(own.arm, epsilon), *((other.arm, at) for at in around)})
-    values = float(np.mean(left[0])), float(np.mean(end[0]))
+    values = evidence.design.mean(left).mean, evidence.design.mean(end).mean
     return Look(_point(index, epsilon, *values, effect, effect.interval(LEVEL), support, oppose), effect, cells)
 
 
@@ -284,8 +290,9 @@ def _combine(looks: list[Look], quantifier: Quantifier, alpha: float, parts: int
 
 def _outlook(effect: Mean, level: float) -> str:
     """What more repeats would do, and what the present ones could have shown."""
-    if not isinstance(effect, Estimate):
-        return f" after {effect.n} repeats"
+    if isinstance(effect, Anytime):
+        enough = effect.projected(level, FAR)
+        return f" after {effect.n} repeats" + (f"; about {enough} would decide if the effect stays" if enough else "")
     needed, smallest = repeats_needed(effect, level), detectable(effect, level)
     more = f"; about {needed} repeats would decide if the effect stays" if needed else ""
     return more if smallest is None else f"{more}; {effect.n} repeats find one of {smallest:.2g} (power 0.8)"
@@ -341,7 +348,7 @@ def _judge_correlation(e: Correlation, evidence: Evidence, alpha: float, index: 
     if len(found) < 2:
         reason = "fewer than two repeats have a correlation (a metric does not vary over epsilon)"
         return Finding("inconclusive", reason, (), None, test, "none")
-    z = evidence.design.mean(np.arctanh(np.clip(found, -0.999999, 0.999999)), np.zeros(len(found)))
+    z = evidence.design.mean(Series(np.arctanh(np.clip(found, -0.999999, 0.999999)), np.zeros(len(found))))
     effect = z.shifted(-math.atanh(e.above))
     point = _point(
         index, None, math.tanh(z.mean), e.above, effect, effect.interval(LEVEL), effect.p_above(0), effect.p_below(0)
@@ -353,6 +360,6 @@ def _judge_correlation(e: Correlation, evidence: Evidence, alpha: float, index: 
 
 def _stacked(evidence: Evidence, operand: Measured, grid: list[float]) -> Array:
     """(epsilons, repeats), of the repeats that every epsilon has."""
-    series = [evidence.series(operand, epsilon)[0] for epsilon in grid]
+    series = [evidence.series(operand, epsilon).values for epsilon in grid]
     n = min(map(len, series))
     return np.stack([values[:n] for values in series])

@@ -7,19 +7,35 @@ go where they can decide it:
 - A claim for all points with one on the wrong side: to the point that speaks most clearly against it,
   which alone would violate it. With none, to all points that do not support it yet, since each must.
 - A claim for some point: the same, with the sides exchanged.
-- None, where the repeats that the spec allows at most are used up at a point that would have had to support
-  it (for some point: to oppose it), and no other can turn the verdict the other way.
+- None, where repeats are used up at a point that would have had to support it (for some point: to oppose it),
+  and no other can turn the verdict the other way.
 - A claim with a part that the profile does not run cannot be reproduced: only what speaks against it is pursued.
+
+Repeats are used up at the number that the spec asks for. Once no claim asks for more within it, what stopping
+early has saved may be spent past it: on cells of claims that may still be decided with up to `CEILING` times
+as many, one standard error in favour of what was found, as long as all models together stay within `SHARE` of
+those of the fixed design; claims expected to need the fewest go first.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from harness.claims.anytime import Anytime
 from harness.claims.evidence import Evidence
 from harness.claims.judge import Cell, Finding, Look
 
+CEILING = 3
+"""Times the spec's repeats that a cell may get. A test that may look at any time has a wider interval than one of a
+number of repeats fixed beforehand; with up to three times as many it decides as often (docs/statistics.md)."""
+SLACK = 1.0
+"""Standard errors by which the effect may be larger than it was found, when asking whether more repeats can decide.
+With none, half of the effects that are just in reach would be given up."""
+SHARE = 1 / 3
+"""Of the fixed design's models: what a run may use altogether before it keeps to the spec's repeats."""
 GROWTH = 8
 Judged = Callable[[Evidence], list[Finding]]
 
@@ -54,38 +70,93 @@ def cells_used(findings: Sequence[Finding]) -> tuple[int, int]:
     return sum(repeats.values()), len(repeats)
 
 
-def wanted(findings: Sequence[Finding], alpha: float, most: int) -> dict[Cell, int]:
-    """Repeats that an open claim needs next, by cell; empty where it is decided, or can no longer be."""
+def wanted(
+    findings: Sequence[Finding], alpha: float, repeats: int, most: int | None = None, whole: bool = False
+) -> dict[Cell, int]:
+    """Repeats that an open claim needs next, by cell; empty where it is decided, or can no longer be.
+
+    Args:
+        repeats: of the spec.
+        most: repeats that a cell may get where they may decide; None: those of the spec.
+        whole: not those of the next look, but those that are expected to decide.
+    """
     if decided(findings):
         return {}
-    places = [(f, *_places(f, alpha / 2, most)) for f in findings if f.outcome == "inconclusive"]
+    rule = _Rule(alpha / 2, len(findings), repeats, most or repeats)
+    places = [(f, *rule.places(f)) for f in findings if f.outcome == "inconclusive"]
     # So the claim cannot be reproduced any more.
     hopeless = any(not chosen for _, chosen, _ in places) or any(f.outcome == "not run" for f in findings)
     found: dict[Cell, int] = {}
-    for _, chosen, against in places:
+    for f, chosen, against in places:
         if hopeless and not against:
             continue
         for look in chosen:
-            target = grown(look.point.repeats, most)
+            target = rule.expected(look, f) if whole else rule.next_look(look.point.repeats)
             for cell in look.cells:
                 found[cell] = max(found.get(cell, 0), target)
     return found
 
 
-def _places(finding: Finding, alpha: float, most: int) -> tuple[list[Look], bool]:
-    """Where this part needs repeats next, and whether they may turn it against the claim."""
-    all_points = finding.quantifier == "all"
-    open_, used_up = [], False
-    for look in finding.looks:
-        settled = (look.point.p_support if all_points else look.point.p_oppose) <= alpha
-        if settled:
-            continue
-        if look.point.repeats >= most:
-            used_up = True
-        else:
-            open_.append(look)
-    turned = [look for look in open_ if (look.point.effect < 0) == all_points and look.point.effect != 0]
-    if turned:
-        clearest = min(turned, key=lambda look: look.point.p_oppose if all_points else look.point.p_support)
-        return [clearest], all_points
-    return ([] if used_up else open_), not all_points
+@dataclass(frozen=True)
+class _Rule:
+    """Where the parts of a claim need repeats."""
+
+    alpha: float
+    """One-sided."""
+    parts: int
+    usual: int
+    most: int
+
+    def next_look(self, repeats: int) -> int:
+        return grown(repeats, self.usual if repeats < self.usual else self.most)
+
+    def expected(self, look: Look, finding: Finding) -> int:
+        """Repeats that decide if the effect stays as it is; the most allowed where those would not."""
+        found = (
+            look.effect.projected(self._level(look, finding), self.most) if isinstance(look.effect, Anytime) else None
+        )
+        return found or self.most
+
+    def places(self, finding: Finding) -> tuple[list[Look], bool]:
+        """Where a part needs repeats next, and whether they may turn it against the claim."""
+        all_points = finding.quantifier == "all"
+        needed = self._levels(finding)[0]
+        open_, turned, used_up = [], [], False
+        for look in finding.looks:
+            if (look.point.p_support if all_points else look.point.p_oppose) <= needed:
+                continue
+            if not self._worthwhile(look, self._level(look, finding)):
+                used_up = True
+            elif _turns(look, finding):
+                turned.append(look)
+            else:
+                open_.append(look)
+        if turned:
+            clearest = min(turned, key=lambda look: look.point.p_oppose if all_points else look.point.p_support)
+            return [clearest], all_points
+        return ([] if used_up else open_), not all_points
+
+    def _levels(self, finding: Finding) -> tuple[float, float]:
+        """One-sided levels of what is needed at every point, and of what turns the verdict at one."""
+        k = max(1, len(finding.looks))
+        if finding.quantifier == "all":
+            return self.alpha, self.alpha / self.parts / k
+        return self.alpha / self.parts, self.alpha / k
+
+    def _level(self, look: Look, finding: Finding) -> float:
+        return self._levels(finding)[_turns(look, finding)]
+
+    def _worthwhile(self, look: Look, level: float) -> bool:
+        """Whether more repeats there are allowed, and may decide where they are past the spec's number."""
+        effect, repeats = look.effect, look.point.repeats
+        if repeats < self.usual:
+            return True
+        if repeats >= self.most or not isinstance(effect, Anytime):
+            return False
+        hoped = effect.shifted(math.copysign(SLACK * effect.stderr, effect.mean))
+        return hoped.projected(level, self.most) is not None
+
+
+def _turns(look: Look, finding: Finding) -> bool:
+    """Whether the point is on the side that decides alone: against a claim for all points, for one of some point."""
+    return look.point.effect != 0 and (look.point.effect < 0) == (finding.quantifier == "all")

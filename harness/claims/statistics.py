@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,18 +147,24 @@ def estimate(values: Array, record_stderr: Array | None = None) -> Estimate:
     return Estimate(float(found.means[-1]), float(found.stderrs[-1]), n - 1, n, float(found.skewnesses[-1]))
 
 
-def difference(left: Estimate, right: Estimate) -> Estimate:
-    """Estimate of left - right for independent arms (Welch-Satterthwaite degrees of freedom)."""
-    a, b = left.stderr**2, right.stderr**2
-    stderr = math.sqrt(a + b)
-    if left.dof <= 0 or right.dof <= 0:
+def combined(parts: Sequence[tuple[float, Estimate]], n: int) -> Estimate:
+    """Estimate, from `n` repeats, of a weighted sum of independent means (Welch-Satterthwaite degrees of freedom)."""
+    squares = [(weight * part.stderr) ** 2 for weight, part in parts]
+    stderr = math.sqrt(sum(squares))
+    if any(part.dof <= 0 for _, part in parts):
         dof = 0.0
     elif stderr == 0:
-        dof = min(left.dof, right.dof)
+        dof = min(part.dof for _, part in parts)
     else:
-        dof = (a + b) ** 2 / (a**2 / left.dof + b**2 / right.dof)
-    third = left.skewness * left.stderr**3 - right.skewness * right.stderr**3
-    return Estimate(left.mean - right.mean, stderr, dof, min(left.n, right.n), third / stderr**3 if stderr else 0.0)
+        dof = sum(squares) ** 2 / sum(v**2 / part.dof for v, (_, part) in zip(squares, parts, strict=True))
+    third = sum(weight**3 * part.skewness * part.stderr**3 for weight, part in parts)
+    mean = sum(weight * part.mean for weight, part in parts)
+    return Estimate(mean, stderr, dof, n, third / stderr**3 if stderr else 0.0)
+
+
+def difference(left: Estimate, right: Estimate) -> Estimate:
+    """Estimate of left - right for independent arms."""
+    return combined([(1.0, left), (-1.0, right)], min(left.n, right.n))
 
 
 def repeats_needed(found: Mean, alpha: float) -> int | None:

@@ -52,6 +52,7 @@ def store_gc(
     An edited spec or algorithm gives its cells new names and leaves the old ones behind. What is removed can
     be computed again; what a run under way is about to use is named by its spec and stays.
     """
+    from harness.claims.sequential import CEILING
     from harness.execution.housekeeping import plans_of, remove, waste
     from harness.execution.store import Store
     from harness.spec.profile import load_params
@@ -59,7 +60,7 @@ def store_gc(
     project = project_here()
     loaded = [*load(project, None), *(load(project, specs) if specs else [])]
     store = Store(project.store)
-    found = waste(store, plans_of(project, loaded, load_params(project).profiles))
+    found = waste(store, plans_of(project, loaded, load_params(project).profiles, CEILING))
     size = found.bytes
     if delete:
         remove(store, found)

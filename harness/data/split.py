@@ -86,6 +86,16 @@ class Split(Plugin, ABC):
         """Draw the records of one shadow model from what the adversary may know."""
 
 
+@dataclass(frozen=True)
+class Owners:
+    """The owner set, and which of how many equally likely outcomes it is, where the split draws one of a few."""
+
+    mask: Array
+    """(n,) bool, over the encoded rows."""
+    outcome: int = 0
+    outcomes: int = 1
+
+
 class TableSplit(Split):
     """A split that divides a table into an owner set and a non-owner set, then samples from each."""
 
@@ -96,14 +106,15 @@ class TableSplit(Split):
         return ()
 
     @abstractmethod
-    def owner_mask(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Array:
-        """Boolean mask (n,) of the owner set over the encoded rows."""
+    def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
+        """The owner set."""
 
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
         """Sample members and test records from the owner set, non-members from the other set."""
         assert isinstance(source, TableSource)
         encoded = source.encode(self.drops())
-        mask = self.owner_mask(source, encoded, sizes, rng)
+        owners = self.owners(source, encoded, sizes, rng)
+        mask = owners.mask
         owner, other = np.flatnonzero(mask), np.flatnonzero(~mask)
         need = sizes.members + sizes.test
         if len(owner) < need or len(other) < sizes.nonmembers:
@@ -125,6 +136,8 @@ class TableSplit(Split):
             "members": sizes.members, "test": sizes.test, "nonmembers": sizes.nonmembers,
             "shadow_pool": len(indices["leftover"]),
         }  # fmt: skip
+        if owners.outcomes > 1:
+            facts |= {"outcome": owners.outcome, "outcomes": owners.outcomes}
         return self.from_indices(source, indices, facts)
 
     def from_indices(self, source: Source, indices: dict[str, Array], facts: dict[str, float]) -> Draw:

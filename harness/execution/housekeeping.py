@@ -14,6 +14,7 @@ from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import Loaded
+from harness.spec.model import Spec
 from harness.spec.profile import Profile, scale
 
 ABANDONED_AFTER_S = 3600.0
@@ -76,13 +77,20 @@ class Waste:
         return files + sum(p.stat().st_size for p in self.abandoned if p.is_file())
 
 
-def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Profile]) -> list[Plan]:
-    """The plan of every spec under every profile. Raises HarnessError where one cannot be planned."""
+def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Profile], times: int) -> list[Plan]:
+    """The plan of every spec under every profile, of `times` its repeats, as a run until decided may take.
+
+    Raises HarnessError where one cannot be planned.
+    """
     plans = []
     for loaded in specs:
+        planned: list[Spec] = []
         for name, profile in profiles.items():
             try:
-                plans.append(make_plan(project, scale(loaded.spec, name, profile).spec))
+                spec = scale(loaded.spec, name, profile).spec
+                if spec not in planned:  # profiles that differ only in their design
+                    plans.append(make_plan(project, spec, times))
+                    planned.append(spec)
             except HarnessError as error:
                 raise HarnessError(
                     f"{loaded.spec.id} ({name}): {error}; without its plan its cells cannot be told from waste"

@@ -179,8 +179,8 @@ def input_width(experiment: Experiment, table: Table | None) -> tuple[int, int]:
     return numbers + int(frame[categories].nunique().sum()), int(frame[schema.label].nunique())
 
 
-def make_plan(project: Project, spec: Spec) -> Plan:
-    """Plan a spec (already scaled by its profile).
+def make_plan(project: Project, spec: Spec, times: int = 1) -> Plan:
+    """Plan a spec (already scaled by its profile), with `times` as many repeats as it asks for.
 
     Raises HarnessError for sizes or epsilons that cannot be, MissingData where a table has not been fetched.
     """
@@ -200,7 +200,7 @@ def make_plan(project: Project, spec: Spec) -> Plan:
     builder = _Builder(experiment, table, digest, Store(project.store))
     cells = tuple(
         builder.cell(arm, epsilon, repeat, spec.attacks)
-        for repeat in range(experiment.repeats)  # outermost: a run that stops leaves whole repeats
+        for repeat in range(times * experiment.repeats)  # outermost: a run that stops leaves whole repeats
         for arm in experiment.arms
         for epsilon in experiment.privacy.epsilons
     )

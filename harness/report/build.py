@@ -17,11 +17,12 @@ from harness import tracking
 from harness.claims.catalogue import corrected
 from harness.claims.check import ALPHA, hardware, repeats_wanted
 from harness.claims.design import design_of
+from harness.claims.evidence import means
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
 from harness.pipeline import Context, core_seconds, measurements, read_verdicts
 from harness.report.figures import draw, draw_bounds
-from harness.report.tables import exposed_rows, formula_tables, printed_tables
+from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.spec.load import Loaded
 from harness.spec.model import Unstated
 from harness.spec.profile import Scaled, as_run, shown, stopped_early
@@ -45,6 +46,8 @@ class Section:
     """Printed tables of formulas, in its layout."""
     exposed: list[dict[str, Any]]
     """Members exposed in one, in some and in every run."""
+    outcomes: list[dict[str, Any]]
+    """Advantage by the outcome that a split draws."""
     unstated: tuple[Unstated, ...]
     sha256: str
     data_sha256: str
@@ -108,6 +111,7 @@ def _section(context: Context, loaded: Loaded) -> Section:
         svg=svg, means=means,
         tables=printed_tables(scaled.spec, judged), formulas=formula_tables(scaled.spec, judged),
         exposed=[] if table is None else exposed_rows(table),
+        outcomes=[] if table is None else outcome_rows(table),
         unstated=scaled.spec.unstated, sha256=loaded.sha256, folder=loaded.spec.id, why_not=why_not,
         data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
     )  # fmt: skip
@@ -117,11 +121,9 @@ def _means(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Mean and 95% interval of every metric but counts, by arm, attack and epsilon, ready to print."""
     wanted = ("advantage", "tpr", "fpr", "auc", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    chosen = table[table["metric"].isin(wanted)]
-    epsilons = sorted(chosen["epsilon"].unique())
-    for (arm, attack, metric, epsilon), group in chosen.groupby(["arm", "attack", "metric", "epsilon"]):
-        group = group.sort_values("repeat")
-        found = design_of(table).mean(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
+    every = means(table, wanted)
+    epsilons = sorted({key[3] for key in every})
+    for (arm, attack, metric, epsilon), found in every.items():
         low, high = found.interval()
         half = max(high - found.mean, found.mean - low)
         label = f"{attack}: {metric}" if attack else str(metric)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.bounds import BOUNDS
-from harness.claims.design import design_of
+from harness.claims.evidence import means
 from harness.claims.expectation import Close, Number, Table
 from harness.privacy.gaussian import shuffled_epsilon
 from harness.spec.model import Experiment, Spec
@@ -33,12 +33,8 @@ METRIC_LABELS = {
 
 def series(table: pd.DataFrame, arm: str, attack: str, metric: str) -> tuple[Array, Array, Array, Array]:
     """(epsilon, mean, low, high) of one curve, (k,) each, with 95% intervals over repeats."""
-    chosen = table[(table["arm"] == arm) & (table["attack"] == attack) & (table["metric"] == metric)]
-    rows = []
-    for epsilon, group in chosen.groupby("epsilon"):
-        found = design_of(table).mean(group["value"].to_numpy(float), group["stderr"].to_numpy(float))
-        low, high = found.interval()
-        rows.append((float(str(epsilon)), found.mean, low, high))
+    found = means(table[table["arm"] == arm], (metric,))
+    rows = [(epsilon, mean.mean, *mean.interval()) for (_, name, _, epsilon), mean in found.items() if name == attack]
     columns = np.array(rows).T if rows else np.zeros((4, 0))
     return columns[0], columns[1], columns[2], columns[3]
 

@@ -39,7 +39,7 @@ class Profile(Config):
     engine: str | None = None
     """Trains in place of the spec's own engine."""
     design: Literal["fixed", "sequential"] = "fixed"
-    """`sequential`: repeats are added until claims are decided, `repeats` at most."""
+    """`sequential`: repeats are added until claims are decided or out of reach (docs/statistics.md)."""
     substitute: tuple[str, ...] = ()
     """Datasets in place of which their substitutes are used; verdicts then say *substituted*."""
     skip: tuple[str, ...] = ()

@@ -81,7 +81,8 @@ def test_kmeans_gives_each_class_one_whole_cluster(which: str, request: pytest.F
     owner = "random" if which == "adult" else "smaller"
     split = KMeansPerClass(n_init=2, owner=owner)
     encoded = source.encode(())
-    mask = split.owner_mask(source, encoded, sizes, rng(1))
+    owners = split.owners(source, encoded, sizes, rng(1))
+    mask = owners.mask
     if owner == "smaller":
         assert 2 * mask.sum() <= len(mask)
     for label in (0, 1):
@@ -91,6 +92,20 @@ def test_kmeans_gives_each_class_one_whole_cluster(which: str, request: pytest.F
         # Lloyd's fixed point: every record is nearest to its own cluster's mean.
         assert (np.linalg.norm(inside - a, axis=1) <= np.linalg.norm(inside - b, axis=1) + 1e-3).mean() > 0.999
         assert (np.linalg.norm(outside - b, axis=1) <= np.linalg.norm(outside - a, axis=1) + 1e-3).mean() > 0.999
+
+
+def test_a_drawn_assignment_of_clusters_says_which_and_of_how_many(adult: TableSource) -> None:
+    """Adult allows all four; as many repeats as are needed meet each, and a repeat that draws the same has its sets."""
+    split = KMeansPerClass()  # of fewer restarts, not each finds the same clusters
+    sizes: dict[float, set[float]] = {}
+    for seed in range(12):
+        facts = split.draw(adult, PAPER, rng(seed)).facts
+        assert facts["outcomes"] == 4
+        sizes.setdefault(facts["outcome"], set()).add(facts["owner_set"])
+    assert set(sizes) <= {0, 1, 2, 3}
+    assert len(sizes) > 2
+    assert {len(met) for met in sizes.values()} == {1}
+    assert "outcome" not in Random().draw(adult, PAPER, rng()).facts
 
 
 def test_compas_has_fifteen_features_and_the_printed_rows(compas: TableSource) -> None:

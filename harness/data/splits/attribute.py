@@ -6,9 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from harness.arrays import Array
 from harness.data.encoding import Encoded
-from harness.data.split import SPLITS, Sizes, TableSource, TableSplit
+from harness.data.split import SPLITS, Owners, Sizes, TableSource, TableSplit
 from harness.errors import HarnessError
 
 
@@ -33,7 +32,7 @@ class Attribute(TableSplit):
     def drops(self) -> tuple[str, ...]:
         return (self.attribute,) if self.keep_twins else (self.attribute, *self.twins)
 
-    def owner_mask(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Array:
+    def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
         if self.attribute not in source.table.columns:
             has = ", ".join(map(str, source.table.columns))
             raise HarnessError(f"split attribute: no column {self.attribute!r}; the table has: {has}")
@@ -42,4 +41,4 @@ class Attribute(TableSplit):
         if unknown:
             seen = ", ".join(sorted(column.unique())[:20])
             raise HarnessError(f"split attribute: {self.attribute!r} is never {', '.join(unknown)}; it is: {seen}")
-        return column.isin(self.values).to_numpy()
+        return Owners(column.isin(self.values).to_numpy())

@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import Field
 from threadpoolctl import threadpool_limits
 
-from harness.arrays import Array
 from harness.data.encoding import Encoded
-from harness.data.split import SPLITS, Sizes, TableSource, TableSplit
+from harness.data.split import SPLITS, Owners, Sizes, TableSource, TableSplit
 from harness.errors import HarnessError
 
 
@@ -35,7 +34,7 @@ class KMeansPerClass(TableSplit):
     def drops(self) -> tuple[str, ...]:
         return self.drop
 
-    def owner_mask(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Array:
+    def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
         from sklearn.cluster import KMeans
 
         n, n_classes = len(encoded.labels), len(encoded.classes)
@@ -50,16 +49,16 @@ class KMeansPerClass(TableSplit):
             order = np.lexsort(found.cluster_centers_.T)
             cluster[of_class] = np.argsort(order)[found.labels_]
         need = sizes.members + sizes.test
-        masks = []
-        for assignment in product((0, 1), repeat=n_classes):
+        allowed = []
+        for number, assignment in enumerate(product((0, 1), repeat=n_classes)):
             mask = cluster == np.asarray(assignment)[encoded.labels]
             inside = int(mask.sum())
             if inside >= need and n - inside >= sizes.nonmembers and (self.owner == "random" or 2 * inside <= n):
-                masks.append(mask)
-        if not masks:
+                allowed.append((mask, number))
+        if not allowed:
             raise HarnessError(
                 f"split kmeans-per-class: no assignment of clusters gives {need} owner records "
                 f"(members + test) and {sizes.nonmembers} non-owner records; make the sizes smaller"
             )
-        chosen: Array = masks[int(rng.integers(len(masks)))]
-        return chosen
+        mask, number = allowed[int(rng.integers(len(allowed)))]
+        return Owners(mask, number, len(allowed))

@@ -6,10 +6,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from harness.arrays import Array
 from harness.data.dataset import GeneratorDataset
 from harness.data.encoding import Encoded
-from harness.data.split import SPLITS, Draw, Records, ShadowDraw, Sizes, Source, TableSource, TableSplit
+from harness.data.split import SPLITS, Draw, Owners, Records, ShadowDraw, Sizes, Source, TableSource, TableSplit
 
 
 @SPLITS.register
@@ -24,13 +23,13 @@ class Random(TableSplit):
     def drops(self) -> tuple[str, ...]:
         return self.drop
 
-    def owner_mask(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Array:
+    def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
         """The owner set takes its share of the rows, so that neither set runs short."""
         n, need = len(encoded.labels), sizes.members + sizes.test
         share = need / (need + sizes.nonmembers)
         mask = np.zeros(n, dtype=bool)
         mask[rng.permutation(n)[: max(need, int(share * n))]] = True
-        return mask
+        return Owners(mask)
 
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
         if isinstance(source, TableSource):
