@@ -13,9 +13,9 @@ from harness.training.layers.pooling import MaxPool
 class PoolRule(Rule):
     """Replicates are more records to a layer without weights.
 
-    Maxima are taken with their places. TensorFlow's other gradient of a maximum comes in two implementations, which add
-    where windows overlap in different orders; which of them a graph gets depends on the order in which its nodes are
-    visited, and that on addresses in memory: one graph in thirty differed in the last digit.
+    Maxima are taken with their places. With TensorFlow's other gradient of a maximum one graph in thirty, of many
+    traced alike, differed in the last digit for as long as it lived. Probably it comes in two implementations, and
+    which of them a graph gets depends on the order in which its nodes are visited, and that on addresses in memory.
     """
 
     def _options(self) -> dict[str, Any]:

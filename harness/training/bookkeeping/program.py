@@ -15,7 +15,7 @@ import tensorflow as tf
 from harness.arrays import Array
 from harness.training.bookkeeping.dense import FirstDenseRule
 from harness.training.bookkeeping.noise import ALIGNMENT, gaussian
-from harness.training.bookkeeping.rule import Rule, Step, Tensor, sum_of_squares
+from harness.training.bookkeeping.rule import Rule, Step, Tensor, activate, sum_of_squares
 from harness.training.forward import placed_layers
 from harness.training.layer import Shape
 from harness.training.layers.dense import Dense
@@ -257,10 +257,14 @@ class Program:
 def softmax_delta(logits: Tensor, labels: Tensor) -> Tensor:
     """Derivative of each record's cross-entropy by its logits (replicates, records, classes).
 
-    A few classes go first, so that vector instructions run over the records; of many, rows are summed as
-    they are. Either way a record's numbers do not depend on how many records there are.
+    Of two classes the probability of one is a sigmoid of the difference. A few classes go first, so that vector
+    instructions run over the records; of many, rows are summed as they are. In each case a record's numbers do not
+    depend on how many records there are.
     """
     classes = logits.shape[-1]
+    if classes == 2:
+        second = activate("sigmoid", logits[..., 1] - logits[..., 0]) - tf.cast(labels, tf.float32)
+        return tf.stack([-second, second], axis=-1)
     flat = tf.reshape(logits, (-1, classes))
     few = classes <= FEW_CLASSES
     flat = tf.transpose(flat) if few else flat
