@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,15 @@ def means(table: pd.DataFrame, metrics: Collection[str]) -> dict[tuple[str, str,
         (str(arm), str(attack), str(metric), float(str(epsilon))): design.mean(_series(group, drawn.get(arm)))
         for (arm, attack, metric, epsilon), group in groups
     }
+
+
+def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, str, int, float, pd.DataFrame]]:
+    """Where a split draws one of a few outcomes: arm, attack, outcome and epsilon, and the repeats that drew it."""
+    drawn = drawn_by_arm(table)
+    chosen = table[(table["metric"] == metric) & table["arm"].isin(list(drawn))]
+    for (arm, attack, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
+        for outcome, part in group.groupby(group["repeat"].map(drawn[arm][0])):
+            yield str(arm), str(attack), int(str(outcome)), float(str(epsilon)), part
 
 
 def drawn_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.bounds import BOUNDS
-from harness.claims.evidence import means
+from harness.claims.evidence import groups_by_outcome, means
 from harness.claims.expectation import Close, Number, Table
 from harness.privacy.gaussian import shuffled_epsilon
 from harness.spec.model import Experiment, Spec
@@ -85,7 +85,8 @@ def paint_panel(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> No
     axis.set_title(panel.title, fontsize=11)
     below_zero = {metric for attack in spec.attacks.values() for metric in attack.metrics} & set(panel.metrics)
     top = max(panel.top, 1.05 * highest)
-    axis.set_ylim(-0.1 * min(1.0, top) if below_zero else 0.0, top)
+    lowest = min((float(np.min(np.asarray(line.get_ydata(), float))) for line in axis.lines), default=0.0)
+    axis.set_ylim(min(-0.1 * min(1.0, top), 1.05 * lowest) if below_zero else 0.0, top)
     axis.grid(alpha=0.25)
     axis.legend(fontsize=8, framealpha=0.85)
 
@@ -141,8 +142,8 @@ def _curves(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
         epsilon, mean, low, high = series(table, arm, attack, metric)
         if not len(epsilon):
             continue
-        at = dict(zip(experiment.privacy.epsilons, places[arm], strict=True))
-        x = across[arm] = np.array([min(at[e], beyond) for e in epsilon])
+        at = {e: min(place, beyond) for e, place in zip(experiment.privacy.epsilons, places[arm], strict=True)}
+        x = across[arm] = np.array([at[e] for e in epsilon])
         highest = max(highest, float(mean.max()))
         colour = COLOURS[(arms.index(arm) if by_arm else index) % len(COLOURS)]
         style = STYLES[(attacks.index(attack) if attack else 0) % len(STYLES)]
@@ -152,6 +153,9 @@ def _curves(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
             label = arm_label if len(panel.metrics) == 1 else f"{arm_label}: {label}"
         axis.plot(x, mean, style, color=colour, marker="o", markersize=3.5, linewidth=1.6, label=label)
         axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
+        if metric in of_attacks:
+            line = {"color": colour, "linestyle": style, "linewidth": 0.8, "alpha": 0.55}
+            highest = max(highest, _outcomes(axis, table, (arm, attack, metric), at, line))
         known = [
             (place, printed[key])
             for e, place in zip(epsilon, x, strict=True)
@@ -176,6 +180,20 @@ def _curves(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
     else:
         axis.set_xlabel("epsilon as trained (exact, shuffled batches)")
     return highest
+
+
+def _outcomes(
+    axis: Axes, table: pd.DataFrame, curve: tuple[str, str, str], at: dict[float, float], line: dict[str, Any]
+) -> float:
+    """A thin line for each outcome that a curve's split drew; returns the highest value."""
+    arm, attack, metric = curve
+    lines: dict[int, list[tuple[float, float]]] = {}
+    for _, name, outcome, epsilon, part in groups_by_outcome(table[table["arm"] == arm], metric):
+        if name == attack:
+            lines.setdefault(outcome, []).append((at[epsilon], float(part["value"].mean())))
+    for number, points in enumerate(lines.values()):
+        axis.plot(*zip(*points, strict=True), **line, label="by what its split drew" if number == 0 else None)
+    return max((value for points in lines.values() for _, value in points), default=0.0)
 
 
 def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:

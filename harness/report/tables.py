@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from harness.claims.check import together
-from harness.claims.evidence import drawn_by_arm
+from harness.claims.evidence import drawn_by_arm, groups_by_outcome
 from harness.claims.expectation import Table
 from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
@@ -118,16 +118,15 @@ def outcome_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     drawn = drawn_by_arm(table)
     sizes = table[table["metric"] == "count_owner_set"].drop_duplicates(["arm", "repeat"])
     owner_set = {(a, r): f"{v:,.0f}" for a, r, v in zip(sizes["arm"], sizes["repeat"], sizes["value"], strict=True)}
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    chosen = table[(table["metric"] == "advantage") & table["arm"].isin(list(drawn))]
-    epsilons = sorted(chosen["epsilon"].unique())
-    for (arm, attack, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
-        for outcome, part in group.groupby(group["repeat"].map(drawn[arm][0])):
-            sets = ", ".join(sorted({owner_set[arm, r] for r in part["repeat"]}))
-            row = rows.setdefault((arm, attack, outcome), {
-                "arm": arm, "attack": attack, "owner_set": sets, "chance": f"1 in {drawn[arm][1]}", "repeats": 0,
-                "epsilons": epsilons, "values": [""] * len(epsilons),
-            })  # fmt: skip
-            row["values"][epsilons.index(epsilon)] = f"{part['value'].mean():.3f}"
-            row["repeats"] = max(row["repeats"], len(part))
+    found = list(groups_by_outcome(table, "advantage"))
+    epsilons = sorted({epsilon for _, _, _, epsilon, _ in found})
+    rows: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for arm, attack, outcome, epsilon, part in found:
+        sets = ", ".join(sorted({owner_set[arm, r] for r in part["repeat"]}))
+        row = rows.setdefault((arm, attack, outcome), {
+            "arm": arm, "attack": attack, "owner_set": sets, "chance": f"1 in {drawn[arm][1]}", "repeats": 0,
+            "epsilons": epsilons, "values": [""] * len(epsilons),
+        })  # fmt: skip
+        row["values"][epsilons.index(epsilon)] = f"{part['value'].mean():.3f}"
+        row["repeats"] = max(row["repeats"], len(part))
     return [rows[key] for key in sorted(rows)]

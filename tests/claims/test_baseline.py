@@ -15,9 +15,10 @@ from tests.conftest import REPO, run_cli
 SPECS = ["humphries2020/fig1", "humphries2020/fig4"]
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Figure 4 at the paper's scale, as committed, and Figure 1, with a baseline."""
+    tmp_path = tmp_path_factory.mktemp("accepted")
     shutil.copytree(REPO / "specs" / "humphries2020", tmp_path / "specs" / "humphries2020")
     for path in (tmp_path / "specs" / "humphries2020").glob("*.yaml"):
         if f"humphries2020/{path.stem}" not in SPECS and not path.name.startswith("_"):
@@ -29,6 +30,13 @@ def project(tmp_path: Path) -> Path:
         REPO / "reports" / "paper" / "humphries2020" / "fig4", tmp_path / "reports/paper/humphries2020/fig4"
     )
     assert verify(tmp_path, "--update").returncode == 0
+    return tmp_path
+
+
+@pytest.fixture
+def project(tmp_path: Path, accepted: Path) -> Path:
+    """A copy of it that a test may change."""
+    shutil.copytree(accepted, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 

@@ -57,9 +57,29 @@ def test_no_point_is_cut_off(spec: Spec, x: str) -> None:
     assert axis.get_ylim()[1] > 0.604
     paint_panel(axis, panel, spec, measured(spec, 0.1))
     assert axis.get_ylim()[1] == 0.25
+    paint_panel(axis := Figure().add_subplot(), panel, spec, measured(spec, -0.3))
+    assert axis.get_ylim()[0] < -0.298
 
 
 def test_the_same_data_give_the_same_bytes(spec: Spec) -> None:
     one, two = draw(spec, measured(spec, 0.3)), draw(spec, measured(spec, 0.3))
     assert one == two
     assert re.search(r'aria-label="Section 4.1', one)
+
+
+def test_each_outcome_that_a_split_draws_has_its_own_line(spec: Spec) -> None:
+    """Two outcomes, 0.2 and 0.8; the curve between them is their mean, though one was drawn three times of five."""
+    table = measured(spec, 0.0)
+    table = table[table["metric"] == "advantage"].assign(value=lambda t: np.where(t["repeat"] < 3, 0.2, 0.8))
+    drawn = [table.assign(attack="", metric=m, value=v) for m, v in (
+        ("count_outcome", (table["repeat"] >= 3).astype(float)), ("count_outcomes", 2.0)
+    )]  # fmt: skip
+    axis = Figure().add_subplot()
+    panel = Panel(title="", metrics=("advantage",), attacks=("logloss",), arms=("l2-1e-5",), top=0.3)
+    paint_panel(axis, panel, spec, pd.concat([table, *drawn], ignore_index=True))
+    heights = [float(np.asarray(line.get_ydata())[-1]) for line in axis.lines]
+    assert heights == pytest.approx([0.5, 0.2, 0.8])
+    assert axis.get_ylim()[1] > 0.8
+    assert [text.get_text() for text in axis.get_legend().get_texts()].count("by what its split drew") == 1
+    paint_panel(axis := Figure().add_subplot(), panel, spec, table)
+    assert len(axis.lines) == 1
