@@ -13,6 +13,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 .PHONY: repro test lint slow bench clean lock
 
 repro: $(STAMP)
+	harness pipeline
 	dvc repro
 	@echo "open reports/quick/index.html"
 
@@ -31,6 +32,7 @@ lint: $(STAMP)
 	ruff format --check .
 	mypy
 	harness schema --check
+	harness pipeline --check
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \

@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.execution import grid_times, overheads, store_reads
-from harness.claims.check import hardware
 from harness.files import write_text
+from harness.verdicts.check import hardware
 
 PEERS = ("opacus", "opacus_ghost", "jax_vmap")
 RESULTS = Path(__file__).parent / "results.json"
@@ -39,9 +39,12 @@ def measure(name: str, setup: dict[str, Any], rounds: int) -> list[float] | str:
     times = []
     for _ in range(rounds):
         ran = subprocess.run(
-            [python, "-m", "benchmarks.contenders", name, json.dumps(setup)], capture_output=True, text=True,
-            env=environment, check=False,
-        )  # fmt: skip
+            [python, "-m", "benchmarks.contenders", name, json.dumps(setup)],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+        )
         lines = [line for line in ran.stdout.splitlines() if line.startswith("RESULT ")]
         if not lines:
             return f"failed: {ran.stderr.strip().splitlines()[-1][:100] if ran.stderr.strip() else ran.returncode}"
@@ -139,8 +142,11 @@ def execution(_rounds: int) -> dict[str, Any]:
 
 
 SECTIONS: dict[str, Callable[[int], dict[str, Any]]] = {
-    "engines": engines, "scaling": scaling, "replicates": replicates, "execution": execution,
-}  # fmt: skip
+    "engines": engines,
+    "scaling": scaling,
+    "replicates": replicates,
+    "execution": execution,
+}
 
 
 def main() -> None:

@@ -26,14 +26,15 @@ from rich.table import Table
 
 from harness.claims.anytime import FIRST_LOOK, anytime
 from harness.claims.design import Sequential
-from harness.claims.evidence import OUTCOME, Evidence
-from harness.claims.expectation import Compare
-from harness.claims.judge import Finding, judge
+from harness.claims.evidence import OUTCOME, ArmFacts, Evidence
+from harness.claims.judge import Finding, Part
+from harness.claims.kinds.compare import Compare
 from harness.claims.sequential import CEILING, first_verdict, grown, wanted
 from harness.claims.statistics import estimate
 from harness.files import write_text
 from harness.hashing import generator
 
+ARMS = {"a": ArmFacts(1e-5)}
 RESULTS = Path(__file__).parent / "calibration.json"
 ALPHA = 0.05
 Noise = Callable[[np.random.Generator, tuple[int, int]], Any]
@@ -43,7 +44,7 @@ NOISES: dict[str, Noise] = {
     "heavy tails (t, 4 d.f.)": lambda rng, shape: rng.standard_t(4, shape) / math.sqrt(2),
     "skewed (exponential)": lambda rng, shape: rng.exponential(size=shape) - 1,
     "two humps": lambda rng, shape: rng.choice([-1.0, 1.0], shape) * 0.95 + rng.standard_normal(shape) * 0.3122,
-}  # fmt: skip
+}
 SPLIT = "outcome of the split"
 OFFSETS = np.array([-1.32, -0.60, 0.96, 0.96])
 """Of a repeat's value by which of four outcomes its split drew: Figure 3 of humphries2020, in standard deviations."""
@@ -102,13 +103,19 @@ def table_of(setup: Setup, rng: np.random.Generator, first: int, repeats: int) -
     metrics["advantage"] = setup.effects()[:, None] + noise
     epsilons = np.repeat(np.arange(1.0, setup.points + 1), repeats)
     tables = [
-        pd.DataFrame({
-            "arm": "a", "attack": "t" if metric == "advantage" else "", "metric": metric, "epsilon": epsilons,
-            "value": values.ravel().astype(float), "stderr": 0.0,
-            "repeat": np.tile(np.arange(first, first + repeats), setup.points),
-        })
+        pd.DataFrame(
+            {
+                "arm": "a",
+                "attack": "t" if metric == "advantage" else "",
+                "metric": metric,
+                "epsilon": epsilons,
+                "value": values.ravel().astype(float),
+                "stderr": 0.0,
+                "repeat": np.tile(np.arange(first, first + repeats), setup.points),
+            }
+        )
         for metric, values in metrics.items()
-    ]  # fmt: skip
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -119,27 +126,31 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
     of repeats at a point.
     """
     table = table_of(setup, rng, 0, setup.repeats)
-    claim = Compare.model_validate({
-        "left": {"metric": "advantage", "arm": "a", "attack": "t"}, "relation": ">", "right": {"value": 0.0},
-        "for": setup.quantifier,
-    })  # fmt: skip
-    fixed = judge(claim, Evidence(table, 1e-5), ALPHA, 0, 1).outcome
+    claim = Compare.model_validate(
+        {
+            "left": {"metric": "advantage", "arm": "a", "attack": "t"},
+            "relation": ">",
+            "right": {"value": 0.0},
+            "for": setup.quantifier,
+        }
+    )
+    fixed = _judged(claim, Evidence(table, ARMS))[0].outcome
     judged = partial(_judged, claim)
-    found, stopped = first_verdict(judged, Evidence(table, 1e-5, Sequential()))
+    found, stopped = first_verdict(judged, Evidence(table, ARMS, Sequential()))
     if stopped is not None:
         return fixed, found[0].outcome, stopped
     repeats = dict.fromkeys(table["epsilon"].unique(), setup.repeats)
     more = (CEILING - 1) * setup.repeats
     table = pd.concat([table, table_of(setup, later, setup.repeats, more)], ignore_index=True)
     while needs := wanted(found, ALPHA, setup.repeats, CEILING * setup.repeats):
-        repeats |= {epsilon: target for (_, epsilon), target in needs.items()}
+        repeats |= {dict(place)["epsilon"]: target for (_, place), target in needs.items()}
         part = table[table["repeat"] < table["epsilon"].map(repeats)]
-        found, _ = first_verdict(judged, Evidence(part, 1e-5, Sequential()))
+        found, _ = first_verdict(judged, Evidence(part, ARMS, Sequential()))
     return fixed, found[0].outcome, sum(repeats.values()) / setup.points
 
 
 def _judged(claim: Compare, evidence: Evidence) -> list[Finding]:
-    return [judge(claim, evidence, ALPHA, 0, 1)]
+    return [claim.judge(evidence, Part(0, 1, ALPHA / 2))]
 
 
 def wrong(truth: str, outcome: str) -> bool:
@@ -151,9 +162,13 @@ def groups_of(setup: Setup, truth: str) -> dict[str, str]:
     """The rows of the tables that a claim counts in."""
     by_noise = f"{setup.noise}, {setup.repeats}"
     found = {
-        "all": "all", "truth": truth, "noise": setup.noise, "repeats": str(setup.repeats), "grid": str(setup.points),
+        "all": "all",
+        "truth": truth,
+        "noise": setup.noise,
+        "repeats": str(setup.repeats),
+        "grid": str(setup.points),
         "noise and repeats": by_noise,
-    }  # fmt: skip
+    }
     if truth == "margin":
         found["margin, by noise and repeats"] = by_noise
     elif setup.points == 1:
@@ -199,12 +214,13 @@ def simulate(each: int, seed: int = 1) -> dict[str, Any]:
                 tallies["fixed"][group][key].add(wrong(truth, fixed), fixed, setup.repeats)
                 tallies["sequential"][group][key].add(wrong(truth, sequential), sequential, repeats)
     return {
-        "alpha": ALPHA, "claims": tallies["fixed"]["all"]["all"].claims,
+        "alpha": ALPHA,
+        "claims": tallies["fixed"]["all"]["all"].claims,
         "designs": {
             name: {g: {k: t.shares() for k, t in rows.items()} for g, rows in groups.items()}
             for name, groups in tallies.items()
         },
-    }  # fmt: skip
+    }
 
 
 def reach(each: int, seed: int = 1, repeats: int = 40) -> list[dict[str, float]]:

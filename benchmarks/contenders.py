@@ -18,9 +18,18 @@ import numpy as np
 
 Setup = dict[str, Any]
 STANDARD: Setup = {
-    "n": 10_000, "features": 104, "hidden": [256, 256], "classes": 2, "batch": 200, "epochs": 4, "replicates": 1,
-    "noise": 1.0, "clip": 1.0, "learning_rate": 0.01, "steps": 0,
-}  # fmt: skip
+    "n": 10_000,
+    "features": 104,
+    "hidden": [256, 256],
+    "classes": 2,
+    "batch": 200,
+    "epochs": 4,
+    "replicates": 1,
+    "noise": 1.0,
+    "clip": 1.0,
+    "learning_rate": 0.01,
+    "steps": 0,
+}
 
 
 def data(setup: Setup) -> tuple[Any, Any]:
@@ -52,9 +61,12 @@ def fast(setup: Setup, engine: str = "fast") -> float:
 
     def train(epochs: int) -> None:
         training = Training(
-            engine=engine, epochs=epochs, batch_size=setup["batch"], learning_rate=setup["learning_rate"],
+            engine=engine,
+            epochs=epochs,
+            batch_size=setup["batch"],
+            learning_rate=setup["learning_rate"],
             l2_norm_clip=setup["clip"],
-        )  # fmt: skip
+        )
         jobs = [
             Job(model, training, setup["noise"], features, labels, setup["classes"], seed)
             for seed in range(setup["replicates"])
@@ -95,11 +107,13 @@ def _dp_optimizer(setup: Setup, optimizer: Any) -> float:
     loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=tf.losses.Reduction.NONE)
     model.compile(
         optimizer(
-            l2_norm_clip=setup["clip"], noise_multiplier=setup["noise"], num_microbatches=setup["batch"],
+            l2_norm_clip=setup["clip"],
+            noise_multiplier=setup["noise"],
+            num_microbatches=setup["batch"],
             learning_rate=setup["learning_rate"],
         ),
         loss,
-    )  # fmt: skip
+    )
     steps = setup["steps"] or 10
     few = slice(0, steps * setup["batch"])
     model.fit(features[: 2 * setup["batch"]], labels[: 2 * setup["batch"]], setup["batch"], verbose=0)
@@ -135,10 +149,15 @@ def opacus(setup: Setup, ghost: bool = False) -> float:
     model = torch.nn.Sequential(*layers[:-1])
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(features, labels), batch_size=setup["batch"])
     made = PrivacyEngine().make_private(
-        module=model, optimizer=torch.optim.Adam(model.parameters(), setup["learning_rate"]), data_loader=loader,
-        noise_multiplier=setup["noise"], max_grad_norm=setup["clip"], poisson_sampling=False,
-        criterion=torch.nn.CrossEntropyLoss(), grad_sample_mode="ghost" if ghost else "hooks",
-    )  # fmt: skip
+        module=model,
+        optimizer=torch.optim.Adam(model.parameters(), setup["learning_rate"]),
+        data_loader=loader,
+        noise_multiplier=setup["noise"],
+        max_grad_norm=setup["clip"],
+        poisson_sampling=False,
+        criterion=torch.nn.CrossEntropyLoss(),
+        grad_sample_mode="ghost" if ghost else "hooks",
+    )
     private, optimizer = made[0], made[1]
     criterion = made[2] if ghost else torch.nn.CrossEntropyLoss()
 
@@ -212,9 +231,8 @@ def jax_vmap(setup: Setup) -> float:
 
 
 CONTENDERS: dict[str, Callable[[Setup], float]] = {
-    f.__name__: f
-    for f in (fast, tf_privacy, keras, vectorized_dp_adam, dp_adam, opacus, opacus_ghost, jax_vmap)
-}  # fmt: skip
+    f.__name__: f for f in (fast, tf_privacy, keras, vectorized_dp_adam, dp_adam, opacus, opacus_ghost, jax_vmap)
+}
 
 
 def main() -> None:

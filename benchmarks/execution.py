@@ -61,9 +61,7 @@ class Grid:
     def run(self, workers: int, scheduler: str | None = None) -> tuple[float, float]:
         """Wall seconds of all pieces, and of core time within them."""
         started = time.perf_counter()
-        report = run_pieces(
-            self.project, self.plan.pieces(), workers, Progress(quiet=True), "benchmark", scheduler
-        )  # fmt: skip
+        report = run_pieces(self.project, self.plan.pieces(), workers, Progress(quiet=True), "benchmark", scheduler)
         return time.perf_counter() - started, report.core_seconds
 
     def close(self) -> None:
@@ -77,21 +75,27 @@ class Cluster:
     def __init__(self, workers: int) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="benchmark-dask-"))
         file = self.directory / "scheduler.json"
-        self.processes = [self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-                                      "--scheduler-file", str(file))]  # fmt: skip
+        self.processes = [
+            self._start(
+                "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)
+            )
+        ]
         while not file.is_file() or "tcp://" not in file.read_text():
             time.sleep(0.1)
         self.address = file.read_text().split('"address": "')[1].split('"')[0]
         for _ in range(workers):
-            self.processes.append(self._start("worker", self.address, "--no-nanny", "--nthreads", "1",
-                                              "--no-dashboard"))  # fmt: skip
+            self.processes.append(
+                self._start("worker", self.address, "--no-nanny", "--nthreads", "1", "--no-dashboard")
+            )
 
     def _start(self, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments], cwd=self.directory,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments],
+            cwd=self.directory,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-        )  # fmt: skip
+        )
 
     def close(self) -> None:
         """Stop all processes."""
@@ -172,8 +176,9 @@ def store_reads(console: Console) -> dict[str, Any]:
             times.append(time.perf_counter() - started)
         rows = [
             (f"arm{i % 3}", i % 12, i % 40, name, value[0])
-            for i, key in enumerate(keys) for name, value in records[key]["metrics"].items()
-        ]  # fmt: skip
+            for i, key in enumerate(keys)
+            for name, value in records[key]["metrics"].items()
+        ]
         frame = pd.DataFrame(rows, columns=["arm", "epsilon", "repeat", "metric", "value"])
         write_parquet(frame, root / "table.parquet")
         started = time.perf_counter()

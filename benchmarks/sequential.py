@@ -18,12 +18,13 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.claims.anytime import first_decision
-from harness.claims.check import ALPHA, check_spec, repeats_wanted
 from harness.commands.common import context_for, load, project_here
 from harness.files import write_text
 from harness.pipeline import measurements
+from harness.places import Cell, place
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
+from harness.verdicts.check import ALPHA, check_spec, repeats_wanted
 
 RESULTS = Path(__file__).parent / "sequential.json"
 
@@ -40,10 +41,10 @@ def replayed(scaled: Scaled, table: pd.DataFrame, past: pd.DataFrame | None) -> 
     if past is not None:
         table, attrs = pd.concat([table, past[past["repeat"] >= most]], ignore_index=True), table.attrs
         table.attrs = attrs
-    measured = {(str(a), float(e)): int(n) for (a, e), n in counts(table).items()}  # type: ignore[misc]
+    measured = {cell_of(a, e): int(n) for (a, e), n in counts(table).items()}  # type: ignore[misc]
     repeats = {cell: min(most, first_decision(ALPHA)) for cell in measured}
     while True:
-        limit = [repeats[cell] for cell in zip(table["arm"], table["epsilon"], strict=True)]
+        limit = [repeats[cell_of(*cell)] for cell in zip(table["arm"], table["epsilon"], strict=True)]
         part = table[table["repeat"] < limit].reset_index(drop=True)
         part.attrs = {**table.attrs, "design": "sequential"}
         needs = repeats_wanted(scaled, part)
@@ -54,6 +55,11 @@ def replayed(scaled: Scaled, table: pd.DataFrame, past: pd.DataFrame | None) -> 
                 repeats[cell] = max(repeats[cell], target)
                 if repeats[cell] > measured[cell]:
                     raise ValueError(f"{scaled.spec.id}: nobody measured repeat {measured[cell]} of {cell}")
+
+
+def cell_of(arm: object, epsilon: object) -> Cell:
+    """The cell of an experiment whose only axis is epsilon."""
+    return str(arm), place({"epsilon": float(str(epsilon))})
 
 
 def counts(table: pd.DataFrame) -> pd.Series[int]:
@@ -77,14 +83,22 @@ def compared(scaled: Scaled, sha256: str, table: pd.DataFrame, past: pd.DataFram
     part = replayed(scaled, table, past)
     fixed, sequential = (check_spec(scaled, sha256, one) for one in (table, part))
     claims = {
-        a.id: {"fixed": a.verdict, "sequential": b.verdict, "stopped": b.stopped, "models": b.models,
-               "models_fixed": b.models_fixed}
+        a.id: {
+            "fixed": a.verdict,
+            "sequential": b.verdict,
+            "stopped": b.stopped,
+            "models": b.models,
+            "models_fixed": b.models_fixed,
+        }
         for a, b in zip(fixed, sequential, strict=True)
-    }  # fmt: skip
+    }
     return {
-        "repeats": int(table["repeat"].max()) + 1, "models_fixed": models_of(table), "models": models_of(part),
-        "share": models_of(part) / models_of(table), "claims": claims,
-    }  # fmt: skip
+        "repeats": int(table["repeat"].max()) + 1,
+        "models_fixed": models_of(table),
+        "models": models_of(part),
+        "share": models_of(part) / models_of(table),
+        "claims": claims,
+    }
 
 
 def main() -> None:

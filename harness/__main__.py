@@ -1,5 +1,5 @@
 """`python -m harness` is the same program as `harness`."""
 
-from harness.cli import main
+from harness.commands.app import main
 
 main()

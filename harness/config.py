@@ -12,6 +12,8 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.hashing import code_fingerprint, own_modules
+
 
 class Config(BaseModel):
     """Base of all configuration: frozen, and an unknown field is an error."""
@@ -26,6 +28,8 @@ class Plugin(Config):
     """
 
     summary: ClassVar[str] = ""
+    also_decided_by: ClassVar[tuple[str, ...]] = ()
+    """Modules, besides its own and what that imports of its package, whose code decides what it does."""
     added_later: ClassVar[dict[str, Any]] = {}
     """Fields that came after results had been named: at these values they stay out of a name."""
 
@@ -33,6 +37,12 @@ class Plugin(Config):
     def plugin_name(cls) -> str:
         """The value of `kind` that selects this class in a spec."""
         return str(cls.model_fields["kind"].default)
+
+    @property
+    def code(self) -> str:
+        """Hash of the code that decides what it does, part of its results' names."""
+        classes = [c for c in type(self).__mro__ if issubclass(c, Plugin) and c is not Plugin]
+        return code_fingerprint(*(m for c in classes for m in own_modules(c.__module__)), *self.also_decided_by)
 
     def content(self) -> dict[str, Any]:
         """What is hashed into a cell's name: every field, defaults included (but see `added_later`)."""

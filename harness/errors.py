@@ -1,4 +1,4 @@
-"""The one exception that reaches a user as a single clear line and exit code 2."""
+"""The exceptions that reach a user as a single clear line and exit code 2."""
 
 from __future__ import annotations
 
@@ -9,3 +9,41 @@ class HarnessError(Exception):
     The message is one line: where (file, line, field, as far as they apply), what is wrong, and
     what would be right. The command line prints it without a traceback and exits with 2.
     """
+
+    field: str = ""
+    """Dotted path of the field of an experiment that it is about, such as `training.learning_rate`, where that shows
+    only once data are at hand. Whoever knows the spec puts its file and line before the message."""
+    arm: str = ""
+    """The arm that it came up for, where that is known."""
+    piece: str = ""
+    """Name of the piece of work that it came up in, where it did."""
+
+
+class AboutDataset(HarnessError):
+    """The fault is in `dataset`, or in the table that it names."""
+
+    field = "dataset"
+
+
+class AboutSplit(HarnessError):
+    """The fault is in an arm's `split`."""
+
+    field = "split"
+
+
+class AboutSizes(HarnessError):
+    """The fault is in `sizes`."""
+
+    field = "sizes"
+
+
+class AboutPrivacy(HarnessError):
+    """The fault is in `privacy`."""
+
+    field = "privacy"
+
+
+class AboutTraining(HarnessError):
+    """The fault is in `training`."""
+
+    field = "training"

@@ -61,6 +61,10 @@ class Progress:
         self.quiet = quiet
         self.console = Console(stderr=True)
 
+    def warn(self, text: str) -> None:
+        """A line that is printed whatever is said of silence: something is not as the user believes."""
+        print(f"harness: warning: {text}", file=sys.stderr)
+
     def say(self, message: str) -> None:
         """A line for the person, on standard error."""
         if not self.quiet:

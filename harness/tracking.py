@@ -11,14 +11,18 @@ import math
 import sqlite3
 import subprocess
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from harness.execution.plan import Plan
+from harness.experiment import Arm
 from harness.paths import Project
+from harness.places import shown
 from harness.progress import Progress
-from harness.spec.profile import Scaled, shown
+from harness.spec.model import Spec
+from harness.spec.profile import Scaled
 
 MAX_RESULTS = 50_000
 
@@ -70,9 +74,13 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
     experiment = client.get_experiment_by_name(spec.paper)
     experiment_id = experiment.experiment_id if experiment else client.create_experiment(spec.paper)
     tags = {
-        "spec": spec.id, "profile": scaled.profile, "spec_sha256": sha256, "data_sha256": plan.data_sha256,
-        "commit": commit(project), "source": "harness",
-    }  # fmt: skip
+        "spec": spec.id,
+        "profile": scaled.profile,
+        "spec_sha256": sha256,
+        "data_sha256": plan.data_sha256,
+        "commit": commit(project),
+        "source": "harness",
+    }
     identity = f"tags.role = 'spec' and tags.spec_sha256 = '{sha256}' and tags.profile = '{scaled.profile}'"
     found = client.search_runs([experiment_id], identity, max_results=1)
     if found:
@@ -83,43 +91,74 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
         client.log_batch(parent, params=[Param(k, str(v)[:500]) for k, v in _parameters(scaled).items()])
     children = client.search_runs([experiment_id], f"tags.mlflow.parentRunId = '{parent}'", max_results=MAX_RESULTS)
     logged = {(run.data.tags.get("cell"), run.data.tags.get("evaluations")) for run in children}
-    groups = dict(iter(table.groupby(["arm", "epsilon", "repeat"])))
+    axes = spec.experiment.coordinates
+    groups = dict(iter(table.groupby(["arm", *axes, "repeat"])))
     now = int(time.time() * 1000)
     for cell in plan.cells:
-        evaluations = ",".join(p.key[:12] for _, p in sorted(cell.evaluations.items()))
+        evaluations = ",".join(p.key[:12] for _, p in sorted(cell.evaluations.items(), key=lambda item: str(item[0])))
         if (cell.target.key, evaluations) in logged:
             continue
-        rows = groups[(cell.arm, cell.epsilon, cell.repeat)]
-        name = f"{cell.arm} eps={shown(cell.epsilon)} repeat={cell.repeat}"
+        where = dict(cell.place)
+        rows = groups[(cell.arm, *(where[axis] for axis in axes), cell.repeat)]
+        others = "".join(f" {axis}={shown(where[axis])}" for axis in axes if axis != "epsilon")
+        name = f"{cell.arm} eps={shown(cell.epsilon)}{others} repeat={cell.repeat}"
         own = {"cell": cell.target.key, "evaluations": evaluations, "role": "cell", "mlflow.parentRunId": parent}
         run = client.create_run(experiment_id, run_name=name).info.run_id
         parameters = {
-            "arm": cell.arm, "epsilon": cell.epsilon, "repeat": cell.repeat,
-            "noise_multiplier": cell.noise_multiplier, "delta": spec.experiment.privacy.delta,
-        }  # fmt: skip
-        labels = zip(rows["attack"].astype(str), rows["metric"].astype(str), strict=True)
-        names = [f"{attack}.{metric}" if attack else metric for attack, metric in labels]
+            "arm": cell.arm,
+            **where,
+            "epsilon": cell.epsilon,
+            "repeat": cell.repeat,
+            "noise_multiplier": cell.noise_multiplier,
+            "delta": spec.experiment.arms[cell.arm].privacy.delta,
+        }
+        names = [_metric_name(row, spec) for row in rows.to_dict("records")]
         metrics = [
             Metric(str(n), float(v), now, 0) for n, v in zip(names, rows["value"], strict=True) if math.isfinite(v)
         ]
         client.log_batch(
-            run, metrics, [Param(k, str(v)) for k, v in parameters.items()],
+            run,
+            metrics,
+            [Param(k, str(v)) for k, v in parameters.items()],
             [RunTag(k, v) for k, v in {**tags, **own}.items()],
-        )  # fmt: skip
+        )
         client.set_terminated(run)
     client.set_terminated(parent)
     return str(parent)
 
 
 def _parameters(scaled: Scaled) -> dict[str, Any]:
-    e = scaled.spec.experiment
-    assert e is not None
+    experiment = scaled.spec.experiment
+    assert experiment is not None
+    arms = experiment.arms.values()
+
+    def of_arms(field: Callable[[Arm], Any]) -> str:
+        return ", ".join(dict.fromkeys(str(field(arm)) for arm in arms))
+
     return {
-        "dataset": e.dataset.plugin_name(), "model": e.model.plugin_name(), "engine": e.training.engine,
-        "epochs": e.training.epochs, "batch_size": e.training.batch_size, "learning_rate": e.training.learning_rate,
-        "l2_norm_clip": e.training.l2_norm_clip, "epsilons": ", ".join(map(shown, e.privacy.epsilons)),
-        "delta": e.privacy.delta, "adjacency": e.privacy.adjacency,
-        "accountant": ", ".join(dict.fromkeys(e.accounting_of(arm)[0] for arm in e.arms)),
-        "repeats": e.repeats, "seed": e.seed, "arms": ", ".join(e.arms), "attacks": ", ".join(scaled.spec.attacks),
+        "dataset": of_arms(lambda arm: arm.dataset.plugin_name()),
+        "model": of_arms(lambda arm: arm.model.plugin_name()),
+        "engine": of_arms(lambda arm: arm.training.engine),
+        "epochs": of_arms(lambda arm: arm.training.epochs),
+        "batch_size": of_arms(lambda arm: arm.training.batch_size),
+        "learning_rate": of_arms(lambda arm: arm.training.learning_rate),
+        "l2_norm_clip": of_arms(lambda arm: arm.training.l2_norm_clip),
+        "epsilons": ", ".join(map(shown, experiment.epsilons())),
+        "delta": of_arms(lambda arm: arm.privacy.delta),
+        "adjacency": of_arms(lambda arm: arm.privacy.adjacency),
+        "accountant": of_arms(lambda arm: arm.privacy.accountant),
+        **{f"axis {name}": ", ".join(map(shown, axis.values)) for name, axis in experiment.axes.items()},
+        "repeats": experiment.repeats,
+        "seed": experiment.seed,
+        "arms": ", ".join(experiment.arms),
+        "attacks": ", ".join(scaled.spec.attacks),
         "reductions": "; ".join(scaled.reductions) or "none",
-    }  # fmt: skip
+    }
+
+
+def _metric_name(row: Mapping[Any, Any], spec: Spec) -> str:
+    """`attack.metric`, with the values of the attack's own axes."""
+    if not row["attack"]:
+        return str(row["metric"])
+    own = "".join(f".{axis}={shown(row[axis])}" for axis in spec.attack_axes.get(row["attack"], {}))
+    return f"{row['attack']}{own}.{row['metric']}"

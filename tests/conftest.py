@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import subprocess
@@ -47,7 +49,7 @@ claims:
   - id: iid-held
     where: here
     statement: The bound holds on the random split.
-    expect: {kind: compare, left: {metric: advantage, arm: iid, attack: logloss}, relation: "<=", right: {bound: humphries}}
+    expect: {kind: compare, left: {metric: advantage, arm: iid, attack: logloss}, relation: "<=", right: {formula: humphries}}
   - id: counts
     where: here
     statement: Counts are as printed.
@@ -87,13 +89,49 @@ def worker_processes(parent: int) -> list[int]:
     return [int(pid) for pid in listed if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command line as a user runs it, in a process of its own."""
+def run_process(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own, with as many workers as it likes."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}
     return subprocess.run(
-        [sys.executable, "-m", "harness", *arguments], cwd=root, env={**env, "COLUMNS": "200", **environment},
-        capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-m", "harness", *arguments],
+        cwd=root,
+        env={**env, "COLUMNS": "200", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command line as a user runs it, in this process: TensorFlow is imported once for many tests.
+
+    Without `-j` it computes here, by the executor of one worker; with it, by workers of its own.
+    """
+    from harness.commands import app
+    from harness.execution import executor
+
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}
+    before, here, argv = dict(os.environ), Path.cwd(), sys.argv
+    usual, executor.default_workers = executor.default_workers, lambda: 1
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    try:
+        os.environ.clear()
+        os.environ.update({**kept, "COLUMNS": "200", **environment})
+        os.chdir(root)
+        sys.argv = ["harness", *arguments]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                app.main()
+            except SystemExit as stopped:
+                code = stopped.code if isinstance(stopped.code, int) else int(stopped.code is not None)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        os.chdir(here)
+        sys.argv, executor.default_workers = argv, usual
+        app.state.clear()
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="session")

@@ -62,9 +62,12 @@ def test_kill_and_go_on(finished: Project, tmp_path: Path) -> None:
     root = tmp_path / "killed"
     shutil.copytree(finished.root, root, ignore=shutil.ignore_patterns(".harness", "reports", "models", "mlflow.db"))
     process = subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", "-j", "2"], cwd=root, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, "-m", "harness", "run", "-j", "2"],
+        cwd=root,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + 120
     while len(list((root / ".harness" / "store" / "train").rglob("*.npz"))) < 3:
         assert process.poll() is None, "the run ended before it could be killed"
@@ -95,9 +98,13 @@ def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Pat
     shutil.copytree(finished.root, root, ignore=shutil.ignore_patterns(".harness", "reports", "models", "mlflow.db"))
     # A test runner in the background may have Ctrl-C ignored, which children inherit: put it back.
     process = subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", "-j", "2"], cwd=root, stderr=subprocess.PIPE, text=True,
-        stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
-    )  # fmt: skip
+        [sys.executable, "-m", "harness", "run", "-j", "2"],
+        cwd=root,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
+    )
     while not list((root / ".harness" / "store" / "train").rglob("*.npz")):
         assert process.poll() is None
         time.sleep(0.02)
@@ -169,8 +176,10 @@ def test_verdict_files_follow_the_committed_schema(finished: Project) -> None:
     content = json.loads((finished.root / "reports/full/verdicts.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(content)
     assert [v["id"] for v in content["verdicts"]] == [
-        "own/cancer#biased-beats-iid", "own/cancer#iid-held", "own/cancer#counts",
-    ]  # fmt: skip
+        "own/cancer#biased-beats-iid",
+        "own/cancer#iid-held",
+        "own/cancer#counts",
+    ]
     assert content["verdicts"][2]["verdict"] == "reproduced"
     assert content["verdicts"][1]["flags"]
     assert content["verdicts"][0]["repeats"] == 2
@@ -265,7 +274,7 @@ def test_bad_arguments_are_one_line_and_exit_2(finished: Project, arguments: lis
         (
             "members: 120",
             "members: 250",
-            r"cancer.yaml:8: experiment.sizes: split attribute: the owner set has \d+ records",
+            r"cancer.yaml:10: experiment.arms.size.split: split attribute: the owner set has \d+ records",
         ),
         (
             "epsilons: [1, 10, .inf], delta: 1.0e-3",
@@ -276,7 +285,7 @@ def test_bad_arguments_are_one_line_and_exit_2(finished: Project, arguments: lis
         (
             "values: [small]",
             "values: [tiny]",
-            r"cancer.yaml:9: experiment.arms: split attribute: 'size' is never tiny; it is: large, small",
+            r"cancer.yaml:10: experiment.arms.size.split: split attribute: 'size' is never tiny; it is: large, small",
         ),
         ("learning_rate: 0.05", "learning_rate: 1.0e+38", r"cancer.yaml:13: experiment.training: training diverged"),
     ],
@@ -300,8 +309,11 @@ def test_an_unwritable_store_and_a_full_disk_are_one_line(make_project: Make) ->
     assert "Traceback" not in ran.stderr
     limited = subprocess.run(
         ["bash", "-c", f"ulimit -f 8; exec {sys.executable} -m harness run -j 1 -q"],
-        cwd=project.root, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert limited.returncode == 2, limited.stderr
     assert "File too large" in limited.stderr
     assert "Traceback" not in limited.stderr
@@ -333,11 +345,24 @@ def test_the_report_in_a_real_browser(finished: Project, tmp_path: Path) -> None
     """Scripts run, the figure is there, a claim named in the address opens, run facts are filled in."""
     page = finished.root / "reports/full/index.html"
     dumped = subprocess.run(
-        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path}", "--dump-dom",
-         f"file://{page}#own-cancer-iid-held"],
-        capture_output=True, text=True, check=True, timeout=120,
-    ).stdout  # fmt: skip
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            f"--user-data-dir={tmp_path}",
+            "--dump-dom",
+            f"file://{page}#own-cancer-iid-held",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
     assert re.search(r'<details id="own-cancer-iid-held" class="claim" open', dumped)
     assert not re.search(r'<details id="own-cancer-counts" class="claim" open', dumped)
     assert dumped.count("<svg") == 1

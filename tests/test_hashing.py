@@ -55,8 +55,23 @@ def test_array_digest_sees_shape_dtype_and_values() -> None:
     base = {"a": np.arange(6, dtype=np.int32)}
     same = {"a": np.arange(6, dtype=np.int32).copy()}
     others = [
-        {"a": np.arange(6, dtype=np.int64)}, {"a": np.arange(6, dtype=np.int32).reshape(2, 3)},
-        {"b": np.arange(6, dtype=np.int32)}, {"a": np.arange(1, 7, dtype=np.int32)},
-    ]  # fmt: skip
+        {"a": np.arange(6, dtype=np.int64)},
+        {"a": np.arange(6, dtype=np.int32).reshape(2, 3)},
+        {"b": np.arange(6, dtype=np.int32)},
+        {"a": np.arange(1, 7, dtype=np.int32)},
+    ]
     assert hashing.digest_arrays(base) == hashing.digest_arrays(same)
     assert len({hashing.digest_arrays(x) for x in [base, *others]}) == 5
+
+
+def test_the_code_of_a_plug_in_is_its_module_and_what_that_imports_of_its_package() -> None:
+    """Found by reading the imports, not from a list: another attack's code is no part of it."""
+    from harness.attacks.logloss import Logloss
+    from harness.attacks.shokri import Shokri
+
+    found = hashing.own_modules(Shokri.__module__)
+    assert set(found) == {"harness.attacks.shokri", "harness.attacks.networks", "harness.attacks.attack"}
+    assert Shokri().code != Logloss().code
+    judged = hashing.own_modules("harness.claims.kinds.compare", "harness.claims", "harness.privacy")
+    assert {"harness.claims.judge", "harness.claims.statistics", "harness.privacy.accounting"} <= set(judged)
+    assert "harness.claims.kinds.hump" not in judged

@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 
 from harness.paths import Project
 from harness.spec.load import load_specs
+from harness.spec.profile import load_params
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli, write_cancer
 
 ALL = ["resolve", "train@own/cancer", "attack@own/cancer", "check@own/cancer", "theory@own/theory", "report"]
@@ -26,7 +27,7 @@ claims:
     where: here
     kind: theory
     statement: The bound is tight.
-    expect: {kind: inequality, left: {quantity: optimal-advantage}, relation: "=", right: {quantity: humphries}, over: {epsilon: {low: 0, high: 1}, delta: {low: 0, high: 1}}}
+    expect: {kind: inequality, left: {formula: optimal-advantage}, relation: "=", right: {formula: humphries}, over: {epsilon: {low: 0, high: 1}, delta: {low: 0, high: 1}}}
 """
 
 
@@ -65,15 +66,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "specs" / "own" / "theory.yaml").write_text(THEORY)
     (root / "params.yaml").write_text(PARAMS)
     write_cancer(root / "cancer.csv")
-    yaml = YAML()
-    pipeline = yaml.load((REPO / "dvc.yaml").read_text())
-    pipeline["vars"][1]["specs"] = {"own/cancer": {"base": "own/_base.yaml", "data": "cancer.csv"}}
-    pipeline["vars"][2]["theory"] = {"own/theory": {}}
-    del pipeline["stages"]["fetch"]
-    report = pipeline["stages"]["report"]
-    report["deps"] = [d for d in report["deps"] if not d.startswith("reports/")] + ["reports/${profile}/own"]
-    with (root / "dvc.yaml").open("w") as stream:
-        yaml.dump(pipeline, stream)
+    assert run_cli(root, "pipeline").returncode == 0
     shutil.copy(REPO / ".dvcignore", root)
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     dvc(root, "init", "-q")
@@ -129,10 +122,18 @@ def test_metrics_and_plots(root: Path) -> None:
     assert "index.html" in dvc(root, "plots", "show", "-o", "plots")
 
 
-def test_the_repository_pipeline_lists_every_spec() -> None:
-    declared = YAML(typ="safe").load((REPO / "dvc.yaml").read_text())["vars"]
-    listed = {name for entry in declared[1:] for group in entry.values() for name in group}
-    assert listed == {loaded.spec.id for loaded in load_specs(Project(REPO), [])}
+def test_the_repository_pipeline_lists_every_spec_that_its_profile_runs() -> None:
+    """It is what `harness pipeline` writes, and none of what is left out costs a stage."""
+    assert run_cli(REPO, "pipeline", "--check").returncode == 0
+    stages = YAML(typ="safe").load((REPO / "dvc.yaml").read_text())["stages"]
+    params = load_params(Project(REPO))
+    left_out = set(params.profiles[params.profile].skip)
+    specs = {loaded.spec.id: loaded.spec for loaded in load_specs(Project(REPO), [])}
+    measured = {name for name, spec in specs.items() if spec.experiment is not None}
+    assert left_out < measured
+    for stage in ("train", "attack", "check"):
+        assert set(stages[stage]["foreach"]) == measured - left_out
+    assert set(stages["theory"]["foreach"]) == set(specs) - measured
 
 
 def test_another_attribute_split_of_adult_runs_without_code(real_data: Project, tmp_path: Path) -> None:
@@ -143,9 +144,14 @@ def test_another_attribute_split_of_adult_runs_without_code(real_data: Project, 
     (root / "params.yaml").write_text(PARAMS)
     shutil.copytree(real_data.data / "adult", root / "data" / "adult")
     text = (REPO / "docs/examples/marital-status.yaml").read_text()
-    text = text.replace("epochs: 10", "epochs: 1").replace("[0.1, 1, .inf]", "[1]").replace("repeats: 3", "repeats: 2")
+    text = (
+        text.replace("epochs: 10", "epochs: 1")
+        .replace("engine: tf-privacy", "engine: fast")
+        .replace("[0.1, 1, .inf]", "[1]")
+        .replace("repeats: 3", "repeats: 2")
+    )
     (root / "mine.yaml").write_text(text)
-    ran = run_cli(root, "run", "mine.yaml", "-j", "2")
+    ran = run_cli(root, "run", "mine.yaml")
     assert ran.returncode == 0, ran.stderr
     assert "mine#breaks-bound" in ran.stdout
 
@@ -157,16 +163,30 @@ def test_the_own_table_example_runs_on_a_users_csv(tmp_path: Path) -> None:
     root = tmp_path / "p"
     (root / "specs").mkdir(parents=True)
     shutil.copy(REPO / "specs" / "papers.yaml", root / "specs")
-    (root / "params.yaml").write_text("profile: one\nprofiles:\n  one: {repeats: 2, epochs: 1, epsilons: [1]}\n")
-    shutil.copy(REPO / "docs/examples/own-table.yaml", root / "mine.yaml")
+    (root / "params.yaml").write_text("profile: one\nprofiles:\n  one: {repeats: 1, epochs: 1, epsilons: [1]}\n")
+    text = (REPO / "docs/examples/own-table.yaml").read_text()
+    (root / "mine.yaml").write_text(
+        text.replace("epochs: 20", "epochs: 1").replace("engine: tf-privacy", "engine: fast")
+    )
     rng = np.random.default_rng(0)
     n = 4000
     age = rng.integers(18, 90, n).astype(object)
     age[::50] = "?"
-    pd.DataFrame({
-        "id": range(n), "postcode": rng.integers(1000, 1010, n), "region": rng.choice(["north", "south"], n),
-        "age": age, "outcome": rng.choice(["yes", "no"], n),
-    }).to_csv(root / "my-table.csv", index=False)  # fmt: skip
-    ran = run_cli(root, "run", "mine.yaml", "-j", "2")
+    pd.DataFrame(
+        {
+            "id": range(n),
+            "postcode": rng.integers(1000, 1010, n),
+            "region": rng.choice(["north", "south"], n),
+            "age": age,
+            "outcome": rng.choice(["yes", "no"], n),
+        }
+    ).to_csv(root / "my-table.csv", index=False)
+    ran = run_cli(root, "run", "mine.yaml")
     assert ran.returncode == 0, ran.stderr
     assert "mine#bound-holds" in ran.stdout
+    # As declared: five repeats of four epsilons, whatever profile the project selects; a page of its own.
+    table = pd.read_parquet(root / "reports/own/mine/measurements.parquet")
+    assert table.groupby("repeat").size().index.tolist() == [0, 1, 2, 3, 4]
+    assert sorted(table["epsilon"].unique()) == [0.1, 1, 10, np.inf]
+    assert "mine" in (root / "reports/own/mine/index.html").read_text()
+    assert not (root / "reports/one").exists()

@@ -5,32 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from harness.arrays import Array
 from harness.config import Plugin, Registry
-from harness.metrics.membership import MEMBERSHIP_METRICS, Value, membership_metrics
-
-PROBABILITY_FLOOR = 1e-6
-"""Losses are -ln(max(p, 1e-6)), as in the code released with jayaraman2019."""
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """A model's log-probabilities (n, n_classes) on a set of records, and their labels (n,)."""
-
-    log_probabilities: Array
-    labels: Array
-
-    def losses(self) -> Array:
-        """Cross-entropy of each record, (n,), with the probability floored at 1e-6."""
-        own = np.take_along_axis(self.log_probabilities, self.labels[:, None], axis=1)[:, 0]
-        return -np.maximum(own, np.log(PROBABILITY_FLOOR)).astype(np.float64)
-
-    def __len__(self) -> int:
-        return len(self.labels)
+from harness.metrics import Answers, Outputs, Value, metrics_of
+from harness.metrics.metric import of_answers
 
 
 @dataclass(frozen=True)
@@ -39,16 +21,6 @@ class ShadowOutputs:
 
     inside: Outputs
     outside: Outputs
-
-
-@dataclass(frozen=True)
-class Answers:
-    """Scores (higher: more likely a member) and decisions (True: member) on both sets of records."""
-
-    member_scores: Array
-    nonmember_scores: Array
-    member_decisions: Array
-    nonmember_decisions: Array
 
 
 Fitted = dict[str, Array]
@@ -77,7 +49,7 @@ class Target(ABC):
 
 
 @dataclass(frozen=True)
-class Measured:
+class AttackResult:
     """What an attack on one target gives: arrays to keep and metrics by name."""
 
     arrays: dict[str, Array]
@@ -91,35 +63,51 @@ class Attack(Plugin):
     """What the attack must be able to ask of the target."""
     knows_training_loss: ClassVar[bool] = False
     """Whether the adversary is given the target's mean training loss."""
-    modules: ClassVar[tuple[str, ...]] = ()
-    """Modules whose code decides the result; part of the measurement's name."""
-    metrics: ClassVar[tuple[str, ...]] = ("advantage",)
-    """Names of what the attack measures."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of what the attack measures on one target."""
+        return ("advantage",)
 
     @property
     def shadow_pool(self) -> str | None:
         """Name of the pool of shadow models that the attack learns from, if any."""
         return None
 
+    @property
+    def learns_for(self) -> int | None:
+        """Epochs for which the attack's own model learns; None: it has none."""
+        return None
+
+    def shortened(self, epochs: int) -> Self:
+        """The same attack that learns for at most so many epochs; attacks that do not learn are as they were."""
+        return self
+
+    def fitting_seconds(self, records: int) -> float:
+        """Estimated core-seconds to learn from so many shadow records."""
+        return 0.01
+
     def fit(self, shadows: Sequence[ShadowOutputs], n_classes: int, seed: int) -> Fitted:
         """What the attack learns before it sees a target (named arrays; nothing by default)."""
         return {}
 
     @abstractmethod
-    def measure(self, target: Target, fitted: Fitted) -> Measured:
+    def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         """Attack one target."""
 
 
 class MembershipAttack(Attack):
     """Tells members from non-members, by the model's outputs on a record."""
 
-    metrics: ClassVar[tuple[str, ...]] = MEMBERSHIP_METRICS
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return metrics_of("answers")
 
     @abstractmethod
     def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:
         """Score and decide on every record."""
 
-    def measure(self, target: Target, fitted: Fitted) -> Measured:
+    def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         """Keep scores and decisions, and what they are worth."""
         found = self.answer(target.members, target.nonmembers, fitted)
         arrays: dict[str, Array] = {
@@ -128,10 +116,7 @@ class MembershipAttack(Attack):
             "member_decisions": np.packbits(found.member_decisions),
             "nonmember_decisions": np.packbits(found.nonmember_decisions),
         }
-        metrics = membership_metrics(
-            found.member_scores, found.nonmember_scores, found.member_decisions, found.nonmember_decisions
-        )
-        return Measured(arrays, metrics)
+        return AttackResult(arrays, of_answers(found))
 
 
 ATTACKS: Registry[Attack] = Registry("attack")

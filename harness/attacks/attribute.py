@@ -16,9 +16,9 @@ import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Attack, Fitted, Measured, Target
+from harness.attacks.attack import ATTACKS, Attack, AttackResult, Fitted, Target
 from harness.hashing import generator
-from harness.metrics.membership import Value, share
+from harness.metrics.value import Value, average, share
 
 
 @ATTACKS.register
@@ -43,8 +43,10 @@ class AttributeInference(Attack):
 
     summary: ClassVar[str] = "attribute inference (Yeom et al.)"
     knows_training_loss: ClassVar[bool] = True
-    modules: ClassVar[tuple[str, ...]] = ("harness.attacks.attribute", "harness.attacks.attack")
-    metrics: ClassVar[tuple[str, ...]] = ("advantage", "correct_members", "correct_nonmembers", "value_advantage")
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return ("advantage", "correct_members", "correct_nonmembers", "value_advantage")
 
     def chosen(self, features: Array) -> Array:
         """Columns attacked, of features (n, d): drawn among those that vary."""
@@ -79,7 +81,7 @@ class AttributeInference(Attack):
             found = prior + (low**2 - high**2) / (2 * spread**2) > 0
         return found
 
-    def measure(self, target: Target, fitted: Fitted) -> Measured:
+    def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         inside, outside = target.features()
         m, n = len(inside), len(outside)
         features = np.concatenate([inside, outside])
@@ -99,8 +101,8 @@ class AttributeInference(Attack):
             correct[i] = guess == truth
             on_high, on_low = share(guess[truth]), share(guess[~truth])
             values.append((on_high.value - on_low.value, np.hypot(on_high.stderr, on_low.stderr)))
-        average = correct.mean(axis=0)  # a record's attributes share its label, so records are what is drawn
-        hit, other = (_mean(part) for part in (average[:m], average[m:]))
+        averages = correct.mean(axis=0)  # a record's attributes share its label, so records are what is drawn
+        hit, other = (average(part) for part in (averages[:m], averages[m:]))
         metrics = {
             "advantage": Value(hit.value - other.value, float(np.hypot(hit.stderr, other.stderr)), m + n),
             "correct_members": hit,
@@ -109,15 +111,10 @@ class AttributeInference(Attack):
         worth, errors = (np.array(v) for v in zip(*values, strict=True))
         # Attributes are guessed from the same records: their errors are added as if they moved together.
         metrics["value_advantage"] = Value(float(worth.mean()), float(errors.mean()), m + n)
-        return Measured({"attributes": columns.astype(np.int64)}, metrics)
+        return AttackResult({"attributes": columns.astype(np.int64)}, metrics)
 
     @staticmethod
     def _losses(target: Target, features: Array, labels: Array, column: int, value: float) -> Array:
         tried = features.copy()
         tried[:, column] = value
         return target.query(tried, labels).losses()
-
-
-def _mean(values: Array) -> Value:
-    spread = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return Value(float(values.mean()), spread, len(values))

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Answers, Fitted, MembershipAttack, Outputs
+from harness.attacks.attack import ATTACKS, Fitted, MembershipAttack
+from harness.metrics.answers import Answers, Outputs
 
 
 @ATTACKS.register
@@ -21,7 +22,6 @@ class Logloss(MembershipAttack):
     added_later: ClassVar[dict[str, Any]] = {"loss_of": "log-probabilities"}
     summary: ClassVar[str] = "loss threshold (Yeom et al.)"
     knows_training_loss: ClassVar[bool] = True
-    modules: ClassVar[tuple[str, ...]] = ("harness.attacks.logloss", "harness.attacks.attack")
 
     def losses(self, outputs: Outputs) -> Array:
         """The loss of each record, (n,), as far as the adversary can see it."""

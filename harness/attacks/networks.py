@@ -66,9 +66,14 @@ def gradients(weights: Sequence[Array], inputs: Array, targets: Array) -> list[A
 
 
 def train_stacked(
-    inputs: Sequence[Array], targets: Sequence[Array], hidden: tuple[int, ...],
-    learning_rate: float, batch_size: int, epochs: int, rng: np.random.Generator,
-) -> StackedNetworks:  # fmt: skip
+    inputs: Sequence[Array],
+    targets: Sequence[Array],
+    hidden: tuple[int, ...],
+    learning_rate: float,
+    batch_size: int,
+    epochs: int,
+    rng: np.random.Generator,
+) -> StackedNetworks:
     """Train one two-class network per entry of `inputs` [(n_k, d)] and `targets` [(n_k,)] with Adam.
 
     Each network passes `epochs` times over its own records; one that has fewer finishes earlier. A
@@ -91,9 +96,14 @@ def train_stacked(
 
 
 def _train_group(
-    members: Array, steps: Array, orders: Sequence[Array], inputs: Sequence[Array], targets: Sequence[Array],
-    weights: Sequence[Array], learning_rate: float,
-) -> None:  # fmt: skip
+    members: Array,
+    steps: Array,
+    orders: Sequence[Array],
+    inputs: Sequence[Array],
+    targets: Sequence[Array],
+    weights: Sequence[Array],
+    learning_rate: float,
+) -> None:
     """Train the networks `members` of the stack in place; those with fewer steps drop out as they finish."""
     first = [np.zeros_like(w) for w in weights]
     second = [np.zeros_like(w) for w in weights]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Answers, Fitted, MembershipAttack, Outputs, ShadowOutputs
+from harness.attacks.attack import ATTACKS, Fitted, MembershipAttack, ShadowOutputs
 from harness.attacks.networks import StackedNetworks, train_stacked
 from harness.hashing import generator
+from harness.metrics.answers import Answers, Outputs
+
+SECONDS_PER_STEP = 1.2e-4
 
 
 @ATTACKS.register
@@ -31,13 +34,20 @@ class Shokri(MembershipAttack):
     """Passes over the shadow outputs of a class."""
 
     summary: ClassVar[str] = "shadow models (Shokri et al.)"
-    modules: ClassVar[tuple[str, ...]] = (
-        "harness.attacks.shokri", "harness.attacks.networks", "harness.attacks.attack",
-    )  # fmt: skip
 
     @property
     def shadow_pool(self) -> str | None:
         return self.pool
+
+    @property
+    def learns_for(self) -> int:
+        return self.epochs
+
+    def shortened(self, epochs: int) -> Self:
+        return self if epochs >= self.epochs else self.model_copy(update={"epochs": epochs})
+
+    def fitting_seconds(self, records: int) -> float:
+        return self.epochs * records / self.batch_size * SECONDS_PER_STEP
 
     def fit(self, shadows: Sequence[ShadowOutputs], n_classes: int, seed: int) -> Fitted:
         """Train the attack networks; class c sees the shadow outputs of records labelled c."""
@@ -49,9 +59,14 @@ class Shokri(MembershipAttack):
             marks = [np.full(len(c), mark) for c, (_, mark) in zip(chosen, sets, strict=True)]
             targets.append(np.concatenate(marks).astype(np.int64))
         networks = train_stacked(
-            inputs, targets, self.hidden, self.learning_rate, self.batch_size, self.epochs,
+            inputs,
+            targets,
+            self.hidden,
+            self.learning_rate,
+            self.batch_size,
+            self.epochs,
             generator(seed, "attack networks"),
-        )  # fmt: skip
+        )
         return networks.arrays()
 
     def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:

@@ -40,6 +40,10 @@ class Series:
         left, right = self.first(n), other.first(n)
         return replace(left, values=left.values - right.values, errors=np.hypot(left.errors, right.errors))
 
+    def plus(self, other: Series) -> Series:
+        """The sum repeat by repeat, of those that both have."""
+        return self.minus(other.times(-1.0))
+
     def times(self, factor: float) -> Series:
         """Every number times `factor`."""
         return replace(self, values=self.values * factor, errors=self.errors * abs(factor))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,14 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Design, Fixed, Series, design_of
-from harness.claims.expectation import Measured
+from harness.claims.operands import Curve, FormulaValue, Level
 from harness.claims.statistics import Estimate, Mean, difference
 from harness.errors import HarnessError
-from harness.metrics.exposure import EXPOSURE_METRICS
-from harness.privacy.gaussian import shuffled_epsilon
+from harness.formulas import formula_named
+from harness.formulas.gaussian import shuffled_epsilon
+from harness.metrics import METRICS
+from harness.places import Cell, Place, place
+from harness.places import text as place_text
 
 OUTCOME = ("count_outcome", "count_outcomes")
 """Metrics that say which outcome a split drew in a repeat, and of how many equally likely ones."""
@@ -24,40 +29,68 @@ MANY = 1e9
 """Degrees of freedom of an error that is known, not estimated from repeats."""
 
 
+@dataclass(frozen=True)
+class ArmFacts:
+    """What claims need to know of an arm, besides its measurements."""
+
+    delta: float
+    prior: float = 0.5
+    """Share of members among the records attacked."""
+    shuffled_epochs: int | None = None
+    """Where the accountant assumes other batches than the shuffled ones trained on: for how long."""
+    batch_clipped: bool = False
+    """The mean of a batch is clipped, which one record moves by up to twice the norm, be it removed or replaced."""
+    draws: str = ""
+    """Names the way to draw records; arms of one name have the same records in each repeat."""
+
+
 class Evidence:
     """A measurement table, indexed by what claims ask of it."""
 
     def __init__(
-        self, table: pd.DataFrame, delta: float, design: Design | None = None,
-        shuffled_epochs: dict[str, int] | None = None, draws: dict[str, str] | None = None,
-        batch_clipped: frozenset[str] = frozenset(),
-    ) -> None:  # fmt: skip
+        self,
+        table: pd.DataFrame,
+        arms: Mapping[str, ArmFacts],
+        design: Design | None = None,
+        axes: Sequence[str] = ("epsilon",),
+        cell_axes: Sequence[str] = ("epsilon",),
+    ) -> None:
         """
         Args:
-            shuffled_epochs: by arm whose accountant assumes other batches than the shuffled ones trained on: how long.
-            batch_clipped: arms that clip the mean of a batch, which one record moves by up to twice the norm, be it
-                removed or replaced.
-            draws: by arm, what names its way to draw records; arms of one name have the same records in each repeat.
+            axes: columns that say where on its axes a row was measured.
+            cell_axes: those of them that are the experiment's; the others are an attack's.
         """
-        self.delta, self.design = delta, design or Fixed()
-        self.shuffled_epochs, self._draws = shuffled_epochs or {}, draws or {}
-        self._batch_clipped = batch_clipped
+        self.design = design or Fixed()
+        self.axes, self.cell_axes = tuple(axes), tuple(cell_axes)
+        self._arms = arms
         self.first: int | None = None
-        columns = ["arm", "attack", "metric", "epsilon"]
-        ordered = table.sort_values([*columns, "repeat"])
+        named = ["arm", "attack", "metric"]
+        ordered = table.sort_values([*named, *self.axes, "repeat"])
         self._drawn = drawn_by_arm(ordered)
-        self._groups: dict[Any, Series] = {
-            key: _series(group, self._drawn.get(key[0])) for key, group in ordered.groupby(columns)
-        }
-        self.epsilons = sorted(float(e) for e in table["epsilon"].unique())
+        self._groups: dict[tuple[str, str, str, Place], Series] = {}
+        self._varies: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        self._levels: dict[tuple[str, str, str], dict[str, dict[Any, None]]] = {}
+        for key, group in ordered.groupby([*named, *self.axes], dropna=False):
+            arm, attack, metric = (str(part) for part in key[:3])
+            values = key[3:]
+            where = place((axis, v) for axis, v in zip(self.axes, values, strict=True) if v == v and v is not None)
+            self._groups[arm, attack, metric, where] = _series(group, self._drawn.get(arm))
+            self._varies[arm, attack, metric] = tuple(axis for axis, _ in where)
+            levels = self._levels.setdefault((arm, attack, metric), {})
+            for axis, value in where:
+                levels.setdefault(axis, {})[value] = None
         self.repeats = int(table["repeat"].max()) + 1 if len(table) else 0
-        self._noise: dict[Any, float] = {}
+        self._noise: dict[Cell, float] = {}
+        self._epsilon: dict[Cell, float] = {}
         if "noise_multiplier" in table:
-            self._noise = dict(table.groupby(["arm", "epsilon"])["noise_multiplier"].first())
+            cells = table.drop_duplicates(["arm", *self.cell_axes])
+            for row in cells.to_dict("records"):
+                cell = (row["arm"], place((axis, row[axis]) for axis in self.cell_axes))
+                self._noise[cell], self._epsilon[cell] = row["noise_multiplier"], row["epsilon"]
 
-    def test(self, operands: Sequence[Measured]) -> str:
+    def test(self, curves: Sequence[Curve]) -> str:
         """How means of these are tested, in words."""
-        drawn = any(operand.arm in self._drawn for operand in operands)
+        drawn = any(curve.arm in self._drawn for curve in curves)
         return self.design.test + (self.design.test_drawn if drawn else "")
 
     def of_first(self, n: int) -> Evidence:
@@ -66,55 +99,146 @@ class Evidence:
         part.first = n
         return part
 
-    def epsilon_as_trained(self, arm: str, epsilon: float, replace: bool) -> float | None:
+    def arm(self, name: str) -> ArmFacts:
+        """What is known of an arm."""
+        return self._arms[name]
+
+    def axes_of(self, curve: Curve) -> tuple[str, ...]:
+        """Axes along which the curve varies: those of its measurements that it neither fixes nor averages over.
+
+        Raises HarnessError where there are no measurements of it.
+        """
+        closed = {name for name, _ in curve.at} | set(curve.mean_over)
+        return tuple(axis for axis in self.axes if axis in self._known(curve) and axis not in closed)
+
+    def _known(self, curve: Curve) -> tuple[str, ...]:
+        found = self._varies.get((curve.arm, curve.attack, curve.metric))
+        if found is None:
+            raise HarnessError(f"no measurements of {curve.text()}; run `harness run` again")
+        return found
+
+    def levels(self, curve: Curve, axis: str) -> list[Any]:
+        """Values of an axis at which the curve was measured, in order."""
+        self._known(curve)
+        return ordered(self._levels[curve.arm, curve.attack, curve.metric].get(axis, ()))
+
+    def grid(self, curves: Sequence[Curve], at: Mapping[str, Sequence[Level]] | None = None) -> list[dict[str, Any]]:
+        """Places at which all of the curves that vary there were measured, among `at`.
+
+        Where `at` says nothing of an axis: all its values, of epsilon the finite ones.
+        """
+        axes = [axis for axis in self.axes if any(axis in self.axes_of(curve) for curve in curves)]
+        axes.sort(key=lambda axis: axis == "epsilon")
+        choices = []
+        for axis in axes:
+            sets = [self.levels(curve, axis) for curve in curves if axis in self.axes_of(curve)]
+            common = [v for v in sets[0] if all(v in other for other in sets[1:])]
+            asked = (at or {}).get(axis)
+            if asked is not None:
+                common = [v for v in common if v in asked]
+            elif axis == "epsilon":
+                common = [v for v in common if math.isfinite(v)]
+            choices.append(common)
+        return [dict(zip(axes, chosen, strict=True)) for chosen in product(*choices)]
+
+    def missing(self, curves: Sequence[Curve]) -> list[str]:
+        """Axes that curves fix at values that were not measured, in words."""
+        found = []
+        for curve in curves:
+            for axis, value in curve.at:
+                if axis in self._known(curve) and value not in self.levels(curve, axis):
+                    found.append(place_text({axis: value}))
+        return sorted(set(found))
+
+    def epsilon_as_trained(self, curve: Curve, where: Mapping[str, Any], replace: bool) -> float | None:
         """What a nominal epsilon's noise gives for the batches that were trained on; None: the nominal one."""
-        if arm not in self.shuffled_epochs or (arm, epsilon) not in self._noise:
+        facts, cell = self.arm(curve.arm), self.cell(curve, where)
+        if facts.shuffled_epochs is None or cell not in self._noise:
             return None
-        twice = replace or arm in self._batch_clipped
-        return shuffled_epsilon(self._noise[(arm, epsilon)], self.shuffled_epochs[arm], self.delta, twice)
+        return shuffled_epsilon(self._noise[cell], facts.shuffled_epochs, facts.delta, replace or facts.batch_clipped)
 
-    def series(self, operand: Measured, epsilon: float) -> Series:
+    def cell(self, curve: Curve, where: Mapping[str, Any]) -> Cell:
+        """The models that a curve's value at a place is measured on."""
+        at = {**where, **dict(curve.at)}
+        return curve.arm, place((axis, at[axis]) for axis in self.cell_axes if axis in at)
+
+    def cells(self, curves: Sequence[Curve], where: Mapping[str, Any]) -> frozenset[Cell]:
+        """The models that several curves' values at a place are measured on."""
+        found: set[Cell] = set()
+        for curve in curves:
+            for point in self._points(curve, where):
+                found.add(self.cell(curve, point))
+        return frozenset(found)
+
+    def series(self, curve: Curve, where: Mapping[str, Any]) -> Series:
         """One number a repeat. Raises HarnessError where there are none."""
-        epsilon = epsilon if operand.epsilon is None else operand.epsilon
-        found = self._one(operand, operand.metric, epsilon)
-        if operand.minus is not None:
-            found = found.minus(self._one(operand, operand.minus, epsilon))
-        return found.first(self.first).times(operand.times)
+        parts = [self._at(curve, point) for point in self._points(curve, where)]
+        found = parts[0]
+        for other in parts[1:]:
+            found = found.plus(other)
+        return found.times(curve.times / len(parts))
 
-    def _one(self, operand: Measured, metric: str, epsilon: float) -> Series:
-        key = (operand.arm, operand.attack or "", metric, epsilon)
+    def _points(self, curve: Curve, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The place itself, or those that the curve is averaged over there."""
+        choices = [self.levels(curve, axis) for axis in curve.mean_over]
+        return [{**where, **dict(zip(curve.mean_over, chosen, strict=True))} for chosen in product(*choices)]
+
+    def _at(self, curve: Curve, where: Mapping[str, Any]) -> Series:
+        found = self._one(curve, curve.metric, where)
+        if curve.minus is not None:
+            found = found.minus(self._one(curve, curve.minus, where))
+        return found.first(self.first)
+
+    def _one(self, curve: Curve, metric: str, where: Mapping[str, Any]) -> Series:
+        at = {**where, **dict(curve.at)}
+        axes = self._varies.get((curve.arm, curve.attack, metric), ())
+        key = curve.arm, curve.attack, metric, place((axis, at[axis]) for axis in axes if axis in at)
         if key not in self._groups:
-            raise HarnessError(f"no measurements of {operand.text()} at epsilon {epsilon:g}; run `harness run` again")
+            raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run `harness run` again")
         return self._groups[key]
 
-    def mean(self, operand: Measured, epsilon: float) -> Mean:
-        """Mean over repeats of a measured operand."""
-        if operand.metric in EXPOSURE_METRICS:
-            return self._over_runs(operand, epsilon)
-        return self.design.mean(self.series(operand, epsilon))
+    def mean(self, curve: Curve, where: Mapping[str, Any]) -> Mean:
+        """Mean over repeats of a curve's value at a place."""
+        if of_runs(curve.metric):
+            return self._over_runs(curve, where)
+        return self.design.mean(self.series(curve, where))
 
-    def _over_runs(self, operand: Measured, epsilon: float) -> Estimate:
+    def _over_runs(self, curve: Curve, where: Mapping[str, Any]) -> Estimate:
         """Of one number that all runs give together: what is drawn is the records; the models are taken as they are."""
-        found = self.series(operand, epsilon)
+        found = self.series(curve, where)
         return Estimate(float(found.values[0]), float(found.errors[0]), MANY, self.repeats)
 
-    def gap(self, left: Measured, right: Measured, epsilon: float) -> Mean:
+    def gap(self, left: Curve, right: Curve, where: Mapping[str, Any]) -> Mean:
         """Of left - right: paired by repeat where both have the same records, of independent models else."""
-        if left.metric in EXPOSURE_METRICS or right.metric in EXPOSURE_METRICS:
-            sides = [self.mean(operand, epsilon) for operand in (left, right)]
+        if of_runs(left.metric) or of_runs(right.metric):
+            sides = [self.mean(curve, where) for curve in (left, right)]
             if not all(isinstance(side, Estimate) for side in sides):
                 raise HarnessError(f"{left.text()} can be compared with a number, or with its like; it is of all runs")
             return difference(*sides)  # type: ignore[arg-type]
-        return self.gap_of(left.arm, right.arm, self.series(left, epsilon), self.series(right, epsilon))
+        return self.gap_of(left.arm, right.arm, self.series(left, where), self.series(right, where))
 
     def gap_of(self, left_arm: str, right_arm: str, left: Series, right: Series) -> Mean:
         """Of left - right, series of two arms."""
-        same = self._draws.get(left_arm, left_arm) == self._draws.get(right_arm, right_arm)
+        same = left_arm == right_arm or self.arm(left_arm).draws == self.arm(right_arm).draws != ""
         return self.design.within(left, right) if same else self.design.between(left, right)
 
     def noise(self, arm: str, epsilon: float) -> float:
-        """The noise multiplier of a cell; infinite where nothing is known of it."""
-        return self._noise.get((arm, epsilon), math.inf)
+        """The noise multiplier of an arm at epsilon; infinite where nothing is known of it."""
+        return self._noise.get((arm, place({"epsilon": epsilon})), math.inf)
+
+    def coordinates(self, curve: Curve, where: Mapping[str, Any]) -> dict[str, float]:
+        """What a formula's parameters may be at a place: epsilon, delta, prior, the metric's FPR, numeric axes."""
+        facts, at = self.arm(curve.arm), {**where, **dict(curve.at)}
+        found = {name: float(v) for name, v in at.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+        cell = self.cell(curve, where)
+        if cell in self._epsilon:  # an epsilon that follows from other axes
+            found.setdefault("epsilon", self._epsilon[cell])
+        fixed = METRICS[curve.metric].coordinates if curve.metric in METRICS else {}
+        return {"delta": facts.delta, "prior": facts.prior, **fixed, **found}
+
+    def formula(self, right: FormulaValue, curve: Curve, where: Mapping[str, Any], **instead: float) -> float:
+        """A formula's value for what a curve measures at a place; `instead` replaces coordinates."""
+        return formula_named(right.formula).value({**self.coordinates(curve, where), **instead, **right.given})
 
     def counts(self, arm: str, name: str) -> Array:
         """Every value that a count took, sorted. Raises HarnessError for an unknown count."""
@@ -123,23 +247,31 @@ class Evidence:
             raise HarnessError(f"arm {arm!r} counts no {name!r}")
         return np.asarray(np.unique(np.concatenate(found)))
 
-    def grid(self, at: Sequence[float] | None) -> list[float]:
-        """The measured epsilons among `at` (default: every finite one)."""
-        if at is None:
-            return [e for e in self.epsilons if math.isfinite(e)]
-        return [e for e in self.epsilons if e in at]
+
+def of_runs(metric: str) -> bool:
+    """Whether a metric is one number of all runs together."""
+    return metric in METRICS and METRICS[metric].of == "runs"
 
 
-def means(table: pd.DataFrame, metrics: Collection[str]) -> dict[tuple[str, str, str, float], Mean]:
-    """Mean over repeats by arm, attack, metric and epsilon, as claims see it."""
+def ordered(values: Collection[Any]) -> list[Any]:
+    """Values of an axis in order: numbers by size, words as they come."""
+    found = list(values)
+    return sorted(found) if all(isinstance(v, int | float) for v in found) else found
+
+
+def means(
+    table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
+) -> dict[tuple[str, str, str, Place], Mean]:
+    """Mean over repeats by arm, attack, metric and place on the axes, as claims see it."""
     design = design_of(table)
     needed = table[table["metric"].isin([*metrics, *OUTCOME])].sort_values("repeat")
     drawn = drawn_by_arm(needed)
-    groups = needed[needed["metric"].isin(metrics)].groupby(["arm", "attack", "metric", "epsilon"])
-    return {
-        (str(arm), str(attack), str(metric), float(str(epsilon))): design.mean(_series(group, drawn.get(arm)))
-        for (arm, attack, metric, epsilon), group in groups
-    }
+    wanted = needed[needed["metric"].isin(metrics)]
+    found = {}
+    for (arm, attack, metric, *values), group in wanted.groupby(["arm", "attack", "metric", *axes], dropna=False):
+        where = place((axis, v) for axis, v in zip(axes, values, strict=True) if v == v and v is not None)
+        found[str(arm), str(attack), str(metric), where] = design.mean(_series(group, drawn.get(arm)))
+    return found
 
 
 def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, str, int, float, pd.DataFrame]]:

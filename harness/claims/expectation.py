@@ -1,294 +1,149 @@
-"""The claim language: typed inequalities over measurements and over bounds. No text is ever evaluated.
+"""What a kind of claim is: its fields, its words, its check against the spec, and how it is judged.
 
-Quantifiers: `for: all` means at every epsilon of `at` (and for every attack named); `for: some` means
-at one of them at least. `at` defaults to the experiment's whole finite grid.
+One file a kind: those about measurements are in `harness.claims.kinds`, those about theory in `harness.theory.kinds`;
+other packages register theirs. No text of a claim is ever evaluated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import Annotated, Literal
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator
 
-from harness.config import Config
-from harness.theory.checks import TheoryExpectation
-
-Relation = Literal["<", "<=", ">", ">="]
-Quantifier = Literal["all", "some"]
-Real = Annotated[float, Field(ge=-1e12, le=1e12)]
-"""A number that can be added and multiplied without running out of range; neither infinite nor not-a-number."""
-Width = Annotated[float, Field(gt=0, le=1e12)]
-EpsilonList = tuple[Annotated[float, Field(gt=0)], ...]
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.judge import Finding, Part
+from harness.claims.operands import NAMED, Curve, FormulaValue, Level, Measured, Operand, Quantifier
+from harness.config import Plugin, Registry
+from harness.places import shown
 
 
-class Measured(Config):
-    """A metric's mean over repeats, for one arm (and one attack, where the metric is an attack's)."""
+def _as_epsilons(value: Any) -> Any:
+    return {"epsilon": value} if isinstance(value, list | tuple | int | float) else value
 
-    metric: str
-    """A column of the measurements, such as `advantage`, `auc`, `accuracy_train`."""
-    arm: str
-    """An arm of the experiment."""
-    attack: str | None = None
-    """An attack of the spec; none for a metric of the model itself or of the split."""
-    minus: str | None = None
-    """Subtract this metric of the same arm and attack, repeat by repeat."""
-    epsilon: Annotated[float, Field(gt=0)] | None = None
-    """Always at this epsilon; default: at each grid point of the claim."""
-    times: Width = 1.0
-    """A factor, for claims about ratios."""
 
+def _as_lists(value: Any) -> Any:
+    listed = _as_epsilons(value)
+    if isinstance(listed, dict):
+        return {k: v if isinstance(v, list | tuple) else [v] for k, v in listed.items()}
+    return listed
+
+
+At = Annotated[
+    dict[str, tuple[Level, ...]] | None,
+    BeforeValidator(_as_lists, json_schema_input_type=tuple[float, ...] | dict[str, Level | tuple[Level, ...]] | None),
+]
+"""Grid points to look at: values by axis; a bare list is of epsilons. Default: all, of epsilon the finite ones."""
+For = Quantifier | dict[str, Quantifier]
+"""`all` or `some` grid points; or by axis, or by `arm`, `attack`, `metric` where several are named (default: all)."""
+
+
+class Expectation(Plugin):
+    """Base of all kinds of claims."""
+
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Installed packages whose versions decide its verdicts."""
+
+    @abstractmethod
     def text(self) -> str:
-        where = self.arm if self.attack is None else f"{self.arm}, {self.attack}"
-        where += "" if self.epsilon is None else f", epsilon = {self.epsilon:g}"
-        name = self.metric if self.minus is None else f"{self.metric} - {self.minus}"
-        return f"{name}({where})" if self.times == 1 else f"{self.times:g} * {name}({where})"
+        """The inequality, as a reader of the verdict sees it."""
 
 
-class BoundValue(Config):
-    """A theoretical bound at the epsilon of the grid point and the experiment's delta."""
+class TheoryExpectation(Expectation):
+    """A kind of claim that needs no measurements."""
 
-    bound: str
-    """A registered bound."""
+    @abstractmethod
+    def judge(self) -> TheoryFinding:
+        """Prove, refute, compute or play."""
 
-    def text(self) -> str:
-        return f"bound({self.bound})"
+    @abstractmethod
+    def definitions(self) -> dict[str, str]:
+        """What the names in the text stand for."""
 
 
-class Number(Config):
-    """A constant."""
+@dataclass(frozen=True)
+class TheoryFinding:
+    """Outcome, reason, the worst margin found (positive: as claimed), where, and how it was found."""
 
-    value: Real
+    outcome: Literal["reproduced", "violated", "inconclusive"]
+    reason: str
+    worst: float
+    counterexample: dict[str, float] | None
+    test: str
 
-    def text(self) -> str:
-        return f"{self.value:g}"
 
+class MeasuredExpectation(Expectation):
+    """A kind of claim about measurements."""
 
-Operand = Measured | BoundValue | Number
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        """The claims that it stands for, one for each of the names that it lists, all of which must hold."""
+        return [self]
 
+    def operands(self) -> Sequence[Measured]:
+        """Every measured side."""
+        return ()
 
-class Compare(Config):
-    """left RELATION right + margin, at the grid points of `at`."""
+    def arms(self) -> Sequence[str]:
+        """Every arm that it speaks of."""
+        return tuple(dict.fromkeys(arm for operand in self.operands() for arm in operand.arm))
 
-    kind: Literal["compare"] = "compare"
-    left: Measured
-    relation: Relation
-    right: Operand
-    margin: Real = 0.0
-    """Added to the right side."""
-    quantifier: Quantifier = Field(default="all", alias="for")
-    at: EpsilonList | None = None
-    """Epsilons to look at; default: the finite grid."""
+    def formulas(self) -> Sequence[FormulaValue]:
+        """Every formula that it compares with."""
+        return ()
 
-    @classmethod
-    def of(cls, left: Measured, relation: Relation, right: Operand, margin: float = 0.0) -> Compare:
-        """A comparison at one grid point."""
-        return cls.model_validate({"left": left, "relation": relation, "right": right, "margin": margin})
+    def check(self, declared: Declared) -> None:
+        """Raises ValueError for a name that the spec does not declare; of one of its `parts`."""
+        for operand in self.operands():
+            declared.check(operand)
+        at = getattr(self, "at", None)
+        if at:
+            declared.check_at(at, self.operands())
 
-    def text(self) -> str:
-        shift = f" + {self.margin:g}" if self.margin > 0 else f" - {-self.margin:g}" if self.margin else ""
-        return f"{self.left.text()} {self.relation} {self.right.text()}{shift}{_points(self.quantifier, self.at)}"
+    @abstractmethod
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        """Judge one of its `parts`. Its looks say where more repeats would tell more."""
 
+    def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
+        """Numbers that the paper prints, as the claim has them: of which curve, where, and the number."""
+        return ()
 
-class Order(Config):
-    """A chain of operands, each above (or below) the next by more than `margin`, at every grid point of `at`."""
 
-    kind: Literal["order"] = "order"
-    of: tuple[Measured, ...] = Field(min_length=2)
-    direction: Literal["falling", "rising"]
-    """`falling`: the first operand is the largest."""
-    margin: Real = 0.0
-    at: EpsilonList | None = None
-    """Epsilons to look at; default: the finite grid."""
+EXPECTATIONS: Registry[Expectation] = Registry("kind of claim")
 
-    def text(self) -> str:
-        sign = ">" if self.direction == "falling" else "<"
-        shift = f" (by more than {self.margin:g})" if self.margin else ""
-        return f" {sign} ".join(o.text() for o in self.of) + shift + _points("all", self.at)
 
-    def comparisons(self, grid: Sequence[float]) -> list[tuple[Compare, float]]:
-        """The inequalities that make it up, each with its grid point."""
-        falling = self.direction == "falling"
-        pairs = [(a, b) if falling else (b, a) for a, b in pairwise(self.of)]
-        compared = [Compare.of(above, ">", below, self.margin) for above, below in pairs]
-        return [(one, epsilon) for epsilon in grid for one in compared]
+def sides(left: Measured, right: Operand | None, declared: Declared) -> tuple[Measured, Operand | None]:
+    """Both sides of a comparison, with what they leave out."""
+    left = declared.complete(left)
+    return left, right.inheriting(left) if isinstance(right, Measured) else right
 
 
-class Monotone(Config):
-    """A metric rises (falls) from each grid point of `at` to the next, by more than `margin`.
+def some_of(quantifier: For, axes: Sequence[str]) -> frozenset[str]:
+    """The axes, and kinds of names, along which one is enough."""
+    if isinstance(quantifier, str):
+        return frozenset(axes) if quantifier == "some" else frozenset()
+    return frozenset(name for name, word in quantifier.items() if word == "some")
 
-    A negative margin allows so much movement the other way.
-    """
 
-    kind: Literal["monotone"] = "monotone"
-    of: Measured
-    direction: Literal["rising", "falling"]
-    margin: Real = 0.0
-    at: EpsilonList | None = None
-    """Epsilons to look at; default: the finite grid."""
+def names_for_some(quantifier: For) -> frozenset[str]:
+    """Kinds of names, of which one is enough."""
+    return frozenset() if isinstance(quantifier, str) else some_of(quantifier, ()) & frozenset(NAMED)
 
-    def text(self) -> str:
-        shift = f" (by more than {self.margin:g} a step)" if self.margin else ""
-        return f"{self.of.text()} is {self.direction} in epsilon{shift}{_points('all', self.at)}"
 
-    def comparisons(self, grid: Sequence[float]) -> list[tuple[Compare, float]]:
-        """The inequalities that make it up, each with its later grid point."""
-        found = []
-        for before, after in pairwise(grid):
-            later, earlier = (self.of.model_copy(update={"epsilon": e}) for e in (after, before))
-            above, below = (later, earlier) if self.direction == "rising" else (earlier, later)
-            found.append((Compare.of(above, ">", below, self.margin), after))
-        return found
-
-
-class Close(Config):
-    """|left - right| < tolerance, tested as equivalence (two one-sided tests)."""
-
-    kind: Literal["close"] = "close"
-    left: Measured
-    right: Operand
-    tolerance: Width
-    quantifier: Quantifier = Field(default="all", alias="for")
-    at: EpsilonList | None = None
-    """Epsilons to look at; default: the finite grid."""
-
-    def text(self) -> str:
-        tail = _points(self.quantifier, self.at)
-        return f"|{self.left.text()} - {self.right.text()}| < {self.tolerance:g}{tail}"
-
-
-class TableRow(Config):
-    """A row of a printed table: one metric at several epsilons."""
-
-    of: Measured
-    values: dict[Annotated[float, Field(gt=0)], Real] = Field(min_length=1)
-    """Printed value at each epsilon, such as `{0.1: 0.02, 1: 0.05}`."""
-    tolerance: Width | None = None
-    """Of this row's entries; default: the table's."""
-
-
-class Table(Config):
-    """Every entry of a printed table is met within a tolerance, each tested as equivalence."""
-
-    kind: Literal["table"] = "table"
-    rows: tuple[TableRow, ...] = Field(min_length=1)
-    tolerance: Width
-
-    @property
-    def at(self) -> EpsilonList:
-        """Every epsilon that the table has an entry for."""
-        return tuple(sorted({epsilon for row in self.rows for epsilon in row.values}))
-
-    def text(self) -> str:
-        rows = []
-        for row in self.rows:
-            entries = ", ".join(f"{value:g} at {epsilon:g}" for epsilon, value in row.values.items())
-            rows.append(f"{row.of.text()} = {entries} (+- {row.tolerance or self.tolerance:g})")
-        return "; ".join(rows)
-
-    def entries(self, epsilons: Sequence[float]) -> list[tuple[Close, float]]:
-        """One equivalence for each entry at one of `epsilons`, with its epsilon."""
-        return [
-            (Close(left=row.of, right=Number(value=value), tolerance=row.tolerance or self.tolerance), epsilon)
-            for row in self.rows
-            for epsilon, value in row.values.items()
-            if epsilon in epsilons
-        ]
-
-
-class Count(Config):
-    """Counts of the data and of the split equal the printed ones in every repeat."""
-
-    kind: Literal["count"] = "count"
-    arm: str
-    equals: dict[str, int]
-    """Printed value of each count, such as `owner_set: 15784`."""
-
-    def text(self) -> str:
-        return ", ".join(f"{name}({self.arm}) = {value}" for name, value in self.equals.items())
-
-
-class Correlation(Config):
-    """Pearson correlation of two metrics over the epsilon grid, one coefficient a repeat, above `above`."""
-
-    kind: Literal["correlation"] = "correlation"
-    left: Measured
-    right: Measured
-    above: float = Field(default=0.0, gt=-1, lt=1)
-    at: EpsilonList | None = None
-
-    def text(self) -> str:
-        return f"corr over epsilon of {self.left.text()} and {self.right.text()} > {self.above:g}"
-
-
-class Either(Config):
-    """At every grid point of `at`, one of several comparisons holds at least: none fails together with the others."""
-
-    kind: Literal["either"] = "either"
-    of: tuple[Compare, ...] = Field(min_length=2)
-    """Their own `for` and `at` do not count."""
-    at: EpsilonList | None = None
-    """Epsilons to look at; default: the finite grid."""
-
-    def text(self) -> str:
-        bare = [c.model_copy(update={"at": None}).text().removesuffix(_points(c.quantifier, None)) for c in self.of]
-        return " or ".join(bare) + _points("all", self.at)
-
-
-class Collapse(Config):
-    """Over the noise multiplier, a metric of several arms follows one monotone curve.
-
-    Each arm's value at each of its noise multipliers has to lie between another arm's values at the next smaller and
-    the next larger one (where there are both), or within `tolerance` of that range. Nothing is interpolated.
-    """
-
-    kind: Literal["collapse"] = "collapse"
-    metric: str
-    attack: str | None = None
-    arms: tuple[str, ...] = Field(min_length=2)
-    tolerance: Width
-    at: EpsilonList | None = None
-    """Nominal epsilons to look at; default: the finite grid."""
-
-    def operands(self) -> list[Measured]:
-        """The metric of each arm."""
-        return [Measured(metric=self.metric, arm=arm, attack=self.attack) for arm in self.arms]
-
-    def text(self) -> str:
-        of = self.metric if self.attack is None else f"{self.metric} ({self.attack})"
-        arms = ", ".join(self.arms)
-        return f"{of} of {arms}: between each other's values at neighbouring noise multipliers, +- {self.tolerance:g}"
-
-
-TrainingExpectation = Either | Collapse | Compare | Close | Count | Correlation | Order | Monotone | Table
-Expectation = Annotated[TrainingExpectation | TheoryExpectation, Field(discriminator="kind")]
-
-
-def _points(quantifier: Quantifier, at: EpsilonList | None) -> str:
-    word = "every" if quantifier == "all" else "some"
-    if at is None:
-        return f" for {word} epsilon"
-    listed = ", ".join(f"{e:g}" for e in at)
-    return f" for {word} epsilon in {{{listed}}}" if len(at) > 1 else f" at epsilon = {listed}"
-
-
-def measured_operands(expectation: Expectation) -> list[Measured]:
-    """Every measured operand of an expectation, for checks that its names exist."""
-    if isinstance(expectation, Table):
-        return [row.of for row in expectation.rows]
-    if isinstance(expectation, Collapse):
-        return expectation.operands()
-    if isinstance(expectation, Either):
-        return [operand for one in expectation.of for operand in measured_operands(one)]
-    sides = [getattr(expectation, name, None) for name in ("left", "right")]
-    of = expectation.of if isinstance(expectation, Order | Monotone) else ()
-    return [side for side in (*sides, *(of if isinstance(of, tuple) else (of,))) if isinstance(side, Measured)]
-
-
-def bounds_named(expectation: Expectation) -> list[str]:
-    """Every bound that an expectation names."""
-    if isinstance(expectation, Either):
-        return [bound for one in expectation.of for bound in bounds_named(one)]
-    right = getattr(expectation, "right", None)
-    return [right.bound] if isinstance(right, BoundValue) else []
+def points_text(quantifier: For, at: Mapping[str, Sequence[Any]] | None) -> str:
+    """At which grid points, in words."""
+    if isinstance(quantifier, str):
+        word = "every" if quantifier == "all" else "some"
+    else:
+        word = ", ".join(f"{q} {name}" for name, q in quantifier.items()) + ", every other"
+    if not at:
+        return f" for {word} epsilon" if isinstance(quantifier, str) else f" for {word} grid point"
+    found = []
+    for axis, values in at.items():
+        listed = ", ".join(shown(v) if not isinstance(v, float) else f"{v:g}" for v in values)
+        found.append(f"{axis} in {{{listed}}}" if len(values) > 1 else f"{axis} = {listed}")
+    if all(len(values) == 1 for values in at.values()):
+        return f" at {', '.join(found)}"
+    return f" for {word} {', '.join(found)}"

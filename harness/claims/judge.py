@@ -1,4 +1,4 @@
-"""Judge expectations on a measurement table. Never touches a model.
+"""How points of a claim are tested, and combined to the outcome of one of its parts. Never touches a model.
 
 Each direction is tested at alpha / 2, so a point supports a claim just when its 95% interval clears the
 margin, and the chance of a wrong verdict in either direction together is at most alpha. How a mean over
@@ -13,43 +13,26 @@ A claim of several parts is an intersection of its parts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from itertools import pairwise, permutations
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from harness.arrays import Array
-from harness.bounds import BOUNDS
 from harness.claims.anytime import Anytime
-from harness.claims.design import Series
 from harness.claims.evidence import Evidence
-from harness.claims.expectation import (
-    BoundValue,
-    Close,
-    Collapse,
-    Compare,
-    Correlation,
-    Count,
-    Either,
-    Measured,
-    Monotone,
-    Operand,
-    Order,
-    Quantifier,
-    Table,
-    TrainingExpectation,
-    measured_operands,
-)
-from harness.claims.statistics import Mean, detectable, pearson, repeats_needed
+from harness.claims.operands import AxisValue, Curve, FormulaValue, Measured, Number, Quantifier
+from harness.claims.statistics import Mean, detectable, repeats_needed
 from harness.claims.verdict import BoundStatus, Outcome, Point
+from harness.formulas import formula_named
+from harness.places import Cell
+from harness.places import text as place_text
 from harness.privacy.accounting import to_replace_one
 
 LEVEL = 0.95
 FAR = 10_000
 """Repeats past which a projection is not worth telling."""
-Cell = tuple[str, float]
-"""An arm at an epsilon."""
+Right = Curve | FormulaValue | AxisValue | Number
+"""A right side, where it names one curve at most."""
+Where = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -67,88 +50,64 @@ class Finding:
 
     outcome: Outcome
     reason: str
-    points: tuple[Point, ...]
-    deciding: Point | None
-    test: str
-    correction: str
+    points: tuple[Point, ...] = ()
+    deciding: Point | None = None
+    test: str = ""
+    correction: str = ""
     looks: tuple[Look, ...] = ()
     quantifier: Quantifier = "all"
     p_value: float | None = None
     """Of the outcome, corrected for the points looked at; none where it is inconclusive or exact."""
 
 
-def judge(expectation: TrainingExpectation, evidence: Evidence, alpha: float, index: int, parts: int) -> Finding:
-    """Judge one part of a claim that has `parts` parts, at two-sided significance level `alpha`."""
-    alpha = alpha / 2
-    if isinstance(expectation, Count):
-        return _judge_count(expectation, evidence, index)
-    if isinstance(expectation, Correlation):
-        return _judge_correlation(expectation, evidence, alpha, index, parts)
-    grid = evidence.grid(expectation.at)
-    operands = measured_operands(expectation)
-    test = evidence.test(operands)
-    fixed = [o.epsilon for o in operands]
-    missing = sorted({e for e in fixed if e is not None} - set(evidence.epsilons))
-    if missing or not grid:
-        asked = ", ".join(f"{e:g}" for e in missing or expectation.at or ())
-        return Finding(
-            "not run", f"the profile runs {'no' if missing else 'none of the'} epsilon {asked}", (), None, "", ""
-        )
-    if isinstance(expectation, Order | Monotone):
-        pairs = expectation.comparisons(grid)
-        if not pairs:
-            return Finding("not run", "a trend needs two epsilons, the profile runs one", (), None, "", "")
-        looks = [_compare(one, evidence, epsilon, index) for one, epsilon in pairs]
-        return _combine(looks, "all", alpha, parts, f"one-sided {test}")
-    if isinstance(expectation, Table):
-        looks = [_close(one, evidence, epsilon, index) for one, epsilon in expectation.entries(grid)]
-        test = f"each entry's equivalence by two one-sided tests: {test}"
-        return _combine(looks, "all", alpha, parts, test)
-    if isinstance(expectation, Either):
-        looks = [_either(expectation, evidence, epsilon, index) for epsilon in grid]
-        test = f"of either side, Bonferroni over them: one-sided {test}"
-        return _combine(looks, "all", alpha, parts, test)
-    if isinstance(expectation, Collapse):
-        looks = _collapse(expectation, evidence, grid, index)
-        if not looks:
-            return Finding("not run", "no two arms have noise multipliers that overlap", (), None, "", "")
-        return _combine(looks, "all", alpha, parts, f"above one end and below the other: {test}")
-    if fixed and None not in fixed:  # nothing varies over the grid
-        grid = [float(fixed[0] or 0)]
-    if isinstance(expectation, Compare):
-        looks = [_compare(expectation, evidence, epsilon, index) for epsilon in grid]
-        test = f"one-sided {test}"
-    else:
-        looks = [_close(expectation, evidence, epsilon, index) for epsilon in grid]
-        test = f"equivalence by two one-sided tests: {test}"
-    return _combine(looks, expectation.quantifier, alpha, parts, test)
+@dataclass(frozen=True)
+class Part:
+    """Which part of a claim is judged, and at what level."""
+
+    index: int
+    """From 0."""
+    parts: int
+    """How many the claim has."""
+    alpha: float
+    """One-sided."""
 
 
-def _gap(evidence: Evidence, left: Measured, right: Operand, epsilon: float) -> tuple[Mean, float, Mean]:
+def not_run(reason: str) -> Finding:
+    """A part of which the profile runs too little."""
+    return Finding("not run", reason)
+
+
+def narrowed(right: Any) -> Right:
+    """A right side that names one curve at most, as such."""
+    return right.curve if isinstance(right, Measured) else right
+
+
+def gap(evidence: Evidence, left: Curve, right: Right, where: Where) -> tuple[Mean, float, Mean]:
     """Estimate of the left side, value of the right side, and estimate of left - right."""
-    own = evidence.mean(left, epsilon)
-    if isinstance(right, Measured):
-        return own, evidence.mean(right, epsilon).mean, evidence.gap(left, right, epsilon)
-    known = isinstance(right, BoundValue)
-    value = float(BOUNDS[right.bound].advantage(epsilon, evidence.delta)) if known else right.value  # type: ignore[union-attr]
+    own = evidence.mean(left, where)
+    if isinstance(right, Curve):
+        return own, evidence.mean(right, where).mean, evidence.gap(left, right, where)
+    if isinstance(right, FormulaValue):
+        value = evidence.formula(right, left, where)
+    elif isinstance(right, AxisValue):
+        value = evidence.coordinates(left, where)[right.axis]
+    else:
+        value = right.value
     return own, value, own.shifted(-value)
 
 
-def _cells(expectation: TrainingExpectation, epsilon: float) -> frozenset[Cell]:
-    return frozenset((o.arm, epsilon if o.epsilon is None else o.epsilon) for o in measured_operands(expectation))
-
-
-def _compare(e: Compare, evidence: Evidence, epsilon: float, index: int) -> Look:
-    left, value, gap = _gap(evidence, e.left, e.right, epsilon)
-    upward = e.relation in (">", ">=")
-    effect = gap.shifted(-e.margin) if upward else gap.shifted(e.margin, -1.0)
-    point = _point(
-        index, epsilon, left.mean, value + e.margin, effect, effect.interval(LEVEL), effect.p_above(0),
-        effect.p_below(0),
-    )  # fmt: skip
-    if isinstance(e.right, BoundValue):
-        point = _with_bound(point, e.right, left, e.left.arm, epsilon, evidence)
-    return Look(point, effect, _cells(e, epsilon))
+def compared(
+    evidence: Evidence, index: int, left: Curve, relation: str, right: Right, margin: float, where: Where
+) -> Look:
+    """`left RELATION right + margin` at one place."""
+    own, value, difference = gap(evidence, left, right, where)
+    upward = relation in (">", ">=")
+    effect = difference.shifted(-margin) if upward else difference.shifted(margin, -1.0)
+    found = point(index, where, own.mean, value + margin, effect)
+    if isinstance(right, FormulaValue):
+        found = _with_bound(found, right, own, left, where, evidence)
+    curves = [left, right] if isinstance(right, Curve) else [left]
+    return Look(found, effect, evidence.cells(curves, where))
 
 
 def _status(left: Mean, bound: float) -> BoundStatus:
@@ -157,125 +116,159 @@ def _status(left: Mean, bound: float) -> BoundStatus:
     return "held" if left.p_below(bound) <= (1 - LEVEL) / 2 else "undecided"
 
 
-def _with_bound(
-    point: Point, operand: BoundValue, left: Mean, arm: str, epsilon: float, evidence: Evidence
-) -> Point:  # fmt: skip
-    bound, delta = BOUNDS[operand.bound], evidence.delta
-    printed = float(bound.advantage(epsilon, delta))
-    corrected = printed
+def _with_bound(found: Point, right: FormulaValue, own: Mean, left: Curve, where: Where, evidence: Evidence) -> Point:
+    """The same with how the measured side stands to the bound, as printed, converted, and as trained."""
+    bound = formula_named(right.formula)
+    if bound.bounds is None or "epsilon" not in bound.parameters or "epsilon" in right.given:
+        return found
+    delta = evidence.arm(left.arm).delta
+    epsilon = evidence.coordinates(left, where)["epsilon"]
+    printed = corrected = evidence.formula(right, left, where)
     replace = bound.adjacency == "replace-one"
     if replace:
-        corrected = float(bound.advantage(*to_replace_one(epsilon, delta)))
-    found: dict[str, Any] = {
+        twice, more = to_replace_one(epsilon, delta)
+        corrected = evidence.formula(right, left, where, epsilon=twice, delta=more)
+    more_: dict[str, Any] = {
         "bound": printed,
-        "bound_status": _status(left, printed),
+        "bound_status": _status(own, printed),
         "bound_corrected": corrected,
-        "bound_corrected_status": _status(left, corrected),
+        "bound_corrected_status": _status(own, corrected),
     }
-    trained = evidence.epsilon_as_trained(arm, epsilon, replace)
+    trained = evidence.epsilon_as_trained(left, where, replace)
     if trained is not None:
-        value = float(bound.advantage(trained, delta))
-        found |= {
+        value = evidence.formula(right, left, where, epsilon=trained)
+        more_ |= {
             "epsilon_as_trained": None if math.isinf(trained) else trained,
             "bound_as_trained": value,
-            "bound_as_trained_status": _status(left, value),
+            "bound_as_trained_status": _status(own, value),
         }
-    return point.model_copy(update=found)
+    return found.model_copy(update=more_)
 
 
-def _close(e: Close, evidence: Evidence, epsilon: float, index: int) -> Look:
-    left, value, gap = _gap(evidence, e.left, e.right, epsilon)
-    return _equivalent(gap, e.tolerance, left.mean, value, epsilon, index, _cells(e, epsilon))
+def close(evidence: Evidence, index: int, left: Curve, right: Right, tolerance: float, where: Where) -> Look:
+    """`|left - right| < tolerance` at one place, by two one-sided tests."""
+    own, value, difference = gap(evidence, left, right, where)
+    curves = [left, right] if isinstance(right, Curve) else [left]
+    return equivalent(index, where, own.mean, value, difference, tolerance, evidence.cells(curves, where))
 
 
-def _equivalent(
-    gap: Mean, tolerance: float, left: float, right: float, epsilon: float, index: int, cells: frozenset[Cell]
-) -> Look:  # fmt: skip
-    inside = max(gap.p_above(-tolerance), gap.p_below(tolerance))
-    outside = min(1.0, 2 * min(gap.p_above(tolerance), gap.p_below(-tolerance)))
-    low, high = gap.interval(LEVEL)
+def equivalent(
+    index: int, where: Where, left: float, right: float, difference: Mean, tolerance: float, cells: frozenset[Cell]
+) -> Look:
+    """Whether a difference is within a tolerance."""
+    inside = max(difference.p_above(-tolerance), difference.p_below(tolerance))
+    outside = min(1.0, 2 * min(difference.p_above(tolerance), difference.p_below(-tolerance)))
+    low, high = difference.interval(LEVEL)
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     interval = (tolerance - max(abs(low), abs(high)), tolerance - nearest)
-    effect = gap.shifted(tolerance, -1.0) if gap.mean >= 0 else gap.shifted(tolerance)
-    return Look(_point(index, epsilon, left, right, effect, interval, inside, outside), effect, cells)
+    effect = difference.shifted(tolerance, -1.0) if difference.mean >= 0 else difference.shifted(tolerance)
+    return Look(point(index, where, left, right, effect, interval, inside, outside), effect, cells)
 
 
-def _either(e: Either, evidence: Evidence, epsilon: float, index: int) -> Look:
-    """Supported where one side is, at a level shared by all; opposed where every side is. Shows the clearest side."""
-    sides = [_compare(one, evidence, epsilon, index) for one in e.of]
-    best = min(sides, key=lambda look: look.point.p_support)
-    support = min(1.0, best.point.p_support * len(sides))
-    oppose = max(look.point.p_oppose for look in sides)
-    point = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
-    return Look(point, best.effect, frozenset().union(*(look.cells for look in sides)))
+def any_of(looks: Sequence[Look]) -> Look:
+    """Supported where one of the looks is, at a level shared by all; opposed where every one is. Shows the clearest."""
+    best = min(looks, key=lambda look: look.point.p_support)
+    support = min(1.0, best.point.p_support * len(looks))
+    oppose = max(look.point.p_oppose for look in looks)
+    found = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
+    return Look(found, best.effect, frozenset().union(*(look.cells for look in looks)))
 
 
-def _collapse(e: Collapse, evidence: Evidence, grid: list[float], index: int) -> list[Look]:
-    """One look for each two arms and epsilon of the first whose noise multiplier is between two of the second."""
-    noisy = [epsilon for epsilon in grid if math.isfinite(epsilon)]
-    looks = []
-    for own, other in permutations(e.operands(), 2):
-        curve = sorted((evidence.noise(other.arm, epsilon), epsilon) for epsilon in noisy)
-        for epsilon in noisy:
-            place = evidence.noise(own.arm, epsilon)
-            around = [(a[1], b[1]) for a, b in pairwise(curve) if a[0] <= place <= b[0]]
-            if around:
-                looks.append(_between(e, evidence, index, own, epsilon, other, around[0]))
-    return looks
-
-
-def _between(
-    e: Collapse, evidence: Evidence, index: int, own: Measured, epsilon: float, other: Measured,
-    around: tuple[float, float],
-) -> Look:  # fmt: skip
-    """Whether one arm's value lies between another's at two epsilons: the side that is nearer to failing is shown."""
-    left = evidence.series(own, epsilon)
-    ends = [evidence.series(other, at) for at in around]
-    low, high = sorted(ends, key=lambda end: evidence.design.mean(end).mean)
-    above = evidence.gap_of(own.arm, other.arm, left, low).shifted(e.tolerance)
-    below = evidence.gap_of(own.arm, other.arm, left, high).shifted(e.tolerance, -1.0)
-    support = max(side.p_above(0) for side in (above, below))
-    oppose = min(1.0, 2 * min(side.p_below(0) for side in (above, below)))
-    effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)
-    cells = frozenset({(own.arm, epsilon), *((other.arm, at) for at in around)})
-    values = evidence.design.mean(left).mean, evidence.design.mean(end).mean
-    return Look(_point(index, epsilon, *values, effect, effect.interval(LEVEL), support, oppose), effect, cells)
-
-
-def _point(
-    index: int, epsilon: float | None, left: float, right: float, effect: Mean, interval: tuple[float, float],
-    support: float, oppose: float,
-) -> Point:  # fmt: skip
-    low, high = interval
+def point(
+    index: int,
+    where: Where,
+    left: float,
+    right: float,
+    effect: Mean,
+    interval: tuple[float, float] | None = None,
+    support: float | None = None,
+    oppose: float | None = None,
+) -> Point:
+    """What was found at a place; by default the effect is claimed to be above 0."""
+    low, high = effect.interval(LEVEL) if interval is None else interval
+    others = {name: value for name, value in where.items() if name != "epsilon"}
+    epsilon = where.get("epsilon")
     return Point(
-        expectation=index, epsilon=None if epsilon is None or math.isinf(epsilon) else epsilon,
-        left=left, right=right, effect=effect.mean,
-        low=low if math.isfinite(low) else None, high=high if math.isfinite(high) else None,
-        p_support=support, p_oppose=oppose, repeats=effect.n,
-    )  # fmt: skip
+        expectation=index,
+        epsilon=None if epsilon is None or math.isinf(epsilon) else epsilon,
+        at=others or None,
+        left=left,
+        right=right,
+        effect=effect.mean,
+        low=low if math.isfinite(low) else None,
+        high=high if math.isfinite(high) else None,
+        p_support=effect.p_above(0) if support is None else support,
+        p_oppose=effect.p_below(0) if oppose is None else oppose,
+        repeats=effect.n,
+    )
 
 
-def _combine(looks: list[Look], quantifier: Quantifier, alpha: float, parts: int, test: str) -> Finding:
-    points = tuple(look.point for look in looks)
-    k = len(points)
+def over_grid(
+    evidence: Evidence,
+    part: Part,
+    curves: Sequence[Curve],
+    at: Mapping[str, Sequence[Any]] | None,
+    test: str,
+    some: frozenset[str],
+    look: Callable[[Where], Sequence[Look]],
+) -> Finding:
+    """Judge at every place of the grid: `look` gives the alternatives at one place.
+
+    Args:
+        some: axes, and kinds of names, along which one alternative is enough.
+    """
+    if gone := evidence.missing(curves):
+        return not_run(f"the profile runs no {', no '.join(gone)}")
+    grid = evidence.grid(curves, at)
+    if not grid:
+        asked = "; ".join(
+            ", ".join(place_text({axis: value}) for value in values) for axis, values in (at or {}).items()
+        )
+        return not_run(f"the profile runs none of the grid points asked for ({asked or 'none is finite'})")
+    axes = frozenset(grid[0])
+    if "epsilon" not in axes and "epsilon" in dict(curves[0].at):  # nothing varies with it: where the first side is
+        grid = [{**place, "epsilon": dict(curves[0].at)["epsilon"]} for place in grid]
+    return combine(_grouped([(place, found) for place in grid for found in look(place)], axes, some, part), part, test)
+
+
+def _grouped(
+    looks: Sequence[tuple[Where, Look]], axes: frozenset[str], some: frozenset[str], part: Part
+) -> tuple[list[Look], Quantifier]:
+    """Looks to combine, and how: where some axes are for all and others for some, one look a group of the latter."""
+    along = axes & some
+    names = some - axes
+    if not along and not names:
+        return [look for _, look in looks], "all"
+    if along == axes:
+        return [look for _, look in looks], "some"
+    groups: dict[Hashable, list[Look]] = {}
+    for where, look in looks:
+        groups.setdefault(tuple((k, v) for k, v in sorted(where.items()) if k not in along), []).append(look)
+    return [any_of(group) if len(group) > 1 else group[0] for group in groups.values()], "all"
+
+
+def combine(looks: tuple[Sequence[Look], Quantifier], part: Part, test: str) -> Finding:
+    """The outcome of a part from what was found at its points."""
+    found_at, quantifier = looks
+    points = tuple(look.point for look in found_at)
+    k, alpha = len(points), part.alpha
     if quantifier == "all":
         hard = max(range(k), key=lambda i: points[i].p_support)
         against = min(range(k), key=lambda i: points[i].p_oppose)
-        support, oppose = points[hard].p_support, min(1.0, points[against].p_oppose * k * parts)
+        support, oppose = points[hard].p_support, min(1.0, points[against].p_oppose * k * part.parts)
         level = alpha
-        correction = f"every one of {k} points at alpha/2; Bonferroni over {k * parts} to oppose"
+        correction = f"every one of {k} points at alpha/2; Bonferroni over {k * part.parts} to oppose"
     else:
         hard = min(range(k), key=lambda i: points[i].p_support)
         against = max(range(k), key=lambda i: points[i].p_oppose)
-        support, oppose = min(1.0, points[hard].p_support * k), min(1.0, points[against].p_oppose * parts)
+        support, oppose = min(1.0, points[hard].p_support * k), min(1.0, points[against].p_oppose * part.parts)
         level = alpha / k
         correction = f"Bonferroni over {k} points to support; every one of {k} points to oppose"
 
     def found(outcome: Outcome, reason: str, place: int, p_value: float | None = None) -> Finding:
-        return Finding(
-            outcome, reason, points, points[place], test, correction, tuple(looks), quantifier,
-            None if p_value is None else min(1.0, 2 * p_value),
-        )  # fmt: skip
+        corrected = None if p_value is None else min(1.0, 2 * p_value)
+        decided = points[place]
+        return Finding(outcome, reason, points, decided, test, correction, tuple(found_at), quantifier, corrected)
 
     if min(p.repeats for p in points) < 2:
         return found("inconclusive", "one repeat shows no spread; at least two are needed", hard)
@@ -285,7 +278,7 @@ def _combine(looks: list[Look], quantifier: Quantifier, alpha: float, parts: int
     if oppose <= alpha:
         word = "fails" if quantifier == "all" else "fails at every point; least clearly"
         return found("violated", f"{word} {_where(points[against])}", against, oppose)
-    return found("inconclusive", f"undecided {_where(points[hard])}{_outlook(looks[hard].effect, level)}", hard)
+    return found("inconclusive", f"undecided {_where(points[hard])}{_outlook(found_at[hard].effect, level)}", hard)
 
 
 def _outlook(effect: Mean, level: float) -> str:
@@ -298,68 +291,9 @@ def _outlook(effect: Mean, level: float) -> str:
     return more if smallest is None else f"{more}; {effect.n} repeats find one of {smallest:.2g} (power 0.8)"
 
 
-def _where(point: Point) -> str:
-    at = "" if point.epsilon is None else f"at epsilon {point.epsilon:g}: "
-    low = "-inf" if point.low is None else f"{point.low:.3g}"
-    high = "inf" if point.high is None else f"{point.high:.3g}"
-    return f"{at}{point.left:.3g} against {point.right:.3g}, effect {point.effect:.3g} [{low}, {high}]"
-
-
-def _judge_count(e: Count, evidence: Evidence, index: int) -> Finding:
-    points, wrong = [], []
-    for name, printed in e.equals.items():
-        found = evidence.counts(e.arm, name)
-        right = len(found) == 1 and found[0] == printed
-        if not right:
-            shown = ", ".join(f"{v:,.0f}" for v in found[:6]) + (", ..." if len(found) > 6 else "")
-            wrong.append(f"{name} is {shown} (printed: {printed:,})")
-        worst = float(found[np.abs(found - printed).argmax()])
-        points.append(
-            Point(
-                expectation=index,
-                left=worst,
-                right=printed,
-                effect=0.0 - abs(worst - printed),
-                low=None,
-                high=None,
-                p_support=0.0 if right else 1.0,
-                p_oppose=1.0 if right else 0.0,
-                repeats=1,
-            )
-        )
-    reason = "; ".join(wrong) if wrong else f"all {len(points)} counts are as printed in every repeat"
-    worst_point = min(points, key=lambda p: p.effect)
-    outcome: Outcome = "violated" if wrong else "reproduced"
-    return Finding(outcome, reason, tuple(points), worst_point, "exact count", "none")
-
-
-def _judge_correlation(e: Correlation, evidence: Evidence, alpha: float, index: int, parts: int) -> Finding:
-    grid = evidence.grid(e.at)
-    test = f"one-sided {evidence.design.test}, of Fisher's z of each repeat's correlation over epsilon"
-    if len(grid) < 3:
-        return Finding(
-            "not run", f"a correlation needs 3 epsilons, the profile runs {len(grid)}", (), None, test, "none"
-        )
-    left, right = (_stacked(evidence, operand, grid) for operand in (e.left, e.right))
-    repeats = min(left.shape[1], right.shape[1])
-    found = np.array([pearson(left[:, r], right[:, r]) for r in range(repeats)])
-    found = found[np.isfinite(found)]
-    cells = frozenset((operand.arm, epsilon) for operand in (e.left, e.right) for epsilon in grid)
-    if len(found) < 2:
-        reason = "fewer than two repeats have a correlation (a metric does not vary over epsilon)"
-        return Finding("inconclusive", reason, (), None, test, "none")
-    z = evidence.design.mean(Series(np.arctanh(np.clip(found, -0.999999, 0.999999)), np.zeros(len(found))))
-    effect = z.shifted(-math.atanh(e.above))
-    point = _point(
-        index, None, math.tanh(z.mean), e.above, effect, effect.interval(LEVEL), effect.p_above(0), effect.p_below(0)
-    ).model_copy(update={"repeats": repeats})
-    finding = _combine([Look(point, effect, cells)], "all", alpha, parts, test)
-    span = f"{len(grid)} epsilons in {len(found)} repeats"
-    return replace(finding, reason=f"mean correlation {math.tanh(z.mean):.2f} over {span}, against {e.above:g}")
-
-
-def _stacked(evidence: Evidence, operand: Measured, grid: list[float]) -> Array:
-    """(epsilons, repeats), of the repeats that every epsilon has."""
-    series = [evidence.series(operand, epsilon).values for epsilon in grid]
-    n = min(map(len, series))
-    return np.stack([values[:n] for values in series])
+def _where(found: Point) -> str:
+    places = ({} if found.epsilon is None else {"epsilon": found.epsilon}) | (found.at or {})
+    at = f"at {place_text(places)}: " if places else ""
+    low = "-inf" if found.low is None else f"{found.low:.3g}"
+    high = "inf" if found.high is None else f"{found.high:.3g}"
+    return f"{at}{found.left:.3g} against {found.right:.3g}, effect {found.effect:.3g} [{low}, {high}]"

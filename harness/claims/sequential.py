@@ -26,7 +26,8 @@ from dataclasses import dataclass
 
 from harness.claims.anytime import Anytime
 from harness.claims.evidence import Evidence
-from harness.claims.judge import Cell, Finding, Look
+from harness.claims.judge import Finding, Look
+from harness.places import Cell
 
 CEILING = 3
 """Times the spec's repeats that a cell may get. A test that may look at any time has a wider interval than one of a

@@ -21,6 +21,8 @@ class Point(Config):
     expectation: int
     """Index of the part of the claim, from 0."""
     epsilon: float | None = None
+    at: dict[str, float | str | bool] | None = None
+    """Values of the other axes, where there are any."""
     left: float
     """Mean of the left side over repeats."""
     right: float

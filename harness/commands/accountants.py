@@ -44,17 +44,23 @@ def accountants(
     if plot is not None:
         _draw(rows, plot)
     if as_json:
-        print_json({
-            "run": {"n": n, "batch_size": batch_size, "epochs": epochs, "delta": delta},
-            "accountants": {
-                name: {
-                    "title": a.title, "composes_over": a.composes_over, "samplings": a.samplings,
-                    "adjacency": a.adjacency, "source": a.source, "approximate": a.approximate,
-                }
-                for name, a in ACCOUNTANTS.items()
-            },
-            "noise": rows,
-        })  # fmt: skip
+        print_json(
+            {
+                "run": {"n": n, "batch_size": batch_size, "epochs": epochs, "delta": delta},
+                "accountants": {
+                    name: {
+                        "title": a.title,
+                        "composes_over": a.composes_over,
+                        "samplings": a.samplings,
+                        "adjacency": a.adjacency,
+                        "source": a.source,
+                        "approximate": a.approximate,
+                    }
+                    for name, a in ACCOUNTANTS.items()
+                },
+                "noise": rows,
+            }
+        )
         return
     what = table_of("accountant", "what it is", "composes over", "batches", "source")
     for name, a in ACCOUNTANTS.items():
@@ -95,8 +101,9 @@ def _draw(rows: list[dict[str, Any]], target: Path) -> None:
             for name in names
         }
         for label, key in (
-            ("noise multiplier", "noise_multiplier"), ("exact epsilon, shuffled batches", "exact_shuffled"),
+            ("noise multiplier", "noise_multiplier"),
+            ("exact epsilon, shuffled batches", "exact_shuffled"),
             ("exact epsilon, Poisson batches", "exact_poisson"),
         )
-    }  # fmt: skip
+    }
     write_text(target, draw_lines(panels, "nominal epsilon"))

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from harness.errors import HarnessError
 from harness.paths import Project, find_project
 from harness.progress import Progress
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="[SPEC]...", help="Ids (paper/figure), papers or files; default: all.")
 ]
-ProfileName = Annotated[str | None, typer.Option("--profile", "-p", help="Profile of params.yaml; default: its own.")]
+ProfileName = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", "-p", help="Profile of params.yaml; default: its own. Files outside of specs/ are run as declared."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Worker processes; default: one a core.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
@@ -31,10 +37,12 @@ state: dict[str, Any] = {}
 
 
 def project_here() -> Project:
+    """The checkout that the user is in, or named."""
     return find_project(state.get("root"))
 
 
 def context_for(profile: str | None, workers: int | None, quiet: bool) -> Context:
+    """What the stages are told under a profile."""
     from harness.execution.executor import default_workers
     from harness.pipeline import Context
     from harness.spec.profile import choose, load_params
@@ -45,9 +53,48 @@ def context_for(profile: str | None, workers: int | None, quiet: bool) -> Contex
 
 
 def load(project: Project, names: list[str] | None) -> list[Loaded]:
+    """The named specs; all for none."""
     from harness.spec.load import load_specs
 
     return load_specs(project, names or [])
+
+
+def contexts(
+    names: list[str] | None, profile: str | None, workers: int | None, quiet: bool
+) -> list[tuple[Context, list[Loaded]]]:
+    """Specs with what their stages are told: those of the checkout under the profile, each own one as declared.
+
+    A profile that is asked for by name holds for own specs too, but their results and page stay their own.
+    """
+    import dataclasses
+
+    from harness.pipeline import OWN
+    from harness.spec.profile import Profile
+
+    context = context_for(profile, workers, quiet)
+    loaded = load(context.project, names)
+    within = context.project.specs.resolve()
+    own = [one for one in loaded if not one.said.files[0].is_relative_to(within)]
+    found = [(context, [one for one in loaded if one not in own])] if len(own) < len(loaded) or not loaded else []
+    for one in own:
+        chosen = context.profile if profile is not None else Profile()
+        found.append((dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id), [one]))
+    return found
+
+
+def whole_profile(context: Context, loaded: list[Loaded]) -> list[Loaded]:
+    """The specs that a profile's page is about: all of the checkout's that can be read, whichever were run."""
+    from harness.spec.load import load_spec, spec_paths
+
+    if context.own is not None:
+        return loaded
+    found, known = [], {one.said.files[0]: one for one in loaded}
+    for path in spec_paths(context.project):
+        try:
+            found.append(known.get(path.resolve()) or load_spec(context.project, path))
+        except HarnessError as error:
+            context.progress.say(f"not on the page: {str(error).splitlines()[0]}")
+    return found
 
 
 def table_of(*columns: str) -> Table:
@@ -59,6 +106,7 @@ def table_of(*columns: str) -> Table:
 
 
 def print_json(value: Any) -> None:
+    """For programs."""
     print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
 
 
@@ -66,6 +114,7 @@ COLOURS = {"reproduced": "green", "violated": "red", "inconclusive": "yellow", "
 
 
 def print_verdicts(verdicts: Any) -> None:
+    """For people."""
     table = table_of("claim", "verdict", "why")
     for v in verdicts:
         table.add_row(v.id, f"[{COLOURS[v.verdict]}]{v.verdict}[/]", v.reason)

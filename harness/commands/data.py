@@ -31,7 +31,8 @@ def _needed() -> list[str]:
     from harness.data.datasets.csv_table import CsvTable
 
     experiments = [one.spec.experiment for one in load(project_here(), None) if one.spec.experiment is not None]
-    tables = [e.dataset for e in experiments if isinstance(e.dataset, TableDataset)]
+    used = [arm.dataset for experiment in experiments for arm in experiment.arms.values()]
+    tables = [dataset for dataset in used if isinstance(dataset, TableDataset)]
     return sorted({table.name for table in tables if not isinstance(table, CsvTable)})
 
 

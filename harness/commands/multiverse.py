@@ -17,8 +17,7 @@ from harness.commands.common import (
     Quiet,
     Workers,
     console,
-    context_for,
-    load,
+    contexts,
     print_json,
     table_of,
 )
@@ -53,10 +52,16 @@ def multiverse(
     """
     from harness import pipeline
 
-    context = dataclasses.replace(context_for(profile, workers, quiet), until_decided=until_decided)
-    loaded = [one for one in load(context.project, specs) if one.spec.experiment is not None]
+    groups = [
+        (
+            dataclasses.replace(context, until_decided=until_decided),
+            [s for s in loaded if s.spec.experiment is not None],
+        )
+        for context, loaded in contexts(specs, profile, workers, quiet)
+    ]
     chosen = [
-        (one, reading, variant)
+        (context, one, reading, variant)
+        for context, loaded in groups
         for one in loaded
         for reading, variant in pipeline.other_readings(context, one)
         if not only or any(reading.field.endswith(end) for end in only)
@@ -67,18 +72,18 @@ def multiverse(
         )
     if plan:
         table = table_of("spec", "reading", "models")
-        for one, reading, variant in chosen:
+        for context, one, reading, variant in chosen:
             table.add_row(one.spec.id, reading.text, str(len(pipeline.plan_of(context, variant).pieces("train"))))
         console.print(table)
         return
     try:
-        for _, _, variant in chosen:
+        for context, _, _, variant in chosen:
             pipeline.train(context, variant)
             pipeline.attack(context, variant)
     except KeyboardInterrupt:
         print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
         raise typer.Exit(130) from None
-    verdicts = [v for one in loaded for v in pipeline.check(context, one)]
+    verdicts = [v for context, loaded in groups for one in loaded for v in pipeline.check(context, one)]
     if as_json:
         print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})
         return

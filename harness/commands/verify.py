@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import AsJson, Names, ProfileName, context_for, load, print_json
+from harness.commands.common import AsJson, Names, ProfileName, contexts, print_json
 
 if TYPE_CHECKING:
-    from harness.claims.baseline import Difference
     from harness.claims.verdict import Verdict
+    from harness.verdicts.baseline import Difference
 
 
 def verify(
@@ -32,38 +32,40 @@ def verify(
     Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
     """
     from harness import pipeline
-    from harness.claims import baseline
     from harness.files import write_text
+    from harness.verdicts import baseline
 
-    context = context_for(profile, None, True)
-    loaded = load(context.project, specs)
-    judged = {one.spec.id: pipeline.judge(context, one) for one in loaded}
-    now = baseline.gather(
-        context.profile_name,
-        [(one.spec.id, one.sha256, context.measurements_file(one.spec.id), judged[one.spec.id]) for one in loaded],
-    )
-    path = context.project.reports / context.profile_name / "baseline.json"
-    accepted = baseline.read(path) if path.is_file() or not update else None
-    if accepted is not None and specs:  # a part is compared, and accepted, as a part
-        others = {k: v for k, v in accepted.specs.items() if k not in now.specs}
-        now = now.model_copy(update={"specs": {**others, **now.specs}})
-    differences = [] if accepted is None else baseline.compare(accepted, now)
-    verdicts = [v for found in judged.values() for v in found]
-    if update:
-        write_text(path, baseline.text(now))
+    every, found, names = [], [], []
+    for context, loaded in contexts(specs, profile, None, True):
+        judged = {one.spec.id: pipeline.judge(context, one) for one in loaded}
+        now = baseline.gather(
+            context.profile_name,
+            [(one.spec.id, one.sha256, context.measurements_file(one.spec.id), judged[one.spec.id]) for one in loaded],
+        )
+        path = context.page / "baseline.json"
+        accepted = baseline.read(path) if path.is_file() or not update else None
+        if accepted is not None and specs:  # a part is compared, and accepted, as a part
+            others = {k: v for k, v in accepted.specs.items() if k not in now.specs}
+            now = now.model_copy(update={"specs": {**others, **now.specs}})
+        found += [] if accepted is None else baseline.compare(accepted, now)
+        every += [v for verdicts in judged.values() for v in verdicts]
+        names.append(context.profile_name)
+        if update:
+            write_text(path, baseline.text(now))
+    name = ", ".join(dict.fromkeys(names))
     if junit is not None:
-        write_text(junit, _junit(context.profile_name, verdicts, differences))
+        write_text(junit, _junit(name, every, found))
     if summary is not None:
-        write_text(summary, _markdown(context.profile_name, verdicts, differences))
+        write_text(summary, _markdown(name, every, found))
     if as_json:
-        shown = [d.model_dump() for d in differences]
-        print_json({"profile": context.profile_name, "claims": len(verdicts), "differences": shown, "updated": update})
+        shown = [d.model_dump() for d in found]
+        print_json({"profile": name, "claims": len(every), "differences": shown, "updated": update})
     else:
-        for d in differences:
+        for d in found:
             print(f"{d.where}: {d.what}")
-        outcome = "accepted" if update else f"{len(differences)} differences" if differences else "as accepted"
-        print(f"profile {context.profile_name}: {len(verdicts)} claims judged, {outcome}")
-    if differences and not update:
+        outcome = "accepted" if update else f"{len(found)} differences" if found else "as accepted"
+        print(f"profile {name}: {len(every)} claims judged, {outcome}")
+    if found and not update:
         raise typer.Exit(1)
 
 

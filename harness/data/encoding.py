@@ -15,7 +15,7 @@ import pandas as pd
 from harness.arrays import Array
 from harness.config import Config
 from harness.data.dataset import Schema
-from harness.errors import HarnessError
+from harness.errors import AboutDataset, AboutSplit
 
 Scaling = Literal["none", "min-max", "standard", "unit-norm"]
 
@@ -58,7 +58,7 @@ def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, dr
     for column in drop:
         if column not in table.columns or column == schema.label:
             has = ", ".join(c for c in table.columns if c != schema.label)
-            raise HarnessError(f"column {column!r} cannot be removed: the dataset's columns are {has}")
+            raise AboutSplit(f"column {column!r} cannot be removed: the dataset's columns are {has}")
     frame = table.drop(columns=list(drop))
     rows = np.arange(len(frame))
     if preprocessing.impute == "drop-rows":
@@ -71,14 +71,14 @@ def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, dr
     for column in numbers:
         values = frame[column].to_numpy(dtype=np.float64)
         if np.isnan(values).all():
-            raise HarnessError(f"column {column!r} holds no value")
+            raise AboutDataset(f"column {column!r} holds no value")
         values = np.where(np.isnan(values), np.nanmean(values), values)
         blocks.append(_scale(values, preprocessing.scaling)[:, None])
         names.append(column)
     for column in categories:
         text = frame[column]
         if text.isna().all():
-            raise HarnessError(f"column {column!r} holds no value")
+            raise AboutDataset(f"column {column!r} holds no value")
         missing = "missing" if preprocessing.impute == "category" else text.mode(dropna=True).iloc[0]
         text = text.where(text.notna(), missing).astype(str)
         levels = sorted(text.unique())
@@ -92,9 +92,12 @@ def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, dr
     classes = sorted(frame[schema.label].unique())
     labels = np.searchsorted(np.asarray(classes), frame[schema.label].to_numpy())
     return Encoded(
-        np.ascontiguousarray(features, dtype=np.float32), labels.astype(np.int64), tuple(names),
-        tuple(map(str, classes)), rows,
-    )  # fmt: skip
+        np.ascontiguousarray(features, dtype=np.float32),
+        labels.astype(np.int64),
+        tuple(names),
+        tuple(map(str, classes)),
+        rows,
+    )
 
 
 def _scale(values: Array, scaling: Scaling) -> Array:

@@ -18,7 +18,7 @@ from harness.data.dataset import Dataset, TableDataset, table_digest
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.download import download, from_package, verify
 from harness.data.sources import Source
-from harness.errors import HarnessError
+from harness.errors import AboutDataset, HarnessError
 from harness.files import atomic_path, write_text
 from harness.hashing import code_fingerprint, fingerprint
 from harness.paths import Project
@@ -32,7 +32,7 @@ class MissingData(HarnessError):
 
 
 @dataclass(frozen=True)
-class Table:
+class FetchedTable:
     """A canonical table in memory and the SHA-256 that names it."""
 
     frame: pd.DataFrame
@@ -62,7 +62,7 @@ def _sidecar(project: Project, dataset: Dataset) -> Path:
 def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str) -> str:
     digest = dataset.digest(frame)
     if dataset.canonical_sha256 is not None and digest != dataset.canonical_sha256:
-        raise HarnessError(
+        raise AboutDataset(
             f"{where}: corrupted: the table made from it has SHA-256 {digest}, expected {dataset.canonical_sha256}"
         )
     return digest
@@ -75,7 +75,7 @@ def _parse(dataset: TableDataset, files: dict[str, Path], where: str) -> tuple[p
         raise
     except Exception as error:
         # A third-party parser may fail in any way on damaged bytes; the user needs one line.
-        raise HarnessError(f"{where}: unreadable: {type(error).__name__}: {error}") from None
+        raise AboutDataset(f"{where}: unreadable: {type(error).__name__}: {error}") from None
     return frame, _check_digest(dataset, frame, where)
 
 
@@ -108,7 +108,7 @@ def _from_remote(
         elif raw.url is not None:
             download(raw.url, target, raw.sha256, progress)
         else:
-            raise HarnessError(f"{source.label}: {raw.name} has no address")
+            raise AboutDataset(f"{source.label}: {raw.name} has no address")
     try:
         frame, digest = _parse(dataset, files, source.label)
     except HarnessError:
@@ -148,6 +148,7 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
                 found = found or _from_override(source, dataset, Path(override))
             except HarnessError as error:
                 tried.append(str(error))
+                progress.warn(f"{error}; the file is passed over, other sources of {dataset.name} are tried")
         if found is None and not tried:
             tried.append(f"{override}/{dataset.name}: none of the expected files")
     raw_dir = project.store.parent / "raw" / dataset.name
@@ -174,22 +175,22 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
     return target
 
 
-def read_table(project: Project, dataset: TableDataset) -> Table:
+def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
     """The canonical table, verified. Raises MissingData where it has not been fetched."""
     if isinstance(dataset, CsvTable):
         frame = dataset.read(project.root)
-        return Table(frame, table_digest(frame), dataset.path)
+        return FetchedTable(frame, table_digest(frame), dataset.path)
     path = table_path(project, dataset)
     if not path.exists():
         raise MissingData(f"dataset {dataset.name}: {path} is not there; run `harness data fetch {dataset.name}`")
     try:
         frame = pd.read_parquet(path)
     except (OSError, ValueError) as error:
-        raise HarnessError(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
+        raise AboutDataset(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
     digest = _check_digest(dataset, frame, str(path))
     sidecar = _sidecar(project, dataset)
     source = json.loads(sidecar.read_text())["source"] if sidecar.exists() else "unknown"
-    return Table(_derived(project, dataset, frame, digest), digest, source)
+    return FetchedTable(_derived(project, dataset, frame, digest), digest, source)
 
 
 def _derived(project: Project, dataset: TableDataset, frame: pd.DataFrame, digest: str) -> pd.DataFrame:

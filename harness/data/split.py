@@ -15,7 +15,7 @@ from harness.arrays import Array
 from harness.config import Config, Plugin, Registry
 from harness.data.dataset import GeneratorDataset
 from harness.data.encoding import Encoded
-from harness.errors import HarnessError
+from harness.errors import AboutSplit
 
 
 class Sizes(Config):
@@ -77,6 +77,10 @@ class Split(Plugin, ABC):
 
     needs: ClassVar[tuple[Literal["table", "generator"], ...]] = ("table",)
 
+    def seconds(self) -> float:
+        """Estimated core-seconds of one draw."""
+        return 0.5
+
     @abstractmethod
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
         """Draw one repeat's members, test records and non-members."""
@@ -118,7 +122,7 @@ class TableSplit(Split):
         owner, other = np.flatnonzero(mask), np.flatnonzero(~mask)
         need = sizes.members + sizes.test
         if len(owner) < need or len(other) < sizes.nonmembers:
-            raise HarnessError(
+            raise AboutSplit(
                 f"split {self.plugin_name()}: the owner set has {len(owner)} records and the other "
                 f"{len(other)}; the sizes ask for {need} (members + test) and {sizes.nonmembers} (nonmembers)"
             )
@@ -131,11 +135,15 @@ class TableSplit(Split):
             "leftover": np.sort(np.concatenate([owner[need:], other[sizes.nonmembers :]])),
         }
         facts: dict[str, float] = {
-            "rows": len(source.table), "features": encoded.features.shape[1],
-            "owner_set": int(mask.sum()), "nonowner_set": int((~mask).sum()),
-            "members": sizes.members, "test": sizes.test, "nonmembers": sizes.nonmembers,
+            "rows": len(source.table),
+            "features": encoded.features.shape[1],
+            "owner_set": int(mask.sum()),
+            "nonowner_set": int((~mask).sum()),
+            "members": sizes.members,
+            "test": sizes.test,
+            "nonmembers": sizes.nonmembers,
             "shadow_pool": len(indices["leftover"]),
-        }  # fmt: skip
+        }
         if owners.outcomes > 1:
             facts |= {"outcome": owners.outcome, "outcomes": owners.outcomes}
         return self.from_indices(source, indices, facts)
@@ -157,7 +165,7 @@ class TableSplit(Split):
         pool = rng.permutation(draw.indices["leftover"])
         size = min(sizes.members, len(pool) // 2)
         if size < 2:
-            raise HarnessError(
+            raise AboutSplit(
                 f"split {self.plugin_name()}: {len(pool)} records are left over for shadow models; "
                 "make the sizes smaller or drop the attacks that need shadow models"
             )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from harness.arrays import Array
-from harness.attacks import Outputs, ShadowOutputs, Target
+from harness.attacks import ShadowOutputs, Target
 from harness.execution.materialize import draw_of, parse_as, piece_seed
 from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
-from harness.metrics.membership import Value, accuracy
+from harness.experiment import AnyModel
+from harness.metrics import ModelOutputs, Outputs, Value
+from harness.metrics.metric import of_model
 from harness.paths import Project
-from harness.spec.model import AnyAttack, AnyModel
+from harness.spec.model import AnyAttack
 from harness.training.forward import log_probabilities
 
 
@@ -31,13 +33,18 @@ def do_fit(_project: Project, store: Store, piece: Piece) -> Result:
 def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
     """Attack one target: keep what the attack measures. Without an attack: the model's own metrics."""
     if piece.description["attack"] is None:
-        own = model_metrics(store.get("train", piece.needs[0].key))
-        return Result({}, {"metrics": {k: [v.value, v.stderr, v.n] for k, v in own.items()}})
+        model = store.get("train", piece.needs[0].key)
+        sets = ModelOutputs(*(outputs(model, name) for name in ("members", "test", "nonmembers")))
+        return Result({}, {"metrics": _stored(of_model(sets))})
     attack = parse_as(AnyAttack, piece.description["attack"])
     target, fits = piece.needs[0], piece.needs[1:]
     fitted = store.get("fit", fits[0].key).arrays if fits else {}
     found = attack.measure(TrainedTarget(project, store, target), fitted)
-    return Result(found.arrays, {"metrics": {k: [v.value, v.stderr, v.n] for k, v in found.metrics.items()}})
+    return Result(found.arrays, {"metrics": _stored(found.metrics)})
+
+
+def _stored(metrics: dict[str, Value]) -> dict[str, list[float]]:
+    return {name: [found.value, found.stderr, found.n] for name, found in metrics.items()}
 
 
 class TrainedTarget(Target):
@@ -64,15 +71,3 @@ class TrainedTarget(Target):
 
     def query(self, features: Array, labels: Array) -> Outputs:
         return Outputs(log_probabilities(self._model, self._weights, features), labels)
-
-
-def model_metrics(result: Result) -> dict[str, Value]:
-    """Accuracy and mean loss of a target on its members, test records and non-members."""
-    found: dict[str, Value] = {}
-    for name, label in (("members", "train"), ("test", "test"), ("nonmembers", "nonmembers")):
-        out = outputs(result, name)
-        found[f"accuracy_{label}"] = accuracy(out.log_probabilities, out.labels)
-        losses = out.losses()
-        spread = float(losses.std(ddof=1) / np.sqrt(len(losses))) if len(losses) > 1 else 0.0
-        found[f"loss_{label}"] = Value(float(losses.mean()), spread, len(losses))
-    return found

@@ -30,11 +30,11 @@ from harness.execution.plan import Piece
 from harness.execution.schedule import Task
 from harness.execution.store import Store
 from harness.execution.work import run_pieces_here
+from harness.experiment import AnyDataset
 from harness.files import sha256_file, write_bytes
 from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.progress import Progress
-from harness.spec.model import AnyDataset
 
 CONNECT_TIMEOUT_S = 15
 POLL_S = 2.0
@@ -185,10 +185,12 @@ class DaskCluster(Executor):
         wanted = {path: self._digest(path) for path in sorted(paths)}
         needs = {(n.kind, n.key) for piece in task for n in piece.needs}
         parcel = Parcel(
-            pieces=task, results={need: self.store.bytes(*need) for need in sorted(needs)},
-            tables={path: (self.project.root / path).read_bytes() for path in lacking}, wanted=wanted,
+            pieces=task,
+            results={need: self.store.bytes(*need) for need in sorted(needs)},
+            tables={path: (self.project.root / path).read_bytes() for path in lacking},
+            wanted=wanted,
             code=package_digest(),
-        )  # fmt: skip
+        )
         future = self.client.submit(compute, parcel, pure=False)
         self._futures[future.key] = (future, task)
         future.add_done_callback(lambda f: self._finished.put(f.key))

@@ -80,9 +80,13 @@ class Workforce:
 
 
 def run_pieces(
-    project: Project, pieces: Sequence[Piece], workers: int, progress: Progress, label: str,
+    project: Project,
+    pieces: Sequence[Piece],
+    workers: int,
+    progress: Progress,
+    label: str,
     scheduler: str | None = None,
-) -> RunReport:  # fmt: skip
+) -> RunReport:
     """`run_with` on a workforce of its own."""
     with Workforce(project, workers, progress, scheduler) as workforce:
         return run_with(workforce, pieces, label)

@@ -18,9 +18,9 @@ from harness.data.split import Draw, ShadowDraw, Sizes, Source, Split, TableSour
 from harness.errors import HarnessError
 from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
+from harness.experiment import AnyDataset, AnySplit
 from harness.hashing import derive_seed, generator
 from harness.paths import Project
-from harness.spec.model import AnyDataset, AnySplit
 
 NOT_COORDINATES = ("code", "packages", "data", "engine")
 """What names a piece without choosing its random numbers: a changed version repeats the same draws."""

@@ -21,15 +21,18 @@ import numpy as np
 from harness.attacks import Attack
 from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
 from harness.data.encoding import categorical_columns
-from harness.data.fetch import Table, read_table
-from harness.data.split import Split
-from harness.errors import HarnessError
+from harness.data.fetch import FetchedTable, read_table
+from harness.errors import AboutSizes, HarnessError
 from harness.execution.store import Result, Store
+from harness.experiment import Experiment, Setup, Variant
 from harness.hashing import code_fingerprint, fingerprint
+from harness.metrics.metric import modules as metric_modules
 from harness.paths import Project
+from harness.places import Cell as Group
+from harness.places import Place, place
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.privacy.accounting import steps_of
-from harness.spec.model import Experiment, Spec
+from harness.spec.model import Spec
 from harness.training.engine import ENGINES
 from harness.training.forward import placed_layers
 
@@ -37,7 +40,7 @@ Kind = Literal["split", "train", "fit", "evaluate"]
 
 
 @dataclass(frozen=True)
-class Stack:
+class StackKey:
     """Models that may be trained together: those of the same `key`, at most `limit` at a time."""
 
     key: str
@@ -53,7 +56,7 @@ class Piece:
     needs: tuple[Piece, ...] = ()
     cost: float = 0.0
     """Estimated core-seconds."""
-    stack: Stack | None = None
+    stack: StackKey | None = None
     """With which other pieces it may be computed as one; None: alone."""
 
     @cached_property
@@ -68,17 +71,16 @@ class Piece:
         return isinstance(other, Piece) and self.key == other.key
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind, "description": self.description, "needs": self.needs, "cost": self.cost,
-            "stack": self.stack,
-        }  # fmt: skip
+        names = ("kind", "description", "needs", "cost", "stack")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One (arm, epsilon, repeat): its coordinates, the target model and the attacks on it."""
+    """One repeat of one (arm, place on its axes): its coordinates, the target model and the attacks on it."""
 
     arm: str
+    place: Place
     epsilon: float
     repeat: int
     noise_multiplier: float
@@ -86,7 +88,18 @@ class Cell:
     target: Piece
     model: Piece
     """The target's own accuracy and loss."""
-    evaluations: dict[str, Piece] = field(default_factory=dict)
+    evaluations: dict[tuple[str, Place], Piece] = field(default_factory=dict)
+    """By attack, and place on its axes."""
+
+    @property
+    def group(self) -> Group:
+        """What its repeats have in common."""
+        return self.arm, self.place
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """Those that are wanted for themselves; others are needed by them."""
+        return self.target, self.model, *self.evaluations.values()
 
 
 @dataclass(frozen=True)
@@ -101,27 +114,31 @@ class Plan:
         """Distinct pieces in an order that respects what each needs; `train` leaves attacks out."""
         wanted: dict[str, Piece] = {}
         for cell in self.cells:
-            roots = [cell.target, cell.model, *cell.evaluations.values()]
-            for root in roots:
+            for root in cell.pieces:
                 for piece in _with_needs(root):
                     if stage == "all" or piece.kind in ("split", "train"):
                         wanted.setdefault(piece.key, piece)
         return sorted(wanted.values(), key=lambda p: ("split", "train", "fit", "evaluate").index(p.kind))
 
 
-def first_repeats(plan: Plan, repeats: Mapping[tuple[str, float], int]) -> Plan:
-    """The plan of so many repeats of each (arm, epsilon)."""
-    return replace(plan, cells=tuple(c for c in plan.cells if c.repeat < repeats.get((c.arm, c.epsilon), 0)))
+def arms_using(plan: Plan, key: str) -> list[str]:
+    """Arms that a piece of work is for."""
+    found = (cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in _with_needs(root)))
+    return list(dict.fromkeys(found))
+
+
+def first_repeats(plan: Plan, repeats: Mapping[Group, int]) -> Plan:
+    """The plan of so many repeats of each arm and place."""
+    return replace(plan, cells=tuple(c for c in plan.cells if c.repeat < repeats.get(c.group, 0)))
 
 
 def trained_repeats(plan: Plan, store: Store) -> Plan:
-    """The plan of the repeats 0, 1, ... of each (arm, epsilon) up to the first that is not trained completely."""
-    lacking: dict[tuple[str, float], int] = {}
+    """The plan of the repeats 0, 1, ... of each arm and place up to the first that is not trained completely."""
+    lacking: dict[Group, int] = {}
     for cell in plan.cells:
         if not _trained(cell, store):
-            key = (cell.arm, cell.epsilon)
-            lacking[key] = min(cell.repeat, lacking.get(key, cell.repeat))
-    kept = (c for c in plan.cells if c.repeat < lacking.get((c.arm, c.epsilon), c.repeat + 1))
+            lacking[cell.group] = min(cell.repeat, lacking.get(cell.group, cell.repeat))
+    kept = (c for c in plan.cells if c.repeat < lacking.get(c.group, c.repeat + 1))
     return replace(plan, cells=tuple(kept))
 
 
@@ -144,13 +161,12 @@ def _with_needs(piece: Piece) -> Iterator[Piece]:
 
 
 # Rough costs on one core of a 2020s server; `harness plan` scales them by what past cells took.
-SECONDS_PER_KMEANS = 6.0
 SECONDS_PER_MODEL = {"tf-privacy": 1.4, "fast": 0.15}
 SECONDS_PER_STEP = {"tf-privacy": (2.2e-3, 4.0e-3), "fast": (5e-5, 1e-4)}
 """Not counting arithmetic: without and with noise."""
 FLOPS = {"tf-privacy": 1.5e11, "fast": 9e10}
 SECONDS_PER_NOISE = 6.5e-9
-SECONDS_PER_ATTACK_STEP = 1.2e-4
+SECONDS_PER_EVALUATION = 0.05
 
 
 def training_seconds(engine: str, steps: int, private: bool, parameters: int, operations: float) -> float:
@@ -161,14 +177,13 @@ def training_seconds(engine: str, steps: int, private: bool, parameters: int, op
     return SECONDS_PER_MODEL[known] + steps * step
 
 
-def data_digest(dataset: Dataset, table: Table | None) -> str:
+def data_digest(dataset: Dataset, table: FetchedTable | None) -> str:
     """What names the data: the canonical table's hash, or the generator's code."""
     return "generator:" + code_fingerprint(type(dataset).__module__) if table is None else table.sha256
 
 
-def input_width(experiment: Experiment, table: Table | None) -> tuple[int, int]:
+def input_width(dataset: Dataset, table: FetchedTable | None) -> tuple[int, int]:
     """Features and classes that models see, before an arm removes columns; for estimates, not for training."""
-    dataset = experiment.dataset
     if isinstance(dataset, GeneratorDataset):
         return dataset.sample(np.zeros(1, dtype=np.int64), np.random.default_rng(0))[0].shape[1], dataset.n_classes
     assert isinstance(dataset, TableDataset)
@@ -187,41 +202,58 @@ def make_plan(project: Project, spec: Spec, times: int = 1) -> Plan:
     experiment = spec.experiment
     if experiment is None:
         return Plan(spec.id, "", ())
-    table = read_table(project, experiment.dataset) if isinstance(experiment.dataset, TableDataset) else None
-    digest = data_digest(experiment.dataset, table)
-    if table is not None:
-        rows, sizes = len(table.frame), experiment.sizes
-        asked = sizes.members + sizes.test + sizes.nonmembers
-        if asked > rows:
-            raise HarnessError(
-                f"the sizes ask for {asked} records (members + test + nonmembers) and the table has {rows}; "
-                "make them smaller"
-            )
-    builder = _Builder(experiment, table, digest, Store(project.store))
+    store, planners = Store(project.store), dict[str, _Planner]()
+    tables: dict[str, tuple[FetchedTable | None, str]] = {}
+    planned = []
+    for variant in experiment.variants():
+        setup = variant.setup
+        dataset = fingerprint(setup.dataset.content())
+        try:
+            if dataset not in tables:
+                table = read_table(project, setup.dataset) if isinstance(setup.dataset, TableDataset) else None
+                tables[dataset] = table, data_digest(setup.dataset, table)
+            name = fingerprint(setup.content())
+            if name not in planners:
+                planners[name] = _Planner(experiment, setup, *tables[dataset], store)
+            planned.append((variant, planners[name], planners[name].noise_multiplier(variant.epsilon)))
+        except HarnessError as error:
+            error.arm = variant.arm
+            raise
+    attacks = [(name, place(where), attack) for name in spec.attacks for where, attack in spec.variants_of(name)]
     cells = tuple(
-        builder.cell(arm, epsilon, repeat, spec.attacks)
+        planner.cell(variant, sigma, repeat, attacks)
         for repeat in range(times * experiment.repeats)  # outermost: a run that stops leaves whole repeats
-        for arm in experiment.arms
-        for epsilon in experiment.privacy.epsilons
+        for variant, planner, sigma in planned
     )
-    return Plan(spec.id, digest, cells)
+    digests = dict.fromkeys(digest for _, digest in tables.values())
+    return Plan(spec.id, " ".join(digests), cells)
 
 
-class _Builder:
-    def __init__(self, experiment: Experiment, table: Table | None, digest: str, store: Store) -> None:
-        self.experiment, self.digest, self.store = experiment, digest, store
-        training = experiment.training
+class _Planner:
+    """Names the pieces of one set-up."""
+
+    def __init__(
+        self, experiment: Experiment, setup: Setup, table: FetchedTable | None, digest: str, store: Store
+    ) -> None:
+        self.experiment, self.setup, self.digest, self.store = experiment, setup, digest, store
+        if table is not None:
+            asked, rows = setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers, len(table.frame)
+            if asked > rows:
+                raise AboutSizes(
+                    f"the sizes ask for {asked} records (members + test + nonmembers) and the table has {rows}; "
+                    "make them smaller"
+                )
+        training = setup.training
         engine = ENGINES[training.engine]()
-        width, n_classes = input_width(experiment, table)
-        placed = placed_layers(experiment.model, width, n_classes)
+        width, n_classes = input_width(setup.dataset, table)
+        placed = placed_layers(setup.model, width, n_classes)
         self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
         self.operations = 6.0 * training.batch_size * sum(p.layer.operations(p.shape) for p in placed)
-        self.capacity = engine.capacity(experiment.model, training, width, n_classes)
-        self.steps = steps_of(experiment.sizes.members, training.batch_size, training.epochs)
+        self.capacity = engine.capacity(setup.model, training, width, n_classes)
+        self.steps = steps_of(setup.sizes.members, training.batch_size, training.epochs)
+        modules = (*engine.modules_for(setup.model), "harness.execution.train_cell", "harness.execution.materialize")
         self.training_code = {
-            "code": code_fingerprint(
-                *engine.code(experiment.model), "harness.execution.train_cell", "harness.execution.materialize"
-            ),
+            "code": code_fingerprint(*modules),
             "packages": {name: version(name) for name in engine.packages},
         }
         self.memo: dict[str, Piece] = {}
@@ -229,77 +261,86 @@ class _Builder:
     def _once(self, piece: Piece) -> Piece:
         return self.memo.setdefault(piece.key, piece)
 
-    def split(self, split: Split, repeat: int) -> Piece:
-        e = self.experiment
-        modules = {type(split).__module__, type(e.dataset).__module__}
+    def split(self, repeat: int) -> Piece:
+        setup = self.setup
+        modules = {type(setup.split).__module__, type(setup.dataset).__module__}
         modules |= {"harness.data.split", "harness.data.encoding", "harness.execution.materialize"}
         description = {
-            "seed": e.seed, "dataset": e.dataset.content(), "data": self.digest,
-            "preprocessing": e.preprocessing.model_dump(mode="json"),
-            "sizes": e.sizes.model_dump(mode="json"), "split": split.content(), "repeat": repeat,
-            "code": code_fingerprint(*modules), "packages": {"scikit-learn": version("scikit-learn")},
-        }  # fmt: skip
-        cost = SECONDS_PER_KMEANS if split.plugin_name().startswith("kmeans") else 0.5
-        return self._once(Piece("split", description, (), cost))
+            "seed": self.experiment.seed,
+            "dataset": setup.dataset.content(),
+            "data": self.digest,
+            "preprocessing": setup.preprocessing.model_dump(mode="json"),
+            "sizes": setup.sizes.model_dump(mode="json"),
+            "split": setup.split.content(),
+            "repeat": repeat,
+            "code": code_fingerprint(*modules),
+            "packages": {"scikit-learn": version("scikit-learn")},
+        }
+        return self._once(Piece("split", description, (), setup.split.seconds()))
 
-    def train(
-        self, arm: str, split: Piece, noise_multiplier: float, repeat: int, shadow: int | None = None
-    ) -> Piece:  # fmt: skip
-        e = self.experiment
-        private = noise_multiplier > 0
-        again = {"repeat": repeat} if e.redraw == "training" else {}  # else the split's own number tells them apart
+    def train(self, split: Piece, noise_multiplier: float, repeat: int, shadow: int | None = None) -> Piece:
+        training, private = self.setup.training, noise_multiplier > 0
+        again = {"repeat": repeat} if self.experiment.redraw == "training" else {}  # else the split tells them apart
         description = {
-            "role": "target" if shadow is None else "shadow", "index": shadow,
-            "model": e.model_of(arm).content(), "training": e.training_of(arm, private).content(),
-            "noise_multiplier": noise_multiplier, **again, **self.training_code,
-        }  # fmt: skip
-        cost = training_seconds(e.training.engine, self.steps, private, self.parameters, self.operations)
+            "role": "target" if shadow is None else "shadow",
+            "index": shadow,
+            "model": self.setup.model.content(),
+            "training": (training if private else training.without_noise()).content(),
+            "noise_multiplier": noise_multiplier,
+            **again,
+            **self.training_code,
+        }
+        cost = training_seconds(training.engine, self.steps, private, self.parameters, self.operations)
         stack = None
         if self.capacity > 1:
             alike = {k: v for k, v in description.items() if k not in ("index", "noise_multiplier", "repeat")}
             draws = {k: v for k, v in split.description.items() if k != "repeat"}
-            stack = Stack(fingerprint([alike, draws, private]), self.capacity)
+            stack = StackKey(fingerprint([alike, draws, private]), self.capacity)
         return self._once(Piece("train", description, (split,), cost, stack))
 
-    def noise_multiplier(self, arm: str, epsilon: float) -> float:
+    def noise_multiplier(self, epsilon: float) -> float:
         """Calibrated noise; kept in the store, since every stage plans again and calibration takes seconds."""
-        e = self.experiment
-        name, sampling = e.accounting_of(arm)
-        accountant = ACCOUNTANTS[name]
-        run = Run(e.sizes.members, e.training.batch_size, e.training.epochs, e.privacy.delta)
+        setup, privacy = self.setup, self.setup.privacy
+        accountant = ACCOUNTANTS[privacy.accountant]
+        run = Run(setup.sizes.members, setup.training.batch_size, setup.training.epochs, privacy.delta)
         question = {
-            "epsilon": epsilon, "n": run.n, "batch_size": run.batch_size, "epochs": run.epochs,
-            "delta": run.delta, "accountant": name, "adjacency": e.privacy.adjacency, "sampling": sampling,
-            "code": code_fingerprint(*accountant.modules), "dp-accounting": version("dp-accounting"),
-        }  # fmt: skip
+            "epsilon": epsilon,
+            "n": run.n,
+            "batch_size": run.batch_size,
+            "epochs": run.epochs,
+            "delta": run.delta,
+            "accountant": privacy.accountant,
+            "adjacency": privacy.adjacency,
+            "sampling": privacy.sampling,
+            "code": code_fingerprint(*accountant.modules),
+            "dp-accounting": version("dp-accounting"),
+        }
         key = fingerprint(question)
         try:
             return float(self.store.get("noise", key).meta["noise_multiplier"])
         except KeyError:
-            sigma = accountant.calibrated(epsilon, run, e.privacy.adjacency, sampling)
+            sigma = accountant.calibrated(epsilon, run, privacy.adjacency, privacy.sampling)
             self.store.put("noise", key, Result({}, {"noise_multiplier": sigma, "description": question}))
             return sigma
 
-    def cell(self, arm: str, epsilon: float, repeat: int, attacks: dict[str, Attack]) -> Cell:
-        e = self.experiment
-        sigma = self.noise_multiplier(arm, epsilon)
-        split = self.split(e.arms[arm].split, repeat if e.redraw == "split" else 0)
-        target = self.train(arm, split, sigma, repeat)
-        metrics = code_fingerprint("harness.metrics.membership", "harness.execution.attack_cell")
-        own = {"attack": None, "code": code_fingerprint("harness.attacks.attack"), "metrics": metrics}
-        model = self._once(Piece("evaluate", own, (target,), 0.02))
+    def cell(self, variant: Variant, sigma: float, repeat: int, attacks: list[tuple[str, Place, Attack]]) -> Cell:
+        split = self.split(repeat if self.experiment.redraw == "split" else 0)
+        target = self.train(split, sigma, repeat)
+        metrics = code_fingerprint(*metric_modules(), "harness.execution.attack_cell")
+        model = self._once(Piece("evaluate", {"attack": None, "metrics": metrics}, (target,), 0.02))
         evaluations = {}
-        for name, attack in attacks.items():
+        for name, where, attack in attacks:
             fitted: tuple[Piece, ...] = ()
-            description = {"attack": attack.content(), "code": code_fingerprint(*attack.modules)}
+            description = {"attack": attack.content(), "code": attack.code}
             if attack.shadow_pool is not None:
-                pool = e.pools[attack.shadow_pool]
+                pool = self.setup.pools[attack.shadow_pool]
                 noise = 0.0 if pool.privacy == "none" else sigma
-                shadows = tuple(self.train(arm, split, noise, repeat, index) for index in range(pool.count))
-                epochs = getattr(attack, "epochs", 1)
-                records = 2 * pool.count * e.sizes.members
-                cost = epochs * records / getattr(attack, "batch_size", 100) * SECONDS_PER_ATTACK_STEP
+                shadows = tuple(self.train(split, noise, repeat, index) for index in range(pool.count))
+                cost = attack.fitting_seconds(2 * pool.count * self.setup.sizes.members)
                 fitted = (self._once(Piece("fit", description, shadows, cost)),)
             measured = {**description, "metrics": metrics}
-            evaluations[name] = self._once(Piece("evaluate", measured, (target, *fitted), 0.05))
-        return Cell(arm, epsilon, repeat, sigma, split, target, model, evaluations)
+            piece = Piece("evaluate", measured, (target, *fitted), SECONDS_PER_EVALUATION)
+            evaluations[name, where] = self._once(piece)
+        return Cell(
+            variant.arm, place(variant.place), variant.epsilon, repeat, sigma, split, target, model, evaluations
+        )

@@ -8,22 +8,40 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pyarrow.lib import ArrowException
 
 from harness.attacks import MembershipAttack
 from harness.errors import HarnessError
 from harness.execution.plan import Cell, Plan
 from harness.execution.store import Store
 from harness.files import atomic_path
-from harness.metrics.exposure import exposure
-from harness.metrics.membership import Value
-from harness.metrics.model import accuracy_loss
+from harness.metrics import Value
+from harness.metrics.metric import against_baseline, over_runs
+from harness.places import Cell as Group
+from harness.places import Place
 from harness.spec.model import Spec
 
-COORDINATES = ["arm", "epsilon", "repeat", "attack", "metric"]
 COLUMNS = [
-    "spec", "arm", "epsilon", "delta", "accountant", "noise_multiplier", "repeat", "attack", "metric",
-    "value", "stderr", "n", "cell",
-]  # fmt: skip
+    "spec",
+    "arm",
+    "epsilon",
+    "delta",
+    "accountant",
+    "noise_multiplier",
+    "repeat",
+    "attack",
+    "metric",
+    "value",
+    "stderr",
+    "n",
+    "cell",
+]
+"""Of every table of measurements; it has one more for each axis besides epsilon."""
+
+
+def axes_of(spec: Spec) -> list[str]:
+    """Names of the columns of its axes, besides epsilon."""
+    return [axis for axis in spec.axes if axis != "epsilon"]
 
 
 def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
@@ -31,73 +49,107 @@ def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
     records = store.records("train", [cell.target.key for cell in plan.cells])
     rows = [
         {
-            "spec": spec.id, "arm": cell.arm, "epsilon": cell.epsilon, "repeat": cell.repeat,
-            "noise_multiplier": cell.noise_multiplier, "cell": cell.target.key,
+            "spec": spec.id,
+            "arm": cell.arm,
+            **_others(cell.place),
+            "epsilon": cell.epsilon,
+            "repeat": cell.repeat,
+            "noise_multiplier": cell.noise_multiplier,
+            "cell": cell.target.key,
             "outputs_sha256": records[cell.target.key]["arrays_sha256"],
         }
         for cell in plan.cells
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 
+def _others(where: Place) -> dict[str, Any]:
+    return {axis: value for axis, value in where if axis != "epsilon"}
+
+
 def measurement_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
-    """All measurements of a finished plan, sorted by coordinates. `attack` is empty for a model's own metrics."""
-    rows: list[dict[str, Any]] = []
+    """All measurements of a finished plan, sorted by coordinates. `attack` is empty for a model's own metrics.
+
+    A column for each axis besides epsilon; it is empty in rows that do not vary along it.
+    """
+    axes = axes_of(spec)
+    columns = [*COLUMNS, *axes]
     experiment = spec.experiment
     if experiment is None:
-        return pd.DataFrame(columns=COLUMNS)
+        return pd.DataFrame(columns=columns)
+    rows: list[dict[str, Any]] = []
 
-    def add(cell: Cell, attack: str, metric: str, value: float, stderr: float, n: int, key: str) -> None:
-        rows.append({
-            "spec": spec.id, "arm": cell.arm, "epsilon": cell.epsilon, "delta": experiment.privacy.delta,
-            "accountant": experiment.accounting_of(cell.arm)[0], "noise_multiplier": cell.noise_multiplier,
-            "repeat": cell.repeat, "attack": attack, "metric": metric, "value": float(value),
-            "stderr": float(stderr), "n": int(n), "cell": key,
-        })  # fmt: skip
+    def add(cell: Cell, attack: str, where: Place, metric: str, found: Value, key: str) -> None:
+        privacy = experiment.arms[cell.arm].privacy
+        rows.append(
+            {
+                "spec": spec.id,
+                "arm": cell.arm,
+                "epsilon": cell.epsilon,
+                "delta": privacy.delta,
+                "accountant": privacy.accountant,
+                "noise_multiplier": cell.noise_multiplier,
+                "repeat": cell.repeat,
+                "attack": attack,
+                "metric": metric,
+                "value": float(found.value),
+                "stderr": float(found.stderr),
+                "n": int(found.n),
+                "cell": key,
+                **_others(cell.place),
+                **dict(where),
+            }
+        )
 
     splits = store.records("split", [cell.split.key for cell in plan.cells])
     evaluated = [p.key for cell in plan.cells for p in (cell.model, *cell.evaluations.values())]
     evaluations = store.records("evaluate", evaluated)
     for cell in plan.cells:
         for name, value in splits[cell.split.key]["facts"].items():
-            add(cell, "", f"count_{name}", value, 0.0, 1, cell.split.key)
-        for attack, piece in {"": cell.model, **cell.evaluations}.items():
-            # A model's own metrics are those of its weights: their rows name the trained cell.
-            key = piece.key if attack else cell.target.key
-            for name, (value, stderr, n) in evaluations[piece.key]["metrics"].items():
-                add(cell, attack, name, value, stderr, n, key)
-    for attack, metric, cell, found, key in _derived(plan, spec, store, evaluations):
-        add(cell, attack, metric, found.value, found.stderr, found.n, key)
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    return table.sort_values(COORDINATES, kind="stable", ignore_index=True)
+            add(cell, "", (), f"count_{name}", Value(value, 0.0, 1), cell.split.key)
+        # A model's own metrics are those of its weights: their rows name the trained cell.
+        for name, stored in evaluations[cell.model.key]["metrics"].items():
+            add(cell, "", (), name, Value(*stored), cell.target.key)
+        for (attack, where), piece in cell.evaluations.items():
+            for name, stored in evaluations[piece.key]["metrics"].items():
+                add(cell, attack, where, name, Value(*stored), piece.key)
+    for attack, where, metric, cell, found, key in _derived(plan, spec, store, evaluations):
+        add(cell, attack, where, metric, found, key)
+    table = pd.DataFrame(rows, columns=columns)
+    return table.sort_values(["arm", *axes, "epsilon", "repeat", "attack", "metric"], kind="stable", ignore_index=True)
 
 
 def _derived(
     plan: Plan, spec: Spec, store: Store, evaluations: dict[str, dict[str, Any]]
-) -> Iterator[tuple[str, str, Cell, Value, str]]:
+) -> Iterator[tuple[str, Place, str, Cell, Value, str]]:
     """Measurements of more than one model: relative to the model without noise, and over runs on the same members."""
-    without = {(c.arm, c.repeat): c for c in plan.cells if math.isinf(c.epsilon)}
+
+    def own(cell: Cell) -> dict[str, Value]:
+        return {name: Value(*stored) for name, stored in evaluations[cell.model.key]["metrics"].items()}
+
+    def but_epsilon(cell: Cell) -> tuple[str, tuple[Any, ...], int]:
+        return cell.arm, tuple(_others(cell.place).items()), cell.repeat
+
+    without = {but_epsilon(c): c for c in plan.cells if math.isinf(c.epsilon)}
     for cell in plan.cells:
-        baseline = without.get((cell.arm, cell.repeat))
-        for of in ("test", "nonmembers") if baseline is not None else ():
-            assert baseline is not None
-            own, base = (Value(*evaluations[c.model.key]["metrics"][f"accuracy_{of}"]) for c in (cell, baseline))
-            if base.value > 0:
-                yield "", f"accuracy_loss_{of}", cell, accuracy_loss(own, base), cell.target.key
+        baseline = without.get(but_epsilon(cell))
+        if baseline is not None:
+            for name, found in against_baseline(own(cell), own(baseline)).items():
+                yield "", (), name, cell, found, cell.target.key
     assert spec.experiment is not None
     if spec.experiment.redraw != "training":
         return
-    groups: dict[tuple[str, float], list[Cell]] = {}
+    groups: dict[Group, list[Cell]] = {}
     for cell in plan.cells:
-        groups.setdefault((cell.arm, cell.epsilon), []).append(cell)
+        groups.setdefault(cell.group, []).append(cell)
     for cells in groups.values():
-        for name, attack in spec.attacks.items():
-            if len(cells) > 1 and isinstance(attack, MembershipAttack):
-                keys = [cell.evaluations[name].key for cell in cells]
+        for name, where in cells[0].evaluations:
+            if len(cells) > 1 and isinstance(spec.attacks[name], MembershipAttack):
+                keys = [cell.evaluations[name, where].key for cell in cells]
                 stored = [store.get("evaluate", key).arrays for key in keys]
                 runs = [(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored]
-                for metric, found in exposure(runs).items():
-                    yield name, metric, cells[0], found, keys[0]
+                for metric, found in over_runs(runs).items():
+                    yield name, where, metric, cells[0], found, keys[0]
 
 
 def write_parquet(table: pd.DataFrame, target: Path) -> None:
@@ -106,15 +158,21 @@ def write_parquet(table: pd.DataFrame, target: Path) -> None:
         table.to_parquet(temporary, index=False, compression="zstd")
 
 
-def read_measurements(path: Path) -> pd.DataFrame:
-    """Read a measurement table. Raises HarnessError where it is missing or not one."""
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a Parquet table. Raises HarnessError where it is missing or damaged."""
     if not path.is_file():
         raise HarnessError(f"{path}: no measurements; run `harness run` first")
     try:
-        table = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise HarnessError(f"{path}: not a readable Parquet table: {error}") from None
-    missing = [c for c in COLUMNS if c not in table.columns]
+        return pd.read_parquet(path)
+    except (OSError, ValueError, ArrowException) as error:
+        why = str(error).splitlines()[0]
+        raise HarnessError(f"{path}: damaged, not a readable Parquet table: {why}; delete it and run again") from None
+
+
+def read_measurements(path: Path, table: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Read a measurement table, or take it as read. Raises HarnessError where it is missing or not one."""
+    found = read_table(path) if table is None else table
+    missing = [c for c in COLUMNS if c not in found.columns]
     if missing:
         raise HarnessError(f"{path}: not a measurement table: no column {', '.join(missing)}")
-    return table
+    return found

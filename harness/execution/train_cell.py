@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.arrays import Array
-from harness.errors import HarnessError
+from harness.errors import AboutTraining
 from harness.execution.materialize import draw_of, parse_as, piece_seed, shadow_of
 from harness.execution.plan import Piece
 from harness.execution.store import Result
+from harness.experiment import AnyModel
 from harness.paths import Project
-from harness.spec.model import AnyModel
 from harness.training.engine import ENGINES, Job
 from harness.training.forward import log_probabilities
 from harness.training.model import Weights
@@ -48,16 +48,24 @@ def _prepare(project: Project, piece: Piece) -> tuple[Job, Sets]:
     else:
         records, inside = {"members": draw.members, "test": draw.test, "nonmembers": draw.nonmembers}, draw.members
     job = Job(
-        model=parse_as(AnyModel, description["model"]), training=Training.model_validate(description["training"]),
-        noise_multiplier=description["noise_multiplier"], features=inside.features, labels=inside.labels,
-        n_classes=draw.n_classes, seed=piece_seed(piece),
-    )  # fmt: skip
+        model=parse_as(AnyModel, description["model"]),
+        training=Training.model_validate(description["training"]),
+        noise_multiplier=description["noise_multiplier"],
+        features=inside.features,
+        labels=inside.labels,
+        n_classes=draw.n_classes,
+        seed=piece_seed(piece),
+    )
     return job, {name: (r.features, r.labels) for name, r in records.items()}
 
 
 def _result(job: Job, weights: Weights, sets: Sets, piece: Piece) -> Result:
     if not all(np.isfinite(w).all() for w in weights):
-        raise HarnessError(f"training diverged (weights are not finite) in cell {piece.key[:12]}; lower learning_rate")
+        fault = AboutTraining(
+            f"training diverged (weights are not finite) in cell {piece.key[:12]}; lower learning_rate"
+        )
+        fault.piece = piece.key
+        raise fault
     arrays = {f"w{i}": w for i, w in enumerate(weights)}
     for name, (features, labels) in sets.items():
         arrays[f"logp_{name}"] = log_probabilities(job.model, weights, features)

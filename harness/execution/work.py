@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from threadpoolctl import threadpool_limits
 
+from harness.errors import HarnessError
 from harness.execution.attack_cell import do_evaluate, do_fit
 from harness.execution.materialize import do_split
 from harness.execution.plan import Piece
@@ -45,7 +46,11 @@ def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str
     for piece in missing:
         started = time.perf_counter()
         with threadpool_limits(limits=1):
-            result = _DOERS[piece.kind](project, store, piece)
+            try:
+                result = _DOERS[piece.kind](project, store, piece)
+            except HarnessError as error:
+                error.piece = piece.key
+                raise
         seconds[piece.key] = time.perf_counter() - started
         _keep(store, piece, result, seconds[piece.key])
     return list(seconds.items())
@@ -53,7 +58,10 @@ def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str
 
 def _keep(store: Store, piece: Piece, result: Result, seconds: float) -> None:
     meta = {
-        **result.meta, "seconds": round(seconds, 3), "needs": [n.key for n in piece.needs],
-        "arrays_sha256": result.digest, "description": piece.description,
-    }  # fmt: skip
+        **result.meta,
+        "seconds": round(seconds, 3),
+        "needs": [n.key for n in piece.needs],
+        "arrays_sha256": result.digest,
+        "description": piece.description,
+    }
     store.put(piece.kind, piece.key, Result(result.arrays, meta))

@@ -6,16 +6,20 @@ the rate in each run, and next to none in every run: the two ways to count diffe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from harness.arrays import Array
-from harness.metrics.membership import FPR_LEVELS, Value
+from harness.metrics.answers import Run
+from harness.metrics.membership import FPR_LEVELS
+from harness.metrics.metric import metric
+from harness.metrics.value import Value
 
 EXPOSURE_LEVELS = ("1pct", "2pct", "5pct")
 EVERY, SOME = "exposed_in_every_run", "exposed_in_some_run"
-EXPOSURE_METRICS = tuple(f"{how}_at_{level}_fpr" for how in (EVERY, SOME) for level in EXPOSURE_LEVELS)
 
 
 def threshold_at(nonmember_scores: Array, fpr: float) -> float:
@@ -31,28 +35,28 @@ def exposed(member_scores: Array, nonmember_scores: Array, fpr: float) -> Array:
     return found
 
 
-def exposure(runs: Sequence[tuple[Array, Array]]) -> dict[str, Value]:
-    """Numbers of members exposed in every one and in some of the runs, each given as (member, non-member) scores.
+def exposure(runs: Sequence[Run], how: str, fpr: float) -> Value:
+    """Number of members exposed in every one (or in some) of the runs, each given as (member, non-member) scores.
 
-    Standard errors are of drawing the records anew, for the same models: binomial over members, and, for the
-    threshold that the non-members set, half of what a number changes between one standard error of the rate
+    Its standard error is of drawing the records anew, for the same models: binomial over members, and, for the
+    threshold that the non-members set, half of what the number changes between one standard error of the rate
     below it and one above. A number of zero has the error of one.
     """
     m, n = len(runs[0][0]), len(runs[0][1])
 
-    def counts(fpr: float) -> tuple[int, int]:
-        marks = np.stack([exposed(inside, outside, fpr) for inside, outside in runs])
-        return int(marks.all(axis=0).sum()), int(marks.any(axis=0).sum())
+    def count_at(level: float) -> int:
+        marks = np.stack([exposed(inside, outside, level) for inside, outside in runs])
+        return int((marks.all(axis=0) if how == EVERY else marks.any(axis=0)).sum())
 
-    found = {}
-    for level in EXPOSURE_LEVELS:
-        fpr = FPR_LEVELS[level]
-        spread = float(np.sqrt(fpr * (1 - fpr) / n))
-        low, high = counts(max(0.0, fpr - spread)), counts(fpr + spread)
-        for i, how in enumerate((EVERY, SOME)):
-            count = counts(fpr)[i]
-            binomial = np.sqrt(max(count, 1) * max(m - count, 1) / m)
-            found[f"{how}_at_{level}_fpr"] = Value(
-                float(count), float(np.hypot(binomial, (high[i] - low[i]) / 2)), m * len(runs)
-            )
-    return found
+    spread = float(np.sqrt(fpr * (1 - fpr) / n))
+    count, low, high = (count_at(level) for level in (fpr, max(0.0, fpr - spread), fpr + spread))
+    binomial = np.sqrt(max(count, 1) * max(m - count, 1) / m)
+    return Value(float(count), float(np.hypot(binomial, (high - low) / 2)), m * len(runs))
+
+
+for _how in (EVERY, SOME):
+    for _level in EXPOSURE_LEVELS:
+        _text = f"members {_how.replace('_', ' ')} at a false-positive rate of {_level.replace('pct', '%')}"
+        metric(f"{_how}_at_{_level}_fpr", _text, of="runs", high=math.inf, fpr=FPR_LEVELS[_level])(
+            partial(exposure, how=_how, fpr=FPR_LEVELS[_level])
+        )

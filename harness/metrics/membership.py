@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from harness.arrays import Array
+from harness.metrics.answers import Answers
+from harness.metrics.metric import metric
+from harness.metrics.value import Value, share
 
 FPR_LEVELS = {"5pct": 0.05, "2pct": 0.02, "1pct": 0.01, "0.1pct": 0.001}
 """False-positive rates at which true-positive rates are measured (jayaraman2019 Tables 5-7: 1%, 2% and 5%)."""
-MEMBERSHIP_METRICS = ("advantage", "tpr", "fpr", "auc", *(f"tpr_at_{name}_fpr" for name in FPR_LEVELS))
-
-
-@dataclass(frozen=True)
-class Value:
-    """One measured number, the standard error that the finite sample of records gives it, and that sample's size."""
-
-    value: float
-    stderr: float
-    n: int
 
 
 def rates(member_decisions: Array, nonmember_decisions: Array) -> tuple[float, float]:
     """(TPR, FPR): the shares of members and of non-members called members."""
     return float(np.mean(member_decisions)), float(np.mean(nonmember_decisions))
-
-
-def share(decisions: Array) -> Value:
-    """The share of True in decisions (n,), with its binomial standard error."""
-    p, n = float(np.mean(decisions)), len(decisions)
-    return Value(p, float(np.sqrt(p * (1 - p) / n)), n)
 
 
 def advantage(member_decisions: Array, nonmember_decisions: Array) -> Value:
@@ -82,20 +69,31 @@ def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Val
     return Value(found, float(np.hypot(np.sqrt(found * (1 - found) / m), threshold)), m + n)
 
 
-def membership_metrics(
-    member_scores: Array, nonmember_scores: Array,
-    member_decisions: Array, nonmember_decisions: Array,
-) -> dict[str, Value]:  # fmt: skip
-    """The standard set for one attack on one model, by metric name."""
-    return {
-        "advantage": advantage(member_decisions, nonmember_decisions),
-        "tpr": share(member_decisions),
-        "fpr": share(nonmember_decisions),
-        "auc": auc(member_scores, nonmember_scores),
-        **{f"tpr_at_{name}_fpr": tpr_at_fpr(member_scores, nonmember_scores, fpr) for name, fpr in FPR_LEVELS.items()},
-    }
+@metric("advantage", "membership advantage, TPR - FPR", of="answers", low=-1.0)
+def _advantage(answers: Answers) -> Value:
+    return advantage(answers.member_decisions, answers.nonmember_decisions)
 
 
-def accuracy(log_probabilities: Array, labels: Array) -> Value:
-    """Share of records whose most likely class is their label."""
-    return share(log_probabilities.argmax(axis=1) == labels)
+@metric("tpr", "true-positive rate of the attack's decisions", of="answers")
+def _tpr(answers: Answers) -> Value:
+    return share(answers.member_decisions)
+
+
+@metric("fpr", "false-positive rate of the attack's decisions", of="answers")
+def _fpr(answers: Answers) -> Value:
+    return share(answers.nonmember_decisions)
+
+
+@metric("auc", "area under the ROC curve", of="answers")
+def _auc(answers: Answers) -> Value:
+    return auc(answers.member_scores, answers.nonmember_scores)
+
+
+def _at(fpr: float, answers: Answers) -> Value:
+    return tpr_at_fpr(answers.member_scores, answers.nonmember_scores, fpr)
+
+
+for _name, _level in FPR_LEVELS.items():
+    metric(
+        f"tpr_at_{_name}_fpr", f"true-positive rate at a false-positive rate of {_level:g}", of="answers", fpr=_level
+    )(partial(_at, _level))

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from functools import partial
+
 import numpy as np
 
-from harness.metrics.membership import Value
+from harness.metrics.answers import ModelOutputs, Outputs
+from harness.metrics.metric import metric
+from harness.metrics.value import Value, average, share
 
-MODEL_METRICS = ("accuracy_train", "accuracy_test", "accuracy_nonmembers", "loss_train", "loss_nonmembers")
-RELATIVE_METRICS = ("accuracy_loss_test", "accuracy_loss_nonmembers")
+SETS = {"train": "members", "test": "test", "nonmembers": "nonmembers"}
+"""By the word in a metric's name: the records it is about."""
+
+
+def accuracy(outputs: Outputs) -> Value:
+    """Share of records whose most likely class is their label."""
+    return share(outputs.log_probabilities.argmax(axis=1) == outputs.labels)
 
 
 def accuracy_loss(own: Value, baseline: Value) -> Value:
@@ -15,8 +26,29 @@ def accuracy_loss(own: Value, baseline: Value) -> Value:
 
     Not a number where the model without noise is never right.
     """
-    if baseline.value == 0:
-        return Value(float("nan"), 0.0, own.n)
+    if not baseline.value > 0:
+        return Value(math.nan, 0.0, own.n)
     ratio = own.value / baseline.value
     spread = np.hypot(own.stderr / baseline.value, ratio * baseline.stderr / baseline.value)
     return Value(1 - ratio, float(spread), own.n)
+
+
+def _accuracy(which: str, outputs: ModelOutputs) -> Value:
+    return accuracy(getattr(outputs, which))
+
+
+def _loss(which: str, outputs: ModelOutputs) -> Value:
+    return average(getattr(outputs, which).losses())
+
+
+def _accuracy_loss(of: str, own: Mapping[str, Value], baseline: Mapping[str, Value]) -> Value:
+    return accuracy_loss(own[of], baseline[of])
+
+
+for _word, _records in SETS.items():
+    metric(f"accuracy_{_word}", f"accuracy on {_records}", of="model")(partial(_accuracy, _records))
+for _word, _records in SETS.items():
+    metric(f"loss_{_word}", f"mean cross-entropy on {_records}", of="model", high=math.inf)(partial(_loss, _records))
+for _word in ("test", "nonmembers"):
+    _text = f"share of the accuracy on {SETS[_word]} that noise costs"
+    metric(f"accuracy_loss_{_word}", _text, of="baseline", low=-math.inf)(partial(_accuracy_loss, f"accuracy_{_word}"))

@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from harness.config import Config
-from harness.errors import HarnessError
+from harness.errors import AboutPrivacy
+from harness.formulas import Adjacency
 
-Adjacency = Literal["add-remove-one", "replace-one"]
 Sampling = Literal["poisson", "shuffle"]
 CALIBRATION_TOLERANCE = 1e-6
 
@@ -91,9 +91,14 @@ def epsilon_of(
 
 @cache
 def noise_multiplier_for(
-    epsilon: float, n: int, batch_size: int, steps: int, delta: float,
-    adjacency: Adjacency = "add-remove-one", sampling: Sampling = "poisson",
-) -> float:  # fmt: skip
+    epsilon: float,
+    n: int,
+    batch_size: int,
+    steps: int,
+    delta: float,
+    adjacency: Adjacency = "add-remove-one",
+    sampling: Sampling = "poisson",
+) -> float:
     """Smallest noise multiplier whose accounted epsilon is at most `epsilon` (0 for infinity).
 
     Under replace-one the noise is that of the add/remove-one guarantee which implies it by group
@@ -103,7 +108,7 @@ def noise_multiplier_for(
     if np.isinf(epsilon):
         return 0.0
     if batch_size > n or steps < 1:
-        raise HarnessError(f"privacy: a batch of {batch_size} from {n} records makes no whole step")
+        raise AboutPrivacy(f"privacy: a batch of {batch_size} from {n} records makes no whole step")
     import dp_accounting as dpa
     from dp_accounting import mechanism_calibration
 
@@ -118,7 +123,7 @@ def noise_multiplier_for(
         )
     except (mechanism_calibration.NoBracketIntervalFoundError, ValueError) as error:
         # dp-accounting also gives up with a ValueError where rounding makes a divergence negative.
-        raise HarnessError(
+        raise AboutPrivacy(
             f"privacy: the RDP accountant finds no noise for epsilon {epsilon} at delta {delta} and {steps} steps "
             f"({error}); use a larger epsilon or delta"
         ) from None

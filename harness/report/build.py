@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,18 +14,20 @@ import pandas as pd
 from ruamel.yaml import YAML
 
 from harness import tracking
-from harness.claims.catalogue import corrected
-from harness.claims.check import ALPHA, hardware, repeats_wanted
 from harness.claims.design import design_of
-from harness.claims.evidence import means
+from harness.claims.evidence import means, ordered
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
-from harness.pipeline import Context, core_seconds, measurements, read_verdicts
+from harness.pipeline import Context, core_seconds, left_out, measurements, read_verdicts
+from harness.places import shown
+from harness.places import text as places_text
 from harness.report.figures import draw, draw_bounds
 from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.spec.load import Loaded
 from harness.spec.model import Unstated
-from harness.spec.profile import Scaled, as_run, shown, stopped_early
+from harness.spec.profile import Scaled, as_run, stopped_early
+from harness.verdicts.catalogue import corrected
+from harness.verdicts.check import ALPHA, hardware, repeats_wanted
 
 ORDER = ("violated", "inconclusive", "not run", "reproduced")
 
@@ -52,6 +54,8 @@ class Section:
     sha256: str
     data_sha256: str
     folder: str
+    files: str
+    """Its folder, from the page."""
     why_not: str
     sequential: bool
     models: int
@@ -59,14 +63,23 @@ class Section:
     """Trained targets, and how many the fixed design has."""
 
 
+def judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
+    """Those of the specs that have verdicts under the profile; the others are not run yet."""
+    return [loaded for loaded in specs if context.verdicts_file(loaded.spec.id).is_file()]
+
+
 def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
-    """Write the report of a profile from the verdicts that `check` wrote. Returns all verdicts."""
-    sections = [_section(context, loaded) for loaded in specs]
+    """Write the report of a profile from the verdicts that `check` wrote, of all its specs. Returns all verdicts."""
+    there = judged(context, specs)
+    absent = [loaded for loaded in specs if loaded not in there]
+    left = [loaded.spec.id for loaded in absent if left_out(context, loaded)]
+    not_yet = [loaded.spec.id for loaded in absent if not left_out(context, loaded)]
+    sections = [_section(context, loaded) for loaded in there]
     verdicts = corrected([v for s in sections for v in s.verdicts])
     by_id = {v.id: v for v in verdicts}
     sections = [replace(s, verdicts=tuple(by_id[v.id] for v in s.verdicts)) for s in sections]
     everything = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=verdicts)
-    root = context.project.reports / context.profile_name
+    root = context.page
     counts = Counter(str(v.verdict) for v in verdicts)
     tally = {name: counts.get(name, 0) for name in ORDER}
     write_text(root / "verdicts.json", dump(everything))
@@ -84,19 +97,21 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
             alpha=ALPHA,
             papers=papers,
             catalogue=catalogue_sentence(verdicts),
+            not_yet=not_yet,
+            left=left,
         )
     )
     write_text(root / "index.html", html)
-    _write_run(context, specs)
+    _write_run(context, there)
     return everything
 
 
 def _section(context: Context, loaded: Loaded) -> Section:
     scaled: Scaled = context.scaled(loaded)
-    judged = read_verdicts(context.verdicts_file(loaded.spec.id)).verdicts
+    judged = read_verdicts(context, loaded).verdicts
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
     if table is not None:
-        svg, means = draw(scaled.spec, table), _means(table)
+        svg, means = draw(scaled.spec, table), _means(table, scaled.spec.axes)
     else:
         svg, means = ("" if scaled.spec.experiment is not None else draw_bounds(scaled.spec)), []
     sequential = table is not None and design_of(table).name == "sequential"
@@ -105,32 +120,56 @@ def _section(context: Context, loaded: Loaded) -> Section:
         done = stopped_early(scaled, len(still_open))
     experiment = scaled.spec.experiment
     return Section(
-        sequential=sequential, models=0 if table is None else len(table.drop_duplicates(["arm", "epsilon", "repeat"])),
-        models_fixed=len(experiment.arms) * len(experiment.privacy.epsilons) * experiment.repeats if experiment else 0,
-        spec=scaled.spec, reductions=done.reductions, substitution=scaled.substitution, verdicts=judged,
-        svg=svg, means=means,
-        tables=printed_tables(scaled.spec, judged), formulas=formula_tables(scaled.spec, judged),
+        sequential=sequential,
+        models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
+        models_fixed=experiment.models() if experiment else 0,
+        spec=scaled.spec,
+        reductions=done.reductions,
+        substitution=scaled.substitution,
+        verdicts=judged,
+        svg=svg,
+        means=means,
+        tables=printed_tables(scaled.spec, judged),
+        formulas=formula_tables(scaled.spec, judged),
         exposed=[] if table is None else exposed_rows(table),
         outcomes=[] if table is None else outcome_rows(table),
-        unstated=scaled.spec.unstated, sha256=loaded.sha256, folder=loaded.spec.id, why_not=why_not,
+        unstated=scaled.spec.unstated,
+        sha256=loaded.sha256,
+        folder=loaded.spec.id,
+        files=context.folder(loaded.spec.id).relative_to(context.page).as_posix(),
+        why_not=why_not,
         data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
-    )  # fmt: skip
+    )
 
 
-def _means(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Mean and 95% interval of every metric but counts, by arm, attack and epsilon, ready to print."""
+def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:
+    return len(table.drop_duplicates(["arm", *axes, "repeat"]))
+
+
+def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[dict[str, Any]]:
+    """Mean and 95% interval of every metric but counts, by arm, attack and place, ready to print.
+
+    Columns are the values of epsilon, or of the first axis where epsilon follows from others.
+    """
     wanted = ("advantage", "tpr", "fpr", "auc", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    every = means(table, wanted)
-    epsilons = sorted({key[3] for key in every})
-    for (arm, attack, metric, epsilon), found in every.items():
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    every = means(table, wanted, axes)
+    across = "epsilon" if "epsilon" in axes else axes[0]
+    levels = ordered({dict(where)[across]: None for *_, where in every if across in dict(where)})
+    for (arm, attack, metric, where), found in every.items():
+        at = dict(where)
+        if across not in at:
+            continue
         low, high = found.interval()
         half = max(high - found.mean, found.mean - low)
+        others = "".join(f", {axis} {shown(value)}" for axis, value in where if axis != across)
         label = f"{attack}: {metric}" if attack else str(metric)
-        row = rows.setdefault((str(arm), label), {"arm": arm, "metric": label, "cells": {}})
-        row["cells"][epsilon] = f"{found.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
-    ordered = sorted(rows.values(), key=lambda r: (r["arm"], wanted.index(r["metric"].split(": ")[-1])))
-    return [{**r, "values": [r["cells"].get(e, "") for e in epsilons], "epsilons": epsilons} for r in ordered]
+        row = rows.setdefault((arm, label, others), {"arm": arm + others, "metric": label, "of": metric, "cells": {}})
+        row["cells"][at[across]] = f"{found.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+    listed = sorted(rows.values(), key=lambda r: (r["arm"], wanted.index(r["of"])))
+    return [
+        {**r, "values": [r["cells"].get(e, "") for e in levels], "across": across, "levels": levels} for r in listed
+    ]
 
 
 def _markdown(context: Context, sections: Sequence[Section], tally: dict[str, int]) -> str:
@@ -167,11 +206,15 @@ def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
 
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("harness.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.PackageLoader("harness.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-    )  # fmt: skip
+    )
     environment.filters["number"] = lambda x: "" if x is None else f"{x:.4g}"
     environment.filters["epsilon"] = shown
+    environment.filters["places"] = places_text
     environment.filters["slug"] = lambda text: text.replace("/", "-").replace("#", "-")
     return environment
 
@@ -181,10 +224,12 @@ def _write_run(context: Context, specs: Sequence[Loaded]) -> None:
 
     Left as it is where the cells of the run are not in this machine's store (a clone that only checks).
     """
-    ran = [one for one in specs if one.spec.experiment is not None and one.spec.id not in context.profile.skip]
-    timings = {one.spec.id: core_seconds(context, one) for one in ran}
-    target = context.project.reports / context.profile_name / "run.js"
-    if target.is_file() and not all(timings.values()):
-        return
+    ran = [one for one in specs if one.spec.experiment is not None and not left_out(context, one)]
+    timings: dict[str, Any] = {}
+    for one in ran:
+        timings[one.spec.id] = core_seconds(context, one)
+        if timings[one.spec.id] is None and (context.page / "run.js").is_file():
+            return
+    target = context.page / "run.js"
     facts = {"commit": tracking.commit(context.project), "machine": hardware(), "timings": timings}
     write_text(target, "window.HARNESS_RUN = " + json.dumps(facts, indent=1, sort_keys=True) + ";\n")

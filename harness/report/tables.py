@@ -9,19 +9,23 @@ from typing import Any
 
 import pandas as pd
 
-from harness.claims.check import together
 from harness.claims.evidence import drawn_by_arm, groups_by_outcome
-from harness.claims.expectation import Table
+from harness.claims.kinds.table import PrintedTable
 from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
 from harness.spec.model import Spec
 from harness.spec.page import Entry
+from harness.verdicts.check import together
 
 HEADINGS = {
-    "accuracy_loss_nonmembers": "loss", "exposed_in_every_run_at_1pct_fpr": "1%",
-    "exposed_in_every_run_at_2pct_fpr": "2%", "exposed_in_every_run_at_5pct_fpr": "5%",
-    "tpr_at_1pct_fpr": "1%", "tpr_at_2pct_fpr": "2%", "tpr_at_5pct_fpr": "5%",
-}  # fmt: skip
+    "accuracy_loss_nonmembers": "loss",
+    "exposed_in_every_run_at_1pct_fpr": "1%",
+    "exposed_in_every_run_at_2pct_fpr": "2%",
+    "exposed_in_every_run_at_5pct_fpr": "5%",
+    "tpr_at_1pct_fpr": "1%",
+    "tpr_at_2pct_fpr": "2%",
+    "tpr_at_5pct_fpr": "5%",
+}
 
 
 def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
@@ -38,49 +42,56 @@ def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, An
 
     return [
         {
-            "title": table.title, "columns": table.columns,
+            "title": table.title,
+            "columns": table.columns,
             "rows": [{"name": name, "cells": [settled(e) for e in entries]} for name, entries in table.rows.items()],
         }
         for table in spec.layout
-    ]  # fmt: skip
+    ]
 
 
 def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """One entry for each claim that is a printed table: rows are epsilons, columns are grouped by arm."""
+    """One entry for each claim that is a printed table: rows are values of its axis, columns are grouped by arm."""
     by_claim = {v.id.split("#")[1]: v for v in verdicts}
     found = []
     for claim in spec.claims:
         verdict = by_claim.get(claim.id)
-        for index, part in enumerate(claim.expectations):
-            if not isinstance(part, Table) or verdict is None or not verdict.points:
-                continue
-            points = iter([p for p in verdict.points if p.expectation == index])
-            measured_at = {p.epsilon for p in verdict.points if p.expectation == index}
-            cells: dict[tuple[int, float], dict[str, Any]] = {}
-            for column, row in enumerate(part.rows):
-                tolerance = row.tolerance or part.tolerance
-                for epsilon in row.values:
-                    if (None if math.isinf(epsilon) else epsilon) in measured_at:
-                        point = next(points)
-                        difference = point.left - point.right
-                        cells[column, epsilon] = {
-                            "measured": _short(point.left), "printed": _short(point.right),
-                            "difference": f"{difference:+.0f}" if abs(point.right) >= 2 or _whole(point.left)
-                            else f"{difference:+.2f}",
-                            "within": abs(difference) <= tolerance,
-                        }  # fmt: skip
-            epsilons = sorted({epsilon for _, epsilon in cells})
-            arms = [row.of.arm for row in part.rows]
-            found.append({
-                "title": claim.where, "id": verdict.id, "verdict": verdict.verdict,
-                "groups": [{"arm": arm, "span": len(list(of))} for arm, of in groupby(arms)],
-                "columns": [HEADINGS.get(row.of.metric, row.of.metric) for row in part.rows],
-                "rows": [
-                    {"epsilon": e, "cells": [cells.get((c, e)) for c in range(len(part.rows))]} for e in epsilons
-                ],
-                "entries": len(cells), "within": sum(cell["within"] for cell in cells.values()),
-            })  # fmt: skip
+        for index, part in enumerate(spec.parts(claim)):
+            if isinstance(part, PrintedTable) and verdict is not None and verdict.points:
+                found.append(_printed(part, index, claim.where, verdict))
     return found
+
+
+def _printed(part: PrintedTable, index: int, where: str, verdict: Verdict) -> dict[str, Any]:
+    mine = [p for p in verdict.points if p.expectation == index]
+    points = iter(mine)
+    measured_at = {p.epsilon if part.along == "epsilon" else (p.at or {}).get(part.along) for p in mine}
+    cells: dict[tuple[int, float], dict[str, Any]] = {}
+    for entry in part.entries():
+        if (None if math.isinf(entry.level) else entry.level) not in measured_at:
+            continue
+        point = next(points)
+        difference = point.left - point.right
+        whole = abs(point.right) >= 2 or _whole(point.left)
+        cells[entry.row, entry.level] = {
+            "measured": _short(point.left),
+            "printed": _short(point.right),
+            "difference": f"{difference:+.0f}" if whole else f"{difference:+.2f}",
+            "within": abs(difference) <= entry.tolerance,
+        }
+    curves = [row.of.curve for row in part.rows]
+    levels = sorted({level for _, level in cells})
+    return {
+        "title": where,
+        "id": verdict.id,
+        "verdict": verdict.verdict,
+        "along": "ε" if part.along == "epsilon" else part.along,
+        "groups": [{"arm": arm, "span": len(list(of))} for arm, of in groupby(curve.arm for curve in curves)],
+        "columns": [HEADINGS.get(curve.metric, curve.metric) for curve in curves],
+        "rows": [{"epsilon": e, "cells": [cells.get((c, e)) for c in range(len(part.rows))]} for e in levels],
+        "entries": len(cells),
+        "within": sum(cell["within"] for cell in cells.values()),
+    }
 
 
 def _whole(value: float) -> bool:
@@ -105,11 +116,19 @@ def exposed_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
         for level in EXPOSURE_LEVELS:
             one = means[arm, epsilon, attack, f"tpr_at_{level}_fpr"] * members
             every, some = (means[arm, epsilon, attack, f"{how}_at_{level}_fpr"] for how in (EVERY, SOME))
-            found.append({
-                "arm": arm, "epsilon": epsilon, "attack": attack, "rate": level.replace("pct", "%"),
-                "one": round(one, 1), "some": int(some), "every": int(every), "runs": runs,
-                "guess": members * (one / members) ** runs,
-            })  # fmt: skip
+            found.append(
+                {
+                    "arm": arm,
+                    "epsilon": epsilon,
+                    "attack": attack,
+                    "rate": level.replace("pct", "%"),
+                    "one": round(one, 1),
+                    "some": int(some),
+                    "every": int(every),
+                    "runs": runs,
+                    "guess": members * (one / members) ** runs,
+                }
+            )
     return found
 
 
@@ -123,10 +142,18 @@ def outcome_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     for arm, attack, outcome, epsilon, part in found:
         sets = ", ".join(sorted({owner_set[arm, r] for r in part["repeat"]}))
-        row = rows.setdefault((arm, attack, outcome), {
-            "arm": arm, "attack": attack, "owner_set": sets, "chance": f"1 in {drawn[arm][1]}", "repeats": 0,
-            "epsilons": epsilons, "values": [""] * len(epsilons),
-        })  # fmt: skip
+        row = rows.setdefault(
+            (arm, attack, outcome),
+            {
+                "arm": arm,
+                "attack": attack,
+                "owner_set": sets,
+                "chance": f"1 in {drawn[arm][1]}",
+                "repeats": 0,
+                "epsilons": epsilons,
+                "values": [""] * len(epsilons),
+            },
+        )
         row["values"][epsilons.index(epsilon)] = f"{part['value'].mean():.3f}"
         row["repeats"] = max(row["repeats"], len(part))
     return [rows[key] for key in sorted(rows)]

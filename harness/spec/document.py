@@ -6,18 +6,24 @@ null is removed), everything else is replaced. `extends` may chain; a cycle is a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
 
 from harness.errors import HarnessError
 
 Place = tuple[Path, int]
 Keys = tuple[str | int, ...]
+MOST_DEPTH = 40
+MOST_VALUES = 200_000
+"""What a file may come to, aliases followed: a spec of 100 claims has a few thousand values."""
 
 
 @dataclass
@@ -28,12 +34,41 @@ class Document:
     places: dict[Keys, Place]
     files: list[Path] = field(default_factory=list)
     """The file itself and everything that it extends."""
+    names: dict[Keys, Keys] = field(default_factory=dict)
+    """Paths that were made of others: how the file calls them."""
 
     def place(self, keys: Keys) -> Place:
         """File and line of the longest known prefix of `keys`."""
-        while keys not in self.places and keys:
-            keys = keys[:-1]
-        return self.places.get(keys, (self.files[0], 1))
+        said = self.said(keys) if self.names else keys
+        while said not in self.places and said:
+            said = said[:-1]
+        return self.places.get(said, (self.files[0], 1))
+
+    def rename(self, keys: Keys, said: Keys) -> None:
+        """Remember that what stands at `keys` is said at `said`, and its place."""
+        self.names[keys] = self.said(said)
+        self.places[keys] = self.place(said)
+
+    def said(self, keys: Keys) -> Keys:
+        """How the file calls a path."""
+        for length in range(len(keys), 0, -1):
+            if keys[:length] in self.names:
+                return (*self.names[keys[:length]], *keys[length:])
+        return keys
+
+    def has(self, keys: Keys) -> bool:
+        """Whether something in the file set what stands at a path."""
+        return keys in self.places or self.said(keys) in self.places
+
+
+def located(document: Document, keys: Keys) -> str:
+    """`file:line` of a path, the file relative to where the user is."""
+    path, line = document.place(keys)
+    try:
+        shown = path.relative_to(Path.cwd())
+    except ValueError:
+        shown = path
+    return f"{shown}:{line}"
 
 
 def load_document(path: Path) -> Document:
@@ -52,18 +87,15 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
         raise HarnessError(f"{user}{path}: no such file") from None
     except (UnicodeDecodeError, OSError) as error:
         raise HarnessError(f"{path}: unreadable: {error}") from None
-    try:
-        tree = YAML(typ="rt").load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        raise HarnessError(f"{path}:{line}: not valid YAML: {(error.problem or 'syntax error').strip()}") from None
-    except (YAMLError, ValueError, TypeError) as error:
-        raise HarnessError(f"{path}:1: not valid YAML: {str(error).splitlines()[0]}") from None
+    tree = _parsed(path, text)
     if not isinstance(tree, CommentedMap):
         raise HarnessError(f"{path}:1: a mapping of fields is expected here")
     places: dict[Keys, Place] = {(): (path, 1)}
     data = _plain(tree, (), path, places, 1)
+    if len(places) > MOST_VALUES:
+        raise HarnessError(
+            f"{path}:1: more than {MOST_VALUES:,} values once aliases are followed; a spec is far smaller"
+        )
     base_name = data.pop("extends", None)
     if base_name is None:
         return Document(data, places, [path])
@@ -74,6 +106,57 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     merged = _merge(base.data, data, (), merged_places, places)
     merged_places[()] = (path, 1)
     return Document(merged, merged_places, [path, *base.files])
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, text: str) -> Any:
+    """The YAML as ruamel reads it, with the line of every key. Raises HarnessError for what is none, or too deep."""
+    try:
+        _within_limits(path, text)
+        return YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        raise HarnessError(f"{path}:{line}: not valid YAML: {(error.problem or 'syntax error').strip()}") from None
+    except (YAMLError, ValueError, TypeError) as error:
+        raise HarnessError(f"{path}:1: not valid YAML: {str(error).splitlines()[0]}") from None
+
+
+def _within_limits(path: Path, text: str) -> None:
+    """Raises HarnessError for a file that is nested too deeply, or whose aliases stand for too much."""
+    deep = f"nested more than {MOST_DEPTH} deep; a spec is far flatter"
+    level = highest = 0
+    for number, line in enumerate(text.splitlines(), 1):  # the parser itself is slow on thousands of brackets
+        for character in re.findall(r"[\[\]{}]", line):
+            level += 1 if character in "[{" else -1
+            highest = max(highest, level)
+            if level > 10 * MOST_DEPTH:
+                raise HarnessError(f"{path}:{number}: {deep}")
+        highest = max(highest, len(line) - len(line.lstrip(" -?")))
+    if highest <= MOST_DEPTH and not ("&" in text and "*" in text):
+        return
+    # The stream of events, before anything is built of it: that takes no memory however it is nested.
+    depth, total, sizes, begun = 0, 0, dict[str, int](), list[tuple[str | None, int]]()
+    for event in YAML(typ="rt").parse(text):
+        where = f"{path}:{event.start_mark.line + 1}"
+        if isinstance(event, AliasEvent):
+            total += sizes.get(event.anchor, 1)
+        elif isinstance(event, ScalarEvent):
+            total += 1
+        elif isinstance(event, CollectionStartEvent):
+            depth, total = depth + 1, total + 1
+            begun.append((event.anchor, total))
+            if depth > MOST_DEPTH:
+                raise HarnessError(f"{where}: {deep}")
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+            anchor, before = begun.pop()
+            if anchor is not None:
+                sizes[anchor] = total - before + 1
+        if total > MOST_VALUES:
+            raise HarnessError(
+                f"{where}: more than {MOST_VALUES:,} values once aliases are followed; a spec is far smaller"
+            )
 
 
 def _plain(node: Any, keys: Keys, path: Path, places: dict[Keys, Place], line: int) -> Any:
@@ -101,26 +184,43 @@ def _plain(node: Any, keys: Keys, path: Path, places: dict[Keys, Place], line: i
 
 
 def _merge(
-    base: dict[str, Any], own: dict[str, Any], keys: Keys,
-    places: dict[Keys, Place], own_places: dict[Keys, Place],
-) -> dict[str, Any]:  # fmt: skip
-    merged = dict(base)
+    base: dict[str, Any], own: dict[str, Any], keys: Keys, places: dict[Keys, Place], own_places: dict[Keys, Place]
+) -> dict[str, Any]:
+    found = dict(base)
     for key, value in own.items():
         path = (*keys, key)
         below = {k: v for k, v in own_places.items() if k[: len(path)] == path}
-        if isinstance(value, dict) and isinstance(merged.get(key), dict) and not _reselects(merged[key], value):
+        if _joins(found.get(key), value):
             places[path] = own_places[path]
-            merged[key] = _merge(merged[key], value, path, places, own_places)
+            found[key] = _merge(found[key], value, path, places, own_places)
         else:
             for stale in [k for k in places if k[: len(path)] == path]:
                 del places[stale]
             places.update(below)
-            merged[key] = value
+            found[key] = value
             if value is None and key in base:
-                del merged[key]
-    return merged
+                del found[key]
+    return found
 
 
-def _reselects(base: dict[str, Any], own: dict[str, Any]) -> bool:
-    """Another `kind` replaces a plug-in's mapping: its old fields would make no sense."""
-    return "kind" in own and own["kind"] != base.get("kind")
+def merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """`own` over `base`: mappings merge key by key, everything else is replaced; nulls stay."""
+    found = dict(base)
+    for key, value in own.items():
+        found[key] = merged(found[key], value) if _joins(found.get(key), value) else value
+    return found
+
+
+def without_nulls(found: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    """Without the keys that are null and that `base` has: a null takes away what would be inherited."""
+    kept = {key: value for key, value in found.items() if value is not None or key not in base}
+    return {
+        key: without_nulls(value, base[key]) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
+        for key, value in kept.items()
+    }
+
+
+def _joins(base: Any, own: Any) -> bool:
+    """Whether two values merge key by key. Another `kind` replaces a mapping: its old fields would make no sense."""
+    both = isinstance(base, dict) and isinstance(own, dict)
+    return both and not ("kind" in own and own["kind"] != base.get("kind"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import types
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,13 +15,17 @@ from pydantic_core import to_jsonable_python
 
 from harness.config import Plugin
 from harness.errors import HarnessError
+from harness.experiment.experiment import with_fields
 from harness.hashing import fingerprint
 from harness.paths import Project
-from harness.spec.document import Document, Keys, load_document
-from harness.spec.model import Spec
+from harness.spec.document import Document, Keys, load_document, located
+from harness.spec.model import Spec, attack_variants
 from harness.spec.readings import readings
+from harness.spec.surface import SHARED, core
 
-NOT_SPECS = ("papers.yaml",)
+NOT_SPECS = ("papers.yaml", "pipeline.yaml")
+RENAMED = {"bound": "formula", "quantity": "formula", "accountant": "privacy", "clipping": "training", "l2": "model"}
+"""What fields were called, or where they stood, and where to look now."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,9 @@ class Loaded:
 
     spec: Spec
     document: Document
+    """As the model reads it."""
+    said: Document
+    """As the file says it."""
 
     @cached_property
     def sha256(self) -> str:
@@ -76,22 +84,23 @@ def spec_id(project: Project, path: Path) -> str:
 
 def load_spec(project: Project, path: Path) -> Loaded:
     """Load and check one spec. Raises HarnessError with every fault on a line of its own."""
-    document = load_document(path)
-    data = dict(document.data)
-    if "id" in data:
-        raise HarnessError(f"{_at(document, ('id',))}: id: is set from the file's name; remove it")
+    said = load_document(path)
+    if "id" in said.data:
+        raise HarnessError(f"{located(said, ('id',))}: id: is set from the file's name; remove it")
+    document = core(said)
     try:
-        spec = Spec.model_validate({**data, "id": spec_id(project, path)})
+        spec = Spec.model_validate({**document.data, "id": spec_id(project, path)})
     except ValidationError as error:
-        lines = [_explain(document, fault) for fault in error.errors()]
+        lines = [_explain(document, fault) for fault in _of_all_arms(document, error.errors())]
         raise HarnessError("\n".join(dict.fromkeys(lines))) from None
+    _check_axes(document, spec)
     for index, unstated in enumerate(spec.unstated):
         _check_unstated(document, spec, index, unstated.field, unstated.chosen)
     try:
-        readings(spec)
+        readings(spec, said)
     except HarnessError as error:
-        raise HarnessError(f"{_at(document, ('unstated',))}: unstated.alternatives: {error}") from None
-    return Loaded(spec, document)
+        raise HarnessError(f"{located(document, ('unstated',))}: unstated.alternatives: {error}") from None
+    return Loaded(spec, document, said)
 
 
 def load_specs(project: Project, names: list[str]) -> list[Loaded]:
@@ -110,45 +119,110 @@ def load_specs(project: Project, names: list[str]) -> list[Loaded]:
 def _check_unstated(document: Document, spec: Spec, index: int, field: str | None, chosen: Any) -> None:
     if field is None:
         return
-    value: Any = spec
-    for part in field.split("."):
-        known = type(value).model_fields if isinstance(value, BaseModel) else value if isinstance(value, dict) else {}
-        if part not in known:
-            place = _at(document, ("unstated", index, "field"))
-            raise HarnessError(f"{place}: unstated.field: the spec has no field {field!r}")
-        value = getattr(value, part) if isinstance(value, BaseModel) else value[part]
-    value = to_jsonable_python(value)
-    if value != chosen:
-        place = _at(document, ("unstated", index, "chosen"))
-        raise HarnessError(f"{place}: unstated.chosen: says {chosen!r} but {field} is {value!r}")
+    found = _values(spec, field)
+    if not found:
+        place = located(document, ("unstated", index, "field"))
+        raise HarnessError(f"{place}: unstated.field: the spec has no field {field!r}")
+    values = [to_jsonable_python(value) for value in found]
+    if chosen not in values:
+        place = located(document, ("unstated", index, "chosen"))
+        shown = " or ".join(dict.fromkeys(repr(value) for value in values))
+        raise HarnessError(f"{place}: unstated.chosen: says {chosen!r} but {field} is {shown}")
 
 
-def _at(document: Document, keys: Keys) -> str:
-    path, line = document.place(keys)
-    try:
-        shown = path.relative_to(Path.cwd())
-    except ValueError:
-        shown = path
-    return f"{shown}:{line}"
+def _values(spec: Spec, field: str) -> list[Any]:
+    """What stands at a path of the file: in each arm, where it is the experiment's to give."""
+    parts = field.split(".")
+    roots: list[Any] = [spec]
+    if parts[0] == "experiment" and len(parts) > 1 and parts[1] in SHARED and spec.experiment is not None:
+        roots, parts = list(spec.experiment.arms.values()), parts[1:]
+    found = []
+    for value in roots:
+        for part in parts:
+            known = type(value).model_fields if isinstance(value, BaseModel) else value
+            if not isinstance(known, dict) or part not in known:
+                break
+            value = getattr(value, part) if isinstance(value, BaseModel) else value[part]
+        else:
+            found.append(value)
+    return found
+
+
+def _check_axes(document: Document, spec: Spec) -> None:
+    """Raises HarnessError for a value of an axis that its field cannot have, with its line."""
+    faults = []
+    experiment = spec.experiment
+    for name, axis in experiment.axes.items() if experiment is not None else ():
+        assert experiment is not None
+        for index, value in enumerate(axis.values):
+            for arm, setup in experiment.arms.items():
+                try:
+                    with_fields(setup, {axis.field: value})
+                except ValueError as error:
+                    keys = document.said(("experiment", "axes", name, "values", index))
+                    faults.append(f"{located(document, keys)}: {'.'.join(map(str, keys))}: arm {arm!r}: {error}")
+    for attack, axes in spec.attack_axes.items():
+        for name, axis in axes.items():
+            for index, value in enumerate(axis.values):
+                try:
+                    list(attack_variants(spec.attacks[attack], {name: axis.model_copy(update={"values": (value,)})}))
+                except ValueError as error:
+                    keys = document.said(("attack_axes", attack, name, "values", index))
+                    faults.append(f"{located(document, keys)}: {'.'.join(map(str, keys))}: {error}")
+    if faults:
+        raise HarnessError("\n".join(faults))
 
 
 def _real_keys(document: Document, loc: tuple[Any, ...]) -> Keys:
     """Pydantic's location without the union tags that are not keys of the YAML."""
     keys: Keys = ()
     for position, part in enumerate(loc):
-        if (*keys, part) in document.places or position == len(loc) - 1:
+        if document.has((*keys, part)) or position == len(loc) - 1:
             keys = (*keys, part)
     return keys
+
+
+def _of_all_arms(document: Document, faults: list[Any]) -> list[Any]:
+    """Faults, but one of the experiment in place of the same one in every arm."""
+    experiment = document.data.get("experiment")
+    arms = experiment.get("arms", {}) if isinstance(experiment, dict) else {}
+    found, seen = [], set()
+    for fault in faults:
+        loc = tuple(fault["loc"])
+        if len(loc) == 3 and loc[:2] == ("experiment", "arms"):
+            same = [f for f in faults if len(f["loc"]) == 3 and f["msg"] == fault["msg"]]
+            if len(same) == len(arms):
+                if fault["msg"] in seen:
+                    continue
+                seen.add(fault["msg"])
+                fault = {**fault, "loc": ("experiment",)}
+        found.append(fault)
+    return found
 
 
 def _explain(document: Document, fault: Any) -> str:
     loc = tuple(fault["loc"])
     keys = _real_keys(document, loc)
-    dotted = ".".join(map(str, keys)) or "spec"
+    if not loc and (named := re.match(r"Value error, claim '([^']*)'", fault["msg"])):
+        ids = [c.get("id") for c in document.data.get("claims", ()) if isinstance(c, dict)]
+        if "declared twice" in fault["msg"]:
+            keys = ("claims", len(ids) - 1 - ids[::-1].index(named[1]), "id")
+        elif named[1] in ids:
+            keys = ("claims", ids.index(named[1]), "expect")
+    dotted = ".".join(map(str, document.said(keys))) or "spec"
     kind, message = fault["type"], fault["msg"]
     if kind == "extra_forbidden":
         known = _known_fields(loc[:-1])
+        if loc[:-1] == ("experiment",):
+            known = sorted({*known, *SHARED} - {"axes"})
+        elif loc[:-1] == ():
+            known = sorted({*known} - {"attack_axes"})
+        elif loc[0] == "claims":
+            known = [name for name in known if name != "also_decided_by"]
+        if loc[-1] in RENAMED and RENAMED[loc[-1]] in known:
+            known = [RENAMED[loc[-1]]]
         close = difflib.get_close_matches(str(loc[-1]), known, n=1)
+        close = close or (known if len(known) == 1 else [])
         message = "unknown field" + (f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(known)}")
     elif kind == "missing":
         message = "is missing; it has to be given"
@@ -157,13 +231,13 @@ def _explain(document: Document, fault: Any) -> str:
         tags = str(context.get("expected_tags", "")).replace("'", "")
         given = f"unknown kind {context['tag']!r}" if "tag" in context else "field 'kind' is missing"
         message = f"{given}; known: {tags}"
-        if "tag" in context and (*keys, "kind") in document.places:
+        if "tag" in context and document.has((*keys, "kind")):
             keys = (*keys, "kind")
     else:
         message = message.removeprefix("Value error, ")
         if kind not in ("value_error",) and not isinstance(fault.get("input"), dict | list):
             message = f"{message[0].lower()}{message[1:]}, found {fault.get('input')!r}"
-    return f"{_at(document, keys)}: {dotted}: {message}"
+    return f"{located(document, keys)}: {dotted}: {message}"
 
 
 def _known_fields(loc: tuple[Any, ...]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -22,13 +22,15 @@ class Panel(Config):
     """Attacks drawn; default: all."""
     arms: tuple[str, ...] = ()
     """Arms drawn; default: all."""
-    bounds: tuple[str, ...] = ()
-    """Bounds drawn as curves."""
+    formulas: tuple[str, ...] = ()
+    """Formulas, such as bounds, drawn as curves."""
+    at: dict[str, float | str | bool] = {}
+    """Axes that are fixed; of others than the horizontal one, each value is a curve."""
     y: str = ""
     """Label of the vertical axis."""
-    x: Literal["epsilon", "epsilon-as-trained", "arm"] = "epsilon"
-    """`epsilon-as-trained`: of each point's noise on shuffled batches, exact, for add/remove-one neighbours; `arm`:
-    arms side by side, at the largest epsilon."""
+    x: str = "epsilon"
+    """An axis; or `epsilon-as-trained`: of each point's noise on shuffled batches, exact, for add/remove-one
+    neighbours; or `arm`: arms side by side, at the largest epsilon."""
     top: float = Field(default=1.05, gt=0)
     """Upper end of the vertical axis, unless a point is above it."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
@@ -11,9 +12,10 @@ from pydantic import Field, ValidationError, field_validator
 from harness.config import Config
 from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.errors import HarnessError
+from harness.experiment import Arm, Derived, Experiment, epsilon_of
 from harness.paths import Project
 from harness.spec.document import load_document
-from harness.spec.model import Experiment, Spec, _epsilon
+from harness.spec.model import Spec
 from harness.training.engine import ENGINES
 
 PAPERS_ENGINE = "tf-privacy"
@@ -65,7 +67,7 @@ class Profile(Config):
     @field_validator("epsilons", mode="before")
     @classmethod
     def _infinity(cls, value: Any) -> Any:
-        return [_epsilon(v) for v in value] if isinstance(value, list | tuple) else value
+        return [epsilon_of(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 class Params(Config):
@@ -91,11 +93,16 @@ class Scaled:
         found = self.spec.deviations
         if self.substitution is not None:
             found = (self.substitution, *found)
-        if self.spec.experiment is None or self.spec.experiment.training.engine == PAPERS_ENGINE:
+        if self.spec.experiment is None or "engine" in {
+            a.field.split(".")[-1] for a in self.spec.experiment.axes.values()
+        }:
             return found
-        engine = self.spec.experiment.training.engine
-        what = (ENGINES[engine].__doc__ or "").splitlines()[0].rstrip(".")
-        return (*found, f"Trained by the engine {engine!r}: {what[:1].lower()}{what[1:]}.")
+        engines = dict.fromkeys(arm.training.engine for arm in self.spec.experiment.arms.values())
+        for engine in engines:
+            if engine != PAPERS_ENGINE:
+                what = (ENGINES[engine].__doc__ or "").splitlines()[0].rstrip(".")
+                found = (*found, f"Trained by the engine {engine!r}: {what[:1].lower()}{what[1:]}.")
+        return found
 
 
 def load_params(project: Project) -> Params:
@@ -123,54 +130,70 @@ def _capped(own: int, ceiling: int | None) -> int:
 
 
 def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
-    """Apply a profile to a spec. Raises HarnessError where no epsilon of the grid is left."""
+    """Apply a profile to a spec. Raises HarnessError where no epsilon of an arm's grid is left."""
     before = spec.experiment
     if before is None:
         return Scaled(spec, name, ())
     profile = profile.papers.get(spec.paper, profile)
-    dataset, substitution = _substituted(before.dataset, profile)
-    grid = before.privacy.epsilons
-    kept = tuple(e for e in grid if profile.epsilons is None or e in profile.epsilons)
-    if not kept:
-        raise HarnessError(f"{spec.id}: profile {name!r} keeps no epsilon of the spec's grid")
-    after: Experiment = before.model_copy(
-        update={
-            "dataset": dataset,
-            "repeats": _capped(before.repeats, profile.repeats),
-            "training": before.training.model_copy(
-                update={
-                    "epochs": _capped(before.training.epochs, profile.epochs),
-                    "engine": profile.engine or before.training.engine,
-                }
-            ),
-            "privacy": before.privacy.model_copy(update={"epsilons": kept}),
-            "pools": {
-                key: pool.model_copy(update={"count": _capped(pool.count, profile.shadows)})
-                for key, pool in before.pools.items()
-            },
-        }
-    )
-    attacks, attack_notes = {}, []
+    arms = {key: _scaled_arm(spec, name, arm, profile) for key, arm in before.arms.items()}
+    after = before.model_copy(update={"arms": arms, "repeats": _capped(before.repeats, profile.repeats)})
+    attacks, notes = {}, []
     for key, attack in spec.attacks.items():
         if profile.attacks is not None and key not in profile.attacks:
             continue  # no reduction of what is measured: claims about it are not run
-        own = getattr(attack, "epochs", None)
-        cut = None if own is None else _capped(own, profile.attack_epochs)
-        attacks[key] = attack if cut == own else attack.model_copy(update={"epochs": cut})
-        if cut != own:
-            attack_notes.append(f"{key}: {cut} of {own} epochs")
-    notes = [
-        f"{label} {now} of {was}"
-        for label, was, now in (
-            ("repeats", before.repeats, after.repeats),
-            ("epochs", before.training.epochs, after.training.epochs),
-            ("epsilons", len(grid), len(kept)),
-            *((f"shadow models ({k})", before.pools[k].count, after.pools[k].count) for k in before.pools),
-        )
-        if was != now
+        attacks[key] = attack if profile.attack_epochs is None else attack.shortened(profile.attack_epochs)
+        if attacks[key] != attack:
+            notes.append(f"{key}: {attacks[key].learns_for} of {attack.learns_for} epochs")
+    axes = {key: value for key, value in spec.attack_axes.items() if key in attacks}
+    scaled = spec.model_copy(update={"experiment": after, "attacks": attacks, "attack_axes": axes})
+    scaled.__dict__.pop("declared", None)  # of the spec before
+    substitutions = [s for arm in before.arms.values() if (s := _substituted(arm.dataset, profile)[1]) is not None]
+    said = "; ".join(dict.fromkeys(substitutions)) or None
+    return Scaled(scaled, name, (*_reductions(before, after), *notes), said)
+
+
+def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:
+    grid = arm.privacy.epsilons
+    if not isinstance(grid, Derived):
+        grid = tuple(e for e in grid if profile.epsilons is None or e in profile.epsilons)
+        if not grid:
+            raise HarnessError(f"{spec.id}: profile {name!r} keeps no epsilon of the spec's grid")
+    training = {
+        "epochs": _capped(arm.training.epochs, profile.epochs),
+        "engine": profile.engine or arm.training.engine,
+    }
+    pools = {
+        key: pool.model_copy(update={"count": _capped(pool.count, profile.shadows)}) for key, pool in arm.pools.items()
+    }
+    return arm.model_copy(
+        update={
+            "dataset": _substituted(arm.dataset, profile)[0],
+            "training": arm.training.model_copy(update=training),
+            "privacy": arm.privacy.model_copy(update={"epsilons": grid}),
+            "pools": pools,
+        }
+    )
+
+
+def _reductions(before: Experiment, after: Experiment) -> list[str]:
+    """What was taken away, in words; of arms that differ in it, the most that is left."""
+
+    def most(experiment: Experiment, of: Callable[[Arm], int]) -> int:
+        return max(of(arm) for arm in experiment.arms.values())
+
+    found = [("repeats", before.repeats, after.repeats)]
+    measures: list[tuple[str, Callable[[Arm], int]]] = [
+        ("epochs", lambda arm: arm.training.epochs),
+        ("epsilons", lambda arm: 1 if isinstance(arm.privacy.epsilons, Derived) else len(arm.privacy.epsilons)),
     ]
-    scaled = spec.model_copy(update={"experiment": after, "attacks": attacks})
-    return Scaled(scaled, name, (*notes, *attack_notes), substitution)
+    for pool in dict.fromkeys(pool for arm in before.arms.values() for pool in arm.pools):
+        measures.append((f"shadow models ({pool})", partial(_shadows, pool)))
+    found += [(label, most(before, of), most(after, of)) for label, of in measures]
+    return [f"{label} {now} of {was}" for label, was, now in found if was != now]
+
+
+def _shadows(pool: str, arm: Arm) -> int:
+    return arm.pools[pool].count if pool in arm.pools else 0
 
 
 def _substituted(dataset: Dataset, profile: Profile) -> tuple[Dataset, str | None]:
@@ -196,8 +219,3 @@ def stopped_early(scaled: Scaled, open_claims: int) -> Scaled:
     """The same, with a note where a run until decided was stopped before all claims were."""
     note = f"stopped while {open_claims} claim{'s' if open_claims > 1 else ''} asked for more repeats"
     return replace(scaled, reductions=(*scaled.reductions, note))
-
-
-def shown(epsilon: float) -> str:
-    """An epsilon as people write it."""
-    return "∞" if math.isinf(epsilon) else f"{epsilon:g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.errors import HarnessError
+from harness.experiment.experiment import set_at
+from harness.spec.document import Document
 from harness.spec.model import Spec
+from harness.spec.surface import core
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,8 @@ class Reading:
     value: Any
     spec: Spec
     """Named `<spec>/readings/<field>-<value>`."""
+    said: Document
+    """As a file would say it."""
 
     @property
     def text(self) -> str:
@@ -30,22 +36,19 @@ class Reading:
         return f"{self.field.removeprefix('experiment.')} = {self.value}"
 
 
-def with_field(spec: Spec, field: str, value: Any, name: str) -> Spec:
+def with_field(document: Document, field: str, value: Any, name: str) -> tuple[Spec, Document]:
     """The spec with the field at a dotted path set. Raises HarnessError where the value is not a valid one."""
-    data = spec.model_dump(by_alias=True)
-    *way, last = field.split(".")
-    place = data
-    for part in way:
-        place = place[part]
-    place[last] = value
+    data = copy.deepcopy(document.data)
+    set_at(data, field, value)
     try:
-        return Spec.model_validate({**data, "id": name})
+        said = Document(data, document.places, document.files)
+        return Spec.model_validate({**core(said).data, "id": name}), said
     except ValidationError as error:
         message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
         raise HarnessError(f"{value!r} cannot stand at {field}: {message}") from None
 
 
-def readings(spec: Spec) -> list[Reading]:
+def readings(spec: Spec, document: Document) -> list[Reading]:
     """One reading for each alternative of each unstated choice that names its field, in the spec's order.
 
     Raises HarnessError for an alternative that is not a valid value of its field.
@@ -60,6 +63,6 @@ def readings(spec: Spec) -> list[Reading]:
             name = f"{spec.id}/readings/{shown}"
             if name in taken:
                 name = f"{name}-{len(found)}"
-            changed = with_field(spec, unstated.field, value, name)
-            found.append(Reading(index, unstated.choice, unstated.field, value, changed))
+            changed, said = with_field(document, unstated.field, value, name)
+            found.append(Reading(index, unstated.choice, unstated.field, value, changed, said))
     return found

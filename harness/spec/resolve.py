@@ -8,6 +8,7 @@ profile does not keep) runs nothing again.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +18,41 @@ from harness.spec.profile import Scaled
 
 def content(scaled: Scaled) -> dict[str, Any]:
     """The experiment and the attacks under the profile: what measurements follow from."""
-    found = scaled.spec.model_dump(mode="json", by_alias=True, include={"experiment", "attacks"})
-    found["attacks"] = {name: attack.content() for name, attack in scaled.spec.attacks.items()}
-    if scaled.spec.experiment is not None:
-        found["experiment"]["training"] = scaled.spec.experiment.training.content()
-        if scaled.spec.experiment.redraw == "split":
-            del found["experiment"]["redraw"]  # measurements older than the choice made it so
-    return found
-
-
-def resolved(scaled: Scaled, left_out: bool, sequential: bool) -> dict[str, dict[str, Any]]:
-    """What `train` and `attack` are to do, and `check` to say of the profile, by the name of their files.
-
-    In a sequential design the claims decide what is trained, so they are part of it.
-    """
-    said = {"reductions": scaled.reductions, "deviations": scaled.deviations, "left_out": left_out}
-    if left_out:
-        return {"experiment": {"left_out": True}, "attacks": {"left_out": True}, "scale": said}
-    found = content(scaled)
-    claims = scaled.spec.model_dump(mode="json", by_alias=True, include={"claims"}) if sequential else {}
+    spec = scaled.spec
+    axes = {
+        name: {axis: found.model_dump(mode="json") for axis, found in axes.items()}
+        for name, axes in spec.attack_axes.items()
+    }
     return {
-        "experiment": {"experiment": found["experiment"], **claims}, "attacks": {"attacks": found["attacks"]},
-        "scale": said,
-    }  # fmt: skip
+        "experiment": None if spec.experiment is None else spec.experiment.content(),
+        "attacks": {name: attack.content() for name, attack in spec.attacks.items()},
+        **({"attack_axes": axes} if axes else {}),
+    }
 
 
-def write_resolved(folder: Path, scaled: Scaled, left_out: bool, sequential: bool) -> None:
-    """Write `<folder>/<spec>/experiment.json`, `attacks.json` and `scale.json`."""
-    for name, what in resolved(scaled, left_out, sequential).items():
+def resolved(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -> dict[str, dict[str, Any]]:
+    """What `train` and `attack` are to do, and `check` to judge and say, by the name of their files.
+
+    `data`: what names the data, by dataset. In a sequential design the claims decide what is trained, so they are part
+    of it. A spec about theory has the last one alone.
+    """
+    dumped = scaled.spec.model_dump(mode="json", by_alias=True, exclude={"experiment", "attacks", "attack_axes"})
+    unread = ("figure", "layout", "title")
+    judged = {
+        **{key: value for key, value in dumped.items() if key not in unread},
+        "reductions": scaled.reductions,
+        "deviations": scaled.deviations,
+    }
+    if scaled.spec.experiment is None:
+        return {"claims": judged}
+    found = content(scaled)
+    claims = {"claims": dumped["claims"]} if sequential else {}
+    attacks = {name: value for name, value in found.items() if name != "experiment"}
+    trained = {"experiment": found["experiment"], "data": dict(data), **claims}
+    return {"experiment": trained, "attacks": attacks, "claims": judged}
+
+
+def write_resolved(folder: Path, scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -> None:
+    """Write `<folder>/<spec>/experiment.json`, `attacks.json` and `claims.json`."""
+    for name, what in resolved(scaled, sequential, data).items():
         write_text(folder / scaled.spec.id / f"{name}.json", json.dumps(what, indent=1, ensure_ascii=False) + "\n")

@@ -2,36 +2,120 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from harness.experiment.axes import Axis
 from harness.spec.model import Spec
+from harness.spec.surface import LISTED, SHARED
 
 PATH = "specs/schema.json"
+SCALARS = {"number", "integer", "string", "boolean"}
+NO_AXIS = {"kind", "seed", "repeats", "redraw", "label", "extends"}
+"""Fields that no axis varies."""
 
 
 def json_schema() -> dict[str, Any]:
-    """Schema of a spec file: the model's, plus `extends` and less what a base or the loader supplies."""
+    """Schema of a spec file: the model's, as files say it.
+
+    An experiment gives what its arms share, an arm what it differs in; `extends` stands for another file, or another
+    arm; a field's value may be an axis.
+    """
     schema = Spec.model_json_schema(by_alias=True)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Harness spec"
-    schema["properties"].pop("id")
+    for name in ("id", "attack_axes"):
+        schema["properties"].pop(name)
     schema["properties"]["extends"] = {
         "type": "string",
         "description": "A YAML file, relative to this one, whose fields this one completes or replaces.",
     }
-    # A null removes an entry that the extended file has.
-    experiment = schema["$defs"]["Experiment"]
-    for owner, name in ((schema, "attacks"), (experiment, "arms"), (experiment, "pools")):
-        entries = owner["properties"][name]["patternProperties"]
-        for pattern, value in entries.items():
-            entries[pattern] = {"anyOf": [value, {"type": "null"}]}
+    for name in LISTED:
+        _by_name_too(schema["properties"][name])
+    defs = schema["$defs"]
+    experiment, arm = defs["Experiment"], defs["Arm"]
+    experiment["properties"].pop("axes")
+    for name in SHARED:
+        experiment["properties"][name] = copy.deepcopy(arm["properties"][name])
+    arm["properties"]["extends"] = {"type": "string", "description": "Another arm, which this one differs from."}
+    # A null removes an entry that the extended file, or the experiment, has.
+    for owner, name in ((schema, "attacks"), (experiment, "arms"), (experiment, "pools"), (arm, "pools")):
+        _nullable(owner["properties"][name])
     # A file that extends another may leave out anything the other gives, at any depth.
-    for node in (schema, *schema["$defs"].values()):
+    for node in (schema, *defs.values()):
         node.pop("required", None)
         if "const" in node.get("properties", {}).get("kind", {}):
             node["required"] = ["kind"]
+    for name in ("dataset", "split", "model"):
+        arm["properties"][name] = _differing(arm["properties"][name], defs)
+    defs["AxisHere"] = _axis()
+    for node in _varied(schema):
+        for name, value in node.get("properties", {}).items():
+            if name not in NO_AXIS and value.get("type") in SCALARS:
+                kept = {key: value.pop(key) for key in list(value) if key not in ("description", "default", "title")}
+                value["anyOf"] = [kept, {"$ref": "#/$defs/AxisHere"}]
     return schema
+
+
+def _by_name_too(listed: dict[str, Any]) -> None:
+    """A list that may be given as a mapping of names to its entries, so that a file can change what it extends."""
+    item = listed.pop("items")
+    array = {key: listed.pop(key) for key in list(listed) if key in ("type", "minItems")}
+    named = {"type": "object", "additionalProperties": {"anyOf": [item, {"type": "null"}]}}
+    listed["anyOf"] = [{**array, "items": item}, named]
+
+
+def _nullable(owner: dict[str, Any]) -> None:
+    for pattern, value in owner["patternProperties"].items():
+        owner["patternProperties"][pattern] = {"anyOf": [value, {"type": "null"}]}
+
+
+def _differing(plugin: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
+    """A plug-in, or some of its fields without its `kind`: those in which an arm differs."""
+    members = [defs[name] for name in _references({k: v for k, v in plugin.items() if k != "discriminator"})]
+    fields: dict[str, Any] = {}
+    for member in members:
+        for name, value in member["properties"].items():
+            if name != "kind":
+                fields.setdefault(name, copy.deepcopy(value))
+    return {"anyOf": [plugin, {"type": "object", "properties": fields, "additionalProperties": False}]}
+
+
+def _axis() -> dict[str, Any]:
+    values = copy.deepcopy(Axis.model_json_schema()["properties"]["values"])
+    return {
+        "type": "object",
+        "description": "An axis: the field takes these values one after another; claims call it by its name.",
+        "properties": {"axis": {"type": "string"}, "values": values},
+        "required": ["axis", "values"],
+        "additionalProperties": False,
+    }
+
+
+def _varied(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every definition of which an axis may vary a field: those of experiments and of attacks."""
+    defs = schema["$defs"]
+    waiting = [{"$ref": "#/$defs/Experiment"}, schema["properties"]["attacks"]]
+    seen: set[str] = set()
+    while waiting:
+        for name in _references(waiting.pop()):
+            if name not in seen and name not in ("Arm", "Derived", "Axis", "FromAxis", "AtPoint"):
+                seen.add(name)
+                yield defs[name]
+                waiting.append(defs[name])
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if "$ref" in node:
+            yield node["$ref"].rsplit("/", 1)[1]
+        for value in node.values():
+            yield from _references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _references(value)
 
 
 def schema_text() -> str:

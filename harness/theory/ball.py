@@ -6,12 +6,8 @@ ball that covers an interval gives the range of a formula on it. Derivatives are
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import scipy
 from flint import arb, ctx
 
 PRECISION = 128
@@ -49,8 +45,12 @@ class Ball:
         zero = arb(0)
         return cls(arb(float(value)), (zero,) * count, ((zero,) * count,) * count)
 
+    def like(self, value: float) -> Ball:
+        """A number among the same variables."""
+        return Ball.constant(value, len(self.gradient))
+
     def _lift(self, other: Any) -> Ball:
-        return other if isinstance(other, Ball) else Ball.constant(other, len(self.gradient))
+        return other if isinstance(other, Ball) else self.like(other)
 
     def _chain(self, value: Any, slope: Any, bend: Any) -> Ball:
         """f(self), from f and its first and second derivative at the value."""
@@ -109,7 +109,7 @@ class Ball:
         value = 1 / self.value
         return self._chain(value, -value * value, 2 * value**3)
 
-    # NumPy's functions call these methods on objects, so a formula written for arrays works on balls.
+    # `harness.formulas.numbers` calls these, so a formula works on balls as it is written.
     def exp(self) -> Ball:
         value = self.value.exp()
         return self._chain(value, value, value)
@@ -134,29 +134,3 @@ class Ball:
     def erfc(self) -> Ball:
         slope = -2 / arb.pi().sqrt() * (-self.value * self.value).exp()
         return self._chain(self.value.erfc(), slope, -2 * self.value * slope)
-
-
-Number = Any
-"""A float, an array of floats, a Ball, or a RationalFunction."""
-
-
-def _function(name: str, floats: Callable[[Any], Any]) -> Callable[[Number], Number]:
-    def apply(x: Number) -> Number:
-        method = getattr(x, name, None)  # balls and rational functions have methods, floats and arrays do not
-        return floats(x) if method is None else method()
-
-    return apply
-
-
-exp = _function("exp", np.exp)
-expm1 = _function("expm1", np.expm1)
-log = _function("log", np.log)
-sqrt = _function("sqrt", np.sqrt)
-tanh = _function("tanh", np.tanh)
-erfc = _function("erfc", lambda x: scipy.special.erfc(x))  # looked up when asked for: SciPy loads slowly
-
-
-def normal_cdf(x: Number) -> Number:
-    """P(standard normal <= x)."""
-    root = Ball.constant(2.0, len(x.gradient)).sqrt() if isinstance(x, Ball) else math.sqrt(2.0)
-    return 0.5 * erfc(-1.0 * x / root)

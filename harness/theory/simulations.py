@@ -31,9 +31,11 @@ class Counts:
     def of(cls, member: Array, called: Array) -> Counts:
         """From booleans, one a trial."""
         return cls(
-            int((member & called).sum()), int((member & ~called).sum()),
-            int((~member & called).sum()), int((~member & ~called).sum()),
-        )  # fmt: skip
+            int((member & called).sum()),
+            int((member & ~called).sum()),
+            int((~member & called).sum()),
+            int((~member & ~called).sum()),
+        )
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,12 @@ def measure(counts: Counts, what: str, level: float, delta: float = 0.0) -> tupl
     members, others = counts.tp + counts.fn, counts.fp + counts.tn
     if what in ("ppv", "npv", "accuracy", "tpr", "fpr"):
         hits, of = {
-            "ppv": (counts.tp, counts.tp + counts.fp), "npv": (counts.tn, counts.tn + counts.fn),
+            "ppv": (counts.tp, counts.tp + counts.fp),
+            "npv": (counts.tn, counts.tn + counts.fn),
             "accuracy": (counts.tp + counts.tn, members + others),
-            "tpr": (counts.tp, members), "fpr": (counts.fp, others),
-        }[what]  # fmt: skip
+            "tpr": (counts.tp, members),
+            "fpr": (counts.fp, others),
+        }[what]
         return (hits / of if of else math.nan, *clopper_pearson(hits, of, level))
     each = 1 - (1 - level) / 2
     tpr_low, tpr_high = clopper_pearson(counts.tp, members, each)

@@ -1,4 +1,4 @@
-"""Sides of a theory inequality: numbers, variables, named quantities, the four operations. No text is evaluated."""
+"""Sides of a theory inequality: numbers, variables, named formulas, the four operations. No text is evaluated."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Discriminator, Tag, model_validator
 
 from harness.config import Config
-from harness.theory import quantities as _quantities  # noqa: F401  (registers them)
-from harness.theory.quantity import QUANTITIES
+from harness.formulas import FORMULAS
+from harness.formulas.formula import unknown
+from harness.privacy import formulas as _computed  # noqa: F401  (registers what accountants compute)
 
 LIFT = ""
 """Key under which an evaluation finds what turns a constant into its own sort of number."""
@@ -59,25 +60,25 @@ class Variable(Config):
 
 
 class Named(Config):
-    """A registered quantity. Parameters come from `given`, else from the domain's variables of the same name."""
+    """A registered formula. Parameters come from `given`, else from the domain's variables of the same name."""
 
-    quantity: str
+    formula: str
     given: dict[str, Term] = {}
     """Value of a parameter: a number, `{variable: name}`, or another term."""
 
     @model_validator(mode="after")
     def _known(self) -> Named:
-        if self.quantity not in QUANTITIES:
-            raise ValueError(f"unknown quantity {self.quantity!r}; known: {', '.join(sorted(QUANTITIES))}")
-        known = QUANTITIES[self.quantity].parameters
+        if self.formula not in FORMULAS:
+            raise ValueError(unknown(self.formula))
+        known = FORMULAS[self.formula].parameters
         for name in self.given:
             if name not in known:
-                raise ValueError(f"{self.quantity} has no parameter {name!r}; it has: {', '.join(known)}")
+                raise ValueError(f"{self.formula} has no parameter {name!r}; it has: {', '.join(known)}")
         return self
 
     def _parameters(self) -> dict[str, Term]:
         found: dict[str, Term] = {}
-        of = QUANTITIES[self.quantity]
+        of = FORMULAS[self.formula]
         for name in of.parameters:
             if name in self.given:
                 found[name] = self.given[name]
@@ -90,19 +91,19 @@ class Named(Config):
             value.text() if isinstance(value, Variable) and value.variable == name else f"{name}={value.text()}"
             for name, value in self._parameters().items()
         ]
-        return f"{self.quantity}({', '.join(shown)})"
+        return f"{self.formula}({', '.join(shown)})"
 
     def variables(self) -> set[str]:
         return {v for term in self._parameters().values() for v in term.variables()}
 
     def names(self) -> set[str]:
-        return {self.quantity}.union(*(t.names() for t in self._parameters().values()))
+        return {self.formula}.union(*(t.names() for t in self._parameters().values()))
 
     def exact(self) -> bool:
-        return QUANTITIES[self.quantity].exact and all(t.exact() for t in self._parameters().values())
+        return FORMULAS[self.formula].exact and all(t.exact() for t in self._parameters().values())
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
-        return QUANTITIES[self.quantity].function(**{n: t.evaluate(at) for n, t in self._parameters().items()})
+        return FORMULAS[self.formula].function(**{n: t.evaluate(at) for n, t in self._parameters().items()})
 
 
 class _Operation(Config):
@@ -168,9 +169,14 @@ class Ratio(_Operation):
 
 
 KINDS: dict[str, type[Config]] = {
-    "value": Constant, "variable": Variable, "quantity": Named,
-    "plus": Plus, "minus": Minus, "times": Times, "ratio": Ratio,
-}  # fmt: skip
+    "value": Constant,
+    "variable": Variable,
+    "formula": Named,
+    "plus": Plus,
+    "minus": Minus,
+    "times": Times,
+    "ratio": Ratio,
+}
 
 
 def _sort(value: Any) -> str | None:
@@ -187,7 +193,7 @@ SORTS = ", ".join(KINDS)
 Mapped = Annotated[
     Annotated[Constant, Tag("value")]
     | Annotated[Variable, Tag("variable")]
-    | Annotated[Named, Tag("quantity")]
+    | Annotated[Named, Tag("formula")]
     | Annotated[Plus, Tag("plus")]
     | Annotated[Minus, Tag("minus")]
     | Annotated[Times, Tag("times")]
@@ -204,5 +210,5 @@ for _kind in KINDS.values():
 
 
 def definitions(term: Term) -> dict[str, str]:
-    """Formula and source of every quantity that a term names."""
-    return {name: f"{QUANTITIES[name].formula} [{QUANTITIES[name].source}]" for name in sorted(term.names())}
+    """Formula and source of every formula that a term names."""
+    return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in sorted(term.names())}

@@ -41,7 +41,7 @@ class Engine(Plugin):
     packages: ClassVar[tuple[str, ...]] = ()
     """Installed packages whose versions decide the result; part of a cell's name."""
 
-    def code(self, model: Model) -> tuple[str, ...]:
+    def modules_for(self, model: Model) -> tuple[str, ...]:
         """All modules whose code decides what training `model` gives: the engine's, the model's, its layers'."""
         found = {*self.modules, type(model).__module__, "harness.training.layer"}
         found |= {"harness.training.batches", "harness.training.forward", "harness.training.runtime"}

@@ -44,6 +44,10 @@ class Training(Config):
             raise ValueError("clipping: batch needs batches of one size; use sampling: shuffle")
         return self
 
+    def without_noise(self) -> Training:
+        """The same for models without noise, which clip nothing: how they would does not name them."""
+        return self.model_copy(update={"clipping": type(self).model_fields["clipping"].default})
+
     def content(self) -> dict[str, Any]:
         """What is hashed into a cell's name."""
         dumped = self.model_dump(mode="json")

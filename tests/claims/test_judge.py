@@ -7,19 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import TypeAdapter
 from scipy import stats
 
-from harness.bounds import evaluate
-from harness.claims.check import together
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import Expectation
-from harness.claims.judge import Finding, judge
+from harness.claims.judge import Finding
 from harness.claims.statistics import estimate
 from harness.errors import HarnessError
+from harness.formulas import FORMULAS
+from harness.verdicts.check import together
+from tests.claims.judged import PARSE, judge
 
 GRID = (0.1, 1.0, 10.0)
-PARSE = TypeAdapter(Expectation).validate_python
 
 
 def table(
@@ -39,7 +36,7 @@ def table(
 
 
 def verdict(expectation: dict[str, Any], frame: pd.DataFrame, alpha: float = 0.05, parts: int = 1) -> Finding:
-    return judge(PARSE(expectation), Evidence(frame, 1e-5), alpha, 0, parts)
+    return judge(expectation, frame, alpha, 0, parts)
 
 
 def compare(relation: str, right: dict[str, Any], quantifier: str = "all", **more: Any) -> dict[str, Any]:
@@ -57,9 +54,9 @@ def compare(relation: str, right: dict[str, Any], quantifier: str = "all", **mor
         ((0.5, 0.1, 0.1), ">", {"value": 0.2}, "some", "reproduced"),
         ((0.5, 0.2, 0.5), ">", {"value": 0.2}, "all", "inconclusive"),
         (0.2, ">", {"value": 0.2}, "all", "inconclusive"),
-        ((0.3, 0.7, 0.9), ">", {"bound": "humphries"}, "some", "reproduced"),
-        ((0.0, 0.1, 0.2), "<=", {"bound": "humphries"}, "all", "reproduced"),
-        ((0.3, 0.1, 0.2), "<=", {"bound": "humphries"}, "all", "violated"),
+        ((0.3, 0.7, 0.9), ">", {"formula": "humphries"}, "some", "reproduced"),
+        ((0.0, 0.1, 0.2), "<=", {"formula": "humphries"}, "all", "reproduced"),
+        ((0.3, 0.1, 0.2), "<=", {"formula": "humphries"}, "all", "violated"),
     ],
 )
 def test_quantifiers(mean: Any, relation: str, right: dict, quantifier: str, outcome: str) -> None:
@@ -105,11 +102,11 @@ def test_two_attacks_on_one_arm_are_paired() -> None:
 
 def test_bounds_are_held_broken_or_undecided_and_corrected_for_adjacency() -> None:
     """The corrected bound is the formula at (2 eps, (1 + e^eps) delta)."""
-    middle = float(evaluate("humphries", 1.0, 1e-5))
+    middle = float(FORMULAS["humphries"].value({"epsilon": 1.0, "delta": 1e-5}))
     frame = table({"a/x/advantage": (0.3, middle, 0.1)}, sd=0.01)
     centre = frame["epsilon"] == 1.0
     frame.loc[centre, "value"] += middle - frame.loc[centre, "value"].mean()
-    points = verdict(compare(">", {"bound": "humphries"}, "some"), frame).points
+    points = verdict(compare(">", {"formula": "humphries"}, "some"), frame).points
     assert [p.bound_status for p in points] == ["broken", "undecided", "held"]
     assert points[0].bound_corrected == pytest.approx(np.tanh(0.1), abs=1e-4)
     assert points[1].bound_corrected_status == "held"
@@ -165,7 +162,7 @@ def test_correlation_over_the_grid(slope: float, outcome: str) -> None:
 
 
 def test_missing_measurements_are_named() -> None:
-    with pytest.raises(HarnessError, match=r"no measurements of advantage\(a, x\) at epsilon 0.1"):
+    with pytest.raises(HarnessError, match=r"no measurements of advantage\(a, x\)"):
         verdict(compare(">", {"value": 0}), table({"b/x/advantage": 0.1}))
 
 
@@ -205,10 +202,17 @@ def measured(arm: str, **more: Any) -> dict[str, Any]:
     return {"metric": "advantage", "arm": arm, "attack": "x", **more}
 
 
-@pytest.mark.parametrize(("names", "direction", "margin", "outcome"), [
-    ("abc", "falling", 0.0, "reproduced"), ("cba", "rising", 0.0, "reproduced"), ("abc", "rising", 0.0, "violated"),
-    ("acb", "falling", 0.0, "violated"), ("abc", "falling", 0.1, "reproduced"), ("abc", "falling", 0.3, "violated"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("names", "direction", "margin", "outcome"),
+    [
+        ("abc", "falling", 0.0, "reproduced"),
+        ("cba", "rising", 0.0, "reproduced"),
+        ("abc", "rising", 0.0, "violated"),
+        ("acb", "falling", 0.0, "violated"),
+        ("abc", "falling", 0.1, "reproduced"),
+        ("abc", "falling", 0.3, "violated"),
+    ],
+)
 def test_orders_of_arms(names: str, direction: str, margin: float, outcome: str) -> None:
     frame = table({"a/x/advantage": 0.7, "b/x/advantage": 0.5, "c/x/advantage": 0.3})
     claim = {"kind": "order", "of": [measured(n) for n in names], "direction": direction, "margin": margin}
@@ -217,11 +221,16 @@ def test_orders_of_arms(names: str, direction: str, margin: float, outcome: str)
     assert len(found.points) == 6  # two pairs at three epsilons
 
 
-@pytest.mark.parametrize(("means", "direction", "margin", "outcome"), [
-    ((0.1, 0.3, 0.5), "rising", 0.0, "reproduced"), ((0.5, 0.3, 0.1), "falling", 0.0, "reproduced"),
-    ((0.1, 0.5, 0.3), "rising", 0.0, "violated"), ((0.1, 0.5, 0.45), "rising", -0.2, "reproduced"),
-    ((0.1, 0.3, 0.5), "rising", 0.3, "violated"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("means", "direction", "margin", "outcome"),
+    [
+        ((0.1, 0.3, 0.5), "rising", 0.0, "reproduced"),
+        ((0.5, 0.3, 0.1), "falling", 0.0, "reproduced"),
+        ((0.1, 0.5, 0.3), "rising", 0.0, "violated"),
+        ((0.1, 0.5, 0.45), "rising", -0.2, "reproduced"),
+        ((0.1, 0.3, 0.5), "rising", 0.3, "violated"),
+    ],
+)
 def test_trends_over_epsilon(means: tuple[float, ...], direction: str, margin: float, outcome: str) -> None:
     claim = {"kind": "monotone", "of": measured("a"), "direction": direction, "margin": margin}
     found = verdict(claim, table({"a/x/advantage": means}))
@@ -231,8 +240,10 @@ def test_trends_over_epsilon(means: tuple[float, ...], direction: str, margin: f
 
 def test_a_hump_is_two_comparisons_between_epsilons() -> None:
     frame = table({"a/x/advantage": (0.1, 0.5, 0.3)})
-    ends = [{"kind": "compare", "left": measured("a", epsilon=1.0), "relation": ">", "right": measured("a", epsilon=e)}
-            for e in (0.1, 10.0)]  # fmt: skip
+    ends = [
+        {"kind": "compare", "left": measured("a", epsilon=1.0), "relation": ">", "right": measured("a", epsilon=e)}
+        for e in (0.1, 10.0)
+    ]
     assert [verdict(one, frame).outcome for one in ends] == ["reproduced", "reproduced"]
     assert len(verdict(ends[0], frame).points) == 1
     assert verdict({**ends[0], "relation": "<"}, frame).outcome == "violated"
@@ -255,11 +266,11 @@ def test_ratios() -> None:
 
 def test_one_epsilon_against_the_bound_there() -> None:
     frame = table({"a/x/advantage": 0.40})
-    claim = {"kind": "compare", "left": measured("a", epsilon=1.0), "relation": "<=", "right": {"bound": "humphries"}}
+    claim = {"kind": "compare", "left": measured("a", epsilon=1.0), "relation": "<=", "right": {"formula": "humphries"}}
     found = verdict(claim, frame)
     assert found.outcome == "reproduced"
     assert [p.epsilon for p in found.points] == [1.0]
-    assert found.points[0].bound == pytest.approx(float(evaluate("humphries", 1.0, 1e-5)))
+    assert found.points[0].bound == pytest.approx(float(FORMULAS["humphries"].value({"epsilon": 1.0, "delta": 1e-5})))
 
 
 def printed(values: dict[float, float], tolerance: float = 0.05, rows_own: float | None = None) -> dict[str, Any]:

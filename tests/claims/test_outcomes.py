@@ -14,10 +14,12 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 
 from harness.claims.design import Fixed, Sequential, Series, adjusted
-from harness.claims.evidence import Evidence, means
-from harness.claims.expectation import Compare
-from harness.claims.judge import judge
+from harness.claims.evidence import means
+from harness.places import place
 from harness.report.tables import outcome_rows
+from tests.claims.judged import PARSE, evidence_of, judge
+
+AT_ONE = place({"epsilon": 1.0})
 
 OFFSETS = np.array([-0.5, -0.3, 0.4, 0.4])
 VALUES = arrays.arrays(float, st.integers(2, 30), elements=st.floats(-2, 2))
@@ -96,17 +98,19 @@ def table_of(series: dict[str, Series], outcomes: int | None = 4) -> pd.DataFram
         for epsilon, (r, value) in itertools.product((1.0, 10.0), enumerate(one.values)):
             rows.append((arm, "x", "advantage", epsilon, r, value))
             if one.drawn is not None:
-                rows += [(arm, "", "count_outcome", epsilon, r, one.drawn[r]),
-                         (arm, "", "count_outcomes", epsilon, r, outcomes or 3 + r % 2),
-                         (arm, "", "count_owner_set", epsilon, r, 1000 * (1 + one.drawn[r]))]  # fmt: skip
+                rows += [
+                    (arm, "", "count_outcome", epsilon, r, one.drawn[r]),
+                    (arm, "", "count_outcomes", epsilon, r, outcomes or 3 + r % 2),
+                    (arm, "", "count_owner_set", epsilon, r, 1000 * (1 + one.drawn[r])),
+                ]
     table = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"])
     return table.assign(stderr=0.0)
 
 
-def claim(value: float, arm: str | None = None) -> Compare:
+def claim(value: float, arm: str | None = None) -> Any:
     left = {"metric": "advantage", "arm": "a", "attack": "x"}
     right = {"value": value} if arm is None else {**left, "arm": arm}
-    return Compare.model_validate({"left": left, "relation": ">", "right": right})
+    return PARSE({"kind": "compare", "left": left, "relation": ">", "right": right})
 
 
 def test_a_claim_is_judged_on_the_mean_over_outcomes() -> None:
@@ -114,17 +118,17 @@ def test_a_claim_is_judged_on_the_mean_over_outcomes() -> None:
     outcome = np.repeat([0, 1, 2, 3], [2, 3, 9, 10])
     one = Series(0.2 + OFFSETS[outcome] + 0.01 * (-1.0) ** np.arange(24), np.zeros(24), outcome, 4)
     assert one.values.mean() > 0.4
-    found = judge(claim(0.3), Evidence(table_of({"a": one}), 1e-5), 0.05, 0, 1)
+    found = judge(claim(0.3), evidence_of(table_of({"a": one})), 0.05, 0, 1)
     assert found.outcome == "violated"
     assert found.points[0].left == pytest.approx(0.2, abs=0.01)
     assert "stratified by the outcome that the split draws" in found.test
     plain = Series(one.values, one.errors)
-    found = judge(claim(0.3), Evidence(table_of({"a": plain}), 1e-5), 0.05, 0, 1)
+    found = judge(claim(0.3), evidence_of(table_of({"a": plain})), 0.05, 0, 1)
     assert found.outcome != "violated"
     assert "stratified" not in found.test
     # Against an arm whose split draws no such outcome.
     found = judge(
-        claim(0.0, "b"), Evidence(table_of({"a": one, "b": Series(np.full(24, 0.3), np.zeros(24))}), 1e-5), 0.05, 0, 1
+        claim(0.0, "b"), evidence_of(table_of({"a": one, "b": Series(np.full(24, 0.3), np.zeros(24))})), 0.05, 0, 1
     )
     assert found.outcome == "violated"
 
@@ -133,7 +137,7 @@ def test_outcomes_of_unknown_chance_are_not_weighed() -> None:
     """A number of outcomes that changes from repeat to repeat, or more outcomes than there are said to be."""
     one = drawn(40)
     for outcomes in (None, 3):
-        evidence = Evidence(table_of({"a": one}, outcomes), 1e-5)
+        evidence = evidence_of(table_of({"a": one}, outcomes))
         assert judge(claim(0.0), evidence, 0.05, 0, 1).points[0].left == pytest.approx(one.values.mean())
 
 
@@ -141,8 +145,8 @@ def test_the_page_shows_the_means_that_claims_see_and_each_outcome() -> None:
     one = drawn(40)
     table = table_of({"a": one, "b": Series(one.values, one.errors)})
     shown = means(table, ("advantage",))
-    assert shown["a", "x", "advantage", 1.0].mean == pytest.approx(Fixed().mean(one).mean)
-    assert shown["b", "x", "advantage", 1.0].mean == pytest.approx(one.values.mean())
+    assert shown["a", "x", "advantage", AT_ONE].mean == pytest.approx(Fixed().mean(one).mean)
+    assert shown["b", "x", "advantage", AT_ONE].mean == pytest.approx(one.values.mean())
     rows = outcome_rows(table)
     assert [row["owner_set"] for row in rows] == ["1,000", "2,000", "3,000", "4,000"]
     assert {row["chance"] for row in rows} == {"1 in 4"}

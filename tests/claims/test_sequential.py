@@ -13,19 +13,19 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 from scipy import integrate, stats
 
 from harness.claims.anytime import FIRST_LOOK, PRIOR_PRECISION, anytime, first_decision
-from harness.claims.check import check_spec, repeats_wanted
 from harness.claims.design import DESIGNS, Sequential, design_of
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import Compare, Expectation
-from harness.claims.judge import Finding, judge
-from harness.claims.sequential import decided, first_verdict, grown, wanted
+from harness.claims.judge import Finding
+from harness.claims.sequential import decided, first_verdict, grown
+from harness.claims.sequential import wanted as wanted_cells
 from harness.errors import HarnessError
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
+from harness.verdicts.check import check_spec, repeats_wanted
+from tests.claims.judged import PARSE, TableEvidence, judge, plain
+from tests.claims.judged import evidence_of as judged_evidence
 from tests.conftest import SMALL_SPEC, run_cli
 
 VALUES = st.lists(st.floats(-5, 5), min_size=6, max_size=14).map(np.array).filter(lambda v: np.std(v) > 1e-2)
@@ -126,13 +126,18 @@ def frame(values: dict[tuple[str, float], Any]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
 
 
-def above(value: float, quantifier: str = "all", arm: str | None = None) -> Compare:
+def wanted(*arguments: Any) -> dict[tuple[str, float], int]:
+    """By arm and epsilon."""
+    return plain(wanted_cells(*arguments))
+
+
+def above(value: float, quantifier: str = "all", arm: str | None = None) -> Any:
     left = {"metric": "advantage", "arm": "a", "attack": "x"}
     right = {"value": value} if arm is None else {**left, "arm": arm}
-    return Compare.model_validate({"left": left, "relation": ">", "right": right, "for": quantifier})
+    return PARSE({"kind": "compare", "left": left, "relation": ">", "right": right, "for": quantifier})
 
 
-def judged(claim: Compare, evidence: Evidence) -> list[Finding]:
+def judged(claim: Any, evidence: Any) -> list[Finding]:
     return [judge(claim, evidence, 0.05, 0, 1)]
 
 
@@ -140,8 +145,8 @@ def noisy(mean: float, n: int, seed: int = 0, sd: float = 0.05) -> np.ndarray:
     return np.random.default_rng(seed).normal(mean, sd, n)
 
 
-def evidence_of(values: dict[tuple[str, float], Any]) -> Evidence:
-    return Evidence(frame(values), 1e-5, Sequential())
+def evidence_of(values: dict[tuple[str, float], Any]) -> TableEvidence:
+    return judged_evidence(frame(values), Sequential())
 
 
 def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
@@ -155,10 +160,15 @@ def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
         assert decided(judged(above(0.4), evidence.of_first(n))) == (n >= stopped)
 
 
-@pytest.mark.parametrize(("quantifier", "means", "outcome"), [
-    ("all", (0.5, 0.5, 0.5), "reproduced"), ("all", (0.5, 0.2, 0.5), "violated"),
-    ("some", (0.2, 0.2, 0.5), "reproduced"), ("some", (0.2, 0.2, 0.2), "violated"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("quantifier", "means", "outcome"),
+    [
+        ("all", (0.5, 0.5, 0.5), "reproduced"),
+        ("all", (0.5, 0.2, 0.5), "violated"),
+        ("some", (0.2, 0.2, 0.5), "reproduced"),
+        ("some", (0.2, 0.2, 0.2), "violated"),
+    ],
+)
 def test_quantifiers_stop_with_the_right_verdict(quantifier: str, means: tuple[float, ...], outcome: str) -> None:
     evidence = evidence_of({("a", float(i)): noisy(mean, 40, i) for i, mean in enumerate(means)})
     findings, stopped = first_verdict(partial(judged, above(0.35, quantifier)), evidence)
@@ -176,7 +186,7 @@ def test_repeats_go_where_an_open_claim_needs_them() -> None:
     clear, close, wrong = swinging(0.9, 0.01), swinging(0.42), swinging(0.33)
     some, every = above(0.4, "some"), above(0.4)
 
-    def needs(claim: Compare, values: dict[tuple[str, float], Any], most: int = 40) -> dict[Any, int]:
+    def needs(claim: Any, values: dict[tuple[str, float], Any], most: int = 40) -> dict[Any, int]:
         return wanted(judged(claim, evidence_of(values)), 0.05, most)
 
     assert needs(every, {("a", 1.0): clear, ("a", 2.0): close}) == {("a", 2.0): 9}
@@ -263,11 +273,14 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
         values = {("size", e): swinging(0.9, 0.01, others) for e in (1.0, 10.0, math.inf)}
         values |= {("iid", 1.0): near, ("iid", 10.0): swinging(0.2, 0.01, 6), ("iid", math.inf): swinging(0.2, 0.01, 6)}
         table = frame(values).assign(attack="logloss")
-        counts = [{"arm": "iid", "attack": "", "metric": f"count_{k}", "epsilon": 1.0, "repeat": r, "value": v,
-                   "stderr": 0.0} for k, v in (("rows", 569), ("members", 120)) for r in range(2)]  # fmt: skip
+        counts = [
+            {"arm": "iid", "attack": "", "metric": f"count_{k}", "epsilon": 1.0, "repeat": r, "value": v, "stderr": 0.0}
+            for k, v in (("rows", 569), ("members", 120))
+            for r in range(2)
+        ]
         table = pd.concat([table, pd.DataFrame(counts)], ignore_index=True)
         table.attrs["design"] = "sequential"
-        return repeats_wanted(scaled, table)
+        return {claim: plain(cells) for claim, cells in repeats_wanted(scaled, table).items()}
 
     assert needs(0.03) == {"iid-held": {("iid", 1.0): 45}}
     assert needs(0.03, others=9) == {}  # 79 models by now
@@ -288,10 +301,14 @@ def test_a_correlation_that_some_repeats_lack_still_asks_for_more() -> None:
     """Repeats in which a metric does not vary have no correlation; they count as looked at, so that asking ends."""
     rng = np.random.default_rng(1)
     values = {("a", e): np.where(np.arange(8) < 4, 0.5, rng.normal(0.5, 0.1, 8)) for e in (1.0, 2.0, 3.0)}
-    claim = TypeAdapter(Expectation).validate_python({
-        "kind": "correlation", "left": {"metric": "advantage", "arm": "a", "attack": "x"},
-        "right": {"metric": "advantage", "arm": "a", "attack": "x", "times": 2}, "above": 0.999999,
-    })  # fmt: skip
+    claim = PARSE(
+        {
+            "kind": "correlation",
+            "left": {"metric": "advantage", "arm": "a", "attack": "x"},
+            "right": {"metric": "advantage", "arm": "a", "attack": "x", "times": 2},
+            "above": 0.999999,
+        }
+    )
     found = judge(claim, evidence_of(values), 0.05, 0, 1)
     assert found.points[0].repeats == 8
     assert wanted([found], 0.05, 40) == dict.fromkeys(values, 9)

@@ -123,8 +123,10 @@ def test_links_missing_members_and_damaged_archives_are_refused(tmp_path: Path) 
         tarred.addfile(link)
     (tmp_path / "b.zip").write_bytes(b"PK\x03\x04 no archive")
     for archive, member, message in (
-        ("a.tar", "link", "not a regular file"), ("a.tar", "none", "no member"), ("b.zip", "x", "not a readable archive"),
-    ):  # fmt: skip
+        ("a.tar", "link", "not a regular file"),
+        ("a.tar", "none", "no member"),
+        ("b.zip", "x", "not a readable archive"),
+    ):
         with pytest.raises(HarnessError, match=message):
             extract_member(tmp_path / archive, member, tmp_path / "x")
 

@@ -111,8 +111,10 @@ def test_a_truncated_archive_is_one_line(tmp_path: Path) -> None:
 def test_the_published_sizes() -> None:
     """Shokri et al. 2017 and the lab's own README."""
     assert [(d.rows, d.features, d.classes) for d in (Location, Purchase, Texas)] == [
-        (5010, 446, 30), (197324, 600, 100), (67330, 6169, 100),
-    ]  # fmt: skip
+        (5010, 446, 30),
+        (197324, 600, 100),
+        (67330, 6169, 100),
+    ]
 
 
 def test_the_real_location_archive(tmp_path: Path) -> None:

@@ -26,9 +26,11 @@ from harness.spec.load import load_specs
 from tests.conftest import SMALL_SPEC, run_cli
 
 Make = Callable[..., Project]
-TEXT = SMALL_SPEC.replace("engine: tf-privacy", "engine: fast").replace(
-    "  repeats: 2", "  pools: {shadows: {count: 2}}\n  repeats: 3"
-).replace("  logloss: {kind: logloss}", "  logloss: {kind: logloss}\n  shokri: {kind: shokri, epochs: 2}")  # fmt: skip
+TEXT = (
+    SMALL_SPEC.replace("engine: tf-privacy", "engine: fast")
+    .replace("  repeats: 2", "  pools: {shadows: {count: 2}}\n  repeats: 3")
+    .replace("  logloss: {kind: logloss}", "  logloss: {kind: logloss}\n  shokri: {kind: shokri, epochs: 2}")
+)
 
 
 class Cluster:

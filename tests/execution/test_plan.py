@@ -33,8 +33,11 @@ def test_counts_of_pieces(make_project: Make) -> None:
     found = plan(make_project, SHADOWS, "a")
     assert len(found.cells) == 12
     assert {k: len(keys(found, k)) for k in ("split", "train", "fit", "evaluate")} == {
-        "split": 4, "train": 12 + 8, "fit": 4, "evaluate": 36,
-    }  # fmt: skip
+        "split": 4,
+        "train": 12 + 8,
+        "fit": 4,
+        "evaluate": 36,
+    }
     assert all(p.kind in ("split", "train") for p in found.pieces("train"))
 
 
@@ -80,8 +83,12 @@ def test_profiles_only_reduce_and_say_by_what(make_project: Make) -> None:
     spec = load_specs(project, [])[0].spec
     cut = scale(spec, "p", Profile(repeats=1, epochs=1, epsilons=(1.0,), shadows=1, attack_epochs=1))
     assert cut.reductions == (
-        "repeats 1 of 2", "epochs 1 of 3", "epsilons 1 of 3", "shadow models (shadows) 1 of 2", "shokri: 1 of 2 epochs",
-    )  # fmt: skip
+        "repeats 1 of 2",
+        "epochs 1 of 3",
+        "epsilons 1 of 3",
+        "shadow models (shadows) 1 of 2",
+        "shokri: 1 of 2 epochs",
+    )
     grown = scale(spec, "p", Profile(repeats=99, epochs=99, shadows=99, attack_epochs=99))
     assert grown.reductions == ()
     assert grown.spec == spec

@@ -70,9 +70,11 @@ def test_a_piece_is_named_by_all_it_stands_on() -> None:
     split = Piece("split", {"seed": 1})
     other = Piece("split", {"seed": 2})
     keys = {
-        Piece("train", {"x": 1}, (split,)).key, Piece("train", {"x": 1}, (other,)).key,
-        Piece("train", {"x": 2}, (split,)).key, Piece("fit", {"x": 1}, (split,)).key,
-    }  # fmt: skip
+        Piece("train", {"x": 1}, (split,)).key,
+        Piece("train", {"x": 1}, (other,)).key,
+        Piece("train", {"x": 2}, (split,)).key,
+        Piece("fit", {"x": 1}, (split,)).key,
+    }
     assert len(keys) == 4
     assert Piece("train", {"x": 1}, (split,), cost=9.0) == Piece("train", {"x": 1}, (Piece("split", {"seed": 1}),))
 

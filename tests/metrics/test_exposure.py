@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from harness.metrics.exposure import EXPOSURE_METRICS, exposed, exposure, threshold_at
+from harness.metrics import metrics_of
+from harness.metrics.exposure import exposed, threshold_at
 from harness.metrics.membership import tpr_at_fpr
+from harness.metrics.metric import over_runs as exposure
 
 SCORES = arrays(np.float64, st.integers(2, 40), elements=st.integers(-5, 5).map(float))
 
@@ -22,7 +24,7 @@ def test_a_worked_example() -> None:
     assert exposed(first, others, 0.01).tolist() == [False, True, True, True, False]
     assert exposed(second, others, 0.01).tolist() == [True, False, False, True, True]
     found = exposure([(first, others), (second, others)])
-    assert set(found) == set(EXPOSURE_METRICS)
+    assert set(found) == set(metrics_of("runs"))
     assert found["exposed_in_every_run_at_1pct_fpr"].value == 1
     assert found["exposed_in_some_run_at_1pct_fpr"].value == 5
     assert threshold_at(others, 0.05) == 94

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score, roc_curve
 
-from harness.metrics.membership import accuracy, advantage, auc, membership_metrics, rates, roc, tpr_at_fpr
+from harness.metrics import Answers, Outputs
+from harness.metrics.membership import advantage, auc, rates, roc, tpr_at_fpr
+from harness.metrics.metric import of_answers
+from harness.metrics.model import accuracy
 
 SCORES = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=40).map(np.array)
 DECISIONS = st.lists(st.booleans(), min_size=1, max_size=40).map(np.array)
@@ -74,8 +77,8 @@ def test_the_error_of_tpr_at_fpr_is_that_of_drawing_both_groups_anew(shift: floa
 
 def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
     rng = np.random.default_rng(2)
-    found = membership_metrics(rng.normal(size=9), rng.normal(size=7), rng.random(9) < 0.5, rng.random(7) < 0.5)
+    found = of_answers(Answers(rng.normal(size=9), rng.normal(size=7), rng.random(9) < 0.5, rng.random(7) < 0.5))
     levels = ("5pct", "2pct", "1pct", "0.1pct")
     assert set(found) == {"advantage", "tpr", "fpr", "auc", *(f"tpr_at_{level}_fpr" for level in levels)}
     logp, labels = rng.normal(size=(50, 3)), rng.integers(3, size=50)
-    assert accuracy(logp, labels).value == accuracy_score(labels, logp.argmax(axis=1))
+    assert accuracy(Outputs(logp, labels)).value == accuracy_score(labels, logp.argmax(axis=1))

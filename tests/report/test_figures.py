@@ -30,9 +30,17 @@ def measured(spec: Spec, value: float) -> pd.DataFrame:
         spec.experiment.arms, [("", "accuracy_train"), ("", "accuracy_nonmembers"), ("logloss", "advantage")], range(5)
     )
     rows = [
-        {"arm": arm, "attack": attack, "metric": metric, "repeat": r, "epsilon": math.inf, "value": value + 0.001 * r, "stderr": 0.001}
+        {
+            "arm": arm,
+            "attack": attack,
+            "metric": metric,
+            "repeat": r,
+            "epsilon": math.inf,
+            "value": value + 0.001 * r,
+            "stderr": 0.001,
+        }
         for arm, (attack, metric), r in cells
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 
@@ -71,9 +79,10 @@ def test_each_outcome_that_a_split_draws_has_its_own_line(spec: Spec) -> None:
     """Two outcomes, 0.2 and 0.8; the curve between them is their mean, though one was drawn three times of five."""
     table = measured(spec, 0.0)
     table = table[table["metric"] == "advantage"].assign(value=lambda t: np.where(t["repeat"] < 3, 0.2, 0.8))
-    drawn = [table.assign(attack="", metric=m, value=v) for m, v in (
-        ("count_outcome", (table["repeat"] >= 3).astype(float)), ("count_outcomes", 2.0)
-    )]  # fmt: skip
+    drawn = [
+        table.assign(attack="", metric=m, value=v)
+        for m, v in (("count_outcome", (table["repeat"] >= 3).astype(float)), ("count_outcomes", 2.0))
+    ]
     axis = Figure().add_subplot()
     panel = Panel(title="", metrics=("advantage",), attacks=("logloss",), arms=("l2-1e-5",), top=0.3)
     paint_panel(axis, panel, spec, pd.concat([table, *drawn], ignore_index=True))

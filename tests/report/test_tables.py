@@ -8,15 +8,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.claims.check import check_spec
 from harness.claims.verdict import Verdict
 from harness.errors import HarnessError
 from harness.metrics.exposure import EXPOSURE_LEVELS
 from harness.paths import Project
+from harness.places import place
 from harness.report.figures import printed_values
 from harness.report.tables import exposed_rows, formula_tables, printed_tables
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale
+from harness.verdicts.check import check_spec
 from tests.conftest import REPO
 from tests.spec.test_soup import TABLE
 
@@ -49,7 +50,7 @@ def test_a_profile_without_some_epsilons_leaves_their_rows_out() -> None:
 
 def test_a_table_of_formulas_shows_the_verdict_on_each_entry() -> None:
     loaded = load_spec(Project(REPO), REPO / "specs/jayaraman2019/theory.yaml")
-    judged = json.loads((REPO / "reports/standard/jayaraman2019/theory/verdicts.json").read_text())
+    judged = json.loads((REPO / "reports/paper/jayaraman2019/theory/verdicts.json").read_text())
     verdicts = [Verdict.model_validate(v) for v in judged["verdicts"]]
     found = formula_tables(loaded.spec, verdicts)
     assert [t["title"] for t in found] == ["Table 1"]
@@ -82,16 +83,20 @@ def test_a_layout_that_names_what_is_not_there_is_one_line(tmp_path: Path, row: 
 def test_numbers_of_the_paper_are_drawn_where_a_claim_of_the_catalogue_declares_them() -> None:
     spec = load_spec(Project(REPO), REPO / "specs/jayaraman2019/lr-purchase100.yaml").spec
     found = printed_values(spec)
-    assert found["naive", "", "accuracy_loss_nonmembers", 500.0] == 0.32  # Table 6
-    assert found["naive", "", "accuracy_loss_nonmembers", 1000.0] == 0.12
-    assert found["rdp", "logloss", "exposed_in_every_run_at_5pct_fpr", 1000.0] == 566
-    assert not any(metric.startswith("tpr_at") for _, _, metric, _ in found)  # counts of 10,000, not rates
+    loss, at = ("naive", "", "accuracy_loss_nonmembers"), lambda epsilon: place({"epsilon": epsilon})
+    assert found[loss, at(500.0)] == 0.32  # Table 6
+    assert found[loss, at(1000.0)] == 0.12
+    assert found[("rdp", "logloss", "exposed_in_every_run_at_5pct_fpr"), at(1000.0)] == 566
+    assert not any(metric.startswith("tpr_at") for (_, _, metric), _ in found)  # counts of 10,000, not rates
 
 
 def test_members_exposed_in_one_run_in_some_and_in_every_one() -> None:
     rows = [("a", "x", f"tpr_at_{level}_fpr", 1.0, r, 0.1) for level in EXPOSURE_LEVELS for r in range(3)]
-    rows += [("a", "x", f"exposed_in_{how}_run_at_{level}_fpr", 1.0, 0, value) for level in EXPOSURE_LEVELS
-             for how, value in (("every", 4.0), ("some", 30.0))]  # fmt: skip
+    rows += [
+        ("a", "x", f"exposed_in_{how}_run_at_{level}_fpr", 1.0, 0, value)
+        for level in EXPOSURE_LEVELS
+        for how, value in (("every", 4.0), ("some", 30.0))
+    ]
     rows += [("a", "", "count_members", 1.0, r, 100.0) for r in range(3)]
     table = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"])
     found = exposed_rows(table)

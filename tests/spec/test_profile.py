@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.check import check_spec
 from harness.data.datasets.cifar100 import Cifar100, Cifar100Substitute
 from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.errors import HarnessError
@@ -16,6 +15,7 @@ from harness.execution.plan import make_plan
 from harness.paths import Project
 from harness.spec.load import load_spec, load_specs
 from harness.spec.profile import Profile, choose, load_params, scale
+from harness.verdicts.check import check_spec
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli
 
 Make = Callable[..., Project]
@@ -29,10 +29,10 @@ def profile(text: str, tmp_path: Path) -> Profile:
 def test_a_substitute_takes_the_place_of_a_dataset_and_verdicts_say_so(tmp_path: Path) -> None:
     spec = load_spec(Project(REPO), REPO / "specs/jayaraman2019/lr-cifar100.yaml").spec
     real = scale(spec, "own", profile("{}", tmp_path))
-    assert isinstance(real.spec.experiment.dataset, Cifar100)  # type: ignore[union-attr]
+    assert isinstance(real.spec.experiment.arms["rdp"].dataset, Cifar100)  # type: ignore[union-attr]
     assert real.substitution is None
     other = scale(spec, "own", profile("{substitute: [cifar100]}", tmp_path))
-    assert other.spec.experiment.dataset == Cifar100Substitute(components=50)  # type: ignore[union-attr]
+    assert other.spec.experiment.arms["rdp"].dataset == Cifar100Substitute(components=50)  # type: ignore[union-attr]
     assert other.substitution is not None
     assert "CIFAR-100 is substituted" in other.deviations[0]
     assert {v.fidelity for v in check_spec(other, "0", None, "no data")} == {"substituted"}
@@ -42,7 +42,7 @@ def test_a_substitute_takes_the_place_of_a_dataset_and_verdicts_say_so(tmp_path:
     purchase = load_spec(Project(REPO), REPO / "specs/jayaraman2019/lr-purchase100.yaml").spec
     found = scale(purchase, "own", profile("{substitute: [purchase100]}", tmp_path)).spec.experiment
     assert found is not None
-    assert found.dataset == PurchaseSubstitute()
+    assert {arm.dataset for arm in found.arms.values()} == {PurchaseSubstitute()}
 
 
 def test_what_has_no_substitute_is_named(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_settings_of_a_paper_replace_the_others(make_project: Make, tmp_path
     scaled = scale(spec, "own", of_paper)
     assert scaled.spec.experiment is not None
     assert scaled.spec.experiment.repeats == 2
-    assert scaled.spec.experiment.privacy.epsilons == (1, math.inf)
+    assert scaled.spec.experiment.arms["iid"].privacy.epsilons == (1, math.inf)
     assert scaled.reductions == ("epsilons 2 of 3",)
     assert scale(spec, "own", profile("{repeats: 1, papers: {another: {}}}", tmp_path)).reductions == (
         "repeats 1 of 2",
@@ -77,13 +77,15 @@ def test_a_spec_that_is_left_out_is_not_run_and_says_why(make_project: Make) -> 
     assert "3 not run" in summary
 
 
-ARMS = SMALL_SPEC.replace(
-    "    iid: {split: {kind: random}}\n",
-    "    iid: {split: {kind: random}}\n    batch: {split: {kind: random}, clipping: batch}\n"
-    "    penalised: {split: {kind: random}, l2: 0.01}\n",
-).replace("  repeats: 2\n", "  pools: {shadows: {count: 2}}\n  repeats: 2\n  redraw: training\n").replace(
-    "  logloss: {kind: logloss}\n", "  logloss: {kind: logloss}\n  shokri: {kind: shokri, epochs: 2}\n"
-)  # fmt: skip
+ARMS = (
+    SMALL_SPEC.replace(
+        "    iid: {split: {kind: random}}\n",
+        "    iid: {split: {kind: random}}\n    batch: {split: {kind: random}, training: {clipping: batch}}\n"
+        "    penalised: {split: {kind: random}, model: {l2: 0.01}}\n",
+    )
+    .replace("  repeats: 2\n", "  pools: {shadows: {count: 2}}\n  repeats: 2\n  redraw: training\n")
+    .replace("  logloss: {kind: logloss}\n", "  logloss: {kind: logloss}\n  shokri: {kind: shokri, epochs: 2}\n")
+)
 
 
 def test_arms_train_with_their_own_clipping_and_penalty_and_share_what_they_can(make_project: Make) -> None:
@@ -100,7 +102,7 @@ def test_arms_train_with_their_own_clipping_and_penalty_and_share_what_they_can(
     assert cells["penalised", math.inf, 0].target != cells["iid", math.inf, 0].target
 
     def fitted(arm: str, epsilon: float, repeat: int) -> str:
-        return cells[arm, epsilon, repeat].evaluations["shokri"].needs[1].key
+        return cells[arm, epsilon, repeat].evaluations["shokri", ()].needs[1].key
 
     # Shadow and attack models that do not depend on the target's epsilon or accountant are trained once a repeat.
     assert {fitted("iid", e, 0) for e in (1, 10, math.inf)} == {fitted("batch", 1, 0)}
@@ -123,7 +125,7 @@ def test_relative_and_joint_metrics_are_measured(make_project: Make) -> None:
     import pandas as pd
 
     project = make_project(ARMS)
-    ran = run_cli(project.root, "run", "-j", "2")
+    ran = run_cli(project.root, "run")
     assert ran.returncode == 0, ran.stderr
     table = pd.read_parquet(project.reports / "full" / "own" / "cancer" / "measurements.parquet")
     key = ["arm", "epsilon", "repeat", "metric"]
@@ -152,7 +154,7 @@ def test_claims_that_need_what_is_not_there_are_named(make_project: Make) -> Non
     project = make_project(exposed, where="other")
     with pytest.raises(HarnessError, match=r"over several runs; set experiment.redraw to training"):
         load_specs(project, [])
-    batch = SMALL_SPEC.replace("iid: {", "iid: {clipping: batch, ").replace(
+    batch = SMALL_SPEC.replace("iid: {", "iid: {training: {clipping: batch}, ").replace(
         "epochs: 3}", "epochs: 3, sampling: poisson}"
     )
     project = make_project(batch, where="third")

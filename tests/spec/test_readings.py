@@ -40,8 +40,8 @@ unstated:
 
 
 def test_one_reading_for_each_alternative_of_a_field(make_project: Make) -> None:
-    spec = load_specs(make_project(OPEN), [])[0].spec
-    found = readings(spec)
+    loaded = load_specs(make_project(OPEN), [])[0]
+    spec, found = loaded.spec, readings(loaded.spec, loaded.said)
     assert [r.text for r in found] == [
         "preprocessing.scaling = none",
         "preprocessing.scaling = min-max",
@@ -53,7 +53,7 @@ def test_one_reading_for_each_alternative_of_a_field(make_project: Make) -> None
     for reading in found:  # one change at a time, and nothing else
         before, after = (s.model_dump(mode="json", by_alias=True, exclude={"id"}) for s in (spec, reading.spec))
         assert before != after
-        back = with_field(reading.spec, reading.field, spec.unstated[reading.index].chosen, spec.id)
+        back, _ = with_field(reading.said, reading.field, spec.unstated[reading.index].chosen, spec.id)
         assert back == spec
 
 
@@ -76,8 +76,9 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     found = json.loads(ran.stdout)
     held = found["own/cancer#iid-held"]
     assert [(r["field"], r["value"]) for r in held] == [
-        ("experiment.preprocessing.scaling", "none"), ("experiment.preprocessing.scaling", "min-max"),
-    ]  # fmt: skip
+        ("experiment.preprocessing.scaling", "none"),
+        ("experiment.preprocessing.scaling", "min-max"),
+    ]
     assert {r["verdict"] for r in held} <= {"reproduced", "violated", "inconclusive"}
     folder = project.reports / "full" / "own" / "cancer" / "readings"
     assert sorted(p.name for p in folder.iterdir()) == ["scaling-min-max", "scaling-none"]

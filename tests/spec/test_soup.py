@@ -11,27 +11,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.attacks.attribute import AttributeInference
-from harness.claims.check import check_spec, repeats_wanted
 from harness.claims.verdict import VerdictFile, dump
 from harness.errors import HarnessError
-from harness.metrics.exposure import EXPOSURE_METRICS
-from harness.metrics.membership import MEMBERSHIP_METRICS
-from harness.metrics.model import MODEL_METRICS, RELATIVE_METRICS
+from harness.metrics import metrics_of
 from harness.paths import Project
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale
+from harness.verdicts.check import check_spec, repeats_wanted
 from tests.conftest import REPO
 
 SOUP = (REPO / "tests" / "spec" / "soup.yaml").read_text().splitlines()
-METRICS = MEMBERSHIP_METRICS
+METRICS = metrics_of("answers")
 
 
 def measurements() -> pd.DataFrame:
     """Made-up measurements of the soup's experiment as it stands unchanged; one metric never varies."""
     rng, rows = np.random.default_rng(0), []
     names = [(attack, metric) for attack in ("logloss", "shokri") for metric in METRICS]
-    names += [("", metric) for metric in (*MODEL_METRICS, *RELATIVE_METRICS, "count_members", "count_rows")]
-    names += [("attribute", metric) for metric in AttributeInference.metrics]
+    names += [("", metric) for metric in (*metrics_of("model"), *metrics_of("baseline"), "count_members", "count_rows")]
+    names += [("attribute", metric) for metric in AttributeInference().measures]
     for arm in ("size", "iid", "other"):
         for epsilon in (1.0, 10.0, 100.0, float("inf")):
             for repeat in range(8 if arm == "iid" else 7):
@@ -42,7 +40,7 @@ def measurements() -> pd.DataFrame:
                     for attack in ("logloss", "shokri"):
                         rows += [
                             (arm, attack, metric, epsilon, 0, 20.0 * min(epsilon, 200.0), 4.0, 1.0 / epsilon)
-                            for metric in EXPOSURE_METRICS
+                            for metric in metrics_of("runs")
                         ]
     columns = ["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr", "noise_multiplier"]
     return pd.DataFrame(rows, columns=columns)
@@ -50,9 +48,27 @@ def measurements() -> pd.DataFrame:
 
 TABLE = measurements()
 WORDS = [
-    "0", "-1", "1.0e+308", ".nan", ".inf", "1.5", "true", "null", "[]", "{}", "text", "compare", "{value: 1}", "[1, 2]",
-    "'__import__(\"os\")'", "iid", "advantage", "table", "zcdp", "1",
-]  # fmt: skip
+    "0",
+    "-1",
+    "1.0e+308",
+    ".nan",
+    ".inf",
+    "1.5",
+    "true",
+    "null",
+    "[]",
+    "{}",
+    "text",
+    "compare",
+    "{value: 1}",
+    "[1, 2]",
+    "'__import__(\"os\")'",
+    "iid",
+    "advantage",
+    "table",
+    "zcdp",
+    "1",
+]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -15,16 +15,14 @@ import mpmath
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from harness.claims.expectation import Expectation
 from harness.errors import HarnessError
 from harness.paths import Project
 from harness.spec.load import load_spec, load_specs
-from harness.theory.checks import TheoryExpectation
+from tests.claims.judged import PARSE
 from tests.conftest import REPO, run_cli
 
-PARSE = TypeAdapter(Expectation).validate_python
 EPSILON = {"epsilon": {"low": 0, "high": 10}}
 BOTH = {**EPSILON, "delta": {"low": 0, "high": 0.5}}
 
@@ -36,41 +34,48 @@ def judged(left: Any, relation: str, right: Any, over: Any = None, **more: Any) 
 
 
 def test_ordering_is_false_as_printed_and_true_at_delta_zero() -> None:
-    printed = judged({"quantity": "humphries"}, "<=", {"quantity": "yeom"}, BOTH)
+    printed = judged({"formula": "humphries"}, "<=", {"formula": "yeom"}, BOTH)
     assert printed.outcome == "violated"
     at = printed.counterexample
     with mpmath.workdps(30):
         e, d = mpmath.mpf(at["epsilon"]), mpmath.mpf(at["delta"])
         assert (mpmath.e**e - 1 + 2 * d) / (mpmath.e**e + 1) > mpmath.e**e - 1
     none = {"given": {"delta": 0}}
-    pure = judged({"quantity": "humphries", **none}, "<=", {"quantity": "yeom", **none}, EPSILON)
+    pure = judged({"formula": "humphries", **none}, "<=", {"formula": "yeom", **none}, EPSILON)
     assert pure.outcome == "reproduced"
 
 
 def test_the_gap_to_erlingsson_peaks_at_0_1716() -> None:
     """At delta 0 the gap is (e^x - 1)/(e^x (e^x + 1)), largest at e^x = 1 + sqrt 2: 3 - 2 sqrt 2 = 0.171573."""
-    gap = {"minus": [{"quantity": n, "given": {"delta": 0}} for n in ("erlingsson", "humphries")]}
+    gap = {"minus": [{"formula": n, "given": {"delta": 0}} for n in ("erlingsson", "humphries")]}
     peak = float(3 - 2 * mpmath.sqrt(2))
     assert judged(gap, "<=", peak + 1e-6, EPSILON).outcome == "reproduced"
     assert judged(gap, "<=", peak - 1e-6, EPSILON).outcome == "violated"
 
 
-@pytest.mark.parametrize(("relation", "right", "outcome"), [
-    ("=", 0.4621171572600098, "reproduced"), ("=", 0.4622, "violated"), ("<", 0.4622, "reproduced"),
-    (">", 0.4622, "violated"), (">=", 0.46, "reproduced"), ("<=", 0.46, "violated"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("relation", "right", "outcome"),
+    [
+        ("=", 0.4621171572600098, "reproduced"),
+        ("=", 0.4622, "violated"),
+        ("<", 0.4622, "reproduced"),
+        (">", 0.4622, "violated"),
+        (">=", 0.46, "reproduced"),
+        ("<=", 0.46, "violated"),
+    ],
+)
 def test_relations_at_a_point(relation: str, right: float, outcome: str) -> None:
     """tanh(1/2) = 0.46212."""
-    left = {"quantity": "humphries", "given": {"epsilon": 1, "delta": 0}}
+    left = {"formula": "humphries", "given": {"epsilon": 1, "delta": 0}}
     assert judged(left, relation, right).outcome == outcome
 
 
 def test_computed_quantities_are_checked_on_the_grid_and_say_so() -> None:
     over = {"epsilon": {"low": 0.1, "high": 2, "points": 4}, "delta": {"values": [0, 0.1]}}
-    found = judged({"quantity": "optimal-advantage-lp"}, "<=", {"quantity": "humphries"}, over, tolerance=1e-7)
+    found = judged({"formula": "optimal-advantage-lp"}, "<=", {"formula": "humphries"}, over, tolerance=1e-7)
     assert found.outcome == "reproduced"
     assert "8 grid points" in found.test
-    wrong = judged({"quantity": "optimal-advantage-lp"}, "<=", {"times": [0.99, {"quantity": "humphries"}]}, over)
+    wrong = judged({"formula": "optimal-advantage-lp"}, "<=", {"times": [0.99, {"formula": "humphries"}]}, over)
     assert wrong.outcome == "violated"
     assert set(wrong.counterexample) == {"epsilon", "delta", "left", "right"}
 
@@ -83,25 +88,31 @@ def test_games_are_decided_by_their_interval() -> None:
         "measure": "ppv",
         "relation": "=",
     }
-    right = PARSE({**base, "right": {"quantity": "ppv-upper"}, "tolerance": 0.01, "trials": 100_000})
+    right = PARSE({**base, "right": {"formula": "ppv-upper"}, "tolerance": 0.01, "trials": 100_000})
     assert right.judge().outcome == "reproduced"
     assert PARSE({**base, "right": 0.8, "tolerance": 0.01, "trials": 100_000}).judge().outcome == "violated"
     assert PARSE({**base, "right": 0.731, "tolerance": 0.01, "trials": 500}).judge().outcome == "inconclusive"
     assert right.judge() == right.judge()
 
 
-@pytest.mark.parametrize(("changed", "message"), [
-    ({"left": {"quantity": "humphrys"}}, "unknown quantity 'humphrys'; known: advanced"),
-    ({"left": {"quantity": "humphries", "given": {"eps": 1}}}, "humphries has no parameter 'eps'; it has: epsilon, delta"),
-    ({"over": {}}, "no domain is given for delta, epsilon"),
-    ({"over": {**BOTH, "prior": {"values": [1]}}}, "`over` names prior, which neither side uses"),
-    ({"over": {**BOTH, "delta": {"low": 1, "high": 0}}}, "low (1) must be below high (0)"),
-    ({"relation": "<", "tolerance": 0.1}, "a tolerance has no meaning with '<'"),
-    ({"left": "__import__('os').system('true')"}, "value, variable, quantity, plus, minus, times, ratio"),
-    ({"left": {"code": "1"}}, "value, variable, quantity, plus, minus, times, ratio"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"left": {"formula": "humphrys"}}, "unknown formula 'humphrys'; did you mean humphries"),
+        (
+            {"left": {"formula": "humphries", "given": {"eps": 1}}},
+            "humphries has no parameter 'eps'; it has: epsilon, delta",
+        ),
+        ({"over": {}}, "no domain is given for delta, epsilon"),
+        ({"over": {**BOTH, "prior": {"values": [1]}}}, "`over` names prior, which neither side uses"),
+        ({"over": {**BOTH, "delta": {"low": 1, "high": 0}}}, "low (1) must be below high (0)"),
+        ({"relation": "<", "tolerance": 0.1}, "a tolerance has no meaning with '<'"),
+        ({"left": "__import__('os').system('true')"}, "value, variable, formula, plus, minus, times, ratio"),
+        ({"left": {"code": "1"}}, "value, variable, formula, plus, minus, times, ratio"),
+    ],
+)
 def test_faults_are_named(changed: dict[str, Any], message: str) -> None:
-    declared = {"kind": "inequality", "left": {"quantity": "humphries"}, "relation": "<=", "right": 1, "over": BOTH}
+    declared = {"kind": "inequality", "left": {"formula": "humphries"}, "relation": "<=", "right": 1, "over": BOTH}
     with pytest.raises(ValidationError) as error:
         PARSE({**declared, **changed})
     assert message.replace("'", "") in str(error.value).replace("'", "")
@@ -114,10 +125,15 @@ def test_a_game_wants_exactly_its_parameters() -> None:
 
 
 def test_the_text_reads_as_an_inequality() -> None:
-    found = PARSE({
-        "kind": "inequality", "relation": "<=", "right": {"ratio": [{"plus": [1, {"quantity": "humphries"}]}, 2]},
-        "left": {"quantity": "ppv-upper", "given": {"prior": 0.5}}, "over": BOTH,
-    })  # fmt: skip
+    found = PARSE(
+        {
+            "kind": "inequality",
+            "relation": "<=",
+            "right": {"ratio": [{"plus": [1, {"formula": "humphries"}]}, 2]},
+            "left": {"formula": "ppv-upper", "given": {"prior": 0.5}},
+            "over": BOTH,
+        }
+    )
     assert found.text() == (
         "ppv-upper(epsilon, prior=0.5) <= ((1 + humphries(epsilon, delta)) / 2)"
         " for epsilon in [0, 10], delta in [0, 0.5]"
@@ -140,7 +156,7 @@ VERDICTS = {
     "unlearning-capacity-as-printed - fig10-trend + group + reconstruction + generalization-gap + fig13-maximum + "
     "failure-count + pointwise-route -",
     "tramer2025/theory": "kov + cor1-examples + tail-bound + noisy-mean + worst-case-tight +",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("spec", VERDICTS)
@@ -153,7 +169,7 @@ def test_verdicts_on_theory(spec: str) -> None:
     loaded = load_specs(Project(REPO), [spec])[0].spec
     found = {}
     for claim in loaded.claims:
-        outcomes = {e.judge().outcome for e in claim.expectations}
+        outcomes = {e.judge().outcome for e in claim.theory}
         found[claim.id] = next(o for o in ("violated", "inconclusive", "reproduced") if o in outcomes)
     assert found == wanted
 
@@ -214,7 +230,7 @@ def test_theory_is_judged_without_tensorflow() -> None:
         "import json, sys\n"
         "from harness.paths import Project\nfrom harness.spec.load import load_specs\nfrom pathlib import Path\n"
         f"spec = load_specs(Project(Path({str(REPO)!r})), ['jayaraman2019/theory'])[0].spec\n"
-        "done = [e.judge().outcome for c in spec.claims if c.id == 'noise-ordering' for e in c.expectations]\n"
+        "done = [e.judge().outcome for c in spec.claims if c.id == 'noise-ordering' for e in c.theory]\n"
         "print(json.dumps([done, sorted(m for m in sys.modules if m.split('.')[0] in ('tensorflow', 'keras'))]))\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPO)
@@ -229,11 +245,13 @@ SOUP = (REPO / "tests" / "theory" / "soup.yaml").read_text().splitlines()
 def test_what_is_below_infinity_is_proved_without_a_closest_point() -> None:
     """Found by the test below: no margin is finite, so there is no point to show."""
     claim = {
-        "kind": "inequality", "left": {"ratio": [{"quantity": "noise-zcdp"}, {"plus": [1, {"variable": "epsilon"}]}]},
-        "relation": "<", "right": math.inf,
+        "kind": "inequality",
+        "left": {"ratio": [{"formula": "noise-zcdp"}, {"plus": [1, {"variable": "epsilon"}]}]},
+        "relation": "<",
+        "right": math.inf,
         "over": {"epsilon": {"low": 0.5, "high": 3}, "delta": {"values": [0.01]}, "epochs": {"values": [100]}},
-    }  # fmt: skip
-    found = TypeAdapter(Expectation).validate_python(claim).judge()
+    }
+    found = PARSE(claim).judge()
     assert found.outcome == "reproduced"
     assert "at no finite distance" in found.reason
 
@@ -241,10 +259,28 @@ def test_what_is_below_infinity_is_proved_without_a_closest_point() -> None:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(1, len(SOUP) - 1),
-    st.sampled_from(["0", "-1", "1.0e+308", ".nan", ".inf", "1.5", "true", "null", "[]", "{}", "text", "{variable: x}",
-                     "{code: 1}", "{minus: [1, 2, 3]}", "{quantity: optimal-ppv}", "'__import__(\"os\")'"]),
+    st.sampled_from(
+        [
+            "0",
+            "-1",
+            "1.0e+308",
+            ".nan",
+            ".inf",
+            "1.5",
+            "true",
+            "null",
+            "[]",
+            "{}",
+            "text",
+            "{variable: x}",
+            "{code: 1}",
+            "{minus: [1, 2, 3]}",
+            "{formula: optimal-ppv}",
+            "'__import__(\"os\")'",
+        ]
+    ),
     st.integers(0, 30),
-)  # fmt: skip
+)
 def test_any_mutated_theory_is_judged_or_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: int, value: str, place: int
 ) -> None:
@@ -260,9 +296,8 @@ def test_any_mutated_theory_is_judged_or_one_clear_error(
     try:
         spec = load_spec(Project(REPO), path).spec
         for claim in spec.claims:
-            for expectation in claim.expectations:
-                if isinstance(expectation, TheoryExpectation):
-                    expectation.judge()
+            for expectation in claim.theory:
+                expectation.judge()
     except HarnessError as error:
         assert str(error).strip()
 
@@ -274,7 +309,7 @@ def test_what_cannot_be_computed_names_file_line_and_reason(tmp_path: Path) -> N
     for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
         shutil.copy(REPO / name, tmp_path)
     ran = run_cli(tmp_path, "check", "own/soup")
-    line = text.splitlines().index("      left: {quantity: optimal-ppv, given: {points: 2.5}}") - 1  # of `expect`
+    line = text.splitlines().index("      left: {formula: optimal-ppv, given: {points: 2.5}}") - 1  # of `expect`
     assert ran.returncode == 2
     assert len(ran.stderr.strip().splitlines()) == 1
     assert f"specs/own/soup.yaml:{line}: claims.1.expect: claim 'computed'" in ran.stderr

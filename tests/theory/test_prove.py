@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.formulas import numbers
 from harness.theory import ball
 from harness.theory import prove as prove_module
 from harness.theory.identity import identical
@@ -21,7 +22,7 @@ UNIT = {"x": (0.0, 1.0)}
 
 def test_a_touching_inequality_is_proved() -> None:
     """exp(x) >= 1 + x touches to second order at 0."""
-    found = prove(lambda at: ball.exp(at["x"]) - 1.0 - at["x"], {"x": (-3.0, 3.0)}, 1e-9)
+    found = prove(lambda at: numbers.exp(at["x"]) - 1.0 - at["x"], {"x": (-3.0, 3.0)}, 1e-9)
     assert found.outcome == "proved"
 
 
@@ -45,7 +46,7 @@ def test_what_cannot_be_decided_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     gap = lambda at: (at["x"] - at["y"]) * (at["x"] - at["y"])  # noqa: E731  (zero on a diagonal)
     assert prove(gap, domain, 0.0).outcome == "undecided"
     # x - x is zero for all x, and its range over a box is not.
-    assert prove(lambda at: ball.tanh(at["x"]) - ball.tanh(at["x"]), UNIT, 0.0).outcome in ("proved", "undecided")
+    assert prove(lambda at: numbers.tanh(at["x"]) - numbers.tanh(at["x"]), UNIT, 0.0).outcome in ("proved", "undecided")
 
 
 def power_sum(coefficients: list[float], x: float) -> Any:
@@ -85,22 +86,22 @@ def side(declared: Any) -> Any:
 
 def test_identities() -> None:
     names = ["epsilon", "delta"]
-    assert identical(side({"quantity": "humphries"}), side({"quantity": "optimal-advantage"}), names)
-    assert not identical(side({"quantity": "humphries"}), side({"quantity": "erlingsson"}), names)
+    assert identical(side({"formula": "humphries"}), side({"formula": "optimal-advantage"}), names)
+    assert not identical(side({"formula": "humphries"}), side({"formula": "erlingsson"}), names)
     # Equal, but not a rational function of exp(epsilon): nothing is concluded.
-    root = {"quantity": "zcdp", "given": {"k": 1, "log_inverse_delta": {"variable": "delta"}}}
+    root = {"formula": "zcdp", "given": {"k": 1, "log_inverse_delta": {"variable": "delta"}}}
     assert not identical(side(root), side(root), names)
 
 
 def test_identities_tell_exponents_apart() -> None:
-    third = side({"quantity": "exp-minus-one", "given": {"epsilon": {"ratio": [{"variable": "epsilon"}, 3]}}})
-    half = side({"quantity": "exp-minus-one", "given": {"epsilon": {"ratio": [{"variable": "epsilon"}, 2]}}})
+    third = side({"formula": "exp-minus-one", "given": {"epsilon": {"ratio": [{"variable": "epsilon"}, 3]}}})
+    half = side({"formula": "exp-minus-one", "given": {"epsilon": {"ratio": [{"variable": "epsilon"}, 2]}}})
     assert identical(third, third, ["epsilon"])
     assert not identical(third, half, ["epsilon"])
 
 
 def test_constants_follow_the_sort_of_number() -> None:
     """A term without variables is still evaluated in high precision inside a proof."""
-    named = Named.model_validate({"quantity": "threshold-ppv", "given": {"threshold": -400, "sigma": 4.0412}})
+    named = Named.model_validate({"formula": "threshold-ppv", "given": {"threshold": -400, "sigma": 4.0412}})
     value = named.evaluate({LIFT: lambda v: ball.Ball.constant(v, 0)}).value
     assert 1e-12 < float(1 - value) < 1e-9

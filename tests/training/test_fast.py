@@ -32,16 +32,26 @@ IMAGE = (6, 5, 2)
 
 def job(model: Model, sigma: float = 1e-9, n: int = 12, d: int = 6, c: int = 3, seed: int = 3, **training: Any) -> Job:
     options = {
-        "engine": "fast", "optimizer": "sgd", "learning_rate": 1.0, "batch_size": n, "epochs": 1, "l2_norm_clip": 0.7,
+        "engine": "fast",
+        "optimizer": "sgd",
+        "learning_rate": 1.0,
+        "batch_size": n,
+        "epochs": 1,
+        "l2_norm_clip": 0.7,
         **training,
-    }  # fmt: skip
+    }
     rng = np.random.default_rng([9, seed])
     if isinstance(model, Cnn):
         d = int(np.prod(model.image))
     return Job(
-        model=model, training=Training.model_validate(options), noise_multiplier=sigma,
-        features=rng.normal(size=(n, d)).astype(np.float32), labels=rng.integers(c, size=n), n_classes=c, seed=seed,
-    )  # fmt: skip
+        model=model,
+        training=Training.model_validate(options),
+        noise_multiplier=sigma,
+        features=rng.normal(size=(n, d)).astype(np.float32),
+        labels=rng.integers(c, size=n),
+        n_classes=c,
+        seed=seed,
+    )
 
 
 def start_of(todo: Job) -> Weights:
@@ -73,9 +83,13 @@ def gradient_of(todo: Job, weights: Weights, rows: np.ndarray) -> list[np.ndarra
 
 activations = st.sampled_from(["relu", "tanh", "sigmoid"])
 convolutions = st.builds(
-    Conv2d, filters=st.integers(1, 4), kernel=st.integers(1, 3), stride=st.integers(1, 2),
-    padding=st.sampled_from(["same", "valid"]), activation=activations,
-)  # fmt: skip
+    Conv2d,
+    filters=st.integers(1, 4),
+    kernel=st.integers(1, 3),
+    stride=st.integers(1, 2),
+    padding=st.sampled_from(["same", "valid"]),
+    activation=activations,
+)
 pools = st.sampled_from([MaxPool(size=2, stride=1), AveragePool(size=2, stride=1), Dropout(rate=0.0)])
 mlps = st.builds(Mlp, hidden=st.lists(st.integers(1, 40), min_size=0, max_size=3).map(tuple), activation=activations)
 
@@ -119,12 +133,22 @@ def test_both_routes_to_the_norm_of_a_convolution(layer: Conv2d) -> None:
 
 
 NETWORKS: list[Model] = [
-    Logistic(), Mlp(hidden=(30, 7)), Mlp(hidden=(8,), activation="tanh"), Mlp(hidden=(8,), activation="sigmoid"),
-    Cnn(image=IMAGE, hidden=(
-        Conv2d(filters=3, activation="tanh"), MaxPool(size=2, stride=1), Conv2d(filters=2, stride=2), AveragePool(size=2, stride=1),
-        Flatten(), Dense(units=5),
-    )),
-]  # fmt: skip
+    Logistic(),
+    Mlp(hidden=(30, 7)),
+    Mlp(hidden=(8,), activation="tanh"),
+    Mlp(hidden=(8,), activation="sigmoid"),
+    Cnn(
+        image=IMAGE,
+        hidden=(
+            Conv2d(filters=3, activation="tanh"),
+            MaxPool(size=2, stride=1),
+            Conv2d(filters=2, stride=2),
+            AveragePool(size=2, stride=1),
+            Flatten(),
+            Dense(units=5),
+        ),
+    ),
+]
 NAMES = ["logistic", "relu", "tanh", "sigmoid", "cnn"]
 
 
@@ -212,9 +236,9 @@ def test_noise_has_the_right_covariance(clipping: str) -> None:
     With 200 draws S of dimension 90 the statistic tr((S'S/200 - I)^2) has mean 90 * 91 / 200 and standard deviation
     about 0.92; each of the assertions below fails by chance with probability below 1e-5 (seeds are fixed: no flake).
     """
-    draws = np.stack([
-        residuals(job(Mlp(hidden=(8,)), sigma=50.0, d=6, c=3, seed=s, clipping=clipping)) for s in range(200)
-    ])  # fmt: skip
+    draws = np.stack(
+        [residuals(job(Mlp(hidden=(8,)), sigma=50.0, d=6, c=3, seed=s, clipping=clipping)) for s in range(200)]
+    )
     n, p = draws.shape
     assert p == 6 * 8 + 8 + 8 * 3 + 3
     covariance = draws.T @ draws / n
@@ -284,9 +308,12 @@ def test_tails_of_the_noise() -> None:
 
 
 STACKED: list[Model] = [
-    Logistic(), Mlp(hidden=(64,)), Mlp(hidden=(33, 17), activation="tanh"), Mlp(hidden=(5, 3), activation="sigmoid"),
+    Logistic(),
+    Mlp(hidden=(64,)),
+    Mlp(hidden=(33, 17), activation="tanh"),
+    Mlp(hidden=(5, 3), activation="sigmoid"),
     NETWORKS[4],
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("model", STACKED, ids=["logistic", "relu", "tanh", "sigmoid", "cnn"])
@@ -373,9 +400,9 @@ def test_engines_name_the_code_of_the_layers_that_they_use() -> None:
     """An edited convolution renames the cells of networks with convolutions and no others."""
     for name in ENGINES.names():
         engine = ENGINES[name]()
-        assert "harness.training.layers.convolution" in engine.code(NETWORKS[4])
-        assert "harness.training.layers.convolution" not in engine.code(Logistic())
-    assert "harness.training.bookkeeping.convolution" in Fast().code(NETWORKS[4])
+        assert "harness.training.layers.convolution" in engine.modules_for(NETWORKS[4])
+        assert "harness.training.layers.convolution" not in engine.modules_for(Logistic())
+    assert "harness.training.bookkeeping.convolution" in Fast().modules_for(NETWORKS[4])
 
 
 def test_poisson_batches_have_binomial_sizes() -> None:

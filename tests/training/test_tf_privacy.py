@@ -24,9 +24,14 @@ def job(model: Model, sigma: float, n: int = 40, seed: int = 3, **training: obje
     options = {"optimizer": "sgd", "learning_rate": 1.0, "batch_size": n, "epochs": 1, "l2_norm_clip": CLIP, **training}
     rng = np.random.default_rng(9)
     return Job(
-        model=model, training=Training.model_validate(options), noise_multiplier=sigma,
-        features=rng.normal(size=(n, 6)).astype(np.float32), labels=rng.integers(3, size=n), n_classes=3, seed=seed,
-    )  # fmt: skip
+        model=model,
+        training=Training.model_validate(options),
+        noise_multiplier=sigma,
+        features=rng.normal(size=(n, 6)).astype(np.float32),
+        labels=rng.integers(3, size=n),
+        n_classes=3,
+        seed=seed,
+    )
 
 
 ACTIVATE = {

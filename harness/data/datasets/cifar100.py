@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from harness.arrays import Array
 from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.sources import RawFile, Source
-from harness.errors import HarnessError
+from harness.errors import AboutDataset
 
 LABEL, PIXELS = "class", "pixels"
 SIDE, CHANNELS = 32, 3
@@ -128,13 +128,13 @@ class Cifar100(Images):
                     if stream is not None and base in (*cls.images_a_class, cls.names_file):
                         found[base] = stream.read()
         except ARCHIVE_ERRORS as error:
-            raise HarnessError(f"{name}: not a readable archive: {error}") from None
+            raise AboutDataset(f"{name}: not a readable archive: {error}") from None
         for wanted in (*cls.images_a_class, cls.names_file):
             if wanted not in found:
-                raise HarnessError(f"{name}: no {wanted} in it; the published archive cifar-100-binary.tar.gz has one")
+                raise AboutDataset(f"{name}: no {wanted} in it; the published archive cifar-100-binary.tar.gz has one")
         classes = found[cls.names_file].decode("ascii", "replace").split()
         if len(classes) != cls.classes or classes != sorted(classes):
-            raise HarnessError(f"{name}: {cls.names_file}: not {cls.classes} names of classes in alphabetical order")
+            raise AboutDataset(f"{name}: {cls.names_file}: not {cls.classes} names of classes in alphabetical order")
         labels, pixels, groups = [], [], []
         for part, each in cls.images_a_class.items():
             records = cls._records(found[part], each, f"{name}: {part}")
@@ -145,7 +145,7 @@ class Cifar100(Images):
         for one in range(cls.classes):
             if len(of := np.unique(group[label == one])) != 1:
                 shown = ", ".join(map(str, of[:5]))
-                raise HarnessError(f"{name}: class {one} is in the groups {shown}; each belongs to one: mislabelled")
+                raise AboutDataset(f"{name}: class {one} is in the groups {shown}; each belongs to one: mislabelled")
         return image_table(label, planes_to_pixels(np.concatenate(pixels)))
 
     @classmethod
@@ -153,21 +153,21 @@ class Cifar100(Images):
         size = 2 + PIXEL_BYTES
         expected = each * cls.classes * size
         if len(data) != expected:
-            raise HarnessError(
+            raise AboutDataset(
                 f"{where}: {len(data):,} bytes, {expected:,} are right ({size:,} an image): cut or joined"
             )
         records = np.frombuffer(data, np.uint8).reshape(-1, size)
         for column, count, what in ((0, cls.groups, "group"), (1, cls.classes, "class")):
             wrong = np.flatnonzero(records[:, column] >= count)
             if len(wrong):
-                raise HarnessError(
+                raise AboutDataset(
                     f"{where}: image {wrong[0] + 1}: {what} {records[wrong[0], column]}, below {count} is right; "
                     "an image is its group, its class, and its pixels, in this order"
                 )
         counts = np.bincount(records[:, 1], minlength=cls.classes)
         if (counts != each).any():
             odd = int(np.flatnonzero(counts != each)[0])
-            raise HarnessError(f"{where}: class {odd} has {counts[odd]} images, {each} are right: mislabelled")
+            raise AboutDataset(f"{where}: class {odd} has {counts[odd]} images, {each} are right: mislabelled")
         return records
 
 
@@ -187,10 +187,11 @@ class Cifar100Substitute(Images):
     sources: ClassVar[tuple[Source, ...]] = (
         Source("CIFAR-10 as JPEG files", (RawFile("cifar10-jpeg.tar"),), folder="cifar10_jpeg"),
         Source(
-            "Toronto (CIFAR-10)", (RawFile("cifar-10-binary.tar.gz", ADDRESS + "cifar-10-binary.tar.gz"),),
+            "Toronto (CIFAR-10)",
+            (RawFile("cifar-10-binary.tar.gz", ADDRESS + "cifar-10-binary.tar.gz"),),
             folder="cifar10",
         ),
-    )  # fmt: skip
+    )
     classes_before: ClassVar[int] = 10
     clusters: ClassVar[int] = 10
     images: ClassVar[int] = 60000
@@ -209,11 +210,11 @@ class Cifar100Substitute(Images):
             with tarfile.open(path) as archive:
                 labels, pixels = read(archive, name)
         except ARCHIVE_ERRORS as error:
-            raise HarnessError(f"{name}: not a readable archive: {error}") from None
+            raise AboutDataset(f"{name}: not a readable archive: {error}") from None
         counts = np.bincount(labels, minlength=cls.classes_before)
         each = cls.images // cls.classes_before
         if len(counts) != cls.classes_before or (counts != each).any():
-            raise HarnessError(
+            raise AboutDataset(
                 f"{name}: {len(labels):,} images in classes of {counts.tolist()}, {each:,} each are right"
             )
         return image_table(cls._divided(labels, pixels), pixels)
@@ -231,12 +232,12 @@ class Cifar100Substitute(Images):
                     image = Image.open(io.BytesIO(stream.read()), formats=["JPEG"])
                     values = np.asarray(image.convert("RGB"))
                 except (UnidentifiedImageError, OSError) as error:
-                    raise HarnessError(f"{name}: {member.name}: no readable JPEG image: {error}") from None
+                    raise AboutDataset(f"{name}: {member.name}: no readable JPEG image: {error}") from None
                 if values.shape != (SIDE, SIDE, CHANNELS):
-                    raise HarnessError(f"{name}: {member.name}: {values.shape[:2]} pixels, 32 by 32 are right")
+                    raise AboutDataset(f"{name}: {member.name}: {values.shape[:2]} pixels, 32 by 32 are right")
                 images[member.name] = (PurePosixPath(member.name).parent.name, values)
         if not images:
-            raise HarnessError(f"{name}: no JPEG image in it")
+            raise AboutDataset(f"{name}: no JPEG image in it")
         ordered = [images[key] for key in sorted(images)]
         classes = sorted({label for label, _ in ordered})
         labels = np.searchsorted(classes, [label for label, _ in ordered])
@@ -252,11 +253,11 @@ class Cifar100Substitute(Images):
             if stream is not None:
                 data = stream.read()
                 if not data or len(data) % (1 + PIXEL_BYTES):
-                    raise HarnessError(f"{name}: {base}: {len(data):,} bytes are no whole number of images")
+                    raise AboutDataset(f"{name}: {base}: {len(data):,} bytes are no whole number of images")
                 found[base] = np.frombuffer(data, np.uint8).reshape(-1, 1 + PIXEL_BYTES)
         missing = [part for part in parts if part not in found]
         if missing:
-            raise HarnessError(f"{name}: no {', '.join(missing)} in it; cifar-10-binary.tar.gz has them")
+            raise AboutDataset(f"{name}: no {', '.join(missing)} in it; cifar-10-binary.tar.gz has them")
         records = np.concatenate([found[part] for part in parts])
         return records[:, 0].astype(np.int64), planes_to_pixels(records[:, 1:])
 

@@ -10,13 +10,17 @@ import pandas as pd
 
 from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.sources import PackageMember, RawFile, Source
-from harness.errors import HarnessError
+from harness.errors import AboutDataset
 
 CATEGORIES = ("c_charge_degree", "race", "age_cat", "sex", "c_charge_desc")
 NUMBERS = (
-    "age", "priors_count", "juv_fel_count", "juv_misd_count", "juv_other_count",
+    "age",
+    "priors_count",
+    "juv_fel_count",
+    "juv_misd_count",
+    "juv_other_count",
     "days_b_screening_arrest",
-)  # fmt: skip
+)
 FILTER = ("days_b_screening_arrest", "is_recid", "c_charge_degree", "score_text")
 LABEL = "two_year_recid"
 RAW = "compas-scores-two-years.csv"
@@ -80,5 +84,5 @@ class Compas(TableDataset):
         unknown = [c for c in self.features if c not in (*NUMBERS, *CATEGORIES)]
         if unknown:
             known = ", ".join((*NUMBERS, *CATEGORIES))
-            raise HarnessError(f"dataset compas: unknown features {', '.join(unknown)}; known: {known}")
+            raise AboutDataset(f"dataset compas: unknown features {', '.join(unknown)}; known: {known}")
         return table[[*self.features, LABEL]]

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from harness.data.dataset import DATASETS, Schema, TableDataset
-from harness.errors import HarnessError
+from harness.errors import AboutDataset
 
 
 @DATASETS.register
@@ -43,31 +43,34 @@ class CsvTable(TableDataset):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        raise HarnessError("dataset csv is read from its path and needs no parsing of sources")
+        raise AboutDataset("dataset csv is read from its path and needs no parsing of sources")
 
     def read(self, root: Path) -> pd.DataFrame:
         """The table as the spec describes it. Raises HarnessError naming the file and the column."""
         path = root / self.path
         try:
             table = pd.read_csv(
-                path, sep=self.separator, na_values=list(self.missing), keep_default_na=False,
+                path,
+                sep=self.separator,
+                na_values=list(self.missing),
+                keep_default_na=False,
                 skipinitialspace=True,
-            )  # fmt: skip
+            )
         except FileNotFoundError:
-            raise HarnessError(f"{self.path}: no such file (dataset csv, field path)") from None
+            raise AboutDataset(f"{self.path}: no such file (dataset csv, field path)") from None
         except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-            raise HarnessError(f"{self.path}: not readable as CSV: {error}") from None
+            raise AboutDataset(f"{self.path}: not readable as CSV: {error}") from None
         wanted = {"label": (self.label,), "categorical": self.categorical, "ignore": self.ignore}
         for field, columns in wanted.items():
             for column in columns:
                 if column not in table.columns:
                     has = ", ".join(map(str, table.columns))
-                    raise HarnessError(f"{self.path}: no column {column!r} (field {field}); it has: {has}")
+                    raise AboutDataset(f"{self.path}: no column {column!r} (field {field}); it has: {has}")
         if table[self.label].isna().any():
             row = int(table[self.label].isna().to_numpy().argmax()) + 2
-            raise HarnessError(f"{self.path}:{row}: the label {self.label!r} is missing; every row needs one")
+            raise AboutDataset(f"{self.path}:{row}: the label {self.label!r} is missing; every row needs one")
         if table[self.label].nunique() < 2:
-            raise HarnessError(f"{self.path}: the label {self.label!r} has one value only; two or more are needed")
+            raise AboutDataset(f"{self.path}: the label {self.label!r} has one value only; two or more are needed")
         for column in self.categorical:
             table[column] = table[column].map(lambda v: None if pd.isna(v) else str(v)).astype(object)
         return table.drop(columns=list(self.ignore))

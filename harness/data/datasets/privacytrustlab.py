@@ -19,7 +19,7 @@ from pydantic import Field
 
 from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.sources import RawFile, Source
-from harness.errors import HarnessError
+from harness.errors import AboutDataset
 
 LABEL = "class"
 ADDRESS = "https://raw.githubusercontent.com/privacytrustlab/datasets/master/"
@@ -56,32 +56,32 @@ class LabelledBits(TableDataset):
             with tarfile.open(path) as archive:
                 members = [m for m in archive.getmembers() if m.isreg()]
                 if len(members) != 1:
-                    raise HarnessError(f"{name}: holds {len(members)} files, the published archive holds one")
+                    raise AboutDataset(f"{name}: holds {len(members)} files, the published archive holds one")
                 stream = archive.extractfile(members[0])
                 assert stream is not None
                 raw = pd.read_csv(stream, header=None)
         except (tarfile.TarError, EOFError, OSError) as error:
-            raise HarnessError(f"{name}: not a readable archive: {error}") from None
+            raise AboutDataset(f"{name}: not a readable archive: {error}") from None
         return cls._checked(raw, name)
 
     @classmethod
     def _checked(cls, raw: pd.DataFrame, name: str) -> pd.DataFrame:
         if raw.shape[1] != cls.features + 1:
-            raise HarnessError(f"{name}: {raw.shape[1]} columns, {cls.features + 1} are right (label and features)")
+            raise AboutDataset(f"{name}: {raw.shape[1]} columns, {cls.features + 1} are right (label and features)")
         if len(raw) != cls.rows:
-            raise HarnessError(f"{name}: {len(raw):,} rows, {cls.rows:,} are right; a part is missing or added")
+            raise AboutDataset(f"{name}: {len(raw):,} rows, {cls.rows:,} are right; a part is missing or added")
         values = raw.apply(pd.to_numeric, errors="coerce").to_numpy(float)
         labels, bits = values[:, 0], values[:, 1:]
         wrong = ~np.isin(bits, (0, 1))
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
-            raise HarnessError(
+            raise AboutDataset(
                 f"{name}: row {row + 1}, column {column + 2}: {raw.iat[row, column + 1]!r} is no binary feature; "
                 "the label comes first, then features of 0 and 1"
             )
         expected = np.arange(1, cls.classes + 1)
         if not np.array_equal(np.unique(labels), expected):
-            raise HarnessError(f"{name}: the first column is not a label: it has to take the values 1 to {cls.classes}")
+            raise AboutDataset(f"{name}: the first column is not a label: it has to take the values 1 to {cls.classes}")
         columns = [LABEL, *(f"f{i:04d}" for i in range(cls.features))]
         return pd.DataFrame(values.astype(np.uint8), columns=columns)
 
@@ -89,7 +89,7 @@ class LabelledBits(TableDataset):
         if self.most_frequent is None:
             return table
         if self.most_frequent > self.features:
-            raise HarnessError(
+            raise AboutDataset(
                 f"dataset {self.name}: most_frequent is {self.most_frequent}, there are {self.features} features"
             )
         counts = table.drop(columns=LABEL).sum()

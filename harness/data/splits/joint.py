@@ -32,10 +32,12 @@ class Joint(Split):
         origin = rng.integers(source.n_components, size=sizes.nonmembers)
         others = Records(*source.sample(origin, rng))
         facts: dict[str, float] = {
-            "members": sizes.members, "test": sizes.test, "nonmembers": sizes.nonmembers,
+            "members": sizes.members,
+            "test": sizes.test,
+            "nonmembers": sizes.nonmembers,
             "component": component,
             "nonmembers_of_same_component": int((origin == component).sum()),
-        }  # fmt: skip
+        }
         return Draw(members, test, others, source.n_classes, facts=facts)
 
     def shadow(self, source: Source, draw: Draw, sizes: Sizes, rng: np.random.Generator) -> ShadowDraw:

@@ -9,9 +9,13 @@ import numpy as np
 from pydantic import Field
 from threadpoolctl import threadpool_limits
 
+from harness.arrays import Array
 from harness.data.encoding import Encoded
 from harness.data.split import SPLITS, Owners, Sizes, TableSource, TableSplit
-from harness.errors import HarnessError
+from harness.errors import AboutSplit
+
+LISTED_CLASSES = 12
+"""Up to so many classes, every assignment of clusters is looked at: 4,096."""
 
 
 @SPLITS.register
@@ -34,6 +38,9 @@ class KMeansPerClass(TableSplit):
     def drops(self) -> tuple[str, ...]:
         return self.drop
 
+    def seconds(self) -> float:
+        return 6.0
+
     def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
         from sklearn.cluster import KMeans
 
@@ -49,16 +56,66 @@ class KMeansPerClass(TableSplit):
             order = np.lexsort(found.cluster_centers_.T)
             cluster[of_class] = np.argsort(order)[found.labels_]
         need = sizes.members + sizes.test
-        allowed = []
-        for number, assignment in enumerate(product((0, 1), repeat=n_classes)):
-            mask = cluster == np.asarray(assignment)[encoded.labels]
-            inside = int(mask.sum())
-            if inside >= need and n - inside >= sizes.nonmembers and (self.owner == "random" or 2 * inside <= n):
-                allowed.append((mask, number))
-        if not allowed:
-            raise HarnessError(
+        counts = np.stack([np.bincount(encoded.labels[cluster == k], minlength=n_classes) for k in (0, 1)], axis=1)
+        most = n // 2 if self.owner == "smaller" else n
+        choose = _drawn_from_list if n_classes <= LISTED_CLASSES else _drawn_by_counting
+        found = choose(counts, need, min(most, n - sizes.nonmembers), rng)
+        if found is None:
+            raise AboutSplit(
                 f"split kmeans-per-class: no assignment of clusters gives {need} owner records "
                 f"(members + test) and {sizes.nonmembers} non-owner records; make the sizes smaller"
             )
-        mask, number = allowed[int(rng.integers(len(allowed)))]
-        return Owners(mask, number, len(allowed))
+        assignment, outcome, outcomes = found
+        return Owners(cluster == assignment[encoded.labels], outcome, outcomes)
+
+
+Drawn = tuple[Array, int, int]
+"""A cluster for each class (n_classes,), which of the allowed assignments it is, and how many there are.
+
+The last two are 0 and 1 where they are too many to count as outcomes of which each may come up again."""
+
+
+def _drawn_from_list(counts: Array, low: int, high: int, rng: np.random.Generator) -> Drawn | None:
+    """One of the assignments whose owner set has from `low` to `high` records, each as likely; None: there is none.
+
+    `counts`: records of each class in either cluster, (n_classes, 2).
+    """
+    classes = np.arange(len(counts))
+    allowed = []
+    for number, choice in enumerate(product((0, 1), repeat=len(counts))):
+        assignment = np.asarray(choice)
+        if low <= int(counts[classes, assignment].sum()) <= high:
+            allowed.append((assignment, number))
+    if not allowed:
+        return None
+    assignment, number = allowed[int(rng.integers(len(allowed)))]
+    return assignment, number, len(allowed)
+
+
+def _drawn_by_counting(counts: Array, low: int, high: int, rng: np.random.Generator) -> Drawn | None:
+    """The same without listing 2^classes assignments.
+
+    `ways[c][s]` is the number (up to scale) of ways in which the classes from c on give s owner records; the clusters
+    are then drawn class by class, each in proportion to the ways that are left.
+    """
+    total = int(counts.sum())
+    last = np.zeros(total + 1)
+    last[0] = 1.0
+    ways = [last]
+    for first, second in counts[::-1]:
+        after = ways[-1]
+        here = np.zeros(total + 1)
+        here[first:] += after[: total + 1 - first]
+        here[second:] += after[: total + 1 - second]
+        ways.append(here / max(1.0, here.max()))  # 2^classes would run out of range
+    ways.reverse()
+    allowed = ways[0][low : high + 1]
+    if high < low or not allowed.sum() > 0:
+        return None
+    left = low + int(rng.choice(len(allowed), p=allowed / allowed.sum()))
+    assignment = np.zeros(len(counts), dtype=np.int64)
+    for c, sizes in enumerate(counts):
+        chances = np.array([ways[c + 1][left - size] if size <= left else 0.0 for size in sizes])
+        assignment[c] = int(rng.random() * chances.sum() >= chances[0])
+        left -= int(sizes[assignment[c]])
+    return assignment, 0, 1

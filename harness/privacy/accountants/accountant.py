@@ -9,8 +9,9 @@ from typing import ClassVar, Literal
 
 import scipy
 
-from harness.errors import HarnessError
-from harness.privacy.accounting import Adjacency, Sampling, add_remove_target
+from harness.errors import AboutPrivacy
+from harness.formulas import Adjacency
+from harness.privacy.accounting import Sampling, add_remove_target
 
 SMALLEST, LARGEST = 1e-3, 1e9
 RELATIVE_TOLERANCE = 1e-9
@@ -27,9 +28,9 @@ class Run:
 
     def __post_init__(self) -> None:
         if self.batch_size > self.n or self.batch_size < 1 or self.epochs < 1:
-            raise HarnessError(f"privacy: a batch of {self.batch_size} from {self.n} records makes no whole step")
+            raise AboutPrivacy(f"privacy: a batch of {self.batch_size} from {self.n} records makes no whole step")
         if not 0 < self.delta < 1:
-            raise HarnessError(f"privacy: delta is {self.delta:g}, it has to lie between 0 and 1")
+            raise AboutPrivacy(f"privacy: delta is {self.delta:g}, it has to lie between 0 and 1")
 
     @property
     def steps(self) -> int:
@@ -65,7 +66,7 @@ class Accountant(ABC):
     def noise_multiplier(self, epsilon: float, run: Run) -> float:
         """Least noise multiplier for epsilon (0 for infinity). Raises HarnessError where it finds none."""
         if not epsilon > 0:
-            raise HarnessError(f"privacy: epsilon is {epsilon:g}, it has to be above 0")
+            raise AboutPrivacy(f"privacy: epsilon is {epsilon:g}, it has to be above 0")
         if math.isinf(epsilon):
             return 0.0
         return self._solve(epsilon, run)
@@ -74,14 +75,14 @@ class Accountant(ABC):
         """The same for a neighbouring relation (replace-one by group privacy) and a sampling that it is stated for."""
         if sampling not in self.samplings:
             known = " or ".join(self.samplings)
-            raise HarnessError(f"privacy: the {self.name} accountant is stated for {known} batches, not {sampling}")
+            raise AboutPrivacy(f"privacy: the {self.name} accountant is stated for {known} batches, not {sampling}")
         target, delta = add_remove_target(epsilon, run.delta, adjacency)
         return self.noise_multiplier(target, replace(run, delta=delta))
 
     @property
     def modules(self) -> tuple[str, ...]:
         """The code that decides its numbers."""
-        return ("harness.privacy.accounting", Accountant.__module__, type(self).__module__, "harness.privacy.gaussian")
+        return ("harness.privacy.accounting", Accountant.__module__, type(self).__module__, "harness.formulas.gaussian")
 
     def _solve(self, epsilon: float, run: Run) -> float:
         def above(log_noise: float) -> float:
@@ -95,7 +96,7 @@ class Accountant(ABC):
         while above(high) > 0:
             high += 1.0
             if high > math.log(LARGEST):
-                raise HarnessError(
+                raise AboutPrivacy(
                     f"privacy: the {self.name} accountant finds no noise for epsilon {epsilon:g} at delta "
                     f"{run.delta:g} and {run.epochs} epochs; use a larger epsilon or delta"
                 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from harness.formulas.gaussian import epsilon_of_mu, shuffled_epsilon
 from harness.privacy.accountants.accountant import Accountant, Run, register
-from harness.privacy.gaussian import gaussian_epsilon, shuffled_epsilon
 
 GRID_SHARE = 1e-4
 """Width of the grid that privacy losses are rounded up to, as a share of epsilon."""
@@ -65,4 +65,4 @@ class Gdp(Accountant):
         exponent = noise_multiplier**-2
         if exponent > 700:
             return math.inf
-        return gaussian_epsilon(run.rate * math.sqrt(run.steps * math.expm1(exponent)), run.delta)
+        return epsilon_of_mu(run.rate * math.sqrt(run.steps * math.expm1(exponent)), run.delta)

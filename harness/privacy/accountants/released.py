@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from harness.formulas.gaussian import noise_advanced, noise_naive, noise_zcdp
 from harness.privacy.accountants.accountant import Accountant, Run, register
-from harness.theory.quantities.gaussian import noise_advanced, noise_naive, noise_zcdp
 
 RELEASED = "jayaraman2019, released code"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from harness.formulas import Adjacency
 from harness.privacy.accountants.accountant import Accountant, Run, register
-from harness.privacy.accounting import Adjacency, Sampling, epsilon_of, noise_multiplier_for
+from harness.privacy.accounting import Sampling, epsilon_of, noise_multiplier_for
 
 
 @register

@@ -86,11 +86,10 @@ class ConvolutionRule(Rule):
     def _kernel_gradient(self, inputs: Tensor, delta: Tensor, shape: tuple[int, ...]) -> Tensor:
         options = {**self._options(), "strides": [1, self.config.stride, self.config.stride, 1]}
         return self._each(
-            lambda x, d: tf.raw_ops.Conv2DBackpropFilter(
-                input=x, filter_sizes=shape[1:], out_backprop=d, **options
-            ),
-            inputs, delta,
-        )  # fmt: skip
+            lambda x, d: tf.raw_ops.Conv2DBackpropFilter(input=x, filter_sizes=shape[1:], out_backprop=d, **options),
+            inputs,
+            delta,
+        )
 
 
 RULE = ConvolutionRule

@@ -77,7 +77,8 @@ class Program:
         self.padded = training.sampling == "poisson"
         width = None if self.padded else training.batch_size
         self.run = tf.function(
-            self._run, autograph=False,
+            self._run,
+            autograph=False,
             input_signature=[
                 tf.TensorSpec((None, n_features + self.carries_ones), tf.float32),
                 tf.TensorSpec((None,), tf.float32),
@@ -88,7 +89,7 @@ class Program:
                 tf.TensorSpec((replicates,), tf.int64),
                 tf.TensorSpec((), tf.int64),
             ],
-        )  # fmt: skip
+        )
 
     def set_weights(self, stack: Sequence[Weights]) -> None:
         """Start from these weights, one list a replicate, with a fresh optimizer."""
@@ -133,9 +134,16 @@ class Program:
             self.run(*tensors, order, *keys, tf.constant(start, tf.int64))
 
     def _run(
-        self, features: Tensor, norms: Tensor, labels: Tensor, order: Tensor, noise_multipliers: Tensor,
-        noise_keys: Tensor, dropout_keys: Tensor, start: Tensor,
-    ) -> None:  # fmt: skip
+        self,
+        features: Tensor,
+        norms: Tensor,
+        labels: Tensor,
+        order: Tensor,
+        noise_multipliers: Tensor,
+        noise_keys: Tensor,
+        dropout_keys: Tensor,
+        start: Tensor,
+    ) -> None:
         steps = tf.shape(order, out_type=tf.int64)[0]
 
         def body(i: Tensor) -> tuple[Tensor]:
@@ -241,15 +249,25 @@ class Program:
         for i, (variable, gradient) in enumerate(zip(self.variables, gradients, strict=True)):
             if self.training.optimizer == "adam":
                 tf.raw_ops.ResourceApplyAdam(
-                    var=variable.handle, m=self.slots[0][i].handle, v=self.slots[1][i].handle,
-                    beta1_power=tf.pow(ADAM_BETA1, number), beta2_power=tf.pow(ADAM_BETA2, number),
-                    lr=rate, beta1=ADAM_BETA1, beta2=ADAM_BETA2, epsilon=ADAM_EPSILON, grad=gradient,
-                )  # fmt: skip
+                    var=variable.handle,
+                    m=self.slots[0][i].handle,
+                    v=self.slots[1][i].handle,
+                    beta1_power=tf.pow(ADAM_BETA1, number),
+                    beta2_power=tf.pow(ADAM_BETA2, number),
+                    lr=rate,
+                    beta1=ADAM_BETA1,
+                    beta2=ADAM_BETA2,
+                    epsilon=ADAM_EPSILON,
+                    grad=gradient,
+                )
             elif self.training.optimizer == "momentum":
                 tf.raw_ops.ResourceApplyKerasMomentum(
-                    var=variable.handle, accum=self.slots[0][i].handle, lr=rate, grad=gradient,
+                    var=variable.handle,
+                    accum=self.slots[0][i].handle,
+                    lr=rate,
+                    grad=gradient,
                     momentum=self.training.momentum,
-                )  # fmt: skip
+                )
             else:
                 tf.raw_ops.ResourceApplyGradientDescent(var=variable.handle, alpha=rate, delta=gradient)
 

@@ -23,14 +23,17 @@ class Fast(Engine):
 
     kind: Literal["fast"] = "fast"
     modules: ClassVar[tuple[str, ...]] = (
-        "harness.training.engines.fast", "harness.training.bookkeeping.program", "harness.training.bookkeeping.rule",
-        "harness.training.bookkeeping.noise", "harness.training.bookkeeping.dense",
-    )  # fmt: skip
+        "harness.training.engines.fast",
+        "harness.training.bookkeeping.program",
+        "harness.training.bookkeeping.rule",
+        "harness.training.bookkeeping.noise",
+        "harness.training.bookkeeping.dense",
+    )
     packages: ClassVar[tuple[str, ...]] = ("tensorflow", "numpy")
 
-    def code(self, model: Model) -> tuple[str, ...]:
+    def modules_for(self, model: Model) -> tuple[str, ...]:
         rules = {layer.bookkeeping for layer in model.layers(2)}
-        return tuple(sorted({*super().code(model), *rules}))
+        return tuple(sorted({*super().modules_for(model), *rules}))
 
     def refuses(self, model: Model, training: Training) -> str | None:
         without = sorted({layer.plugin_name() for layer in model.layers(2) if not layer.bookkeeping})
@@ -54,20 +57,22 @@ class Fast(Engine):
         training = first.training.model_copy(update={"epochs": 1})  # the graph is the same for any number of epochs
         n_features = first.features.shape[1]
         program = program_for(first.model, training, n_features, first.n_classes, len(jobs), first.private)
-        program.set_weights([
-            initial_weights(job.model, n_features, job.n_classes, generator(job.seed, "weights")) for job in jobs
-        ])  # fmt: skip
+        program.set_weights(
+            [initial_weights(job.model, n_features, job.n_classes, generator(job.seed, "weights")) for job in jobs]
+        )
         orders = [batches(n, job.training, job.seed) for job in jobs]
         width = max(order.shape[1] for order in orders)
         rows = np.full((len(orders[0]), len(jobs), width), -1, np.int32)
         for r, order in enumerate(orders):
             rows[:, r, : order.shape[1]] = np.where(order < 0, -1, order + r * n)
-        program.train(Stack(
-            features=np.concatenate([job.features for job in jobs]).astype(np.float32),
-            labels=np.concatenate([job.labels for job in jobs]).astype(np.int32),
-            order=rows,
-            noise_multipliers=np.array([job.noise_multiplier for job in jobs], np.float32),
-            noise_keys=np.array([derive_seed(job.seed, "noise") for job in jobs], np.int64),
-            dropout_keys=np.array([derive_seed(job.seed, "dropout") for job in jobs], np.int64),
-        ))  # fmt: skip
+        program.train(
+            Stack(
+                features=np.concatenate([job.features for job in jobs]).astype(np.float32),
+                labels=np.concatenate([job.labels for job in jobs]).astype(np.int32),
+                order=rows,
+                noise_multipliers=np.array([job.noise_multiplier for job in jobs], np.float32),
+                noise_keys=np.array([derive_seed(job.seed, "noise") for job in jobs], np.int64),
+                dropout_keys=np.array([derive_seed(job.seed, "dropout") for job in jobs], np.int64),
+            )
+        )
         return program.get_weights()

@@ -30,9 +30,13 @@ def _keras_layer(layer: Layer, penalty: Any) -> Any:
             return keras.Dense(layer.units, layer.activation, kernel_regularizer=penalty)
         case Conv2d():
             return keras.Conv2D(
-                layer.filters, layer.kernel, layer.stride, layer.padding, activation=layer.activation,
+                layer.filters,
+                layer.kernel,
+                layer.stride,
+                layer.padding,
+                activation=layer.activation,
                 kernel_regularizer=penalty,
-            )  # fmt: skip
+            )
         case MaxPool():
             return keras.MaxPooling2D(layer.size, layer.step)
         case AveragePool():

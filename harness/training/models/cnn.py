@@ -38,12 +38,16 @@ NETWORKS: dict[str, tuple[Layer, ...]] = {
     "vgg-like": (*_blocks((32, 64), "relu"), Flatten(), Dense(units=128)),
     # The networks on which the DP literature compares: Papernot et al. 2020, Tempered sigmoid activations, Table 1.
     "tanh-mnist": (
-        *_tanh((16, 8, 2, "same")), MaxPool(size=2, stride=1), *_tanh((32, 4, 2, "valid")), MaxPool(size=2, stride=1),
-        Flatten(), Dense(units=32, activation="tanh"),
+        *_tanh((16, 8, 2, "same")),
+        MaxPool(size=2, stride=1),
+        *_tanh((32, 4, 2, "valid")),
+        MaxPool(size=2, stride=1),
+        Flatten(),
+        Dense(units=32, activation="tanh"),
     ),
     # Ibid., Table 2.
     "tanh-cifar10": (*_blocks((32, 64, 128), "tanh"), Flatten(), Dense(units=128, activation="tanh")),
-}  # fmt: skip
+}
 
 
 @MODELS.register

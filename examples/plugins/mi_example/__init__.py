@@ -1,0 +1,1 @@
+"""Plug-ins for the harness, one file each."""

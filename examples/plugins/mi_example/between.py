@@ -1,0 +1,51 @@
+"""A kind of claim: a metric lies between two numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+from harness.plugins import (
+    EXPECTATIONS,
+    At,
+    Declared,
+    Evidence,
+    Finding,
+    Look,
+    Measured,
+    MeasuredExpectation,
+    Number,
+    Part,
+    Real,
+    compared,
+    over_grid,
+)
+
+
+@EXPECTATIONS.register
+class Between(MeasuredExpectation):
+    """low < of < high, at every grid point; one claim for each metric, arm and attack that `of` lists."""
+
+    kind: Literal["between"] = "between"
+    of: Measured
+    low: Real
+    high: Real
+    at: At = None
+
+    def text(self) -> str:
+        return f"{self.low:g} < {self.of.curve.text()} < {self.high:g}"
+
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).each()]
+
+    def operands(self) -> Sequence[Measured]:
+        return [self.of]
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        curve, low, high = self.of.curve, Number(value=self.low), Number(value=self.high)
+
+        def looks(where: Mapping[str, Any]) -> list[Look]:
+            above = compared(evidence, part.index, curve, ">", low, 0.0, where)
+            return [above, compared(evidence, part.index, curve, "<", high, 0.0, where)]
+
+        return over_grid(evidence, part, [curve], self.at, evidence.test([curve]), frozenset(), looks)

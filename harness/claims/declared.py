@@ -1,0 +1,148 @@
+"""What a spec declares, as far as claims may name it; an unknown name is an error with the nearest known one."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.claims.operands import FormulaValue, Level, Measured
+from harness.formulas import FORMULAS
+from harness.formulas.formula import unknown
+from harness.metrics import METRICS, metrics_of
+
+COORDINATES = ("epsilon", "delta", "prior")
+"""Of every cell, besides its axes."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Arms with the values of their axes, attacks with what they measure."""
+
+    arms: Mapping[str, Mapping[str, tuple[Any, ...]]]
+    """Values of the axes of each arm's experiment, epsilon among them."""
+    attacks: Mapping[str, tuple[str, ...]]
+    """Metrics of each attack on one model."""
+    scored: frozenset[str] = frozenset()
+    """Attacks that score records, so that runs can be compared record by record."""
+    attack_axes: Mapping[str, Mapping[str, tuple[Any, ...]]] | None = None
+    """Values of the axes of each attack."""
+    same_records: bool = False
+    """All repeats share the first one's records."""
+
+    def axes(self, arm: str, attack: str = "") -> dict[str, tuple[Any, ...]]:
+        """Axes along which a metric of this arm and attack varies, with their values."""
+        return {**self.arms[arm], **(self.attack_axes or {}).get(attack, {})}
+
+    def complete(self, operand: Measured) -> Measured:
+        """With the only arm there is, where it names none. Raises ValueError where there are several."""
+        if operand.arm:
+            return operand
+        if len(self.arms) > 1:
+            raise ValueError(f"names no arm; known: {listed(self.arms)}")
+        return operand.model_copy(update={"arm": tuple(self.arms)})
+
+    def check(self, operand: Measured) -> None:
+        """Raises ValueError for a name that is not declared, or a metric that cannot be had."""
+        if not operand.metric:
+            raise ValueError("names no metric")
+        for arm in operand.arm:
+            if arm not in self.arms:
+                raise ValueError(nearest("arm", arm, self.arms))
+        for attack in operand.attack:
+            if attack not in self.attacks:
+                raise ValueError(nearest("attack", attack, self.attacks))
+        metrics = (*operand.metric, *([operand.minus] if operand.minus is not None else []))
+        for metric in metrics:
+            for attack in operand.attack or ("",):
+                self._check_metric(metric, attack, operand.arm)
+        for arm in operand.arm:
+            for attack in operand.attack or ("",):
+                axes = self.axes(arm, attack)
+                for name, value in operand.fixed.items():
+                    self._check_level(name, value, axes)
+                for name in operand.mean_over:
+                    if name not in axes:
+                        raise ValueError(nearest("axis", name, axes))
+
+    def _check_metric(self, metric: str, attack: str, arms: Iterable[str]) -> None:
+        if attack:
+            known = (*self.attacks[attack], *(metrics_of("runs") if attack in self.scored else ()))
+            of = f"of the attack {attack!r}"
+        else:
+            known, of = (*metrics_of("model"), *metrics_of("baseline")), "of the model (no attack named)"
+        if metric not in known:
+            raise ValueError(nearest("metric", metric, known, of))
+        what = METRICS[metric].of if metric in METRICS else "answers"
+        if what == "baseline" and any(math.inf not in self.arms[arm].get("epsilon", ()) for arm in arms):
+            raise ValueError(f"{metric} is relative to the model without noise; add .inf to the epsilons")
+        if what == "runs" and not self.same_records:
+            raise ValueError(f"{metric} counts the same members over several runs; set experiment.redraw to training")
+
+    @staticmethod
+    def _check_level(name: str, value: Level, axes: Mapping[str, tuple[Any, ...]]) -> None:
+        if name not in axes:
+            raise ValueError(nearest("axis", name, axes))
+        if value not in axes[name]:
+            grid = ", ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in axes[name])
+            shown = f"{value:g}" if isinstance(value, float) else repr(value)
+            raise ValueError(f"{name} {shown} is not on the grid ({grid})")
+
+    def check_at(self, at: Mapping[str, tuple[Level, ...]], operands: Iterable[Measured]) -> None:
+        """Raises ValueError for a grid point that no arm has."""
+        for name, values in at.items():
+            sides = [self.axes(arm, attack) for o in operands for arm in o.arm for attack in o.attack or ("",)]
+            known = {axis: tuple(dict.fromkeys(v for s in sides for v in s.get(axis, ()))) for s in sides for axis in s}
+            for value in values:
+                self._check_level(name, value, known)
+
+    def check_varies(self, axis: str, operand: Measured, arm: str, attack: str) -> None:
+        """Raises ValueError where what is measured does not vary along an axis."""
+        axes = self.axes(arm, attack)
+        if axis not in axes:
+            raise ValueError(nearest("axis", axis, axes))
+        if axis in operand.fixed or axis in operand.mean_over:
+            raise ValueError(f"the axis {axis!r} is fixed, or averaged over, in what is to vary along it")
+
+    def check_numeric(self, axis: str, arm: str, attack: str) -> None:
+        """Raises ValueError for an axis that there is not, or whose values are no numbers."""
+        axes = self.axes(arm, attack)
+        if axis not in axes:
+            raise ValueError(nearest("axis", axis, axes))
+        if any(isinstance(v, bool | str) for v in axes[axis]):
+            raise ValueError(f"the axis {axis!r} has values that are no numbers; it cannot be a side of a comparison")
+
+    def check_formula(self, right: FormulaValue, left: Measured) -> None:
+        """Raises ValueError for an unknown formula, or a parameter that is no coordinate of what is measured."""
+        if right.formula not in FORMULAS:
+            raise ValueError(unknown(right.formula))
+        formula = FORMULAS[right.formula]
+        for name in right.given:
+            if name not in formula.parameters:
+                raise ValueError(f"{right.formula} has no parameter {name!r}; it has: {', '.join(formula.parameters)}")
+        for metric in left.metric:
+            fixed = METRICS[metric].coordinates if metric in METRICS else {}
+            for arm in left.arm:
+                for attack in left.attack or ("",):
+                    known = {*COORDINATES, *fixed, *self.axes(arm, attack), *right.given, *formula.defaults}
+                    missing = [p for p in formula.parameters if p not in known]
+                    if missing:
+                        raise ValueError(
+                            f"formula {right.formula} needs {', '.join(missing)}, which is no coordinate of "
+                            f"{metric} ({', '.join(sorted(known - {*right.given, *formula.defaults}))}); give it under "
+                            "`given`"
+                        )
+
+
+def nearest(noun: str, name: str, known: Iterable[str], of: str = "") -> str:
+    """What to say of a name that is not known."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"did you mean {close[0]!r}?" if close and close[0] != name else f"known: {listed(known)}"
+    return f"unknown {noun} {name!r}{' ' + of if of else ''}; {hint}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a message."""
+    return ", ".join(sorted(names)) or "none"

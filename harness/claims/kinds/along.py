@@ -1,0 +1,69 @@
+"""What kinds about one metric along one axis share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import At, MeasuredExpectation
+from harness.claims.judge import Finding, Where, not_run
+from harness.claims.operands import Curve, Measured, Several
+from harness.places import place
+
+
+class Along(MeasuredExpectation):
+    """One metric along one axis; at every grid point of the other axes, or in the mean over them."""
+
+    of: Measured
+    """What is measured; the claim is made for each metric, arm and attack that it lists."""
+    along: str = "epsilon"
+    """The axis."""
+    at: At = None
+    """Grid points to look at, of this axis and of others."""
+    mean_over: Several = ()
+    """Axes over which the mean is taken first, repeat by repeat."""
+
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        of = declared.complete(self.of)
+        if self.mean_over:
+            of = of.model_copy(update={"mean_over": self.mean_over})
+        return [self.model_copy(update={"of": one, "mean_over": ()}) for one in of.each()]
+
+    def operands(self) -> Sequence[Measured]:
+        return [self.of]
+
+    def check(self, declared: Declared) -> None:
+        super().check(declared)
+        (arm,), attack = self.of.arm, (self.of.attack or ("",))[0]
+        declared.check_varies(self.along, self.of, arm, attack)
+
+    def levels(self, evidence: Evidence) -> list[Any]:
+        """Values of the axis that are looked at, in order."""
+        found = evidence.levels(self.of.curve, self.along)
+        asked = (self.at or {}).get(self.along)
+        if asked is not None:
+            return [v for v in found if v in asked]
+        return [v for v in found if self.along != "epsilon" or v != float("inf")]
+
+    def curve_at(self, level: Any) -> Curve:
+        """The curve fixed at one value of the axis."""
+        curve = self.of.curve
+        return replace(curve, at=place({**dict(curve.at), self.along: level}))
+
+    def others(self) -> dict[str, tuple[Any, ...]] | None:
+        """Grid points asked for of the other axes."""
+        return {k: v for k, v in self.at.items() if k != self.along} if self.at else None
+
+    def too_few(self, levels: Sequence[Any], needed: int, what: str) -> Finding | None:
+        """Not run, where the profile runs too few values of the axis."""
+        if len(levels) >= needed:
+            return None
+        runs = f"{len(levels)}" if len(levels) != 1 else "one"
+        return not_run(f"{what} needs {needed} values of {self.along}, the profile runs {runs}")
+
+    def shown_at(self, where: Where, level: Any) -> dict[str, Any]:
+        """A place with the axis in it, for the reader."""
+        return {**where, self.along: level}

@@ -1,0 +1,55 @@
+"""A metric is largest at one value of an axis."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, points_text
+from harness.claims.judge import Finding, Part, compared, not_run, over_grid
+from harness.claims.kinds.along import Along
+from harness.claims.operands import Level, Real
+
+
+@EXPECTATIONS.register
+class ArgMax(Along):
+    """At `is` the metric is above that at every other value of the axis by more than `margin`."""
+
+    kind: Literal["arg-max"] = "arg-max"
+    peak: Level = Field(alias="is")
+    """The value of the axis."""
+    margin: Real = 0.0
+    """A negative one allows so much less."""
+
+    def text(self) -> str:
+        shift = f" (by more than {self.margin:g})" if self.margin else ""
+        value = f"{self.peak:g}" if isinstance(self.peak, float) else str(self.peak)
+        return f"{self.of.curve.text()} is largest at {self.along} = {value}{shift}{points_text('all', self.others())}"
+
+    def check(self, declared: Declared) -> None:
+        super().check(declared)
+        declared.check_at({self.along: (self.peak,)}, [self.of])
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        levels = self.levels(evidence)
+        if found := self.too_few(levels, 2, "a maximum"):
+            return found
+        if self.peak not in levels:
+            return not_run(f"the profile runs no {self.along} {self.peak}")
+        top, others = self.curve_at(self.peak), [level for level in levels if level != self.peak]
+        curves = [self.curve_at(level) for level in levels]
+        return over_grid(
+            evidence,
+            part,
+            curves,
+            self.others(),
+            f"one-sided {evidence.test(curves)}",
+            frozenset(),
+            lambda where: [
+                compared(evidence, part.index, top, ">", self.curve_at(level), self.margin, self.shown_at(where, level))
+                for level in others
+            ],
+        )

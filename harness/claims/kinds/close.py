@@ -1,0 +1,38 @@
+"""A measured side is within a tolerance of another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, points_text
+from harness.claims.judge import Finding, Part, close
+from harness.claims.kinds.two_sided import TwoSided
+from harness.claims.operands import Curve, Number, Width
+
+
+@EXPECTATIONS.register
+class Close(TwoSided):
+    """|left - right| < tolerance, tested as equivalence (two one-sided tests)."""
+
+    kind: Literal["close"] = "close"
+    tolerance: Width
+
+    def text(self) -> str:
+        shown = [f"|{left.text()} - {right.text()}| < {self.tolerance:g}" for left, right in self.alternatives()]
+        return " or ".join(shown) + points_text(self.quantifier, self.at)
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        test = "equivalence by two one-sided tests:"
+        return self.judged(
+            evidence, part, test, lambda left, right, at: close(evidence, part.index, left, right, self.tolerance, at)
+        )
+
+    def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
+        if not isinstance(self.right, Number) or self.quantifier != "all":
+            return ()
+        places = [{"epsilon": e} for e in (self.at or {}).get("epsilon", ()) if not math.isnan(float(e))]
+        fixed = [{"epsilon": self.left.epsilon}] if self.left.epsilon is not None else []
+        return [(left, place, self.right.value) for left, _ in self.alternatives() for place in fixed or places]

@@ -1,0 +1,77 @@
+"""Over the noise multiplier, several arms follow one curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise, permutations
+from typing import Literal
+
+from pydantic import Field
+
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
+from harness.claims.judge import Finding, Look, Part, combine, not_run, point
+from harness.claims.operands import Curve, Measured, Width
+
+
+@EXPECTATIONS.register
+class Collapse(MeasuredExpectation):
+    """Over the noise multiplier, a metric of several arms follows one monotone curve.
+
+    Each arm's value at each of its noise multipliers has to lie between another arm's values at the next smaller and
+    the next larger one (where there are both), or within `tolerance` of that range. Nothing is interpolated.
+    """
+
+    kind: Literal["collapse"] = "collapse"
+    metric: str
+    attack: str | None = None
+    arms_: tuple[str, ...] = Field(min_length=2, alias="arms")
+    tolerance: Width
+    at: At = None
+    """Nominal epsilons to look at; default: the finite grid."""
+
+    def operands(self) -> Sequence[Measured]:
+        attack = () if self.attack is None else (self.attack,)
+        return [Measured(metric=(self.metric,), arm=(arm,), attack=attack) for arm in self.arms_]
+
+    def text(self) -> str:
+        of = self.metric if self.attack is None else f"{self.metric} ({self.attack})"
+        arms = ", ".join(self.arms_)
+        return f"{of} of {arms}: between each other's values at neighbouring noise multipliers, +- {self.tolerance:g}"
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        """One look for each two arms and epsilon of the first whose noise multiplier is between two of the second."""
+        curves = [operand.curve for operand in self.operands()]
+        noisy = [where["epsilon"] for where in evidence.grid(curves, self.at) if math.isfinite(where["epsilon"])]
+        if not noisy:
+            asked = ", ".join(f"{e:g}" for e in (self.at or {}).get("epsilon", ()))
+            return not_run(f"the profile runs none of the epsilon {asked}")
+        looks = []
+        for own, other in permutations(curves, 2):
+            line = sorted((evidence.noise(other.arm, epsilon), epsilon) for epsilon in noisy)
+            for epsilon in noisy:
+                place = evidence.noise(own.arm, epsilon)
+                around = [(a[1], b[1]) for a, b in pairwise(line) if a[0] <= place <= b[0]]
+                if around:
+                    looks.append(self._between(evidence, part.index, own, epsilon, other, around[0]))
+        if not looks:
+            return not_run("no two arms have noise multipliers that overlap")
+        return combine((looks, "all"), part, f"above one end and below the other: {evidence.test(curves)}")
+
+    def _between(
+        self, evidence: Evidence, index: int, own: Curve, epsilon: float, other: Curve, around: tuple[float, float]
+    ) -> Look:
+        """Whether one arm's value lies between another's at two epsilons: the side nearer to failing is shown."""
+        here = {"epsilon": epsilon}
+        left = evidence.series(own, here)
+        ends = [evidence.series(other, {"epsilon": at}) for at in around]
+        low, high = sorted(ends, key=lambda end: evidence.design.mean(end).mean)
+        above = evidence.gap_of(own.arm, other.arm, left, low).shifted(self.tolerance)
+        below = evidence.gap_of(own.arm, other.arm, left, high).shifted(self.tolerance, -1.0)
+        support = max(side.p_above(0) for side in (above, below))
+        oppose = min(1.0, 2 * min(side.p_below(0) for side in (above, below)))
+        effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)
+        cells = evidence.cells([own], here).union(*(evidence.cells([other], {"epsilon": at}) for at in around))
+        values = evidence.design.mean(left).mean, evidence.design.mean(end).mean
+        return Look(point(index, here, *values, effect, None, support, oppose), effect, cells)

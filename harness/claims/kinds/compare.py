@@ -1,0 +1,42 @@
+"""A measured side is above, or below, another."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, points_text
+from harness.claims.judge import Finding, Look, Part, Right, Where, compared
+from harness.claims.kinds.two_sided import TwoSided
+from harness.claims.operands import Curve, Measured, Real, Relation
+
+
+@EXPECTATIONS.register
+class Compare(TwoSided):
+    """left RELATION right + margin, at the grid points of `at`."""
+
+    kind: Literal["compare"] = "compare"
+    relation: Relation
+    margin: Real = 0.0
+    """Added to the right side."""
+
+    def text(self) -> str:
+        return self.bare() + points_text(self.quantifier, self.at)
+
+    def bare(self) -> str:
+        """Without the grid points."""
+        shift = f" + {self.margin:g}" if self.margin > 0 else f" - {-self.margin:g}" if self.margin else ""
+        pairs = self.alternatives()
+        shown = [f"{left.text()} {self.relation} {_text(right)}{shift}" for left, right in pairs]
+        return " or ".join(shown)
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        return self.judged(evidence, part, "one-sided", lambda *at: self.look(evidence, part, *at))
+
+    def look(self, evidence: Evidence, part: Part, left: Curve, right: Right, where: Where) -> Look:
+        """What is found at one place."""
+        return compared(evidence, part.index, left, self.relation, right, self.margin, where)
+
+
+def _text(right: Right | Measured) -> str:
+    return right.curve.text() if isinstance(right, Measured) else right.text()

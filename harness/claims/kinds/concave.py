@@ -1,0 +1,57 @@
+"""A metric rises along an axis with falling returns."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, points_text
+from harness.claims.judge import Finding, Look, Part, Where, over_grid, point
+from harness.claims.kinds.along import Along
+from harness.claims.operands import Real
+
+
+@EXPECTATIONS.register
+class Concave(Along):
+    """At each value between two neighbours, the metric is above the straight line through them by more than `margin`.
+
+    A negative margin allows so much below it.
+    """
+
+    kind: Literal["concave"] = "concave"
+    scale: Literal["linear", "log"] = "linear"
+    """Of the axis, between whose values the line is drawn."""
+    margin: Real = 0.0
+
+    def text(self) -> str:
+        shift = f" (by more than {self.margin:g})" if self.margin else ""
+        axis = self.along if self.scale == "linear" else f"log {self.along}"
+        return f"{self.of.curve.text()} is concave in {axis}{shift}{points_text('all', self.at)}"
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        levels = self.levels(evidence)
+        if found := self.too_few(levels, 3, "a curve's bend"):
+            return found
+        at = [math.log(v) if self.scale == "log" else v for v in levels]
+
+        def look(i: int, where: Where) -> Look:
+            share = (at[i] - at[i - 1]) / (at[i + 1] - at[i - 1])
+            before, own, after = (evidence.series(self.curve_at(levels[j]), where) for j in (i - 1, i, i + 1))
+            line = before.times(1 - share).plus(after.times(share))
+            effect = evidence.design.within(own, line).shifted(-self.margin)
+            mean = evidence.design.mean
+            curves = [self.curve_at(levels[j]) for j in (i - 1, i, i + 1)]
+            found = point(part.index, self.shown_at(where, levels[i]), mean(own).mean, mean(line).mean, effect)
+            return Look(found, effect, evidence.cells(curves, where))
+
+        curves = [self.curve_at(level) for level in levels]
+        return over_grid(
+            evidence,
+            part,
+            curves,
+            self.others(),
+            f"one-sided {evidence.test(curves)}",
+            frozenset(),
+            lambda where: [look(i, where) for i in range(1, len(levels) - 1)],
+        )

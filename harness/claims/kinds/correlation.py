@@ -1,0 +1,68 @@
+"""Two metrics move together over an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
+from harness.claims.judge import Finding, Look, Part, combine, not_run, point
+from harness.claims.kinds.over_repeats import series_of, stacked
+from harness.claims.operands import Measured
+from harness.claims.statistics import pearson
+
+FEWEST = 3
+
+
+@EXPECTATIONS.register
+class Correlation(MeasuredExpectation):
+    """Pearson correlation of two metrics over the epsilon grid, one coefficient a repeat, above `above`."""
+
+    kind: Literal["correlation"] = "correlation"
+    left: Measured
+    """One claim for each metric, arm and attack that it lists."""
+    right: Measured
+    """What it leaves out is as on the left."""
+    above: float = Field(default=0.0, gt=-1, lt=1)
+    at: At = None
+    """Grid points; of other axes than epsilon too, where they vary."""
+
+    def text(self) -> str:
+        return f"corr over epsilon of {self.left.curve.text()} and {self.right.curve.text()} > {self.above:g}"
+
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        left = declared.complete(self.left)
+        right = self.right.inheriting(left)
+        found = [(one, other) for one in left.each() for other in right.like(left, one).each()]
+        return [self.model_copy(update={"left": one, "right": other}) for one, other in found]
+
+    def operands(self) -> Sequence[Measured]:
+        return self.left, self.right
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        left, right = self.left.curve, self.right.curve
+        grid = evidence.grid([left, right], self.at)
+        test = f"one-sided {evidence.design.test}, of Fisher's z of each repeat's correlation over epsilon"
+        if len(grid) < FEWEST:
+            return not_run(f"a correlation needs {FEWEST} epsilons, the profile runs {len(grid)}")
+        values = [stacked(evidence, [(curve, where) for where in grid]) for curve in (left, right)]
+        repeats = min(v.shape[1] for v in values)
+        found = np.array([pearson(values[0][:, r], values[1][:, r]) for r in range(repeats)])
+        found = found[np.isfinite(found)]
+        cells = frozenset().union(*(evidence.cells([left, right], where) for where in grid))
+        if len(found) < 2:
+            reason = "fewer than two repeats have a correlation (a metric does not vary over epsilon)"
+            return Finding("inconclusive", reason, (), None, test, "none")
+        z = evidence.design.mean(series_of(np.arctanh(np.clip(found, -0.999999, 0.999999))))
+        effect = z.shifted(-math.atanh(self.above))
+        seen = point(part.index, {}, math.tanh(z.mean), self.above, effect).model_copy(update={"repeats": repeats})
+        finding = combine(([Look(seen, effect, cells)], "all"), part, test)
+        span = f"{len(grid)} epsilons in {len(found)} repeats"
+        return replace(finding, reason=f"mean correlation {math.tanh(z.mean):.2f} over {span}, against {self.above:g}")

@@ -1,0 +1,62 @@
+"""Counts of the data and of the split are the printed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from harness.claims.declared import Declared, nearest
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, MeasuredExpectation
+from harness.claims.judge import Finding, Part
+from harness.claims.verdict import Outcome, Point
+
+
+@EXPECTATIONS.register
+class Count(MeasuredExpectation):
+    """Counts of the data and of the split equal the printed ones in every repeat."""
+
+    kind: Literal["count"] = "count"
+    arm: str
+    equals: dict[str, int] = Field(min_length=1)
+    """Printed value of each count, such as `owner_set: 15784`."""
+
+    def text(self) -> str:
+        return ", ".join(f"{name}({self.arm}) = {value}" for name, value in self.equals.items())
+
+    def arms(self) -> Sequence[str]:
+        return (self.arm,)
+
+    def check(self, declared: Declared) -> None:
+        if self.arm not in declared.arms:
+            raise ValueError(nearest("arm", self.arm, declared.arms))
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        points, wrong = [], []
+        for name, printed in self.equals.items():
+            found = evidence.counts(self.arm, name)
+            right = len(found) == 1 and found[0] == printed
+            if not right:
+                shown = ", ".join(f"{v:,.0f}" for v in found[:6]) + (", ..." if len(found) > 6 else "")
+                wrong.append(f"{name} is {shown} (printed: {printed:,})")
+            worst = float(found[np.abs(found - printed).argmax()])
+            points.append(
+                Point(
+                    expectation=part.index,
+                    left=worst,
+                    right=printed,
+                    effect=0.0 - abs(worst - printed),
+                    low=None,
+                    high=None,
+                    p_support=0.0 if right else 1.0,
+                    p_oppose=1.0 if right else 0.0,
+                    repeats=1,
+                )
+            )
+        reason = "; ".join(wrong) if wrong else f"all {len(points)} counts are as printed in every repeat"
+        worst_point = min(points, key=lambda p: p.effect)
+        outcome: Outcome = "violated" if wrong else "reproduced"
+        return Finding(outcome, reason, tuple(points), worst_point, "exact count", "none")

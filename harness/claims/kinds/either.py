@@ -1,0 +1,71 @@
+"""At every grid point one of several comparisons holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Self
+
+from pydantic import Field
+
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation, points_text
+from harness.claims.judge import Finding, Part, any_of, over_grid
+from harness.claims.kinds.compare import Compare
+from harness.claims.operands import Curve, FormulaValue, Measured, Several
+
+
+@EXPECTATIONS.register
+class Either(MeasuredExpectation):
+    """At every grid point of `at`, one of several comparisons holds at least: none fails together with the others."""
+
+    kind: Literal["either"] = "either"
+    arm: Several = ()
+    """Arms of those comparisons that name none; one claim for each."""
+    of: tuple[Compare, ...] = Field(min_length=2)
+    """Their own `for` and `at` do not count."""
+    at: At = None
+    """Grid points to look at."""
+
+    def text(self) -> str:
+        return " or ".join(one.bare() for one in self.of) + points_text("all", self.at)
+
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        each: list[tuple[str, ...]] = [(arm,) for arm in self.arm] or [()]
+        return [
+            self.model_copy(update={"arm": arms, "of": tuple(_completed(one, arms, declared) for one in self.of)})
+            for arms in each
+        ]
+
+    def operands(self) -> Sequence[Measured]:
+        return [operand for one in self.of for operand in one.operands()]
+
+    def formulas(self) -> Sequence[FormulaValue]:
+        return [formula for one in self.of for formula in one.formulas()]
+
+    def check(self, declared: Declared) -> None:
+        super().check(declared)
+        for one in self.of:
+            one.check(declared)
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        pairs = [(one, *pair) for one in self.of for pair in one.alternatives()]
+        curves = [c for _, left, right in pairs for c in (left, right) if isinstance(c, Curve)]
+        test = f"of either side, Bonferroni over them: one-sided {evidence.test(curves)}"
+        return over_grid(
+            evidence,
+            part,
+            curves,
+            self.at,
+            test,
+            frozenset(),
+            lambda where: [any_of([one.look(evidence, part, left, right, where) for one, left, right in pairs])],
+        )
+
+
+def _completed(one: Compare, arms: tuple[str, ...], declared: Declared) -> Compare:
+    left = one.left if one.left.arm or not arms else one.left.model_copy(update={"arm": arms})
+    found = one.model_copy(update={"left": left, "quantifier": "all"}).parts(declared)
+    if len(found) > 1:
+        raise ValueError("a comparison of an either lists several names; list arms in the either's `arm`")
+    return found[0]

@@ -1,0 +1,73 @@
+"""Of two axes, one explains more of how a metric varies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Self
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
+from harness.claims.judge import Finding, Part, not_run
+from harness.claims.kinds.over_repeats import decided_by, stacked
+from harness.claims.operands import Measured
+
+
+@EXPECTATIONS.register
+class ExplainsMore(MeasuredExpectation):
+    """The share of a metric's variance over the grid that the main effect of `axis` explains is above that of `than`.
+
+    Both are of a two-way analysis of variance on the grid of the two axes, one a repeat.
+    """
+
+    kind: Literal["explains-more"] = "explains-more"
+    of: Measured
+    """One claim for each metric, arm and attack that it lists."""
+    axis: str
+    than: str
+    at: At = None
+    """Grid points of the two axes."""
+
+    def text(self) -> str:
+        return f"{self.axis} explains more of the variance of {self.of.curve.text()} than {self.than}"
+
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).each()]
+
+    def operands(self) -> Sequence[Measured]:
+        return [self.of]
+
+    def check(self, declared: Declared) -> None:
+        super().check(declared)
+        if self.axis == self.than:
+            raise ValueError(f"compares the axis {self.axis!r} with itself")
+        (arm,), attack = self.of.arm, (self.of.attack or ("",))[0]
+        for name in (self.axis, self.than):
+            declared.check_varies(name, self.of, arm, attack)
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        curve = self.of.curve
+        grid = evidence.grid([curve], self.at)
+        rows, columns = (list(dict.fromkeys(at[name] for at in grid)) for name in (self.axis, self.than))
+        if len(rows) < 2 or len(columns) < 2 or len(grid) != len(rows) * len(columns):
+            return not_run(f"the profile runs no whole grid of two values or more of {self.axis} and {self.than}")
+        places = [(curve, {self.axis: r, self.than: c}) for r in rows for c in columns]
+        values = stacked(evidence, places).reshape(len(rows), len(columns), -1)
+        shares = main_effects(values)
+        test = f"one-sided {evidence.design.test}, of each repeat's difference of explained shares of variance"
+        if not np.isfinite(shares).all():
+            return Finding("inconclusive", "the metric does not vary over the grid", (), None, test, "none")
+        return decided_by(evidence, part, places, shares[0] - shares[1], 0.0, 1.0, test)
+
+
+def main_effects(values: Array) -> Array:
+    """(2, n) shares of the variance over a grid (rows, columns, n) that rows and that columns explain."""
+    centre = values.mean(axis=(0, 1))
+    total = np.square(values - centre).mean(axis=(0, 1))
+    effects = [np.square(values.mean(axis=axis) - centre).mean(axis=0) for axis in (1, 0)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares: Array = np.stack(effects) / total
+    return shares

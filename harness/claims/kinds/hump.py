@@ -1,0 +1,64 @@
+"""A metric is higher in the middle of an axis than at both ends."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, points_text
+from harness.claims.judge import Finding, Look, Part, Where, any_of, compared, over_grid
+from harness.claims.kinds.along import Along
+from harness.claims.operands import Level, Real
+
+
+@EXPECTATIONS.register
+class Hump(Along):
+    """At `peak`, or at some value between, the metric is above that at the first and at the last value of the axis."""
+
+    kind: Literal["hump"] = "hump"
+    peak: Level | None = None
+    """Where; default: at some value between the ends."""
+    margin: Real = 0.0
+    """Height of the hump above either end."""
+
+    def text(self) -> str:
+        where = f"at {self.peak:g}" if isinstance(self.peak, float) else "somewhere between"
+        more = f" by more than {self.margin:g}" if self.margin else ""
+        return f"{self.of.curve.text()} is higher {where} than at both ends of {self.along}{more}" + points_text(
+            "all", self.others()
+        )
+
+    def check(self, declared: Declared) -> None:
+        super().check(declared)
+        if self.peak is not None:
+            declared.check_at({self.along: (self.peak,)}, [self.of])
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        levels = self.levels(evidence)
+        if found := self.too_few(levels, 3, "a hump"):
+            return found
+        between = [v for v in levels[1:-1] if self.peak is None or v == self.peak]
+        if not between:
+            return self.too_few([], 1, f"a hump at {self.peak}") or Finding("not run", "")
+        ends = [self.curve_at(levels[0]), self.curve_at(levels[-1])]
+
+        def above_both(level: Level, where: Where) -> Look:
+            """The nearer end decides: both gaps have to be there."""
+            at = self.shown_at(where, level)
+            sides = [compared(evidence, part.index, self.curve_at(level), ">", end, self.margin, at) for end in ends]
+            weak = max(sides, key=lambda look: look.point.p_support)
+            oppose = min(1.0, 2 * min(look.point.p_oppose for look in sides))
+            found = weak.point.model_copy(update={"p_oppose": oppose})
+            return Look(found, weak.effect, frozenset().union(*(look.cells for look in sides)))
+
+        curves = [self.curve_at(level) for level in levels]
+        return over_grid(
+            evidence,
+            part,
+            curves,
+            self.others(),
+            f"above both ends: one-sided {evidence.test(curves)}",
+            frozenset(),
+            lambda where: [any_of([above_both(level, where) for level in between])],
+        )

@@ -1,0 +1,54 @@
+"""A metric rises, or falls, along an axis."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal
+
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, points_text
+from harness.claims.judge import Finding, Look, Part, Where, compared, over_grid
+from harness.claims.kinds.along import Along
+from harness.claims.operands import Real
+
+
+@EXPECTATIONS.register
+class Monotone(Along):
+    """A metric rises (falls) from each grid point of an axis to the next, by more than `margin`.
+
+    A negative margin allows so much movement the other way.
+    """
+
+    kind: Literal["monotone"] = "monotone"
+    direction: Literal["rising", "falling"]
+    margin: Real = 0.0
+
+    def text(self) -> str:
+        shift = f" (by more than {self.margin:g} a step)" if self.margin else ""
+        return f"{self.of.curve.text()} is {self.direction} in {self.along}{shift}{points_text('all', self.at)}"
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        levels = self.levels(evidence)
+        if found := self.too_few(levels, 2, "a trend"):
+            return found
+        steps = [(self.curve_at(a), self.curve_at(b), b) for a, b in pairwise(levels)]
+        rising = self.direction == "rising"
+
+        def looks(where: Where) -> list[Look]:
+            return [
+                compared(
+                    evidence,
+                    part.index,
+                    after if rising else before,
+                    ">",
+                    before if rising else after,
+                    self.margin,
+                    self.shown_at(where, level),
+                )
+                for before, after, level in steps
+            ]
+
+        curves = [curve for step in steps for curve in step[:2]]
+        return over_grid(
+            evidence, part, curves, self.others(), f"one-sided {evidence.test(curves)}", frozenset(), looks
+        )

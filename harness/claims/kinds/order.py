@@ -1,0 +1,73 @@
+"""A chain of measured sides, each above the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field
+
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation, points_text
+from harness.claims.judge import Finding, Part, compared, over_grid
+from harness.claims.operands import NAMED, Measured, Real
+
+
+def _chain(value: Any) -> Any:
+    return [value] if isinstance(value, dict) else value
+
+
+@EXPECTATIONS.register
+class Order(MeasuredExpectation):
+    """A chain of operands, each above (or below) the next by more than `margin`, at every grid point of `at`."""
+
+    kind: Literal["order"] = "order"
+    of: Annotated[
+        tuple[Measured, ...], BeforeValidator(_chain, json_schema_input_type=Measured | tuple[Measured, ...])
+    ] = Field(min_length=1)
+    """The chain; later ones mean what the first says, but for what they say themselves. A single one that lists
+    several arms (or attacks, or metrics) is the chain of these."""
+    direction: Literal["falling", "rising"]
+    """`falling`: the first operand is the largest."""
+    margin: Real = 0.0
+    at: At = None
+    """Grid points to look at."""
+
+    def text(self) -> str:
+        sign = ">" if self.direction == "falling" else "<"
+        shift = f" (by more than {self.margin:g})" if self.margin else ""
+        return f" {sign} ".join(o.curve.text() for o in self.of) + shift + points_text("all", self.at)
+
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        first = declared.complete(self.of[0])
+        if len(self.of) == 1:
+            along = next((name for name in ("arm", "attack", "metric") if len(getattr(first, name)) > 1), None)
+            if along is None:
+                raise ValueError("an order needs two operands, or one that lists several arms, attacks or metrics")
+            each = first.model_copy(update={along: getattr(first, along)[:1]}).each()
+            chains = [[one.model_copy(update={along: (name,)}) for name in getattr(first, along)] for one in each]
+        else:
+            rest = [other.inheriting(first) for other in self.of[1:]]
+            chains = [[one, *(other.like(first, one) for other in rest)] for one in first.each()]
+            if any(len(getattr(o, name)) > 1 for chain in chains for o in chain for name in NAMED):
+                raise ValueError("a later operand of an order lists several names; list them in the first one alone")
+        return [self.model_copy(update={"of": tuple(chain)}) for chain in chains]
+
+    def operands(self) -> Sequence[Measured]:
+        return self.of
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        curves = [operand.curve for operand in self.of]
+        falling = self.direction == "falling"
+        pairs = [(a, b) if falling else (b, a) for a, b in pairwise(curves)]
+        return over_grid(
+            evidence,
+            part,
+            curves,
+            self.at,
+            f"one-sided {evidence.test(curves)}",
+            frozenset(),
+            lambda at: [compared(evidence, part.index, above, ">", below, self.margin, at) for above, below in pairs],
+        )

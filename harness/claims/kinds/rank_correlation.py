@@ -1,0 +1,78 @@
+"""Over arms, one metric rises where another does, or falls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation, points_text
+from harness.claims.judge import Finding, Part, not_run
+from harness.claims.kinds.over_repeats import decided_by, stacked
+from harness.claims.operands import Curve, Measured
+
+FEWEST = 3
+
+
+@EXPECTATIONS.register
+class RankCorrelation(MeasuredExpectation):
+    """Spearman's rank correlation of two metrics over arms (and grid points), one a repeat, above or below a number."""
+
+    kind: Literal["rank-correlation"] = "rank-correlation"
+    of: Measured
+    """Its arms are those that the correlation is over; default: all."""
+    with_: Measured = Field(alias="with")
+    """What it leaves out is as in `of`."""
+    above: float | None = Field(default=None, ge=-1, le=1)
+    below: float | None = Field(default=None, ge=-1, le=1)
+    at: At = None
+    """Grid points that the correlation is over too."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.above is None) == (self.below is None):
+            raise ValueError("give either `above` or `below`")
+        return self
+
+    def text(self) -> str:
+        limit = f"> {self.above:g}" if self.above is not None else f"< {self.below:g}"
+        names = ["/".join(o.metric) + (f" ({'/'.join(o.attack)})" if o.attack else "") for o in (self.of, self.with_)]
+        arms = f"the arms {', '.join(self.of.arm)}"
+        return f"rank correlation of {names[0]} and {names[1]} over {arms} {limit}{points_text('all', self.at)}"
+
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        of = self.of if self.of.arm else self.of.model_copy(update={"arm": tuple(declared.arms)})
+        other = self.with_.inheriting(of)
+        arms = frozenset({"arm"})
+        found = [(one, two) for one in of.each(arms) for two in other.like(of, one).each(arms)]
+        return [self.model_copy(update={"of": one, "with_": two}) for one, two in found]
+
+    def operands(self) -> Sequence[Measured]:
+        return self.of, self.with_
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        from scipy import stats
+
+        pairs = [(one.curve, self.with_.model_copy(update={"arm": one.arm}).curve) for one in self.of.each()]
+        places: list[tuple[Curve, Curve, Mapping[str, Any]]] = [
+            (one, two, at) for one, two in pairs for at in evidence.grid([one, two], self.at)
+        ]
+        if len(places) < FEWEST:
+            return not_run(f"a rank correlation needs {FEWEST} arms or grid points, the profile runs {len(places)}")
+        sides = [
+            stacked(evidence, [(one, at) for one, _, at in places]),
+            stacked(evidence, [(two, at) for _, two, at in places]),
+        ]
+        repeats = min(side.shape[1] for side in sides)
+        found = np.array([stats.spearmanr(sides[0][:, r], sides[1][:, r]).statistic for r in range(repeats)])
+        test = f"one-sided {evidence.design.test}, of each repeat's rank correlation over {len(places)} places"
+        if not np.isfinite(found).all():
+            return Finding("inconclusive", "a metric does not vary over the arms", (), None, test, "none")
+        against = self.above if self.above is not None else self.below
+        assert against is not None
+        every = [(curve, at) for one, two, at in places for curve in (one, two)]
+        return decided_by(evidence, part, every, found, against, 1.0 if self.above is not None else -1.0, test)

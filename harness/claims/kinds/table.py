@@ -1,0 +1,92 @@
+"""Every entry of a printed table is met."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import EXPECTATIONS, MeasuredExpectation
+from harness.claims.judge import Finding, Part, close, combine, not_run
+from harness.claims.operands import Curve, Measured, Number, Real, Width
+from harness.config import Config
+
+
+class TableRow(Config):
+    """A row of a printed table: one metric at several values of an axis."""
+
+    of: Measured
+    values: dict[Annotated[float, Field(gt=0)], Real] = Field(min_length=1)
+    """Printed value at each epsilon (or other axis, see `along`), such as `{0.1: 0.02, 1: 0.05}`."""
+    tolerance: Width | None = None
+    """Of this row's entries; default: the table's."""
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """One entry of a printed table."""
+
+    row: int
+    curve: Curve
+    level: float
+    printed: float
+    tolerance: float
+
+
+@EXPECTATIONS.register
+class PrintedTable(MeasuredExpectation):
+    """Every entry of a printed table is met within a tolerance, each tested as equivalence."""
+
+    kind: Literal["table"] = "table"
+    rows: tuple[TableRow, ...] = Field(min_length=1)
+    along: str = "epsilon"
+    """The axis whose values the rows' entries stand at."""
+    tolerance: Width
+
+    def text(self) -> str:
+        rows = []
+        for row in self.rows:
+            entries = ", ".join(f"{value:g} at {level:g}" for level, value in row.values.items())
+            rows.append(f"{row.of.curve.text()} = {entries} (+- {row.tolerance or self.tolerance:g})")
+        return "; ".join(rows)
+
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        rows = tuple(
+            row.model_copy(update={"of": one}) for row in self.rows for one in declared.complete(row.of).each()
+        )
+        return [self.model_copy(update={"rows": rows})]
+
+    def operands(self) -> Sequence[Measured]:
+        return [row.of for row in self.rows]
+
+    def check(self, declared: Declared) -> None:
+        super().check(declared)
+        for row in self.rows:
+            declared.check_at({self.along: tuple(row.values)}, [row.of])
+
+    def entries(self) -> list[TableEntry]:
+        """Every entry, row by row."""
+        return [
+            TableEntry(i, row.of.curve, level, value, row.tolerance or self.tolerance)
+            for i, row in enumerate(self.rows)
+            for level, value in row.values.items()
+        ]
+
+    def judge(self, evidence: Evidence, part: Part) -> Finding:
+        run = [e for e in self.entries() if e.level in evidence.levels(e.curve, self.along)]
+        if not run:
+            asked = ", ".join(f"{level:g}" for level in sorted({e.level for e in self.entries()}))
+            return not_run(f"the profile runs none of the {self.along} {asked}")
+        looks = [
+            close(evidence, part.index, e.curve, Number(value=e.printed), e.tolerance, {self.along: e.level})
+            for e in run
+        ]
+        test = f"each entry's equivalence by two one-sided tests: {evidence.test([e.curve for e in run])}"
+        return combine((looks, "all"), part, test)
+
+    def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
+        return [(e.curve, {self.along: e.level}, e.printed) for e in self.entries()]

@@ -1,0 +1,69 @@
+"""What kinds with a left and a right side share: one part for each of the names that a side lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+from pydantic import Field
+
+from harness.claims.declared import Declared
+from harness.claims.evidence import Evidence
+from harness.claims.expectation import At, For, MeasuredExpectation, names_for_some, sides, some_of
+from harness.claims.judge import Finding, Look, Part, Right, Where, narrowed, over_grid
+from harness.claims.operands import Curve, FormulaValue, Measured, Operand
+
+
+class TwoSided(MeasuredExpectation):
+    """A measured side against another side, at every grid point or at some."""
+
+    left: Measured
+    """The measured side; the claim is made for each metric, arm and attack that it lists."""
+    right: Operand
+    """What it is compared with. A measured side means what the left says, but for what it says itself."""
+    quantifier: For = Field(default="all", alias="for")
+    """Grid points at which it has to hold."""
+    at: At = None
+    """Grid points to look at."""
+
+    def parts(self, declared: Declared) -> Sequence[Self]:
+        left, right = sides(self.left, self.right, declared)
+        but = names_for_some(self.quantifier)
+        found = [{"left": one, "right": other} for one, other in _pairs(left, right, but)]
+        return [self.model_copy(update=update) for update in found]
+
+    def operands(self) -> Sequence[Measured]:
+        return [side for side in (self.left, self.right) if isinstance(side, Measured)]
+
+    def formulas(self) -> Sequence[FormulaValue]:
+        return [self.right] if isinstance(self.right, FormulaValue) else []
+
+    def check(self, declared: Declared) -> None:
+        super().check(declared)
+        if isinstance(self.right, FormulaValue):
+            declared.check_formula(self.right, self.left)
+        elif not isinstance(self.right, Measured) and hasattr(self.right, "axis"):
+            for arm in self.left.arm:
+                for attack in self.left.attack or ("",):
+                    declared.check_numeric(self.right.axis, arm, attack)
+
+    def alternatives(self) -> list[tuple[Curve, Right]]:
+        """The pairs of sides of which one is enough; mostly a single one."""
+        return [(one.curve, narrowed(other)) for one, other in _pairs(self.left, self.right, frozenset())]
+
+    def judged(self, evidence: Evidence, part: Part, test: str, look: Any) -> Finding:
+        """Judge at every place by `look(left, right, where)`."""
+        pairs = self.alternatives()
+        curves = [c for left, right in pairs for c in (left, right) if isinstance(c, Curve)]
+
+        def looks(where: Where) -> list[Look]:
+            return [look(left, right, where) for left, right in pairs]
+
+        some = some_of(self.quantifier, evidence.axes)
+        return over_grid(evidence, part, curves, self.at, f"{test} {evidence.test(curves)}", some, looks)
+
+
+def _pairs(left: Measured, right: Any, but: frozenset[str]) -> Iterator[tuple[Measured, Any]]:
+    for one in left.each(but):
+        for other in right.like(left, one).each(but) if isinstance(right, Measured) else [right]:
+            yield one, other

@@ -1,0 +1,171 @@
+"""What the two sides of a claim may be: something measured, a formula, the value of an axis, a number.
+
+A measured side may name several metrics, arms and attacks: the claim is then made for each. A side that leaves
+something out means what the left side says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from harness.config import Config
+from harness.formulas import FORMULAS
+from harness.metrics import METRICS
+from harness.places import Place, place, shown
+
+Relation = Literal["<", "<=", ">", ">="]
+Quantifier = Literal["all", "some"]
+Real = Annotated[float, Field(ge=-1e12, le=1e12)]
+"""A number that can be added and multiplied without running out of range; neither infinite nor not-a-number."""
+Width = Annotated[float, Field(gt=0, le=1e12)]
+Level = float | str | bool
+"""A value of an axis."""
+
+
+def _one_or_many(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Several = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...])]
+"""One name, or a list of names."""
+NAMED = ("metric", "arm", "attack")
+"""What a claim may be made for several of, besides the values of axes."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One metric of one arm, and of one attack where it is an attack's, over the axes that are left open."""
+
+    metric: str
+    arm: str
+    attack: str = ""
+    minus: str | None = None
+    at: Place = ()
+    """Axes that are fixed."""
+    times: float = 1.0
+    mean_over: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        where = [self.arm, *([self.attack] if self.attack else [])]
+        where += [f"{name} = {shown(value)}" for name, value in self.at]
+        name = self.metric if self.minus is None else f"{self.metric} - {self.minus}"
+        found = f"{name}({', '.join(where)})"
+        if self.mean_over:
+            found = f"mean over {', '.join(self.mean_over)} of {found}"
+        return found if self.times == 1 else f"{self.times:g} * {found}"
+
+
+class Measured(Config):
+    """Means over repeats of a metric, or of several."""
+
+    metric: Several = ()
+    """Columns of the measurements, such as `advantage`, `auc`, `accuracy_train`."""
+    arm: Several = ()
+    """Arms of the experiment; default: its only one."""
+    attack: Several = ()
+    """Attacks of the spec; none for a metric of the model itself or of the split."""
+    minus: str | None = None
+    """Subtract this metric of the same arm and attack, repeat by repeat."""
+    at: dict[str, Level] = {}
+    """Axes that are fixed here, with the value; others are as at each grid point of the claim."""
+    epsilon: Annotated[float, Field(gt=0)] | None = None
+    """The same for the axis epsilon."""
+    times: Width = 1.0
+    """A factor, for claims about ratios."""
+    mean_over: Several = ()
+    """Axes over which the mean is taken, repeat by repeat."""
+
+    def inheriting(self, left: Measured) -> Measured:
+        """This side with what it leaves out taken from the left one."""
+        found: dict[str, Any] = {"arm": self.arm or left.arm, "mean_over": self.mean_over or left.mean_over}
+        if not self.metric:
+            found |= {"metric": left.metric, "minus": self.minus or left.minus, "times": self.times * left.times}
+        of_model = all(m in METRICS and METRICS[m].of in ("model", "baseline") for m in self.metric or left.metric)
+        found["attack"] = self.attack or (() if of_model else left.attack)
+        found["at"] = {**left.fixed, **self.fixed}
+        found["epsilon"] = None
+        return self.model_copy(update=found)
+
+    @property
+    def fixed(self) -> dict[str, Level]:
+        """Axes that are fixed, epsilon among them."""
+        return self.at if self.epsilon is None else {**self.at, "epsilon": self.epsilon}
+
+    def each(self, but: frozenset[str] = frozenset()) -> Iterator[Measured]:
+        """One for each metric, arm and attack that it names, but for what is in `but`."""
+        none: list[tuple[str, ...]] = [()]
+        axes = [[value] if name in but else [(v,) for v in value] for name, value in self._named()]
+        for chosen in product(*(a or none for a in axes)):
+            yield self.model_copy(update=dict(zip(NAMED, chosen, strict=True)))
+
+    def _named(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        return ((name, getattr(self, name)) for name in NAMED)
+
+    def like(self, left: Measured, chosen: Measured) -> Measured:
+        """This side where what it has in common with `left` is narrowed to what `chosen` has of it."""
+        same = {name: getattr(chosen, name) for name, value in self._named() if value == getattr(left, name)}
+        return self.model_copy(update=same)
+
+    @property
+    def curve(self) -> Curve:
+        """Of a side that names one metric, one arm and at most one attack."""
+        (metric,), (arm,) = self.metric, self.arm
+        attack = self.attack[0] if self.attack else ""
+        return Curve(metric, arm, attack, self.minus, place(self.fixed), self.times, self.mean_over)
+
+
+class FormulaValue(Config):
+    """A formula, such as a theoretical bound, at each grid point.
+
+    Its parameters are coordinates of what is measured: epsilon and delta, the prior (the share of members among the
+    records attacked), the false-positive rate that the metric fixes, axes of the same name; or given.
+    """
+
+    formula: str
+    """A registered formula."""
+    given: dict[str, Real] = {}
+    """Values of parameters."""
+
+    def text(self) -> str:
+        shown_ = [f"{name} = {value:g}" for name, value in self.given.items()]
+        taken = (
+            [p for p in FORMULAS[self.formula].parameters if p not in self.given] if self.formula in FORMULAS else []
+        )
+        return f"{self.formula}({', '.join([*taken, *shown_])})"
+
+
+class AxisValue(Config):
+    """The value of an axis at each grid point."""
+
+    axis: str
+
+    def text(self) -> str:
+        return self.axis
+
+
+class Number(Config):
+    """A constant."""
+
+    value: Real
+
+    def text(self) -> str:
+        return f"{self.value:g}"
+
+
+def _sort(value: Any) -> str:
+    keys = value if isinstance(value, dict) else type(value).model_fields if isinstance(value, Config) else {}
+    return next((key for key in ("formula", "axis", "value") if key in keys), "measured")
+
+
+Operand = Annotated[
+    Annotated[Measured, Tag("measured")]
+    | Annotated[FormulaValue, Tag("formula")]
+    | Annotated[AxisValue, Tag("axis")]
+    | Annotated[Number, Tag("value")],
+    Discriminator(_sort),
+]

@@ -1,0 +1,83 @@
+"""The command line. Exit codes: 0 fine, 1 a verdict differs from what was asked to hold, 2 bad input."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from harness.commands.accountants import accountants
+from harness.commands.common import Root, state
+from harness.commands.data import data_app
+from harness.commands.judging import check, report
+from harness.commands.migrate import migrate
+from harness.commands.multiverse import multiverse
+from harness.commands.pipeline import pipeline, resolve
+from harness.commands.run import plan, run
+from harness.commands.specs import list_specs, schema, validate
+from harness.commands.store import store_app
+from harness.commands.verify import verify
+from harness.errors import HarnessError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="""
+Check what papers claim about membership inference and differential privacy.
+
+A **spec** (`specs/<paper>/<figure>.yaml`) declares an experiment and the claims made on it. `run` trains,
+attacks, judges and reports; each finished piece is kept, so a run that stops goes on where it was.
+
+Examples:
+
+* `harness ls` what there is
+* `harness plan humphries2020/fig3` what a run would do and take
+* `harness run humphries2020/fig3 --profile quick` do it
+* `harness run my-table.yaml` a spec of your own, as it is declared, onto a page of its own
+* `harness check --require reproduced` exit 1 unless every claim is reproduced
+* `harness verify` exit 1 unless every verdict is what the committed baseline says
+""",
+)
+app.add_typer(data_app, name="data")
+app.add_typer(store_app, name="store")
+app.command("ls")(list_specs)
+for command in (
+    validate,
+    schema,
+    plan,
+    run,
+    check,
+    report,
+    verify,
+    multiverse,
+    accountants,
+    resolve,
+    pipeline,
+    migrate,
+):
+    app.command()(command)
+
+
+@app.callback()
+def _global(project: Root = None) -> None:
+    state["root"] = project
+
+
+def main() -> None:
+    """Entry point: one clear line and exit 2 for bad input, never a traceback."""
+    if sys.version_info[:2] != (3, 11):
+        found = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        print(f"harness: Python 3.11 is needed (TensorFlow Privacy's last release), this is {found}", file=sys.stderr)
+        sys.exit(2)
+    try:
+        app()
+    except HarnessError as error:
+        for line in str(error).splitlines():
+            print(f"harness: {line}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"harness: {where}{error.strerror or error}; nothing half-written was left", file=sys.stderr)
+        sys.exit(2)

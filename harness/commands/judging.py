@@ -1,0 +1,67 @@
+"""`harness check` and `report`: from measurements to verdicts, and to the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.commands.common import (
+    COLOURS,
+    AsJson,
+    Names,
+    ProfileName,
+    contexts,
+    print_json,
+    print_verdicts,
+    whole_profile,
+)
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.pipeline import Context
+    from harness.spec.load import Loaded
+
+
+def check(
+    specs: Names = None,
+    profile: ProfileName = None,
+    require: Annotated[
+        str | None, typer.Option(help="Exit 1 unless every claim has this verdict, such as `reproduced`.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge claims from measurements that are there; trains nothing and needs no TensorFlow."""
+    from harness import pipeline
+
+    if require is not None and require not in COLOURS:
+        raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
+    groups = contexts(specs, profile, None, True)
+    verdicts = [v for context, loaded in groups for one in loaded for v in pipeline.check(context, one)]
+    if as_json:
+        print_json([v.model_dump(mode="json") for v in verdicts])
+    else:
+        print_verdicts(verdicts)
+    if require is not None and any(v.verdict != require for v in verdicts):
+        raise typer.Exit(1)
+
+
+def report(specs: Names = None, profile: ProfileName = None) -> None:
+    """Write `reports/<profile>/`: the page, a Markdown summary and all verdicts, from what `check` wrote.
+
+    The page is of all specs of the profile, whichever are named; a file outside of specs/ has a page of its own.
+    """
+    for context, loaded in contexts(specs, profile, None, True):
+        write_page(context, loaded)
+
+
+def write_page(context: Context, loaded: list[Loaded]) -> None:
+    """Write the page that specs belong to; print their verdicts and where it is."""
+    from harness.report.build import build
+
+    everything = build(context, whole_profile(context, loaded))
+    mine = {one.spec.id for one in loaded}
+    print_verdicts([v for v in everything.verdicts if v.spec in mine])
+    where = (context.page / "index.html").relative_to(context.project.root)
+    others = len({v.spec for v in everything.verdicts} - mine)
+    print(f"report: {where}" + (f" (with {others} other specs of the profile)" if others else ""))

@@ -1,0 +1,132 @@
+"""`harness plan` and `run`: what would be computed, and computing it."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from harness.commands.common import (
+    AsJson,
+    Names,
+    ProfileName,
+    Quiet,
+    Workers,
+    console,
+    contexts,
+    print_json,
+    table_of,
+)
+from harness.commands.judging import write_page
+from harness.errors import HarnessError
+
+
+def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Show the cells that a run would compute, what is there already, and what the rest would cost."""
+    from harness.data.fetch import MissingData
+    from harness.execution.store import Store
+    from harness.pipeline import left_out, plan_of
+
+    rows: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    groups = contexts(specs, profile, None, quiet)
+    for context, loaded in groups:
+        store = Store(context.project.store)
+        for one in loaded:
+            if left_out(context, one):
+                continue
+            try:
+                found = plan_of(context, one)
+            except MissingData as missing:
+                context.progress.say(f"{one.spec.id}: not run: {missing}")
+                continue
+            pieces = [p for p in found.pieces() if p.key not in seen]
+            seen |= {p.key for p in pieces}
+            missing_pieces = [p for p in pieces if not store.has(p.kind, p.key)]
+            rows.append(
+                {
+                    "spec": one.spec.id,
+                    "cells": len(found.cells),
+                    "pieces": len(found.pieces()),
+                    "shared_with_earlier_specs": len(found.pieces()) - len(pieces),
+                    "missing": len(missing_pieces),
+                    "core_seconds": round(sum(p.cost for p in missing_pieces), 1),
+                    "reductions": context.scaled(one).reductions,
+                }
+            )
+    total = sum(float(r["core_seconds"]) for r in rows)
+    context = groups[0][0]
+    if as_json:
+        summary = {"profile": context.profile_name, "workers": context.workers, "core_seconds": total}
+        print_json({**summary, "specs": rows})
+        return
+    table = table_of("spec", "cells", "pieces", "shared", "to do", "estimate")
+    for r in rows:
+        counts = (str(r[key]) for key in ("spec", "cells", "pieces", "shared_with_earlier_specs", "missing"))
+        table.add_row(*counts, f"{float(r['core_seconds']) / 60:.1f} core-min")
+    console.print(table)
+    wall = total / context.workers / 60
+    most = "at most " if context.sequential else ""
+    print(f"profile {context.profile_name}: {most}about {wall:.1f} min with {context.workers} workers")
+
+
+def run(
+    specs: Names = None,
+    profile: ProfileName = None,
+    stage: Annotated[str, typer.Option(help="`train`, `attack`, or `all`: train, attack, check and report.")] = "all",
+    workers: Workers = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            envvar="DASK_SCHEDULER_ADDRESS",
+            metavar="ADDRESS",
+            help="Compute on a Dask cluster: the address of its scheduler, such as `tcp://node1:8786`.",
+        ),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Train nothing: attack and judge the repeats that are trained completely.")
+    ] = False,
+    until_decided: Annotated[
+        bool,
+        typer.Option(
+            "--until-decided",
+            help="Add repeats only where an open claim needs them, and stop when all are decided (docs/statistics.md).",
+        ),
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run specs. Finished cells are never run again; Ctrl-C or a crash loses only the cells at work.
+
+    A spec in a file outside of specs/ is run as it is declared, under no profile, onto a page of its own in
+    reports/own/. Running some specs of a profile leaves the others on its page.
+
+    Local processes compute on one thread each. With --scheduler, work goes to a Dask cluster instead: its workers need
+    this package and no shared file system; what they compute comes back into this checkout's store (docs/cluster.md).
+    """
+    if stage not in ("train", "attack", "all"):
+        raise HarnessError(f"--stage {stage!r}: unknown; it is train, attack or all")
+    from harness import pipeline
+
+    if partial and until_decided:
+        raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
+    groups = [
+        (dataclasses.replace(context, scheduler=scheduler, until_decided=until_decided), loaded)
+        for context, loaded in contexts(specs, profile, workers, quiet)
+    ]
+    try:
+        for context, loaded in groups:
+            for one in loaded:
+                if stage in ("train", "all") and not partial:
+                    pipeline.train(context, one)
+                if stage in ("attack", "all"):
+                    pipeline.attack(context, one, partial)
+                if stage == "all":
+                    pipeline.check(context, one)
+    except KeyboardInterrupt:
+        print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
+        raise typer.Exit(130) from None
+    if stage == "all":
+        for context, loaded in groups:
+            write_page(context, loaded)

@@ -1,0 +1,20 @@
+"""What an experiment may say: arms as differences to it, named axes. What is run follows from here alone."""
+
+from harness.experiment.axes import Axis, Derived
+from harness.experiment.experiment import Arm, Experiment, Variant
+from harness.experiment.setup import AnyDataset, AnyModel, AnySplit, Privacy, Setup, ShadowPool, epsilon_of
+
+__all__ = [
+    "AnyDataset",
+    "AnyModel",
+    "AnySplit",
+    "Arm",
+    "Axis",
+    "Derived",
+    "Experiment",
+    "Privacy",
+    "Setup",
+    "ShadowPool",
+    "Variant",
+    "epsilon_of",
+]

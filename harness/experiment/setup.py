@@ -1,0 +1,139 @@
+"""Everything that one arm's training depends on, but for the seed and the number of repeats."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+
+import harness.data.datasets
+import harness.data.splits
+import harness.training.engines
+import harness.training.models  # noqa: F401  (these imports register the built-in plug-ins)
+from harness.config import Config, load_external_plugins
+from harness.data.dataset import DATASETS, Dataset, GeneratorDataset
+from harness.data.encoding import Preprocessing
+from harness.data.split import SPLITS, Sizes, Split
+from harness.experiment.axes import Derived
+from harness.privacy.accountants import ACCOUNTANTS
+from harness.privacy.accounting import Accounting
+from harness.training.engine import ENGINES
+from harness.training.model import MODELS, Model
+from harness.training.settings import Training
+
+load_external_plugins()
+if TYPE_CHECKING:
+    AnyDataset = Dataset
+    AnySplit = Split
+    AnyModel = Model
+else:
+    AnyDataset, AnySplit, AnyModel = DATASETS.union(), SPLITS.union(), MODELS.union()
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+"""A name in a spec: of a claim, an arm, an attack, an axis."""
+
+
+def epsilon_of(value: Any) -> Any:
+    """YAML writes infinity as `.inf`; `inf` and `infinity` are taken too."""
+    return math.inf if isinstance(value, str) and value.lower() in ("inf", "infinity") else value
+
+
+class Privacy(Accounting):
+    """The epsilon grid and how noise is calibrated to it."""
+
+    epsilons: Annotated[
+        Annotated[tuple[float, ...], Field(min_length=1), Tag("grid")] | Annotated[Derived, Tag("derived")],
+        Discriminator(lambda value: "derived" if isinstance(value, dict | Derived) else "grid"),
+    ]
+    """The grid; `.inf` is the non-private baseline. Or the epsilons at which a formula takes given values."""
+    delta: float = Field(gt=0, lt=1)
+    """The delta of (epsilon, delta)-DP."""
+
+    @field_validator("accountant")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value not in ACCOUNTANTS:
+            raise ValueError(f"unknown accountant {value!r}; known: {', '.join(sorted(ACCOUNTANTS))}")
+        return value
+
+    @model_validator(mode="after")
+    def _stated(self) -> Privacy:
+        stated = ACCOUNTANTS[self.accountant].samplings
+        if self.sampling not in stated:
+            raise ValueError(
+                f"the accountant {self.accountant!r} is stated for {' or '.join(stated)} batches; set sampling so"
+            )
+        return self
+
+    @field_validator("epsilons", mode="before")
+    @classmethod
+    def _infinity(cls, value: Any) -> Any:
+        return [epsilon_of(v) for v in value] if isinstance(value, list | tuple) else value
+
+    @field_validator("epsilons")
+    @classmethod
+    def _grid(cls, value: Any) -> Any:
+        if isinstance(value, Derived):
+            return value
+        for epsilon in value:
+            if not epsilon > 0:
+                raise ValueError(f"every epsilon must be above 0, found {epsilon:g}")
+        if len(set(value)) != len(value):
+            raise ValueError("the grid names an epsilon twice")
+        return tuple(sorted(value))
+
+
+class ShadowPool(Config):
+    """A pool of shadow models: trained once and shared by every attack that names it."""
+
+    count: int = Field(default=5, ge=1)
+    """Shadow models per arm and repeat."""
+    privacy: Literal["none", "like-target"] = "none"
+    """`none`: without noise, as the released code does; `like-target`: with the target's noise."""
+
+
+class Setup(Config):
+    """What is trained on which records, and how."""
+
+    dataset: AnyDataset
+    preprocessing: Preprocessing = Preprocessing()
+    sizes: Sizes
+    split: AnySplit
+    """How records are drawn."""
+    model: AnyModel
+    training: Training
+    privacy: Privacy
+    pools: dict[Name, ShadowPool] = {}
+
+    @property
+    def prior(self) -> float:
+        """Share of members among the records attacked."""
+        return self.sizes.members / (self.sizes.members + self.sizes.nonmembers)
+
+    def content(self) -> dict[str, Any]:
+        """What measurements follow from, as JSON."""
+        found = self.model_dump(mode="json", by_alias=True, exclude={"label"})
+        plugins = {"dataset": self.dataset.content(), "split": self.split.content(), "model": self.model.content()}
+        return {**found, **plugins, "training": self.training.content()}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Setup:
+        source = "generator" if isinstance(self.dataset, GeneratorDataset) else "table"
+        if source not in self.split.needs:
+            kind, fits = self.split.plugin_name(), [n for n, s in SPLITS if source in s.needs]
+            raise ValueError(
+                f"split {kind!r} does not work on dataset {self.dataset.plugin_name()!r} (a {source}); these do: "
+                f"{', '.join(fits)}"
+            )
+        if self.training.engine not in ENGINES.names():
+            raise ValueError(f"unknown engine {self.training.engine!r}; known: {', '.join(ENGINES.names())}")
+        refusal = ENGINES[self.training.engine]().refuses(self.model, self.training)
+        if refusal is not None:
+            raise ValueError(refusal)
+        if self.training.batch_size > self.sizes.members:
+            raise ValueError(
+                f"training.batch_size ({self.training.batch_size}) is larger than sizes.members "
+                f"({self.sizes.members}); no whole batch could be made"
+            )
+        return self

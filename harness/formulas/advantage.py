@@ -1,0 +1,80 @@
+"""Bounds on membership advantage, and its optimum over all mechanisms."""
+
+from __future__ import annotations
+
+from harness.formulas.formula import formula
+from harness.formulas.numbers import Number, exp, expm1, log, tanh
+
+IID = "members and non-members are independent draws from one population"
+
+
+@formula(
+    "yeom",
+    "exp(eps) - 1",
+    "Yeom et al. 2018; humphries2020 Theorem 2.1, Eq. (5)",
+    bounds="advantage",
+    adjacency="replace-one",
+    assumptions=(IID, "delta = 0"),
+    pure_only=True,
+)
+def yeom(epsilon: Number, delta: Number) -> Number:
+    """Bound on membership advantage; says nothing above ln 2. It is proved for delta = 0, whatever delta is."""
+    return expm1(epsilon)
+
+
+@formula(
+    "erlingsson",
+    "1 - exp(-eps) (1 - delta)",
+    "Erlingsson et al. 2019; humphries2020 Theorem 2.2, Eq. (6)",
+    bounds="advantage",
+    adjacency="replace-one",
+    assumptions=(IID,),
+)
+def erlingsson(epsilon: Number, delta: Number) -> Number:
+    """Bound on membership advantage, written so that a small epsilon keeps its digits."""
+    return -expm1(-epsilon) + delta * exp(-epsilon)
+
+
+@formula(
+    "humphries",
+    "(exp(eps) - 1 + 2 delta) / (exp(eps) + 1)",
+    "humphries2020 Theorem 3.1, Eq. (8)",
+    bounds="advantage",
+    adjacency="replace-one",
+    assumptions=(IID,),
+)
+def humphries(epsilon: Number, delta: Number) -> Number:
+    """Bound on membership advantage: tanh(eps/2) + 2 delta / (exp(eps) + 1), free of overflow."""
+    return tanh(epsilon / 2) + 2 * delta * exp(-epsilon) / (1 + exp(-epsilon))
+
+
+@formula(
+    "optimal-advantage",
+    "1 - 2 (1 - delta) / (1 + exp(eps))",
+    "vertex of the trade-off region of Kairouz, Oh and Viswanath (2015), where its two lines meet",
+)
+def optimal_advantage(epsilon: Number, delta: Number) -> Number:
+    """Largest TPR - FPR of a test between two neighbours: FPR = FNR = (1 - delta) / (1 + exp(eps))."""
+    return 1.0 - 2.0 * (1.0 - delta) / (1.0 + exp(epsilon))
+
+
+@formula("advantage-given-z-alone", "tanh(eps / 4)", "limit of `optimal-advantage-in-exp` for a large universe")
+def advantage_given_z_alone(epsilon: Number) -> Number:
+    """What an adversary can reach who knows z but not the record z' that z stands against, at delta = 0.
+
+    All A(S + u) are within exp(eps) of each other, so the likelihood ratio against their mean takes values in
+    [m, exp(eps) m]; its mean excess over 1 is largest when a share 1 / (1 + exp(eps / 2)) is at the top.
+    """
+    return tanh(epsilon / 4.0)
+
+
+@formula("failure-probability", "1 - (1 - delta)^pairs", "thudi2022 Section 4.3")
+def failure_probability(delta: Number, pairs: Number) -> Number:
+    """Chance that a condition which fails with `delta` for one pair of data sets fails for one of several."""
+    return -1.0 * expm1(pairs * log(1.0 - delta))
+
+
+@formula("group-privacy-delta", "(delta/n) (exp(eps) - 1) / (exp(eps/n) - 1)", "group privacy over n steps")
+def group_privacy_delta(epsilon: Number, delta: Number, n: Number) -> Number:
+    """Delta at epsilon between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
+    return delta / n * expm1(epsilon) / expm1(epsilon / n)

@@ -1,0 +1,100 @@
+"""Conversions between variants of DP and k-fold composition: jayaraman2019 Table 1 against exact values.
+
+The worst eps-DP mechanism for every divergence here is randomized response, which reveals a bit with odds exp(eps).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy
+
+from harness.formulas.formula import computed, formula, whole
+from harness.formulas.numbers import Number, exp, expm1, log, sqrt
+
+TABLE = "jayaraman2019 Table 1"
+
+
+@formula("advanced", "eps sqrt(2 k ln(1/delta)) + k eps (exp(eps) - 1)", f"{TABLE}, advanced composition")
+def advanced(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
+    """Total epsilon by advanced composition."""
+    return epsilon * sqrt(2.0 * k * log_inverse_delta) + k * epsilon * expm1(epsilon)
+
+
+@formula("cdp", "eps sqrt(2 k ln(1/delta)) + k eps (exp(eps) - 1) / 2", f"{TABLE}, CDP")
+def cdp(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
+    """Total epsilon by CDP."""
+    return epsilon * sqrt(2.0 * k * log_inverse_delta) + k * epsilon * expm1(epsilon) / 2.0
+
+
+@formula("zcdp", "eps sqrt(2 k ln(1/delta)) + k eps^2 / 2", f"{TABLE}, zCDP")
+def zcdp(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
+    """Total epsilon by zCDP."""
+    return epsilon * sqrt(2.0 * k * log_inverse_delta) + k * epsilon * epsilon / 2.0
+
+
+@formula("rdp", "4 eps sqrt(2 k ln(1/delta)), where ln(1/delta) >= eps^2 k", f"{TABLE}, RDP")
+def rdp(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
+    """Total epsilon by RDP."""
+    return 4.0 * epsilon * sqrt(2.0 * k * log_inverse_delta)
+
+
+@formula("randomized-response-loss", "eps tanh(eps/2)", "expected privacy loss of randomized response")
+def randomized_response_loss(epsilon: Number) -> Number:
+    """Expected privacy loss, the largest of any eps-DP mechanism."""
+    return epsilon * expm1(epsilon) / (exp(epsilon) + 1.0)
+
+
+@formula("randomized-response-variance", "eps^2 / cosh(eps/2)^2", "variance of the loss of randomized response")
+def randomized_response_variance(epsilon: Number) -> Number:
+    """Variance of the privacy loss."""
+    e = exp(epsilon)
+    return 4.0 * epsilon * epsilon * e / ((1.0 + e) * (1.0 + e))
+
+
+@formula(
+    "randomized-response-renyi",
+    "eps + ln[(1 + exp((1 - 2a) eps)) / (1 + exp(-eps))] / (a - 1)",
+    "Renyi divergence of order a of randomized response",
+)
+def randomized_response_renyi(epsilon: Number, alpha: Number) -> Number:
+    """Renyi divergence, the largest of any eps-DP mechanism."""
+    rest = (1.0 + exp((1.0 - 2.0 * alpha) * epsilon)) / (1.0 + exp(-1.0 * epsilon))
+    return epsilon + log(rest) / (alpha - 1.0)
+
+
+@computed(
+    "composed-delta",
+    "sum_l C(k,l) (exp((k-l) eps) - exp(total + l eps))_+ / (1 + exp(eps))^k",
+    "Kairouz, Oh and Viswanath 2015, Theorem 3.3 (delta of the worst k-fold composition)",
+)
+def composed_delta(total: float, epsilon: float, k: float) -> float:
+    """Smallest delta for which every k-fold composition of eps-DP mechanisms is (total, delta)-DP."""
+    lost = np.arange(0, whole("k", k, 1, 1_000_000) + 1)
+    log_choose = scipy.special.gammaln(k + 1) - scipy.special.gammaln(lost + 1) - scipy.special.gammaln(k - lost + 1)
+    scale = log_choose - k * np.logaddexp(0.0, epsilon)
+    first, second = (k - lost) * epsilon, total + lost * epsilon
+    kept = first > second
+    terms = scale[kept] + first[kept] + np.log(-np.expm1(second[kept] - first[kept]))
+    return float(math.exp(scipy.special.logsumexp(terms))) if len(terms) else 0.0
+
+
+@formula("exp-minus-one", "exp(eps) - 1", "definition")
+def exp_minus_one(epsilon: Number) -> Number:
+    """exp(epsilon) - 1."""
+    return expm1(epsilon)
+
+
+@computed("composed-delta-share", "composed-delta / delta", "Kairouz, Oh and Viswanath 2015, Theorem 3.3")
+def composed_delta_share(total: float, epsilon: float, k: float, log_inverse_delta: float) -> float:
+    """Smallest delta of the worst k-fold composition at `total`, as a share of the delta claimed: valid up to 1."""
+    return composed_delta(float(total), epsilon, k) * math.exp(log_inverse_delta)
+
+
+@computed("composed-delta-share-rdp", "composed-delta-share of the RDP row, 0 where ln(1/delta) < eps^2 k", TABLE)
+def composed_delta_share_rdp(epsilon: float, k: float, log_inverse_delta: float) -> float:
+    """The same for the RDP row in the domain that the table gives it."""
+    if log_inverse_delta < epsilon**2 * k:
+        return 0.0
+    return composed_delta_share(float(rdp(epsilon, k, log_inverse_delta)), epsilon, k, log_inverse_delta)

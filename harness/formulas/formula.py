@@ -1,0 +1,131 @@
+"""What a formula is, and the registry that a decorator puts it into.
+
+`formula` registers what works on balls and can be proved about over a whole continuous domain; `computed` what is a
+linear program, an enumeration or a search and gives a float at a point: claims about it are checked on a grid.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from harness.arrays import Array
+from harness.errors import HarnessError
+
+Adjacency = Literal["add-remove-one", "replace-one"]
+Bounded = Literal["advantage", "accuracy", "positive accuracy", "negative accuracy", "TPR"]
+"""What a bound is on. A bound on TPR has the false-positive rate among its parameters."""
+LARGEST_EPSILON = 1e4
+"""Stands for infinity where a formula has no value at infinity itself."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A function of named parameters, with where it stands and what it is proved for."""
+
+    name: str
+    function: Callable[..., Any]
+    parameters: tuple[str, ...]
+    defaults: dict[str, float]
+    text: str
+    """As a reader would write it."""
+    source: str
+    exact: bool
+    """True where it can be evaluated in ball arithmetic."""
+    bounds: Bounded | None = None
+    """What it is an upper bound on; None: it is no upper bound."""
+    adjacency: Adjacency | None = None
+    """The neighbouring relation that it is proved for."""
+    assumptions: tuple[str, ...] = ()
+    pure_only: bool = False
+    """True where the proof needs delta = 0."""
+
+    def value(self, given: Mapping[str, float]) -> float:
+        """Its value at a point that may have epsilon infinite; a bound is clipped to [0, 1], where one above 1 says
+        nothing. Parameters that it does not have are ignored.
+
+        Raises HarnessError where a parameter is missing or it cannot be computed.
+        """
+        missing = [p for p in self.parameters if p not in given and p not in self.defaults]
+        if missing:
+            raise HarnessError(f"formula {self.name} needs {', '.join(missing)}")
+        known = {p: float(given[p]) for p in self.parameters if p in given}
+        if np.isinf(known.get("epsilon", 0.0)):
+            known["epsilon"] = LARGEST_EPSILON
+        try:
+            with np.errstate(all="ignore"):
+                found = float(self.function(**known))
+        except (ArithmeticError, ValueError, TypeError) as error:
+            at = ", ".join(f"{name} = {value:g}" for name, value in known.items())
+            raise HarnessError(f"formula {self.name} cannot be computed at {at}: {error}") from None
+        if self.bounds is None:
+            return found
+        return 1.0 if np.isnan(found) else float(min(1.0, max(0.0, found)))
+
+    def curve(self, epsilon: ArrayLike, **given: float) -> Array:
+        """`value` at each epsilon, (k,)."""
+        return np.array([self.value({"epsilon": float(e), **given}) for e in np.ravel(epsilon)])
+
+
+FORMULAS: dict[str, Formula] = {}
+
+
+def formula(
+    name: str,
+    text: str,
+    source: str,
+    *,
+    exact: bool = True,
+    bounds: Bounded | None = None,
+    adjacency: Adjacency | None = None,
+    assumptions: tuple[str, ...] = (),
+    pure_only: bool = False,
+) -> Callable[[F], F]:
+    """Decorator: register a function under a name that specs may use. Raises ValueError for a name held already."""
+
+    def register(function: F) -> F:
+        if name in FORMULAS:
+            raise ValueError(f"formula {name!r} is registered twice")
+        parameters = inspect.signature(function).parameters
+        defaults = {p.name: p.default for p in parameters.values() if p.default is not inspect.Parameter.empty}
+        FORMULAS[name] = Formula(
+            name, function, tuple(parameters), defaults, text, source, exact, bounds, adjacency, assumptions, pure_only
+        )
+        return function
+
+    return register
+
+
+def computed(name: str, text: str, source: str, *, bounds: Bounded | None = None) -> Callable[[F], F]:
+    """Decorator: register a function of floats that is searched for or summed up rather than evaluated on balls."""
+    return formula(name, text, source, exact=False, bounds=bounds)
+
+
+def formula_named(name: str) -> Formula:
+    """The formula of that name. Raises HarnessError, with the nearest names, where there is none."""
+    if name not in FORMULAS:
+        raise HarnessError(unknown(name))
+    return FORMULAS[name]
+
+
+def unknown(name: str) -> str:
+    """What to say of a name that no formula has."""
+    import difflib
+
+    close = difflib.get_close_matches(name, FORMULAS, n=3)
+    return f"unknown formula {name!r}; " + (
+        f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(sorted(FORMULAS))}"
+    )
+
+
+def whole(name: str, value: float, low: int, high: int) -> int:
+    """`value` as an integer. Raises ValueError where it is none, or not within [low, high]."""
+    if value != int(value) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high}, found {value:g}")
+    return int(value)

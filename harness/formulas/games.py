@@ -1,0 +1,113 @@
+"""Games small enough to be counted out, outcome by outcome."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.formulas.formula import computed, whole
+
+Joint = dict[tuple[int, int, int], float]
+"""Probability of (membership bit, model, record)."""
+
+
+def _algorithm(universe: int, n: int, models: int, seed: int, ordered: bool) -> dict[tuple[int, ...], Array]:
+    """A random training algorithm: for every training set the distribution of the model.
+
+    `ordered`: it looks at the last record alone, so the order of records matters to it.
+    """
+    rng = np.random.default_rng(seed)
+    known: dict[tuple[int, ...], Array] = {}
+    found = {}
+    for records in product(range(universe), repeat=n):
+        key = records[-1:] if ordered else tuple(sorted(records))
+        if key not in known:
+            known[key] = rng.dirichlet(np.ones(models))
+        found[records] = known[key]
+    return found
+
+
+@computed("experiment-distance", "total variation between (b, a, z) in Exp and in Exp'", "humphries2020 Lemma 3.1")
+def experiment_distance(n: float, universe: float, seed: float, ordered: float = 0.0) -> float:
+    """Distance between the two membership experiments, counted over all data sets of a small universe."""
+    size, count, models = whole("n", n, 1, 5), whole("universe", universe, 1, 8), 3
+    rng = np.random.default_rng([int(seed), 1])
+    draw = rng.dirichlet(np.ones(count))
+    algorithm = _algorithm(count, size, models, int(seed), bool(ordered))
+    first: Joint = {}
+    second: Joint = {}
+
+    def add(joint: Joint, bit: int, z: int, weight: float, records: tuple[int, ...]) -> None:
+        for a, p in enumerate(algorithm[records]):
+            joint[bit, a, z] = joint.get((bit, a, z), 0.0) + weight * float(p)
+
+    for records in product(range(count), repeat=size):
+        weight = 0.5 * math.prod(float(draw[r]) for r in records)
+        for z in records:
+            add(first, 0, z, weight / size, records)
+        for z in range(count):
+            add(first, 1, z, weight * float(draw[z]), records)
+        z, rest = records[-1], records[:-1]  # the last record is the one of Exp' that the coin puts in
+        add(second, 0, z, weight, (*rest, z))
+        for other in range(count):
+            add(second, 1, other, weight * float(draw[other]), records)
+    keys = set(first) | set(second)
+    return 0.5 * sum(abs(first.get(k, 0.0) - second.get(k, 0.0)) for k in keys)
+
+
+def _mixture(m: int) -> dict[int, dict[tuple[int, int], Fraction]]:
+    """humphries2020 equation (18) without noise: component to (hot feature, label) to probability."""
+    return {j: {((y + j - 2) % m + 1, y): Fraction(1, m) for y in range(1, m + 1)} for j in range(1, m + 1)}
+
+
+@computed(
+    "marginal-distance", "total variation between members and non-members in Exp_nonIID", "humphries2020 Def. 5.1"
+)
+def marginal_distance(components: float) -> float:
+    """Distance between the marginal of a member and that of a non-member of the synthetic mixture, counted."""
+    m = whole("components", components, 1, 1000)
+    mixture = _mixture(m)
+    member: dict[tuple[int, int], Fraction] = {}
+    for table in mixture.values():  # the component is drawn, then a training record from it
+        for z, p in table.items():
+            member[z] = member.get(z, Fraction(0)) + p / m
+    every = {z for table in mixture.values() for z in table}
+    other = {z: sum((table.get(z, Fraction(0)) for table in mixture.values()), Fraction(0)) / m for z in every}
+    return float(sum((abs(member.get(z, Fraction(0)) - other[z]) for z in every), Fraction(0)) / 2)
+
+
+@computed("component-advantage", "TPR - FPR of 'from the members' component'", "humphries2020 Section 5.4, counted")
+def component_advantage(components: float) -> float:
+    """Advantage of calling every record of the members' mixture component a member, counted."""
+    m = whole("components", components, 1, 1000)
+    mixture = _mixture(m)
+    tpr = fpr = Fraction(0)
+    for table in mixture.values():
+        tpr += sum((p for z, p in table.items() if z in table), Fraction(0)) / m
+        for other in mixture.values():
+            fpr += sum((p for z, p in other.items() if z in table), Fraction(0)) / m / m
+    return float(tpr - fpr)
+
+
+@computed("kov-gap", "|least delta by the definition - least delta by all adversaries' errors|", "tramer2025 Theorem 1")
+def kov_gap(epsilon: float, seed: float, outcomes: float = 8.0) -> float:
+    """For a random mechanism with few outputs: do (eps, delta)-DP and the error inequalities say the same?
+
+    Left, the definition's delta: the larger of the two sums over outputs of (P - exp(eps) Q)_+. Right, the least delta
+    under which both inequalities hold for each of the 2^outcomes deterministic adversaries.
+    """
+    k, e = whole("outcomes", outcomes, 1, 14), math.exp(epsilon)
+    rng = np.random.default_rng(int(seed))
+    absent, present = rng.dirichlet(np.full(k, 0.5)), rng.dirichlet(np.full(k, 0.5))
+    defined = max(np.maximum(absent - e * present, 0).sum(), np.maximum(present - e * absent, 0).sum())
+    needed = 0.0
+    for size in range(k + 1):
+        for said_absent in combinations(range(k), size):
+            tnr, fnr = absent[list(said_absent)].sum(), present[list(said_absent)].sum()
+            fpr, tpr = 1 - tnr, 1 - fnr
+            needed = max(needed, tnr - e * fnr, tpr - e * fpr)
+    return abs(float(defined) - float(needed))

@@ -1,0 +1,181 @@
+"""The Gaussian mechanism: exact privacy profile, noise by several accountants, and attacks on one or many releases.
+
+`mu` is sensitivity over noise standard deviation (after k releases: times the root of k).
+"""
+
+from __future__ import annotations
+
+import math
+
+import scipy
+
+from harness.formulas.formula import computed, formula
+from harness.formulas.numbers import Number, exp, log, normal_cdf, sqrt
+
+EXACT = "Balle and Wang 2018, Theorem 8"
+RELEASED = "code released with jayaraman2019"
+
+
+@formula("gaussian-delta", "Phi(mu/2 - eps/mu) - exp(eps) Phi(-mu/2 - eps/mu)", EXACT)
+def gaussian_delta(epsilon: Number, mu: Number) -> Number:
+    """Smallest delta at which the Gaussian mechanism is (epsilon, delta)-DP; on floats without cancellation."""
+    if isinstance(epsilon, float) and isinstance(mu, float):
+        if mu == 0:
+            return 0.0
+        if math.isinf(mu):
+            return 1.0
+        first = float(scipy.special.ndtr(mu / 2 - epsilon / mu))
+        return max(0.0, first - math.exp(min(700.0, epsilon + float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu)))))
+    return normal_cdf(mu / 2.0 - epsilon / mu) - exp(epsilon) * normal_cdf(-1.0 * mu / 2.0 - epsilon / mu)
+
+
+@formula("privacy-loss-tail", "P(privacy loss > eps) = Phi(mu/2 - eps/mu)", "privacy loss is normal(mu^2/2, mu^2)")
+def privacy_loss_tail(epsilon: Number, mu: Number) -> Number:
+    """Probability that the Gaussian mechanism's privacy loss exceeds epsilon."""
+    return normal_cdf(mu / 2.0 - epsilon / mu)
+
+
+@formula("zcdp-epsilon", "rho + 2 sqrt(rho ln(1/delta)), rho = mu^2 / 2", "jayaraman2019 Table 1, column zCDP")
+def zcdp_epsilon(mu: Number, log_inverse_delta: Number) -> Number:
+    """Epsilon of the Gaussian mechanism by way of zCDP."""
+    rho = mu * mu / 2.0
+    return rho + 2.0 * sqrt(rho * log_inverse_delta)
+
+
+@formula("cdp-epsilon", "m + tau sqrt(2 ln(1/delta)), m = mu^2 / 2, tau = mu", "jayaraman2019 Table 1, column CDP")
+def cdp_epsilon(mu: Number, log_inverse_delta: Number) -> Number:
+    """Epsilon of the Gaussian mechanism by way of CDP."""
+    return mu * mu / 2.0 + mu * sqrt(2.0 * log_inverse_delta)
+
+
+@formula("rdp-epsilon", "alpha mu^2 / 2 + ln(1/delta) / (alpha - 1)", "jayaraman2019 Table 1, column RDP")
+def rdp_epsilon(mu: Number, log_inverse_delta: Number, alpha: Number) -> Number:
+    """Epsilon of the Gaussian mechanism by way of RDP of one order."""
+    return alpha * mu * mu / 2.0 + log_inverse_delta / (alpha - 1.0)
+
+
+def exact_noise_multiplier(epsilon: float, delta: float) -> float:
+    """Smallest noise multiplier of one Gaussian release that is (epsilon, delta)-DP."""
+    from scipy import optimize
+
+    return 1.0 / float(optimize.brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, 1e-6, 1e3, xtol=1e-14))
+
+
+@computed("noise-exact", "root of gaussian-delta(eps, 1/sigma) = delta", EXACT)
+def noise_exact(epsilon: float, delta: float) -> float:
+    """Least noise multiplier for one release."""
+    return exact_noise_multiplier(epsilon, delta)
+
+
+@formula("noise-naive", "E sqrt(2 ln(1.25 E/delta)) / eps", RELEASED)
+def noise_naive(epsilon: Number, delta: Number, epochs: Number) -> Number:
+    """Noise multiplier by naive composition over epochs."""
+    return epochs * sqrt(2.0 * log(1.25 * epochs / delta)) / epsilon
+
+
+@formula("noise-advanced", "sqrt(E ln(2.5 E/delta)) (sqrt(ln(2/delta) + 2 eps) + sqrt(ln(2/delta))) / eps", RELEASED)
+def noise_advanced(epsilon: Number, delta: Number, epochs: Number) -> Number:
+    """Noise multiplier by advanced composition over epochs."""
+    share = log(2.0 / delta)
+    return sqrt(epochs * log(2.5 * epochs / delta)) * (sqrt(share + 2.0 * epsilon) + sqrt(share)) / epsilon
+
+
+@formula("noise-zcdp", "sqrt(E/2) (sqrt(ln(1/delta) + eps) + sqrt(ln(1/delta))) / eps", RELEASED)
+def noise_zcdp(epsilon: Number, delta: Number, epochs: Number) -> Number:
+    """Noise multiplier by zCDP composition over epochs."""
+    share = log(1.0 / delta)
+    return sqrt(epochs / 2.0) * (sqrt(share + epsilon) + sqrt(share)) / epsilon
+
+
+@formula("scaled-gaussian-tail", "P(X >= t) exp(t^2 / (2 sigma^2)), x = t / sigma", "definition")
+def scaled_gaussian_tail(x: Number) -> Number:
+    """The upper tail times the inverse of the bound exp(-x^2/2), so that a bound holds where this is at most 1."""
+    return normal_cdf(-1.0 * x) * exp(x * x / 2.0)
+
+
+@formula("mean-attack-fpr", "P(N(0, k sigma^2) >= k/n) with s = sqrt(k) / (n sigma)", "tramer2025 Theorem 2")
+def mean_attack_fpr(signal: Number) -> Number:
+    """False positive rate of the attack on noisy means at threshold k/n; its true positive rate is 1/2."""
+    return normal_cdf(-1.0 * signal)
+
+
+@formula("mean-attack-fpr-bound", "exp(-(k/n)^2 / (2 k sigma^2))", "tramer2025 Theorem 2")
+def mean_attack_fpr_bound(signal: Number) -> Number:
+    """The bound on that rate as printed."""
+    return exp(-1.0 * signal * signal / 2.0)
+
+
+@formula("threshold-ppv", "Phi_2(a) / (Phi_1(a) + Phi_2(a)), means 0 and -1", "thudi2022 Section 4.1")
+def threshold_ppv(threshold: Number, sigma: Number) -> Number:
+    """Positive accuracy of 'the final weight is at most `threshold`' (counted from the starting weight)."""
+    member, other = normal_cdf((threshold + 1.0) / sigma), normal_cdf(threshold / sigma)
+    return member / (member + other)
+
+
+@formula("threshold-accuracy", "(Phi_2(a) + 1 - Phi_1(a)) / 2, means 0 and -1", "thudi2022 Section 4.1")
+def threshold_accuracy(threshold: Number, sigma: Number) -> Number:
+    """Accuracy of the same attack."""
+    return (normal_cdf((threshold + 1.0) / sigma) + 1.0 - normal_cdf(threshold / sigma)) / 2.0
+
+
+@computed("gaussian-epsilon", "root in eps of gaussian-delta(eps, sqrt(steps)/sigma) = delta", EXACT)
+def gaussian_epsilon(delta: float, steps: float, noise: float) -> float:
+    """Exact epsilon of `steps` Gaussian mechanisms, such as one an epoch where batches are cut from a permutation."""
+    return epsilon_of_mu(steps**0.5 / noise, delta)
+
+
+def epsilon_of_mu(mu: float, delta: float) -> float:
+    """Smallest epsilon at that delta; `mu` is the root of the number of mechanisms over the noise multiplier."""
+    if math.isinf(mu):
+        return math.inf
+    if gaussian_delta(0.0, float(mu)) <= delta:
+        return 0.0
+    high = 1.0
+    while gaussian_delta(high, float(mu)) > delta:
+        high *= 2
+    found = scipy.optimize.brentq(
+        lambda e: gaussian_delta(float(e), float(mu)) - delta, 0.0, high, xtol=1e-12, rtol=1e-12
+    )
+    return float(found)
+
+
+def shuffled_epsilon(noise_multiplier: float, epochs: int, delta: float, replace: bool = False) -> float:
+    """Epsilon of DP-SGD over batches cut from a permutation each epoch: one Gaussian mechanism an epoch.
+
+    A record's removal (its gradient becomes zero) moves an epoch's sum by at most the clipping norm, its
+    replacement by another (`replace`) by at most twice that.
+    """
+    if noise_multiplier == 0:
+        return math.inf
+    return epsilon_of_mu((2 if replace else 1) * math.sqrt(epochs) / noise_multiplier, delta)
+
+
+@formula("gaussian-delta-ratio", "gaussian-delta(eps, mu) / delta", EXACT)
+def gaussian_delta_ratio(epsilon: Number, mu: Number, log_inverse_delta: Number) -> Number:
+    """Exact delta of the Gaussian mechanism at epsilon, as a share of the delta claimed."""
+    return gaussian_delta(epsilon, mu) * exp(log_inverse_delta)
+
+
+@formula(
+    "converted-tail-share",
+    "P(loss > zcdp-epsilon) / delta = Phi(-sqrt(2 L)) exp(L), L = ln(1/delta)",
+    "privacy loss is normal(mu^2/2, mu^2); jayaraman2019 Table 1, zCDP and CDP",
+)
+def converted_tail_share(log_inverse_delta: Number) -> Number:
+    """Upper bound on `gaussian-delta-ratio` at the epsilon that zCDP or CDP converts to; it does not depend on mu.
+
+    The exact delta is P(loss > eps) less a positive term, and (eps - mu^2/2) / mu = sqrt(2 L) for either.
+    """
+    return scaled_gaussian_tail(sqrt(2.0 * log_inverse_delta))
+
+
+@formula(
+    "converted-tail-share-rdp",
+    "P(loss > rdp-epsilon) / delta, t = (alpha - 1) mu",
+    "privacy loss is normal(mu^2/2, mu^2); jayaraman2019 Table 1, RDP",
+)
+def converted_tail_share_rdp(t: Number, log_inverse_delta: Number) -> Number:
+    """The same for RDP of order alpha: (eps - mu^2/2) / mu = x = t/2 + L/t, and L - x^2/2 = -(t/2 - L/t)^2 / 2."""
+    half, rest = t / 2.0, log_inverse_delta / t
+    x, gap = half + rest, half - rest
+    return scaled_gaussian_tail(x) * exp(-0.5 * (gap * gap))

@@ -1,0 +1,155 @@
+"""Bounds on MI positive accuracy (the share of members among records called members), and what follows from them.
+
+`prior` is the probability that the record is in the training set.
+"""
+
+from __future__ import annotations
+
+import math
+
+from harness.formulas.formula import computed, formula
+from harness.formulas.numbers import Number, exp, log
+
+THUDI = "thudi2022"
+
+
+INDEPENDENT = "records are included independently of each other"
+
+
+@formula(
+    "ppv-upper",
+    "1 / (1 + exp(-eps) (1 - p) / p)",
+    f"{THUDI} Theorem 1",
+    bounds="positive accuracy",
+    adjacency="add-remove-one",
+    assumptions=(INDEPENDENT, "delta = 0"),
+    pure_only=True,
+)
+def ppv_upper(epsilon: Number, prior: Number) -> Number:
+    """Upper bound on positive accuracy."""
+    return prior / (prior + exp(-1.0 * epsilon) * (1.0 - prior))
+
+
+@formula("ppv-lower", "1 / (1 + exp(eps) (1 - p) / p)", f"{THUDI} Theorem 1")
+def ppv_lower(epsilon: Number, prior: Number) -> Number:
+    """Lower bound on positive accuracy."""
+    return prior / (prior + exp(epsilon) * (1.0 - prior))
+
+
+@formula(
+    "npv-upper",
+    "1 / (1 + exp(-eps) p / (1 - p))",
+    f"{THUDI} Corollary 1",
+    bounds="negative accuracy",
+    adjacency="add-remove-one",
+    assumptions=(INDEPENDENT, "delta = 0"),
+    pure_only=True,
+)
+def npv_upper(epsilon: Number, prior: Number) -> Number:
+    """Upper bound on negative accuracy."""
+    return (1.0 - prior) / (1.0 - prior + exp(-1.0 * epsilon) * prior)
+
+
+@formula("npv-lower", "1 / (1 + exp(eps) p / (1 - p))", f"{THUDI} Corollary 1")
+def npv_lower(epsilon: Number, prior: Number) -> Number:
+    """Lower bound on negative accuracy."""
+    return (1.0 - prior) / (1.0 - prior + exp(epsilon) * prior)
+
+
+@computed(
+    "ppv-upper-delta",
+    "1 / (1 + exp(-eps) (1 - p) / p - delta exp(-eps) (1 - p) / mass)",
+    f"{THUDI} Theorem 2",
+    bounds="positive accuracy",
+)
+def ppv_upper_delta(epsilon: float, delta: float, prior: float, mass: float) -> float:
+    """Bound for (eps, delta)-DP as printed, `mass` for P(S | x); 1 where that exceeds 1 or is not positive."""
+    shrink = math.exp(-epsilon) * (1.0 - prior)
+    denominator = 1.0 + shrink / prior - delta * shrink / mass
+    return min(1.0, 1.0 / denominator) if denominator > 0 else 1.0
+
+
+@formula("sablayrolles", "p + eps / 4", f"Sablayrolles et al. 2019, in {THUDI} Table 1", bounds="positive accuracy")
+def sablayrolles(epsilon: Number, prior: Number) -> Number:
+    """Bound on positive accuracy."""
+    return prior + epsilon / 4.0
+
+
+@formula(
+    "mahloujifar",
+    "1 / (1 + exp(-eps))",
+    f"Mahloujifar et al. 2022, in {THUDI} Section 2.3",
+    bounds="positive accuracy",
+    assumptions=("prior 1/2, all other records fixed",),
+)
+def mahloujifar(epsilon: Number) -> Number:
+    """Bound on positive accuracy at prior 1/2 where all other records are fixed."""
+    return 1.0 / (1.0 + exp(-1.0 * epsilon))
+
+
+@formula("erlingsson-accuracy", "1 - exp(-eps) / 2", f"Erlingsson et al. 2019, in {THUDI} Table 1", bounds="accuracy")
+def erlingsson_accuracy(epsilon: Number) -> Number:
+    """Bound on accuracy."""
+    return 1.0 - exp(-1.0 * epsilon) / 2.0
+
+
+@formula("humphries-accuracy-as-listed", "1 + exp(-eps)", f"{THUDI} Table 1 and Section 7.4")
+def humphries_accuracy_as_listed(epsilon: Number) -> Number:
+    """Humphries' bound as that table prints it."""
+    return 1.0 + exp(-1.0 * epsilon)
+
+
+@formula("ppv-advantage", "1 / (1 + exp(-eps) (1 - p) / p) - p", f"{THUDI} Section 7.5, without the factor 2")
+def ppv_advantage(epsilon: Number, prior: Number) -> Number:
+    """What the bound on positive accuracy adds to the prior."""
+    return ppv_upper(epsilon, prior) - prior
+
+
+@formula("ppv-advantage-slope-sign", "exp(-eps/2) - p - exp(-eps) (1 - p)", f"{THUDI} Section 7.5, differentiated")
+def ppv_advantage_slope_sign(epsilon: Number, prior: Number) -> Number:
+    """Has the sign of the derivative of `ppv-advantage` by the prior, u / (p + u (1 - p))^2 - 1 with u = exp(-eps)."""
+    return exp(epsilon / -2.0) - prior - exp(-1.0 * epsilon) * (1.0 - prior)
+
+
+@formula("best-prior", "1 / (1 + exp(eps / 2))", "root of `ppv-advantage-slope-sign`")
+def best_prior(epsilon: Number) -> Number:
+    """The prior at which `ppv-advantage` is largest."""
+    return 1.0 / (1.0 + exp(epsilon / 2.0))
+
+
+@formula("group-upper", "1 - (1 + exp(eps) p / (1 - p))^(-g)", f"{THUDI} Corollary 3")
+def group_upper(epsilon: Number, prior: Number, group: Number) -> Number:
+    """Bound on the probability that the training set meets a group of `group` points."""
+    return 1.0 - exp(group * log(npv_lower(epsilon, prior)))
+
+
+@formula(
+    "deletions", "ln B / ln L, L = 1 / (1 + exp(eps) (c/N) / (1 - c/N))", f"{THUDI} Corollary 2 as its proof has it"
+)
+def deletions(epsilon: Number, kept: Number, points: Number, guarantee: Number) -> Number:
+    """Deletions that keep B-MI unlearning; L is the lower bound of Corollary 1."""
+    return log(guarantee) / log(npv_lower(epsilon, kept / points))
+
+
+@formula("deletions-as-printed", "ln B / ln L, L = 1 / (1 + exp(-eps) (c/N) / (1 - c/N))", f"{THUDI} Corollary 2")
+def deletions_as_printed(epsilon: Number, kept: Number, points: Number, guarantee: Number) -> Number:
+    """The same with the exponent's sign as the corollary prints it."""
+    return log(guarantee) / log(npv_upper(epsilon, kept / points))
+
+
+@formula("sub-sampling-effect", "(1 - t) / t", f"{THUDI} Figure 3")
+def sub_sampling_effect(t: Number) -> Number:
+    """Growth of the bound's term as the inclusion probability falls."""
+    return (1.0 - t) / t
+
+
+@formula("batch-sampling-effect", "exp(-t)", f"{THUDI} Figure 3")
+def batch_sampling_effect(t: Number) -> Number:
+    """Growth of the bound's term as the batch sampling rate falls."""
+    return exp(-1.0 * t)
+
+
+@formula("log-inverse-npv-lower", "ln(1 + exp(eps) p / (1 - p))", f"{THUDI} Corollary 1")
+def log_inverse_npv_lower(epsilon: Number, prior: Number) -> Number:
+    """ln(1/L)."""
+    return -1.0 * log(npv_lower(epsilon, prior))

@@ -1,0 +1,47 @@
+"""Randomized response on labels (rahimian2021 Section 4.2) and the gap attack, counted from their definitions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from harness.formulas.formula import computed, formula, whole
+from harness.formulas.numbers import Number
+
+HALF = Fraction(1, 2)
+
+
+def revealed(classes: int) -> tuple[Fraction, Fraction]:
+    """Probability that the returned label is revealed, and that any given other one is, from the two coins."""
+    same = HALF + HALF * HALF  # tails, or heads and heads again
+    return same, (1 - same) / (classes - 1)
+
+
+@computed(
+    "two-coin-ratio", "max over labels of P(revealed | returned) / P(revealed | other)", "rahimian2021 Section 4.2"
+)
+def two_coin_ratio(classes: float) -> float:
+    """Largest ratio of probabilities of one revealed label under two returned labels."""
+    same, other = revealed(whole("classes", classes, 2, 10**6))
+    return float(max(same / other, other / same))
+
+
+@formula("two-coin-accuracy", "0.75 acc + 0.25 (1 - acc) / (C - 1)", "rahimian2021 Section 5.3")
+def two_coin_accuracy(accuracy: Number, classes: Number) -> Number:
+    """Expected accuracy after randomized response, as printed."""
+    return 0.75 * accuracy + 0.25 * (1.0 - accuracy) / (classes - 1.0)
+
+
+@formula("gap-attack", "(1 + acc_train - acc_test) / 2", "rahimian2021 Section 5.3")
+def gap_attack(accuracy_train: Number, accuracy_test: Number) -> Number:
+    """Accuracy of 'member iff classified correctly', as printed."""
+    return (1.0 + accuracy_train - accuracy_test) / 2.0
+
+
+@computed("gap-attack-counted", "correct calls over all calls, members and non-members alike in number", "definition")
+def gap_attack_counted(accuracy_train: float, accuracy_test: float) -> float:
+    """The same by counting 1000 members and 1000 non-members one by one."""
+    n = 1000
+    members = [i < round(accuracy_train * n) for i in range(n)]
+    others = [i < round(accuracy_test * n) for i in range(n)]
+    right = sum(correct is True for correct in members) + sum(correct is False for correct in others)
+    return right / (2 * n)

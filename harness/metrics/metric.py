@@ -1,0 +1,88 @@
+"""What a metric is, and the registry that a decorator puts it into.
+
+A metric is a function of one of four things (`of`), by which it is known when and for whom it is measured:
+
+- `answers`: an attack's scores and decisions on one model;
+- `model`: a model's own outputs, without an attack;
+- `baseline`: a model's metrics beside those of the same arm and repeat trained without noise;
+- `runs`: the scores that an attack gives the same records in all repeats (`redraw: training`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from harness.metrics.answers import Answers, ModelOutputs, Run
+from harness.metrics.value import Value
+
+Of = Literal["answers", "model", "baseline", "runs"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that is measured, by the name that specs use."""
+
+    name: str
+    function: Callable[..., Value]
+    text: str
+    """What it is, in a few words."""
+    of: Of
+    low: float
+    high: float
+    """Its range; infinite where it has no bound."""
+    coordinates: Mapping[str, float] = field(default_factory=dict)
+    """Parameters of formulas that it fixes, such as `fpr`."""
+
+
+METRICS: dict[str, Metric] = {}
+
+
+def metric(
+    name: str, text: str, *, of: Of, low: float = 0.0, high: float = 1.0, **coordinates: float
+) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Decorator: register a function under a name that specs may use. Raises ValueError for a name held already."""
+
+    def register(function: Callable[..., Value]) -> Callable[..., Value]:
+        if name in METRICS:
+            raise ValueError(f"metric {name!r} is registered twice")
+        METRICS[name] = Metric(name, function, text, of, low, high, coordinates)
+        return function
+
+    return register
+
+
+def metrics_of(what: Of) -> tuple[str, ...]:
+    """Names of the metrics that are functions of this, in the order in which they were registered."""
+    return tuple(m.name for m in METRICS.values() if m.of == what)
+
+
+def of_answers(answers: Answers) -> dict[str, Value]:
+    """Every metric of an attack's answers on one model."""
+    return _measured("answers", answers)
+
+
+def of_model(outputs: ModelOutputs) -> dict[str, Value]:
+    """Every metric of a model itself."""
+    return _measured("model", outputs)
+
+
+def against_baseline(own: Mapping[str, Value], baseline: Mapping[str, Value]) -> dict[str, Value]:
+    """Every metric of a model beside the one without noise, from both models' own metrics; those that exist."""
+    return {name: value for name, value in _measured("baseline", own, baseline).items() if value.value == value.value}
+
+
+def over_runs(runs: Sequence[Run]) -> dict[str, Value]:
+    """Every metric of an attack on the same records in several runs."""
+    return _measured("runs", runs)
+
+
+def modules() -> tuple[str, ...]:
+    """The modules whose code decides what is measured of answers and models."""
+    found = {getattr(m.function, "func", m.function).__module__ for m in METRICS.values()}
+    return tuple(sorted(found | {"harness.metrics.answers", "harness.metrics.value"}))
+
+
+def _measured(of: Of, *arguments: Any) -> dict[str, Value]:
+    return {name: METRICS[name].function(*arguments) for name in metrics_of(of)}

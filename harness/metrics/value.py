@@ -1,0 +1,30 @@
+"""A measured number with the uncertainty that its finite sample of records gives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.arrays import Array
+
+
+@dataclass(frozen=True)
+class Value:
+    """One measured number, the standard error that the finite sample of records gives it, and that sample's size."""
+
+    value: float
+    stderr: float
+    n: int
+
+
+def share(decisions: Array) -> Value:
+    """The share of True in decisions (n,), with its binomial standard error."""
+    p, n = float(np.mean(decisions)), len(decisions)
+    return Value(p, float(np.sqrt(p * (1 - p) / n)), n)
+
+
+def average(values: Array) -> Value:
+    """The mean of values (n,), with its standard error."""
+    spread = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    return Value(float(values.mean()), spread, len(values))

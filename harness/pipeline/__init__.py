@@ -1,0 +1,35 @@
+"""The stages, as `dvc.yaml` and `harness run` call them: resolve, train, attack, check.
+
+Each stage reads what the one before it wrote and writes finished tables. All of them may be repeated
+at will: work that is done is taken from the cell store.
+"""
+
+from harness.pipeline.compute import attack, core_seconds, plan_of, resolve, train, until_decided
+from harness.pipeline.context import OWN, Context
+from harness.pipeline.judging import (
+    check,
+    experiment_digest,
+    judge,
+    left_out,
+    measurements,
+    other_readings,
+    read_verdicts,
+)
+
+__all__ = [
+    "OWN",
+    "Context",
+    "attack",
+    "check",
+    "core_seconds",
+    "experiment_digest",
+    "judge",
+    "left_out",
+    "measurements",
+    "other_readings",
+    "plan_of",
+    "read_verdicts",
+    "resolve",
+    "train",
+    "until_decided",
+]

@@ -1,0 +1,229 @@
+"""The stages that compute: from a spec to trained models, and to measurements."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from harness import tracking
+from harness.claims.anytime import first_decision
+from harness.claims.evidence import means
+from harness.data.dataset import Dataset, TableDataset
+from harness.data.fetch import MissingData, fetch, missing_mark, read_table
+from harness.errors import HarnessError
+from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
+from harness.execution.plan import (
+    Piece,
+    Plan,
+    arms_using,
+    complete_repeats,
+    data_digest,
+    first_repeats,
+    make_plan,
+    trained_repeats,
+)
+from harness.execution.store import Store
+from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
+from harness.files import atomic_path
+from harness.hashing import canonical_json
+from harness.pipeline.context import Context
+from harness.pipeline.judging import REASON, experiment_digest, in_place, left_out, why_left_out
+from harness.places import shown
+from harness.spec.document import located
+from harness.spec.load import Loaded
+from harness.spec.resolve import content, write_resolved
+from harness.verdicts.check import ALPHA, hardware, repeats_wanted
+
+
+def resolve(context: Context, loaded: Loaded) -> None:
+    """Write what a spec's stages are to do under the profile."""
+    write_resolved(context.resolved, context.scaled(loaded), context.sequential, _data_of(context, loaded))
+
+
+def _data_of(context: Context, loaded: Loaded) -> dict[str, str | None]:
+    """By dataset: the hash of its table, or of its generator's code; none where it is not there."""
+    found: dict[str, str | None] = {}
+    for dataset in datasets(loaded, context):
+        table = None
+        try:
+            if isinstance(dataset, TableDataset):
+                table = read_table(context.project, dataset)
+            found[dataset.name] = data_digest(dataset, table)
+        except MissingData:
+            found[dataset.name] = None
+    return found
+
+
+def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
+    """The datasets of a spec's arms under the profile."""
+    experiment = context.scaled(loaded).spec.experiment
+    return [] if experiment is None else list({v.setup.dataset: None for v in experiment.variants()})
+
+
+def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
+    """The plan of a spec, of `times` its repeats, its data fetched. Raises MissingData where those cannot be had."""
+    if left_out(context, loaded):
+        raise MissingData(why_left_out(context))
+    with _located(loaded, None):
+        for dataset in datasets(loaded, context):
+            if isinstance(dataset, TableDataset):
+                mark = missing_mark(context.project, dataset)
+                if mark.is_file():
+                    raise MissingData(json.loads(mark.read_text())["missing"])
+                fetch(context.project, dataset, context.progress)
+        return make_plan(context.project, context.scaled(loaded).spec, times)
+
+
+@contextlib.contextmanager
+def _located(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
+    """Put file, line and field before a fault that shows only once the data are at hand."""
+    try:
+        yield
+    except MissingData:
+        raise
+    except HarnessError as error:
+        arms = arms_using(plan, error.piece) if plan is not None and error.piece else []
+        assert loaded.spec.experiment is not None
+        arm = error.arm or (arms or list(loaded.spec.experiment.arms))[0]
+        known = error.field or error.arm or error.piece
+        keys = loaded.document.said(("experiment", *(("arms", arm, *error.field.split(".")) if error.field else ())))
+        if not known:
+            raise
+        raise HarnessError(f"{located(loaded.document, keys)}: {'.'.join(map(str, keys))}: {error}") from None
+
+
+def _compute(context: Context, pieces: list[Piece], label: str) -> RunReport:
+    return run_pieces(context.project, pieces, context.workers, context.progress, label, context.scheduler)
+
+
+def train(context: Context, loaded: Loaded) -> RunReport | None:
+    """Train a spec's targets and shadow models; write the index of models. None: nothing to train, or no data."""
+    if loaded.spec.experiment is None:
+        return None
+    try:
+        plan = plan_of(context, loaded, context.times)
+    except MissingData as missing:
+        context.progress.say(f"{loaded.spec.id}: not run: {missing}")
+        write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
+        return None
+    with _located(loaded, plan):
+        if context.sequential:
+            plan, report = until_decided(context, loaded, plan)
+        else:
+            report = _compute(context, plan.pieces("train"), f"train {loaded.spec.id}")
+    table = model_table(plan, loaded.spec, Store(context.project.store))
+    write_parquet(table, context.models_file(loaded.spec.id))
+    return report
+
+
+def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport | None:
+    """Attack a spec's targets; write the measurements and log them. None: nothing to attack, or no data.
+
+    `partial`: of the repeats that are trained completely (by cell, where the design is sequential, whose tests
+    hold wherever a run stops). Raises HarnessError where there is none.
+    """
+    if loaded.spec.experiment is None:
+        return None
+    scaled = context.scaled(loaded)
+    try:
+        plan = plan_of(context, loaded, context.times)
+    except MissingData as missing:
+        write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.measurements_file(loaded.spec.id))
+        _write_plot(context, loaded.spec.id, None)
+        return None
+    if partial:
+        wanted = {cell.group for cell in plan.cells}
+        choose = trained_repeats if context.sequential else complete_repeats
+        plan = choose(plan, Store(context.project.store))
+        if {cell.group for cell in plan.cells} != wanted:
+            raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `harness run` goes on with it")
+    with _located(loaded, plan):
+        if context.sequential and not partial:
+            plan, report = until_decided(context, loaded, plan)
+        else:
+            report = _compute(context, plan.pieces(), f"attack {loaded.spec.id}")
+    table = measurement_table(plan, scaled.spec, Store(context.project.store))
+    # Kept in the file's metadata: a verdict names the data and the machine of the measurements, not of the judge.
+    table.attrs = {
+        "data_sha256": plan.data_sha256,
+        "hardware": hardware(),
+        "experiment_sha256": experiment_digest(scaled),
+        "experiment": canonical_json(content(scaled)),
+        "design": "sequential" if context.sequential else "fixed",
+    }
+    write_parquet(table, context.measurements_file(loaded.spec.id))
+    _write_plot(context, loaded.spec.id, table, axes_of(scaled.spec))
+    tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
+    return report
+
+
+def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, RunReport]:
+    """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
+
+    `plan` has as many repeats as a cell may get. A first round gives every cell those that any decision needs.
+    Rounds that were computed before are taken from the store, so a run that was stopped goes on where it was.
+    Returns the cells computed.
+    """
+    scaled = context.scaled(loaded)
+    assert scaled.spec.experiment is not None
+    usual, store, total = scaled.spec.experiment.repeats, Store(context.project.store), RunReport()
+    repeats = {cell.group: min(usual, first_decision(ALPHA)) for cell in plan.cells}
+    open_claims = len(scaled.spec.claims)
+    with Workforce(context.project, context.workers, context.progress, context.scheduler) as workforce:
+        for number in itertools.count(1):
+            chosen = first_repeats(plan, repeats)
+            label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
+            total = total.joined(run_with(workforce, chosen.pieces(), label))
+            table = measurement_table(chosen, scaled.spec, store)
+            table.attrs["design"] = "sequential"
+            with in_place(loaded):
+                needs = repeats_wanted(scaled, table)
+            if not needs:
+                break
+            open_claims = len(needs)
+            for cells in needs.values():
+                for cell, target in cells.items():
+                    repeats[cell] = max(repeats[cell], target)
+    used = f"{len(chosen.cells)} models, of the fixed design's {len(repeats) * usual}"
+    context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
+    return chosen, total
+
+
+def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None, axes: Sequence[str] = ()) -> None:
+    """`advantage.csv`: what `dvc plots` draws, mean advantage with its 95% interval over epsilon."""
+    found = {} if table is None else means(table, ("advantage",), ("epsilon", *axes))
+    rows = []
+    for (arm, name, _, where), mean in found.items():
+        others = "".join(f" {axis}={shown(value)}" for axis, value in where if axis != "epsilon")
+        rows.append((f"{arm}/{name}{others}", dict(where)["epsilon"], mean.mean, *mean.interval()))
+    frame = pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])
+    with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]] | None:
+    """Computing time of a spec's pieces by kind, as the store remembers it; None where it lacks some.
+
+    A piece shared with another spec counts in both.
+    """
+    try:
+        plan = make_plan(context.project, context.scaled(loaded).spec)
+    except HarnessError:
+        return None
+    store = Store(context.project.store)
+    found: dict[str, dict[str, float]] = {}
+    keys: dict[str, list[str]] = {}
+    for piece in plan.pieces():
+        keys.setdefault(piece.kind, []).append(piece.key)
+    for kind, wanted in keys.items():
+        try:
+            records = store.records(kind, wanted)
+        except KeyError:
+            return None
+        seconds = sum(record["seconds"] for record in records.values())
+        found[kind] = {"pieces": len(records), "core_seconds": round(seconds, 1)}
+    return found

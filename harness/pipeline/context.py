@@ -1,0 +1,69 @@
+"""What every stage is told: the project, the profile, the workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.claims.sequential import CEILING
+from harness.paths import Project
+from harness.progress import Progress
+from harness.spec.load import Loaded
+from harness.spec.profile import Profile, Scaled, scale
+
+OWN = "own"
+"""Where specs outside of `specs/` keep their results: they belong to no profile, and are run as declared."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every stage is told."""
+
+    project: Project
+    profile_name: str
+    profile: Profile
+    workers: int
+    progress: Progress
+    scheduler: str | None = None
+    """Address of a Dask scheduler; None: local processes."""
+    own: str | None = None
+    """Id of the spec outside of `specs/` that is run by itself, as declared."""
+    until_decided: bool = False
+    """Add repeats until claims are decided, whatever the profile says."""
+
+    @property
+    def sequential(self) -> bool:
+        """Whether repeats are added until claims are decided."""
+        return self.until_decided or self.profile.design == "sequential"
+
+    @property
+    def times(self) -> int:
+        """Times a spec's repeats that a cell may get."""
+        return CEILING if self.sequential else 1
+
+    def scaled(self, loaded: Loaded) -> Scaled:
+        """A spec under the chosen profile."""
+        return scale(loaded.spec, self.profile_name, self.profile)
+
+    @property
+    def resolved(self) -> Path:
+        """Where the specs lie as they are run."""
+        return self.project.models / self.profile_name / "resolved"
+
+    def models_file(self, spec_id: str) -> Path:
+        return self.project.models / self.profile_name / f"{spec_id}.parquet"
+
+    @property
+    def page(self) -> Path:
+        """Where the page of the profile lies; an own spec has one for itself."""
+        root = self.project.reports / self.profile_name
+        return root if self.own is None else root / self.own
+
+    def folder(self, spec_id: str) -> Path:
+        return self.project.reports / self.profile_name / spec_id
+
+    def measurements_file(self, spec_id: str) -> Path:
+        return self.folder(spec_id) / "measurements.parquet"
+
+    def verdicts_file(self, spec_id: str) -> Path:
+        return self.folder(spec_id) / "verdicts.json"

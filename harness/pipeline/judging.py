@@ -1,0 +1,119 @@
+"""The stage that judges: from a spec's table of measurements to its verdicts. Starts without TensorFlow."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pandas as pd
+
+from harness.claims.verdict import ReadingVerdict, Verdict, VerdictFile, dump
+from harness.errors import HarnessError
+from harness.execution.table import read_measurements, read_table
+from harness.files import write_text
+from harness.hashing import fingerprint
+from harness.pipeline.context import Context
+from harness.spec.document import located
+from harness.spec.load import Loaded
+from harness.spec.profile import Scaled
+from harness.spec.readings import Reading, readings
+from harness.spec.resolve import content
+from harness.verdicts.check import ALPHA, ClaimError, check_spec
+
+REASON = "not_run_because"
+"""The one column of a table that says why there are no measurements."""
+
+
+def experiment_digest(scaled: Scaled) -> str:
+    """Hash of what measurements follow from: the experiment and the attacks, under the profile."""
+    return fingerprint(content(scaled))
+
+
+def left_out(context: Context, loaded: Loaded) -> bool:
+    """Whether the profile runs nothing of a spec's experiment."""
+    return loaded.spec.experiment is not None and loaded.spec.id in context.profile.skip
+
+
+def why_left_out(context: Context) -> str:
+    """In words."""
+    return f"the profile {context.profile_name!r} leaves this spec out"
+
+
+def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
+    """A spec's measurements, or None and the reason why there are none. Raises HarnessError for a damaged table."""
+    path = context.measurements_file(loaded.spec.id)
+    if left_out(context, loaded):
+        return None, why_left_out(context)
+    if not path.is_file():
+        return None, f"no measurements at {path.relative_to(context.project.root)}; run `harness run {loaded.spec.id}`"
+    raw = read_table(path)
+    if REASON in raw.columns:
+        return None, str(raw[REASON].iloc[0])
+    table = read_measurements(path, raw)
+    if table.attrs.get("experiment_sha256") != experiment_digest(context.scaled(loaded)):
+        return None, f"the measurements are of another version of the experiment; run `harness run {loaded.spec.id}`"
+    return table, ""
+
+
+def judge(context: Context, loaded: Loaded) -> list[Verdict]:
+    """Judge a spec's claims from the measurements that are there, in the spec's reading and in those that were run."""
+    verdicts = _judge_one(context, loaded)
+    found: dict[str, list[ReadingVerdict]] = {}
+    for reading, variant in other_readings(context, loaded):
+        if not context.measurements_file(variant.spec.id).is_file():
+            continue
+        for verdict in _judge_one(context, variant):
+            one = ReadingVerdict(
+                choice=reading.choice,
+                field=reading.field,
+                value=reading.value,
+                verdict=verdict.verdict,
+                reason=verdict.reason,
+            )
+            found.setdefault(verdict.id.split("#")[1], []).append(one)
+    return [v.model_copy(update={"readings": tuple(found.get(v.id.split("#")[1], ()))}) for v in verdicts]
+
+
+def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
+    """The readings of a spec whose experiment or attacks, under the profile, are not those of the spec itself."""
+    own = experiment_digest(context.scaled(loaded))
+    variants = [(r, replace(loaded, spec=r.spec, said=r.said)) for r in readings(loaded.spec, loaded.said)]
+    return [(r, v) for r, v in variants if experiment_digest(context.scaled(v)) != own]
+
+
+def _judge_one(context: Context, loaded: Loaded) -> list[Verdict]:
+    scaled = context.scaled(loaded)
+    table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    with in_place(loaded):
+        return check_spec(scaled, loaded.sha256, table, why_not)
+
+
+@contextlib.contextmanager
+def in_place(loaded: Loaded) -> Iterator[None]:
+    """Put file, line and field before a fault of a claim that shows only on measurements."""
+    try:
+        yield
+    except ClaimError as error:
+        keys = ("claims", error.index, "expect")
+        where = f"{located(loaded.document, keys)}: claims.{error.index}.expect"
+        raise HarnessError(f"{where}: {error}") from None
+
+
+def check(context: Context, loaded: Loaded) -> list[Verdict]:
+    """Judge a spec's claims and write its verdicts."""
+    verdicts = judge(context, loaded)
+    file = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=tuple(verdicts))
+    write_text(context.verdicts_file(loaded.spec.id), dump(file))
+    return verdicts
+
+
+def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
+    """Read a spec's verdicts. Raises HarnessError where they are missing or malformed."""
+    path = context.verdicts_file(loaded.spec.id)
+    try:
+        return VerdictFile.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise HarnessError(f"{path}: no verdicts; run `harness check` first") from None
+    except ValueError as error:
+        raise HarnessError(f"{path}: not a verdict file: {str(error).splitlines()[0]}") from None

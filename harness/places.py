@@ -1,0 +1,35 @@
+"""Where on its axes something was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Place = tuple[tuple[str, Any], ...]
+"""Values of axes, by name, sorted: hashable, and the same for the same place."""
+Cell = tuple[str, Place]
+"""An arm, and where on the axes of the experiment: all repeats of one model."""
+
+
+def place(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Place:
+    """The place at these values."""
+    return tuple(sorted(dict(values).items()))
+
+
+def shown(value: Any) -> str:
+    """A value of an axis as people write it."""
+    if isinstance(value, float):
+        return "∞" if math.isinf(value) else f"{value:g}"
+    return str(value)
+
+
+def text(where: Mapping[str, Any] | Place) -> str:
+    """`epsilon 0.1, p 0.5`."""
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in _items(where)
+    )
+
+
+def _items(where: Mapping[str, Any] | Place) -> Iterable[tuple[str, Any]]:
+    return where.items() if isinstance(where, Mapping) else where

@@ -1,0 +1,20 @@
+"""What accountants compute, as formulas that claims may name."""
+
+from __future__ import annotations
+
+from harness.formulas import computed
+from harness.privacy.accountants import ACCOUNTANTS, Run
+from harness.privacy.accounting import noise_multiplier_for
+
+
+@computed("noise-rdp", "least sigma that the RDP accountant certifies", "dp_accounting, as TF Privacy uses it")
+def noise_rdp(epsilon: float, delta: float, n: float = 1.0, batch: float = 1.0, epochs: float = 1.0) -> float:
+    """Noise multiplier for DP-SGD by RDP (defaults: one full-batch step)."""
+    size = int(batch)
+    return noise_multiplier_for(float(epsilon), int(n), size, int(epochs) * (int(n) // size), float(delta))
+
+
+@computed("poisson-epsilon", "epsilon of Poisson-sampled Gaussian steps", "dp_accounting, privacy loss distributions")
+def poisson_epsilon(delta: float, noise: float, n: float, batch: float, epochs: float) -> float:
+    """Exact epsilon of DP-SGD on Poisson batches, up to rounding privacy losses up to a grid (1e-4 of epsilon)."""
+    return ACCOUNTANTS["pld"].epsilon(float(noise), Run(int(n), int(batch), int(epochs), float(delta)))

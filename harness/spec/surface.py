@@ -1,0 +1,186 @@
+"""From what a file says to what is meant: arms completed from the experiment, axes taken out of the fields they vary.
+
+A spec's file says what an arm differs in, and writes an axis where the field stands that it varies
+(`{axis: p, values: [...]}`). Here every arm becomes a whole experiment of its own, and axes get names; each place of
+the result remembers file and line of what set it, and how a reader of the file would call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.errors import HarnessError
+from harness.experiment import Experiment, Setup
+from harness.experiment.experiment import Arm, set_at
+from harness.spec.document import Document, Keys, located, merged, without_nulls
+
+SHARED = frozenset(Setup.model_fields)
+"""Fields that an experiment gives for all its arms, and an arm for itself."""
+ONLY = "only"
+"""The arm of an experiment that names none."""
+LISTED = {"claims": "id", "unstated": None}
+"""Lists that may be given by name instead, and the field that the name is."""
+AXIS_KEYS = {"axis", "values"}
+
+
+def core(document: Document) -> Document:
+    """The document as the model of a spec reads it. Raises HarnessError with file and line."""
+    found = Document(dict(document.data), dict(document.places), document.files, dict(document.names))
+    experiment = found.data.get("experiment")
+    if isinstance(experiment, dict):
+        _complete_arms(found, experiment)
+    attacks = found.data.get("attacks")
+    if isinstance(attacks, dict):
+        _attack_axes(found, attacks)
+    for name, key in LISTED.items():
+        if isinstance(found.data.get(name), dict):
+            _list(found, name, key)
+    return found
+
+
+def _list(document: Document, name: str, key: str | None) -> None:
+    """Make a list of what is given by name, so that a file may add to, change or take away what it extends."""
+    listed = []
+    for index, (own, value) in enumerate(document.data[name].items()):
+        document.rename((name, index), (name, own))
+        if isinstance(value, dict) and key is not None:
+            listed.append({key: own, **value})
+            document.rename((name, index, key), (name, own))
+        else:
+            listed.append(value)
+    document.data[name] = listed
+
+
+def _complete_arms(document: Document, experiment: dict[str, Any]) -> None:
+    own = {name: value for name, value in experiment.items() if name not in SHARED}
+    shared = {name: value for name, value in experiment.items() if name in SHARED}
+    for key in ("axes",):
+        if key in own:
+            place = located(document, ("experiment", key))
+            raise HarnessError(
+                f"{place}: experiment.axes: an axis is written where its field stands: {{axis: NAME, values: [...]}}"
+            )
+    axes: dict[str, Any] = {}
+    for field, keys, axis in list(_axes(shared, ("experiment",))):
+        name = _take(document, shared, field, keys, axis, 1)
+        if name in axes:
+            raise HarnessError(
+                f"{located(document, keys)}: {'.'.join(map(str, keys))}.axis: {name!r} varies two fields"
+            )
+        axes[name] = {"field": field, "values": axis["values"]}
+        document.rename(("experiment", "axes", name), keys)
+    arms = own.get("arms", {ONLY: {}})
+    if not isinstance(arms, dict):
+        return
+    if axes:
+        own["axes"] = axes
+    whole: dict[str, Any] = {}
+    for name in arms:
+        whole[name] = _completed(document, shared, arms, name, ())
+    document.data["experiment"] = {**own, "arms": whole}
+
+
+def _completed(
+    document: Document, shared: dict[str, Any], arms: dict[str, Any], name: str, chain: tuple[str, ...]
+) -> Any:
+    """An arm with what it leaves out taken from the arm that it extends, or from the experiment."""
+    here: Keys = ("experiment", "arms", name)
+    base_keys: Keys = ("experiment",)
+    raw = arms[name]
+    if raw is not None and not isinstance(raw, dict):
+        return raw
+    arm = dict(raw or {})
+    base_name = arm.pop("extends", None)
+    if base_name is None:
+        base = shared
+    else:
+        place = located(document, (*here, "extends"))
+        if base_name not in arms or not isinstance(base_name, str):
+            raise HarnessError(
+                f"{place}: experiment.arms.{name}.extends: no arm {base_name!r}; there are: {', '.join(arms)}"
+            )
+        if base_name in (*chain, name):
+            raise HarnessError(
+                f"{place}: experiment.arms.{name}.extends: a cycle: {' -> '.join((*chain, name, base_name))}"
+            )
+        base = _completed(document, shared, arms, base_name, (*chain, name))
+        if not isinstance(base, dict):
+            return raw
+        base = {key: value for key, value in base.items() if key != "label"}
+        base_keys = ("experiment", "arms", base_name)
+    inherited = {keys: (*base_keys, *keys) for keys in _paths(base)}
+    for _, keys, _axis in _axes(arm, here):
+        raise HarnessError(
+            f"{located(document, keys)}: {'.'.join(map(str, keys))}: an axis is the experiment's, not one arm's; write "
+            "it there, and a single value here for an arm that does not follow it"
+        )
+    found = merged(base, arm)
+    owned = set(_paths(arm))
+    document.places.setdefault(here, document.place(here))
+    for keys in _paths(found):
+        if keys in inherited and keys not in owned:
+            document.rename((*here, *keys), inherited[keys])
+    return without_nulls(found, base)
+
+
+def _attack_axes(document: Document, attacks: dict[str, Any]) -> None:
+    found: dict[str, Any] = {}
+    changed = dict(attacks)
+    for attack, value in attacks.items():
+        if not isinstance(value, dict):
+            continue
+        fields = dict(value)
+        for field, keys, axis in list(_axes(fields, ("attacks", attack))):
+            name = _take(document, fields, field, keys, axis, 2)
+            found.setdefault(attack, {})[name] = {"field": field, "values": axis["values"]}
+            document.rename(("attack_axes", attack, name), keys)
+        changed[attack] = fields
+    document.data["attacks"] = changed
+    if found:
+        document.data["attack_axes"] = found
+
+
+def _axes(node: dict[str, Any], keys: Keys, field: str = "") -> Iterator[tuple[str, Keys, dict[str, Any]]]:
+    """Axes that stand in place of values: the field's path below the root, all its keys, and the axis."""
+    for key, value in node.items():
+        if not isinstance(value, dict):
+            continue
+        here, name = (*keys, key), f"{field}.{key}" if field else str(key)
+        if "axis" in value and "solve" not in value:
+            yield name, here, value
+        else:
+            yield from _axes(value, here, name)
+
+
+def _take(document: Document, root: dict[str, Any], field: str, keys: Keys, axis: dict[str, Any], depth: int) -> str:
+    """Put an axis' first value where it stands. Returns its name. Raises HarnessError where it is none."""
+    shown = ".".join(map(str, keys))
+    odd = sorted(set(axis) - AXIS_KEYS)
+    if odd:
+        raise HarnessError(
+            f"{located(document, (*keys, odd[0]))}: {shown}.{odd[0]}: unknown field; an axis has axis and values"
+        )
+    if not isinstance(axis["axis"], str) or not isinstance(axis.get("values"), list) or not axis["values"]:
+        raise HarnessError(f"{located(document, keys)}: {shown}: an axis is {{axis: NAME, values: [a list]}}")
+    for name in list(root):  # nested mappings are shared with the document: copy the way down
+        if field.partition(".")[0] == name:
+            root[name] = _copied(root[name])
+    set_at(root, field, axis["values"][0])
+    document.places.setdefault(keys, document.place(keys))
+    return axis["axis"]
+
+
+def _copied(node: Any) -> Any:
+    return {key: _copied(value) for key, value in node.items()} if isinstance(node, dict) else node
+
+
+def _paths(node: Any, keys: Keys = ()) -> Iterator[Keys]:
+    """Every path of keys in nested mappings and lists."""
+    items: Any = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in items:
+        yield (*keys, key)
+        yield from _paths(value, (*keys, key))
+
+
+__all__ = ["ONLY", "SHARED", "Arm", "Experiment", "core"]

@@ -1,0 +1,93 @@
+"""Domains of variables, and the value of a term at a point of one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from harness.config import Config
+from harness.errors import HarnessError
+from harness.theory.term import LIFT, Term
+
+
+class Interval(Config):
+    """Every real number from `low` to `high`; for computed formulas, `points` of them."""
+
+    low: float
+    high: float
+    points: int = Field(default=21, ge=2)
+    """How many grid points where a proof over the interval is not possible."""
+    spacing: Literal["linear", "log"] = "linear"
+    """Spacing of those points."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Interval:
+        if not self.low < self.high or not math.isfinite(self.high - self.low):
+            raise ValueError(f"low ({self.low:g}) must be below high ({self.high:g}), both finite")
+        if self.spacing == "log" and self.low <= 0:
+            raise ValueError(f"logarithmic spacing needs low above 0, found {self.low:g}")
+        return self
+
+    def grid(self) -> tuple[float, ...]:
+        """The points."""
+        space = np.geomspace if self.spacing == "log" else np.linspace
+        return tuple(float(v) for v in space(self.low, self.high, self.points))
+
+    def text(self) -> str:
+        return f"[{self.low:g}, {self.high:g}]"
+
+
+class Values(Config):
+    """These numbers."""
+
+    values: tuple[float, ...] = Field(min_length=1)
+
+    def grid(self) -> tuple[float, ...]:
+        return self.values
+
+    def text(self) -> str:
+        shown = ", ".join(f"{v:g}" for v in self.values[:8])
+        return "{" + shown + (", ..." if len(self.values) > 8 else "") + "}"
+
+
+Domain = dict[str, Interval | Values]
+
+
+def over(domain: Domain) -> str:
+    return f" for {', '.join(f'{n} in {d.text()}' for n, d in domain.items())}" if domain else ""
+
+
+def point(at: Mapping[str, float]) -> str:
+    return ", ".join(f"{n} = {v:.6g}" for n, v in at.items())
+
+
+def number(term: Term, at: Mapping[str, float]) -> float:
+    """Value of a term at a point; formulas in high precision, so that far tails neither vanish nor cancel."""
+    if not term.exact():
+        return computed_at(term.evaluate, at)
+    from harness.theory.ball import Ball
+
+    lifted: dict[str, Any] = {n: Ball.constant(v, 0) for n, v in at.items()}
+    return float(term.evaluate({**lifted, LIFT: lambda value: Ball.constant(value, 0)}).value.mid())
+
+
+def computed_at(function: Callable[[Mapping[str, Any]], Any], at: Mapping[str, float]) -> float:
+    """Its value at a point. Raises HarnessError where it has none."""
+    try:
+        with np.errstate(all="ignore"):
+            return float(function(at))
+    except (ArithmeticError, ValueError, TypeError) as error:
+        where = f" at {point(at)}" if at else ""
+        raise HarnessError(f"cannot be computed{where}: {error}") from None
+
+
+def names_fit(used: set[str], domain: Domain) -> None:
+    missing, unused = sorted(used - set(domain)), sorted(set(domain) - used)
+    if missing:
+        raise ValueError(f"no domain is given for {', '.join(missing)}; name it under `over`")
+    if unused:
+        raise ValueError(f"`over` names {', '.join(unused)}, which neither side uses")

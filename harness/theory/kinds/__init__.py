@@ -1,0 +1,5 @@
+"""Kinds of claims about theory, one file each; importing this package registers them all."""
+
+from harness.theory.kinds import game, inequality, trend
+
+__all__ = ["game", "inequality", "trend"]

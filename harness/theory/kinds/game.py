@@ -1,0 +1,87 @@
+"""What a simulated game shows, against a term."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.errors import HarnessError
+from harness.theory.domain import computed_at, point
+from harness.theory.kinds.packages import PACKAGES
+from harness.theory.simulations import SIMULATIONS
+from harness.theory.term import Term, definitions
+
+
+@EXPECTATIONS.register
+class Game(TheoryExpectation):
+    """What a simulated game shows, against a term; exact (Clopper-Pearson) intervals of the rates."""
+
+    kind: Literal["game"] = "game"
+    packages: ClassVar[tuple[str, ...]] = PACKAGES
+    game: str
+    """A registered game."""
+    given: dict[str, float] = {}
+    """Its parameters."""
+    measure: Literal["advantage", "ppv", "npv", "accuracy", "tpr", "fpr", "epsilon"]
+    """`epsilon` is the largest that the rates allow to claim, ln((TPR - delta) / FPR)."""
+    delta: float = Field(default=0.0, ge=0, le=1)
+    """The delta of the measure `epsilon`."""
+    relation: Literal["<=", "=", ">="]
+    right: Term
+    tolerance: float = Field(gt=0)
+    """Slack; for `=` it makes the test one of equivalence."""
+    trials: int = Field(default=1_000_000, ge=100, le=100_000_000)
+    seed: int = Field(default=0, ge=0)
+    level: Annotated[float, Field(gt=0.5, lt=1)] = 0.99
+    """Coverage of the interval."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Game:
+        if self.game not in SIMULATIONS:
+            raise ValueError(f"unknown game {self.game!r}; known: {', '.join(sorted(SIMULATIONS))}")
+        wanted = SIMULATIONS[self.game].parameters
+        if set(self.given) != set(wanted):
+            raise ValueError(
+                f"game {self.game!r} takes {', '.join(wanted)}; given: {', '.join(self.given) or 'nothing'}"
+            )
+        unknown = sorted(self.right.variables() - set(self.given))
+        if unknown:
+            raise ValueError(f"{', '.join(unknown)} is not a parameter of the game")
+        return self
+
+    def text(self) -> str:
+        shown = ", ".join(f"{n}={v:g}" for n, v in self.given.items())
+        game = f"{self.measure} of game {self.game}({shown})"
+        return f"{game} {self.relation} {self.right.text()} (within {self.tolerance:g})"
+
+    def definitions(self) -> dict[str, str]:
+        """What the names in the text stand for."""
+        return {self.game: f"a game: {SIMULATIONS[self.game].summary}", **definitions(self.right)}
+
+    def judge(self) -> TheoryFinding:
+        """Play, count, compare the interval with the term."""
+        from harness.hashing import generator
+        from harness.theory.simulations import measure
+
+        rng = generator(self.seed, "game", self.game, sorted(self.given.items()))
+        try:
+            with np.errstate(all="ignore"):
+                counts = SIMULATIONS[self.game].function(rng, self.trials, **self.given)
+        except (ArithmeticError, ValueError) as error:
+            raise HarnessError(f"game {self.game} cannot be played with {point(self.given)}: {error}") from None
+        value, low, high = measure(counts, self.measure, self.level, self.delta)
+        target = computed_at(self.right.evaluate, self.given)
+        below, above = target + self.tolerance - high, low - (target - self.tolerance)
+        margin = {"<=": below, ">=": above, "=": min(below, above)}[self.relation]
+        failing = {"<=": low > target + self.tolerance, ">=": high < target - self.tolerance}
+        opposed = any(failing.values()) if self.relation == "=" else failing[self.relation]
+        outcome: Literal["reproduced", "violated", "inconclusive"] = (
+            "reproduced" if margin >= 0 else "violated" if opposed else "inconclusive"
+        )
+        how = f"{self.trials:,} simulated games, exact {self.level:.0%} interval"
+        reason = f"{self.measure} {value:.5g} [{low:.5g}, {high:.5g}] against {target:.5g}"
+        at = {**self.given, "left": value, "right": target} if outcome == "violated" else None
+        return TheoryFinding(outcome, reason, margin, at, how)

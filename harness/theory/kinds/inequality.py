@@ -1,0 +1,143 @@
+"""An inequality over a domain: proved, refuted, or checked on a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.theory.domain import Domain, Interval, Values, computed_at, names_fit, number, over, point
+from harness.theory.kinds.packages import PACKAGES
+from harness.theory.term import Term, definitions
+
+Relation = Literal["<", "<=", "=", ">=", ">"]
+TOLERANCE = 1e-9
+"""Differences up to this are rounding where a side is a floating-point computation."""
+
+
+@EXPECTATIONS.register
+class Inequality(TheoryExpectation):
+    """left RELATION right for every point of a domain.
+
+    Where both sides are formulas it is proved or refuted over the whole domain, in ball arithmetic; where one is
+    computed (a linear program, an enumeration), it is checked on a grid. A refutation is final in either case.
+    """
+
+    kind: Literal["inequality"] = "inequality"
+    packages: ClassVar[tuple[str, ...]] = PACKAGES
+    left: Term
+    relation: Relation
+    right: Term
+    over: Domain = {}
+    """Domain of each variable."""
+    tolerance: float = Field(default=TOLERANCE, ge=0)
+    """Slack: `<=` allows so much excess, `=` so much difference."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Inequality:
+        names_fit(self.left.variables() | self.right.variables(), self.over)
+        if self.relation in ("<", ">") and self.tolerance != TOLERANCE:
+            raise ValueError(f"a tolerance has no meaning with {self.relation!r}; use '<=', '>=' or '='")
+        return self
+
+    def text(self) -> str:
+        slack = ""
+        if self.relation == "=":
+            slack = f" (within {self.tolerance:g})"
+        elif self.tolerance > TOLERANCE:
+            slack = f" {'-' if self.relation == '>=' else '+'} {self.tolerance:g}"
+        return f"{self.left.text()} {self.relation} {self.right.text()}{slack}{over(self.over)}"
+
+    def definitions(self) -> dict[str, str]:
+        """What the names in the text stand for."""
+        return {**definitions(self.left), **definitions(self.right)}
+
+    def judge(self) -> TheoryFinding:
+        """Prove, refute or give up."""
+        parts = {
+            "<": [(1, True)],
+            "<=": [(1, False)],
+            ">": [(-1, True)],
+            ">=": [(-1, False)],
+            "=": [(1, False), (-1, False)],
+        }[self.relation]
+        if self.relation == "=" and self._is_identity():
+            how = "identity of rational functions in the variables and their exponentials"
+            return TheoryFinding("reproduced", "proved: both sides are the same function", 0.0, None, how)
+        found = [self._side(sign, strict) for sign, strict in parts]
+        order = ("violated", "inconclusive", "reproduced")
+        return min(found, key=lambda f: (order.index(f.outcome), f.worst))
+
+    def _is_identity(self) -> bool:
+        from harness.theory.identity import identical
+
+        if not (self.left.exact() and self.right.exact() and self.over):
+            return False
+        return identical(self.left.evaluate, self.right.evaluate, list(self.over))
+
+    def _side(self, sign: int, strict: bool) -> TheoryFinding:
+        slack = 0.0 if strict else self.tolerance
+        exact = self.left.exact() and self.right.exact()
+
+        def margin(at: Mapping[str, Any]) -> Any:
+            left, right = self.left.evaluate(at), self.right.evaluate(at)
+            return right - left if sign > 0 else left - right
+
+        return self._prove(margin, slack, strict) if exact else self._scan(margin, slack, strict)
+
+    def _shown(self, at: Mapping[str, float]) -> str:
+        if set(self.over) - set(at):  # the two sides are infinitely far apart wherever one looks
+            return f"{self.left.text()} against {self.right.text()}, at no finite distance"
+        left, right = number(self.left, at), number(self.right, at)
+        where = f" at {point(at)}" if at else ""
+        return f"{self.left.text()} = {left:.6g} against {right:.6g}{where}"
+
+    def _prove(self, margin: Any, slack: float, strict: bool) -> TheoryFinding:
+        from harness.theory.prove import prove
+
+        spans = {n: (d.low, d.high) for n, d in self.over.items() if isinstance(d, Interval)}
+        listed = {n: d.values for n, d in self.over.items() if isinstance(d, Values)}
+        boxes, worst, outcome, where = 0, math.inf, "proved", dict[str, float]()
+        for fixed in product(*listed.values()):
+            given = dict(zip(listed, fixed, strict=True))
+            box = {**spans, **{n: (v, v) for n, v in given.items()}}
+            proof = prove(margin, box, slack, strict)
+            boxes += proof.boxes
+            rank = ("refuted", "undecided", "proved")
+            if (rank.index(proof.outcome), proof.worst) < (rank.index(outcome), worst):
+                worst, outcome, where = proof.worst, proof.outcome, proof.at
+        how = f"ball arithmetic over the whole domain, {boxes} boxes" if spans else "ball arithmetic at each point"
+        if outcome == "proved":
+            return TheoryFinding("reproduced", f"proved; closest: {self._shown(where)}", worst, None, how)
+        if outcome == "refuted":
+            at = {**where, "left": number(self.left, where), "right": number(self.right, where)}
+            return TheoryFinding("violated", f"refuted: {self._shown(where)}", worst, at, how)
+        reason = f"neither proved nor refuted within {boxes} boxes; closest: {self._shown(where)}"
+        return TheoryFinding("inconclusive", reason, worst, None, how)
+
+    def _scan(self, margin: Any, slack: float, strict: bool) -> TheoryFinding:
+        names = list(self.over)
+        points = [dict(zip(names, v, strict=True)) for v in product(*(d.grid() for d in self.over.values()))]
+        margins = [computed_at(margin, at) for at in points]
+        how = (
+            f"computed at {len(points)} grid points (a grid refutes for good, supports only where it looked)"
+            if any(isinstance(d, Interval) for d in self.over.values())
+            else f"computed at all {len(points)} points"
+        )
+        if any(math.isnan(m) for m in margins):
+            at = points[[math.isnan(m) for m in margins].index(True)]
+            return TheoryFinding("inconclusive", f"not computable at {point(at)}", math.nan, None, how)
+        worst = int(np.argmin(margins))
+        at, value = points[worst], margins[worst]
+        fails = value <= slack if strict else value < -slack
+        if not fails:
+            return TheoryFinding("reproduced", f"holds; closest: {self._shown(at)}", value, None, how)
+        share = sum(m <= slack if strict else m < -slack for m in margins) / len(margins)
+        many = f" (at {share:.0%} of the points)" if len(points) > 1 else ""
+        shown = {**at, "left": number(self.left, at), "right": number(self.right, at)}
+        return TheoryFinding("violated", f"refuted{many}: {self._shown(at)}", value, shown, how)

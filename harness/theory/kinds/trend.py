@@ -1,0 +1,67 @@
+"""A formula rises, or falls, with a variable."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import ClassVar, Literal
+
+from pydantic import model_validator
+
+from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.theory.domain import Domain, Interval, Values, names_fit, over, point
+from harness.theory.kinds.packages import PACKAGES
+from harness.theory.term import Term, definitions
+
+
+@EXPECTATIONS.register
+class Trend(TheoryExpectation):
+    """A formula rises, or falls, with a variable on the whole domain (its derivative's sign, in ball arithmetic)."""
+
+    kind: Literal["trend"] = "trend"
+    packages: ClassVar[tuple[str, ...]] = PACKAGES
+    of: Term
+    along: str
+    direction: Literal["rises", "falls"]
+    over: Domain
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Trend:
+        names_fit(self.of.variables(), self.over)
+        if not isinstance(self.over.get(self.along), Interval):
+            raise ValueError(f"`along` ({self.along}) must be a variable of `over` with an interval")
+        if not self.of.exact():
+            raise ValueError(
+                f"{self.of.text()} is computed point by point and has no derivative; compare points instead"
+            )
+        return self
+
+    def text(self) -> str:
+        return f"{self.of.text()} {self.direction} with {self.along}{over(self.over)}"
+
+    def definitions(self) -> dict[str, str]:
+        """What the names in the text stand for."""
+        return definitions(self.of)
+
+    def judge(self) -> TheoryFinding:
+        """Sign of the derivative on the whole domain."""
+        from harness.theory.prove import prove_sign
+
+        spans = {n: (d.low, d.high) for n, d in self.over.items() if isinstance(d, Interval)}
+        listed = {n: d.values for n, d in self.over.items() if isinstance(d, Values)}
+        sign = 1 if self.direction == "rises" else -1
+        boxes = 0
+        for fixed in product(*listed.values()):
+            box = {**spans, **{n: (v, v) for n, v in zip(listed, fixed, strict=True)}}
+            proof = prove_sign(self.of.evaluate, box, self.along, sign)
+            boxes += proof.boxes
+            how = f"sign of the derivative in ball arithmetic over the whole domain, {boxes} boxes"
+            if proof.outcome != "proved":
+                outcome: Literal["violated", "inconclusive"] = (
+                    "violated" if proof.outcome == "refuted" else "inconclusive"
+                )
+                word = (
+                    "the derivative has the other sign" if outcome == "violated" else "sign of the derivative unknown"
+                )
+                at = proof.at if outcome == "violated" else None
+                return TheoryFinding(outcome, f"{word} at {point(proof.at)}", proof.worst, at, how)
+        return TheoryFinding("reproduced", f"proved: {self.direction} everywhere", 0.0, None, how)

@@ -1,0 +1,109 @@
+"""The committed verdicts, and what differs from them now."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from harness.claims.verdict import Outcome, Verdict
+from harness.config import Config
+from harness.errors import HarnessError
+
+
+class Accepted(Config):
+    """What is accepted of one spec."""
+
+    spec_sha256: str
+    measurements_sha256: str | None
+    """Hash of `measurements.parquet`; none where the spec has no measurements."""
+    verdicts: dict[str, Outcome]
+
+
+class Baseline(Config):
+    """`reports/<profile>/baseline.json`."""
+
+    schema_version: Literal[1] = 1
+    profile: str
+    specs: dict[str, Accepted]
+
+
+class Difference(Config):
+    """One thing that is not as accepted."""
+
+    where: str
+    """A spec or a claim."""
+    what: str
+
+
+def digest(path: Path) -> str | None:
+    """SHA-256 of a file; none where it is not there."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def gather(profile: str, found: Iterable[tuple[str, str, Path, Sequence[Verdict]]]) -> Baseline:
+    """The baseline of (spec id, spec hash, measurements file, verdicts), as they are now."""
+    specs = {}
+    for spec, sha256, measurements, verdicts in found:
+        specs[spec] = Accepted(
+            spec_sha256=sha256,
+            measurements_sha256=digest(measurements),
+            verdicts=_outcomes(verdicts),
+        )
+    return Baseline(profile=profile, specs=specs)
+
+
+def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
+    """By claim, and by claim and other reading."""
+    found: dict[str, Outcome] = {}
+    for v in verdicts:
+        name = v.id.split("#")[1]
+        found[name] = v.verdict
+        found |= {f"{name} [{r.field} = {r.value}]": r.verdict for r in v.readings}
+    return found
+
+
+def read(path: Path) -> Baseline:
+    """Raises HarnessError where there is no baseline, or it is not one."""
+    try:
+        return Baseline.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise HarnessError(f"{path}: no baseline yet; `harness verify --update` writes one") from None
+    except ValueError as error:
+        raise HarnessError(f"{path}: not a baseline: {str(error).splitlines()[0]}") from None
+
+
+def text(baseline: Baseline) -> str:
+    """The file's content."""
+    return json.dumps(baseline.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+
+
+def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
+    """Everything of `now` that is not as accepted, and everything accepted that is gone."""
+    found = []
+    for spec in sorted(accepted.specs.keys() | now.specs.keys()):
+        old, new = accepted.specs.get(spec), now.specs.get(spec)
+        if old is None or new is None:
+            found.append(Difference(where=spec, what="not in the baseline" if old is None else "the spec is gone"))
+            continue
+        if old.spec_sha256 != new.spec_sha256:
+            what = f"the spec changed: {old.spec_sha256[:16]} accepted, {new.spec_sha256[:16]} found"
+            found.append(Difference(where=spec, what=what))
+        if old.measurements_sha256 != new.measurements_sha256:
+            shown = [(h or "none")[:16] for h in (old.measurements_sha256, new.measurements_sha256)]
+            found.append(
+                Difference(where=spec, what=f"the measurements changed: {shown[0]} accepted, {shown[1]} found")
+            )
+        for claim in sorted(old.verdicts.keys() | new.verdicts.keys()):
+            was, is_now = old.verdicts.get(claim), new.verdicts.get(claim)
+            if was is None or is_now is None:
+                what = "a new claim, not in the baseline" if was is None else f"the claim is gone; it was {was}"
+                found.append(Difference(where=f"{spec}#{claim}", what=what))
+            elif was != is_now:
+                found.append(Difference(where=f"{spec}#{claim}", what=f"{was} accepted, {is_now} found"))
+    return found

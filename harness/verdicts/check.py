@@ -1,0 +1,356 @@
+"""From a spec and its measurements to verdicts with their provenance."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from harness.claims.design import design_of
+from harness.claims.evidence import ArmFacts, Evidence, of_runs
+from harness.claims.expectation import Expectation, MeasuredExpectation, TheoryExpectation
+from harness.claims.judge import Finding, Part
+from harness.claims.sequential import CEILING, SHARE, cells_used, first_verdict, wanted
+from harness.claims.verdict import Fidelity, Outcome, Verdict
+from harness.errors import HarnessError
+from harness.formulas import FORMULAS
+from harness.hashing import code_fingerprint, fingerprint, own_modules
+from harness.metrics import METRICS
+from harness.places import Cell, place
+from harness.spec.model import Claim, Spec
+from harness.spec.profile import Scaled, as_run, stopped_early
+
+ALPHA = 0.05
+PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
+CODE_OF = ("harness.claims", "harness.theory", "harness.formulas", "harness.privacy")
+"""Packages whose modules decide a verdict, as far as its kind of claim and its formulas use them."""
+
+
+class ClaimError(HarnessError):
+    """A claim that cannot be judged as it is declared, by its place in the spec."""
+
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(message)
+        self.index = index
+
+
+@cache
+def hardware() -> str:
+    """Processor and operating system, as far as they are known."""
+    name = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.split(":", 1)[1].strip()
+                break
+    except OSError:
+        pass
+    return f"{name}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+
+
+def check_spec(
+    scaled: Scaled, sha256: str, table: pd.DataFrame | None, why_not: str = "", alpha: float = ALPHA
+) -> list[Verdict]:
+    """Judge every claim of a spec. Without a table, claims that need measurements are *not run* (`why_not`)."""
+    spec = scaled.spec
+    evidence = None
+    if table is not None and spec.experiment is not None:
+        evidence = evidence_of(spec, table)
+        if evidence.design.name == "fixed":
+            scaled = as_run(scaled, evidence.repeats)
+        elif still_open := repeats_wanted(scaled, table, alpha):
+            scaled = stopped_early(scaled, len(still_open))
+    common: dict[str, object] = {
+        "paper": spec.paper,
+        "spec": spec.id,
+        "profile": scaled.profile,
+        "alpha": alpha,
+        "spec_sha256": sha256,
+        "packages": {name: version(name) for name in PACKAGES},
+    }
+    if spec.experiment is not None:
+        mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
+        common |= {"seed": spec.experiment.seed, **_origin(table), "mlflow": mlflow}
+    verdicts = []
+    for index, claim in enumerate(spec.claims):
+        try:
+            verdicts.append(_check_claim(claim, scaled, evidence, why_not, common))
+        except HarnessError as error:
+            raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
+    return verdicts
+
+
+def evidence_of(spec: Spec, table: pd.DataFrame) -> Evidence:
+    """A spec's measurements, with what claims need to know of its arms."""
+    experiment = spec.experiment
+    assert experiment is not None
+    arms = {}
+    for name, arm in experiment.arms.items():
+        shuffled = arm.training.sampling == "shuffle" and arm.privacy.sampling != "shuffle"
+        drawn = [arm.dataset.content(), arm.preprocessing.model_dump(mode="json"), arm.sizes.model_dump(mode="json")]
+        arms[name] = ArmFacts(
+            delta=arm.privacy.delta,
+            prior=arm.prior,
+            shuffled_epochs=arm.training.epochs if shuffled else None,
+            batch_clipped=arm.training.clipping == "batch",
+            draws=fingerprint([*drawn, arm.split.content()]),
+        )
+    return Evidence(table, arms, design_of(table), spec.axes, experiment.coordinates)
+
+
+def _origin(table: pd.DataFrame | None) -> dict[str, str]:
+    """The data and the machine that the measurements come from, as their file remembers them."""
+    known = table.attrs if table is not None else {}
+    return {"data_sha256": str(known.get("data_sha256", "")), "hardware": str(known.get("hardware", ""))}
+
+
+def _check_claim(
+    claim: Claim, scaled: Scaled, evidence: Evidence | None, why_not: str, common: dict[str, object]
+) -> Verdict:
+    parts = scaled.spec.parts(claim)
+    every: Sequence[Expectation] = claim.theory or parts
+    described: dict[str, object] = {
+        "id": f"{scaled.spec.id}#{claim.id}",
+        "catalogue": claim.catalogue,
+        "where": claim.where,
+        "kind": claim.kind,
+        "statement": claim.statement,
+        "inequality": tuple(e.text() for e in every),
+        "note": claim.note,
+        "code": _code(every),
+    }
+    if claim.theory:
+        packages = {name: version(name) for e in claim.theory for name in e.packages}
+        return Verdict.model_validate({**common, **described, **_theory(claim.theory), "packages": packages})
+    described |= {
+        "definitions": _definitions(parts),
+        "fidelity": _fidelity(scaled),
+        "reductions": scaled.reductions,
+        "deviations": scaled.deviations,
+        "flags": _flags(scaled.spec, parts),
+        "unstated": tuple(u.model_dump(mode="json") for u in scaled.spec.unstated),
+    }
+    if evidence is None:
+        nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}
+        return Verdict.model_validate({**common, **described, **nothing})
+    alpha = float(str(common["alpha"]))
+    judged = partial(_findings, parts, scaled.spec, alpha)
+    if evidence.design.name == "fixed":
+        return Verdict.model_validate({**common, **described, **_training(judged(evidence))})
+    findings, stopped = first_verdict(judged, evidence)
+    models, cells = cells_used(findings)
+    assert scaled.spec.experiment is not None
+    stop = {
+        "design": "sequential",
+        "stopped": stopped,
+        "models": models,
+        "models_fixed": cells * scaled.spec.experiment.repeats,
+    }
+    return Verdict.model_validate({**common, **described, **_training(findings), **stop})
+
+
+def _code(parts: Sequence[Expectation]) -> str:
+    """Hash of the code that judges these: their kinds', and their formulas'."""
+    modules = {type(part).__module__ for part in parts}
+    for part in parts:
+        for name in _formulas_of(part):
+            modules.add(FORMULAS[name].function.__module__)
+    found = {m for module in modules for m in own_modules(module, *CODE_OF, module.rpartition(".")[0])}
+    return code_fingerprint(*found)
+
+
+def _formulas_of(part: Expectation) -> Iterable[str]:
+    if isinstance(part, MeasuredExpectation):
+        return [formula.formula for formula in part.formulas()]
+    assert isinstance(part, TheoryExpectation)
+    return [name for name in part.definitions() if name in FORMULAS]
+
+
+def _definitions(parts: Sequence[MeasuredExpectation]) -> dict[str, str]:
+    names = dict.fromkeys(formula.formula for part in parts for formula in part.formulas())
+    return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in names}
+
+
+def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, evidence: Evidence) -> list[Finding]:
+    return [
+        _left_out(part, spec) or part.judge(evidence, Part(index, len(parts), alpha / 2))
+        for index, part in enumerate(parts)
+    ]
+
+
+def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) -> dict[str, dict[Cell, int]]:
+    """By claim that is still open: the repeats that each cell needs next. Claims that need none are left out.
+
+    Repeats past the spec's are only asked for where no claim asks for any within it, and where all models together
+    would stay within a share of the fixed design's. Raises ClaimError for a claim that cannot be judged.
+    """
+    experiment = scaled.spec.experiment
+    assert experiment is not None
+    usual, axes = experiment.repeats, experiment.coordinates
+    found = _findings_of_all(scaled, table, alpha)
+    within = {claim: wanted(findings, alpha, usual) for claim, findings in found.items()}
+    if any(within.values()):
+        return {claim: needs for claim, needs in within.items() if needs}
+    allowed = SHARE * experiment.models()
+    past = {claim: wanted(findings, alpha, usual, CEILING * usual, whole=True) for claim, findings in found.items()}
+    chosen: dict[str, dict[Cell, int]] = {}
+    for claim in sorted(past, key=lambda claim: _models_with(table, axes, [past[claim]])):
+        reserved = [*(past[other] for other in chosen), past[claim]]
+        if past[claim] and _models_with(table, axes, reserved) <= allowed:
+            chosen[claim] = wanted(found[claim], alpha, usual, CEILING * usual)
+    return chosen
+
+
+def _models_with(table: pd.DataFrame, axes: Sequence[str], needs: list[dict[Cell, int]]) -> int:
+    """Trained models of the table once it has these repeats."""
+    repeats: dict[Cell, int] = {}
+    for key, count in table.groupby(["arm", *axes])["repeat"].nunique().items():
+        names: tuple[Any, ...] = key  # type: ignore[assignment]
+        repeats[names[0], place(zip(axes, names[1:], strict=True))] = int(count)
+    for cell, target in (item for cells in needs for item in cells.items()):
+        repeats[cell] = max(repeats.get(cell, 0), target)
+    return sum(repeats.values())
+
+
+def _findings_of_all(scaled: Scaled, table: pd.DataFrame, alpha: float) -> dict[str, list[Finding]]:
+    evidence = evidence_of(scaled.spec, table)
+    found = {}
+    for index, claim in enumerate(scaled.spec.claims):
+        if claim.theory:
+            continue
+        try:
+            judged = partial(_findings, scaled.spec.parts(claim), scaled.spec, alpha)
+            findings, _ = first_verdict(judged, evidence)
+        except HarnessError as error:
+            raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
+        found[claim.id] = findings
+    return found
+
+
+def _left_out(part: MeasuredExpectation, spec: Spec) -> Finding | None:
+    """A part that speaks of something that the profile leaves out is not run."""
+    operands = part.operands()
+    metrics = {m for o in operands for m in (*o.metric, o.minus) if m is not None}
+    missing = sorted({attack for o in operands for attack in o.attack} - set(spec.attacks))
+    assert spec.experiment is not None
+    relative = any(m in METRICS and METRICS[m].of == "baseline" for m in metrics)
+    grids = [levels.get("epsilon", ()) for levels in map(spec.experiment.levels, part.arms())]
+    why = None
+    if missing:
+        why = f"the profile leaves out the attack {', '.join(missing)}"
+    elif relative and any(math.inf not in grid for grid in grids):
+        why = "the profile leaves out the model without noise, which accuracy loss is relative to"
+    elif any(map(of_runs, metrics)) and spec.experiment.repeats < 2:
+        why = "the profile runs one repeat, and members exposed in every run need two"
+    return None if why is None else Finding("not run", why, (), None, "none", "none")
+
+
+def _fidelity(scaled: Scaled) -> Fidelity:
+    if scaled.substitution is not None:
+        return "substituted"
+    return "scaled" if scaled.reductions else "exact"
+
+
+def together(outcomes: list[Outcome]) -> Outcome:
+    """Outcome of a claim all of whose parts must hold."""
+    order: tuple[Outcome, ...] = ("violated", "not run", "inconclusive")
+    return next((o for o in order if o in outcomes), "reproduced")
+
+
+def _theory(parts: Sequence[TheoryExpectation]) -> dict[str, object]:
+    findings = [e.judge() for e in parts]
+    outcome = together([f.outcome for f in findings])
+    deciding = [f for f in findings if f.outcome == outcome]
+    shown = min(deciding, key=lambda f: f.worst)
+    many = len(findings) > 1
+    reasons = [f"part {findings.index(f) + 1} of {len(findings)}: {f.reason}" if many else f.reason for f in deciding]
+    return {
+        "definitions": {name: text for e in parts for name, text in e.definitions().items()},
+        "verdict": outcome,
+        "reason": "; ".join(reasons),
+        "parts": [f.outcome for f in findings],
+        "fidelity": "exact",
+        "effect": shown.worst if math.isfinite(shown.worst) else None,
+        "counterexample": shown.counterexample,
+        "test": "; ".join(dict.fromkeys(f.test for f in findings)),
+        "correction": "none",
+    }
+
+
+def _training(findings: list[Finding]) -> dict[str, object]:
+    outcome = together([f.outcome for f in findings])
+    shown = next(f for f in findings if f.outcome == outcome)
+    if outcome == "reproduced":
+        shown = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
+    decided = shown.deciding
+    points = tuple(p for f in findings for p in f.points)
+    many = len(findings) > 1
+    prefix = f"part {findings.index(shown) + 1} of {len(findings)}: " if many and outcome != "reproduced" else ""
+    found: dict[str, object] = {
+        "verdict": outcome,
+        "reason": prefix + shown.reason,
+        "parts": [f.outcome for f in findings],
+        "points": [p.model_dump() for p in points],
+        "test": shown.test,
+        "correction": shown.correction,
+        "p_value": _p_value(findings, outcome),
+    }
+    if decided is not None:
+        found |= {
+            "effect": decided.effect,
+            "interval": (decided.low, decided.high),
+            "bound_value": decided.bound,
+            "repeats": min(p.repeats for p in points),
+        }
+        if shown.test == "exact count":
+            found |= {"interval": None, "repeats": None}
+    return found
+
+
+def _p_value(findings: list[Finding], outcome: Outcome) -> float | None:
+    """Two-sided p-value of a claim's verdict: the weakest part where all must hold, the clearest where one fails."""
+    known = [f.p_value for f in findings if f.outcome == outcome and f.p_value is not None]
+    if not known or outcome not in ("reproduced", "violated"):
+        return None
+    return max(known) if outcome == "reproduced" else min(known)
+
+
+def _flags(spec: Spec, parts: Sequence[MeasuredExpectation]) -> tuple[str, ...]:
+    """Where bound, accountant and training speak of different things."""
+    if spec.experiment is None:
+        return ()
+    arms = spec.experiment.arms
+    flags = []
+    for name, arm in dict.fromkeys((f.formula, arm) for p in parts for f in p.formulas() for arm in p.arms()):
+        bound, privacy = FORMULAS[name], arms[arm].privacy
+        if bound.adjacency is not None and bound.adjacency != privacy.adjacency:
+            flags.append(
+                f"bound {name} is proved for {bound.adjacency} neighbours, epsilon is accounted for "
+                f"{privacy.adjacency}: each point also gives the bound at (2 epsilon, (1 + e^epsilon) delta)"
+            )
+        if bound.pure_only and privacy.delta > 0:
+            flags.append(f"bound {name} is proved for delta = 0, delta is {privacy.delta:g}")
+    bounded = dict.fromkeys(arm for part in parts if part.formulas() for arm in part.arms())
+    for accountant, assumed, trained in dict.fromkeys(
+        (arms[arm].privacy.accountant, arms[arm].privacy.sampling, arms[arm].training.sampling) for arm in bounded
+    ):
+        if assumed != trained:
+            more = "; each point also gives the epsilon and the bound as trained" if trained == "shuffle" else ""
+            flags.append(
+                f"the accountant {accountant} assumes {assumed} sampling, training uses {trained}: epsilons are "
+                f"nominal{more}"
+            )
+    named = dict.fromkeys(arm for part in parts for arm in part.arms())
+    clipped = [arm for arm in named if arms[arm].training.clipping == "batch"]
+    if clipped:
+        flags.append(
+            f"{', '.join(clipped)}: the mean of a batch is clipped, which one record moves by up to twice the clipping "
+            "norm; the accountants assume once: epsilons are nominal"
+        )
+    return tuple(dict.fromkeys(flags))

@@ -1,0 +1,233 @@
+"""Claims over several names and axes, and the kinds that speak of an axis, on tables whose truth is known."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from harness.claims.judge import Part
+from harness.claims.kinds.explains_more import main_effects
+from harness.formulas import FORMULAS
+from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
+
+AXES = ("p", "epsilon")
+RATES, EPSILONS = (0.1, 0.3, 0.5, 0.7, 0.9), (1.0, 10.0)
+
+
+def measured(value: Any, arms: tuple[str, ...] = ("a",), repeats: int = 12, sd: float = 0.005) -> pd.DataFrame:
+    """`value(arm, p, epsilon)` plus noise, as the advantage of the attacks x and y and as the model's accuracy."""
+    rng, rows = np.random.default_rng(0), []
+    for arm, p, epsilon, repeat in product(arms, RATES, EPSILONS, range(repeats)):
+        for attack, metric in (("x", "advantage"), ("y", "advantage"), ("", "accuracy_test")):
+            mean = value(arm, p, epsilon) + (0.1 if attack == "y" else 0.0)
+            rows.append((arm, attack, metric, p, epsilon, repeat, mean + rng.normal(0, sd), 1e-4))
+    return pd.DataFrame(rows, columns=["arm", "attack", "metric", "p", "epsilon", "repeat", "value", "stderr"])
+
+
+def verdict(expectation: dict[str, Any], frame: pd.DataFrame) -> Any:
+    return judge(expectation, evidence_of(frame, axes=AXES))
+
+
+OF = {"metric": "advantage", "arm": "a", "attack": "x"}
+HUMP = measured(lambda _, p, e: 0.5 - (p - 0.5) ** 2 + 0.01 * e)
+
+
+def test_one_claim_over_arms_and_attacks_is_one_for_each() -> None:
+    """The same parts, in the same order, as eight lines that differ in a word."""
+    frame = measured(lambda *_: 0.2, ("a", "b"))
+    short = {
+        "kind": "compare",
+        "left": {"metric": "advantage", "arm": ["a", "b"], "attack": ["x", "y"]},
+        "relation": "<=",
+        "right": {"formula": "yeom"},
+    }
+    long = [{**short, "left": {"metric": "advantage", "arm": arm, "attack": attack}} for arm in "ab" for attack in "xy"]
+    evidence = evidence_of(frame, axes=AXES)
+    assert [p.text() for p in parts_of(short, evidence)] == [p.text() for one in long for p in parts_of(one, evidence)]
+
+
+def test_a_right_side_means_what_the_left_one_says() -> None:
+    evidence = evidence_of(measured(lambda *_: 0.2, ("a", "b")), axes=AXES)
+
+    def texts(left: dict[str, Any], right: dict[str, Any]) -> list[str]:
+        return [
+            p.text() for p in parts_of({"kind": "compare", "left": left, "relation": ">", "right": right}, evidence)
+        ]
+
+    both = {**OF, "attack": ["x", "y"]}
+    assert texts(both, {"arm": "b"}) == [f"advantage(a, {k}) > advantage(b, {k}) for every epsilon" for k in ("x", "y")]
+    assert texts(OF, {"attack": "y"}) == ["advantage(a, x) > advantage(a, y) for every epsilon"]
+    # A metric of the model itself has no attack to inherit.
+    assert texts(OF, {"metric": "accuracy_test"}) == ["advantage(a, x) > accuracy_test(a) for every epsilon"]
+    assert texts({**OF, "epsilon": 1.0}, {"epsilon": 10.0}) == [
+        "advantage(a, x, epsilon = 1) > advantage(a, x, epsilon = 10) for every epsilon"
+    ]
+
+
+def test_points_are_of_all_axes_and_may_be_fixed() -> None:
+    found = verdict({"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0.2}}, HUMP)
+    assert found.outcome == "reproduced"
+    assert [(q.at["p"], q.epsilon) for q in found.points] == list(product(RATES, EPSILONS))
+    at = {"p": 0.5, "epsilon": [1]}
+    found = verdict({"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0.2}, "at": at}, HUMP)
+    assert [(q.at["p"], q.epsilon) for q in found.points] == [(0.5, 1.0)]
+    fixed = {**OF, "at": {"p": 0.1}}
+    found = verdict({"kind": "compare", "left": fixed, "relation": "<", "right": {"at": {"p": 0.5}}}, HUMP)
+    assert (found.outcome, len(found.points)) == ("reproduced", 2)
+    found = verdict(
+        {"kind": "compare", "left": {**OF, "mean_over": "p"}, "relation": ">", "right": {"value": 0.4}}, HUMP
+    )
+    assert [q.left for q in found.points] == pytest.approx([0.43, 0.52], abs=0.005)
+
+
+def test_some_may_be_of_one_axis_and_all_of_another() -> None:
+    """For every epsilon there is a p above; and not for every p."""
+    above = {"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0.48}}
+    assert verdict({**above, "for": {"p": "some"}}, HUMP).outcome == "reproduced"
+    assert verdict(above, HUMP).outcome == "violated"
+    assert verdict({**above, "for": "some"}, HUMP).outcome == "reproduced"
+    higher = {**above, "right": {"value": 0.55}}  # reached at epsilon 10 alone
+    assert verdict({**higher, "for": {"p": "some"}}, HUMP).outcome == "violated"
+    assert verdict({**higher, "for": "some"}, HUMP).outcome == "reproduced"
+    arms = measured(lambda arm, p, e: 0.5 if arm == "b" else 0.1, ("a", "b"))
+    either = {**above, "left": {**OF, "arm": ["a", "b"]}, "right": {"value": 0.3}}
+    assert verdict({**either, "for": {"arm": "some"}}, arms).outcome == "reproduced"
+    assert [judge_part.outcome for judge_part in all_parts(either, arms)] == ["violated", "reproduced"]
+
+
+def all_parts(expectation: dict[str, Any], frame: pd.DataFrame) -> list[Any]:
+    evidence = evidence_of(frame, axes=AXES)
+    parts = parts_of(expectation, evidence)
+    return [part.judge(evidence, Part(i, len(parts), 0.025)) for i, part in enumerate(parts)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        ({"kind": "hump", "of": OF, "along": "p"}, "reproduced"),
+        ({"kind": "hump", "of": OF, "along": "p", "peak": 0.5}, "reproduced"),
+        ({"kind": "hump", "of": OF, "along": "p", "peak": 0.5, "margin": 0.2}, "violated"),
+        ({"kind": "arg-max", "of": OF, "along": "p", "is": 0.5}, "reproduced"),
+        ({"kind": "arg-max", "of": OF, "along": "p", "is": 0.3}, "violated"),
+        ({"kind": "arg-max", "of": OF, "along": "p", "is": 0.3, "margin": -0.05, "mean_over": "epsilon"}, "reproduced"),
+        ({"kind": "concave", "of": OF, "along": "p"}, "reproduced"),
+        ({"kind": "monotone", "of": OF, "along": "p", "direction": "rising"}, "violated"),
+        (
+            {"kind": "monotone", "of": OF, "along": "p", "direction": "rising", "at": {"p": [0.1, 0.3, 0.5]}},
+            "reproduced",
+        ),
+        ({"kind": "monotone", "of": OF, "direction": "rising"}, "reproduced"),
+        ({"kind": "explains-more", "of": OF, "axis": "p", "than": "epsilon"}, "reproduced"),
+        ({"kind": "explains-more", "of": OF, "axis": "epsilon", "than": "p"}, "violated"),
+        (
+            {"kind": "compare", "left": OF, "relation": ">", "right": {"axis": "p"}, "at": {"p": [0.1, 0.3]}},
+            "reproduced",
+        ),
+        ({"kind": "compare", "left": OF, "relation": ">", "right": {"axis": "p"}}, "violated"),
+    ],
+)
+def test_kinds_along_an_axis(kind: dict[str, Any], outcome: str) -> None:
+    """0.5 - (p - 0.5)^2 + epsilon / 100: the ends lie 0.16 below the middle, a step of epsilon adds 0.09."""
+    assert verdict(kind, HUMP).outcome == outcome
+
+
+def test_a_valley_is_no_hump_and_a_noisy_line_neither() -> None:
+    hump = {"kind": "hump", "of": OF, "along": "p"}
+    assert verdict(hump, measured(lambda _, p, e: (p - 0.5) ** 2)).outcome == "violated"
+    wrong = sum(
+        verdict(hump, measured(lambda *_: 0.3, sd=0.05).assign(value=lambda t, s=seed: shuffled(t, s))).outcome
+        == "reproduced"
+        for seed in range(40)
+    )
+    assert wrong <= 2
+
+
+def shuffled(frame: pd.DataFrame, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).permutation(frame["value"].to_numpy())
+
+
+def test_rank_correlation_over_arms_is_scipys() -> None:
+    arms = ("a", "b", "c", "d")
+    level = dict(zip(arms, (0.9, 0.7, 0.5, 0.2), strict=True))
+    frame = measured(lambda arm, p, e: level[arm], arms)
+    model = frame["metric"] == "accuracy_test"
+    frame.loc[model, "value"] = 1 - frame.loc[model, "value"]
+    kind = {
+        "kind": "rank-correlation",
+        "of": {"metric": "advantage", "attack": "x"},
+        "with": {"metric": "accuracy_test"},
+        "below": 0,
+        "at": {"p": [0.5], "epsilon": [1]},
+    }
+    found = verdict(kind, frame)
+    assert found.outcome == "reproduced"
+    here = frame[(frame["p"] == 0.5) & (frame["epsilon"] == 1.0) & (frame["repeat"] == 0)].set_index("arm")["value"]
+    one, two = (here[(frame.loc[frame.index, "attack"] == k)[: len(here)].to_numpy()] for k in ("x", ""))
+    assert stats.spearmanr(one, two).statistic == -1 == found.points[0].left
+    assert verdict({**kind, "below": None, "above": 0}, frame).outcome == "violated"
+
+
+def test_main_effects_are_those_of_an_analysis_of_variance() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(4, 3, 1))
+    table = values[..., 0]
+    total = ((table - table.mean()) ** 2).sum()
+    rows = 3 * ((table.mean(axis=1) - table.mean()) ** 2).sum()
+    columns = 4 * ((table.mean(axis=0) - table.mean()) ** 2).sum()
+    assert main_effects(values)[:, 0] == pytest.approx([rows / total, columns / total])
+
+
+def test_a_formula_takes_its_parameters_from_where_it_is_compared() -> None:
+    """Epsilon and the prior from the cell, the rest given; the FPR from the metric."""
+    kind = {"kind": "compare", "left": OF, "relation": "<=", "right": {"formula": "ppv-upper", "given": {"prior": 0.9}}}
+    found = verdict(kind, HUMP)
+    assert [q.right for q in found.points] == pytest.approx(
+        [FORMULAS["ppv-upper"].value({"epsilon": e, "prior": 0.9}) for _ in RATES for e in EPSILONS]
+    )
+    frame = HUMP.assign(metric=HUMP["metric"].replace("advantage", "tpr_at_1pct_fpr"))
+    kind = {
+        "kind": "compare",
+        "left": {**OF, "metric": "tpr_at_1pct_fpr"},
+        "relation": "<=",
+        "right": {"formula": "tpr-at-fpr"},
+    }
+    assert {round(q.right, 4) for q in verdict(kind, frame).points if q.epsilon == 1} == {round(0.01 * np.e + 1e-5, 4)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ({"kind": "compare", "left": {**OF, "arm": "b"}, "relation": ">", "right": {"value": 0}}, "unknown arm 'b'"),
+        ({"kind": "hump", "of": OF, "along": "q"}, "unknown axis 'q'; known: epsilon, p"),
+        ({"kind": "hump", "of": {**OF, "at": {"p": 0.5}}, "along": "p"}, "the axis 'p' is fixed"),
+        ({"kind": "arg-max", "of": OF, "along": "p", "is": 0.4}, r"p 0.4 is not on the grid \(0.1, 0.3"),
+        ({"kind": "explains-more", "of": OF, "axis": "p", "than": "p"}, "with itself"),
+        (
+            {"kind": "compare", "left": OF, "relation": ">", "right": {"formula": "optimal-ppv-at-mass"}},
+            "needs mass, points",
+        ),
+        ({"kind": "compare", "left": OF, "relation": ">", "right": {"formula": "humphreys"}}, "did you mean humphries"),
+        ({"kind": "compare", "left": OF, "relation": ">", "right": {"axis": "q"}}, "unknown axis 'q'"),
+        ({"kind": "order", "of": OF, "direction": "falling"}, "needs two operands"),
+    ],
+)
+def test_what_is_not_declared_is_named(kind: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        for part in PARSE(kind).parts(declared_by(HUMP, AXES)):
+            part.check(declared_by(HUMP, AXES))
+
+
+def test_an_order_may_be_of_the_arms_that_one_operand_lists() -> None:
+    frame = measured(lambda arm, p, e: {"a": 0.5, "b": 0.3, "c": 0.1}[arm], ("a", "b", "c"))
+    chain = {"kind": "order", "of": {**OF, "arm": ["a", "b", "c"]}, "direction": "falling"}
+    assert verdict(chain, frame).outcome == "reproduced"
+    assert verdict({**chain, "direction": "rising"}, frame).outcome == "violated"
+    listed = {"kind": "order", "of": [OF, {"arm": "b"}, {"arm": "c"}], "direction": "falling"}
+    assert [p.text() for p in parts_of(listed, evidence_of(frame, axes=AXES))] == [
+        p.text() for p in parts_of(chain, evidence_of(frame, axes=AXES))
+    ]

@@ -1,0 +1,156 @@
+"""Quantities against what they stand for: brute force, closed forms, published numbers."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.formulas import FORMULAS
+from harness.theory.simulations import SIMULATIONS, Counts, clopper_pearson, measure
+
+
+def value(name: str, *arguments: float) -> float:
+    return float(FORMULAS[name].function(*map(float, arguments)))
+
+
+@given(st.floats(0, 4), st.floats(0, 1))
+@settings(max_examples=40, deadline=None)
+def test_best_advantage_closed_form_is_the_linear_programs(epsilon: float, delta: float) -> None:
+    assert value("optimal-advantage-lp", epsilon, delta) == pytest.approx(
+        value("optimal-advantage", epsilon, delta), abs=1e-7
+    )
+
+
+def random_events(rng: np.random.Generator, points: int, epsilon: float) -> np.ndarray:
+    """h(D) of a random eps-DP mechanism: a convex mixture of exponentials of Lipschitz functions of D, kept below 1."""
+    h = np.zeros(2**points)
+    for _ in range(3):
+        slopes = rng.uniform(-epsilon, epsilon, points)
+        h += rng.random() * np.array(
+            [math.exp(sum(s for i, s in enumerate(slopes) if d >> i & 1)) for d in range(2**points)]
+        )
+    return h / h.max() / (1 + math.exp(epsilon))  # small enough for the complement's inequalities too
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.05, 3), st.floats(0.05, 0.95), st.integers(1, 4))
+def test_no_mechanism_beats_the_optimum(seed: int, epsilon: float, prior: float, points: int) -> None:
+    h = random_events(np.random.default_rng(seed), points, epsilon)
+    for a, b in ((d, d ^ (1 << i)) for d in range(2**points) for i in range(points)):
+        assert h[a] <= math.exp(epsilon) * h[b] * (1 + 1e-9)
+        assert 1 - h[a] <= math.exp(epsilon) * (1 - h[b]) * (1 + 1e-9)
+    weights = np.array(
+        [prior ** bin(d).count("1") * (1 - prior) ** (points - bin(d).count("1")) for d in range(2**points)]
+    )
+    ppv = (weights * h)[1::2].sum() / (weights * h).sum()
+    assert (
+        value("least-ppv", epsilon, prior, points) - 1e-6 <= ppv <= value("optimal-ppv", epsilon, prior, points) + 1e-6
+    )
+
+
+def test_best_advantage_without_knowing_the_other_record() -> None:
+    """At an even universe of 2 the extreme mechanism is randomized response on the record: half of tanh(eps/2)."""
+    assert value("optimal-advantage-in-exp", 1, 2) == pytest.approx(math.tanh(0.5) / 2)
+    # Subset selection over K records, over all sizes of the set: never above the linear program.
+    for k in (3, 5, 8):
+        best = 0.0
+        for size in range(1, k):
+            inside = size * math.e / (size * math.e + k - size)
+            outside = inside * (size - 1) / (k - 1) + (1 - inside) * size / (k - 1)
+            best = max(best, (inside - outside) * (1 - 1 / k))
+        assert best == pytest.approx(value("optimal-advantage-in-exp", 1, k), abs=1e-9)
+
+
+def test_noise_of_the_gaussian_mechanism() -> None:
+    """3.7306 for (1, 1e-5): Balle and Wang's calibration, by mpmath's own root of the exact profile."""
+    with mpmath.workdps(30):
+        delta = lambda s: mpmath.ncdf(1 / (2 * s) - s) - mpmath.e * mpmath.ncdf(-1 / (2 * s) - s)  # noqa: E731
+        root = mpmath.findroot(lambda s: delta(s) - mpmath.mpf("1e-5"), 3.7)
+    assert value("noise-exact", 1, 1e-5) == pytest.approx(float(root), rel=1e-9)
+    assert value("gaussian-epsilon", 1e-5, 1, float(root)) == pytest.approx(1, rel=1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "k"), [(0.1, 3), (0.5, 5), (1.0, 4)])
+def test_worst_composition_by_enumeration(epsilon: float, k: int) -> None:
+    """All 2^k outputs of k randomized responses, summed: delta = sum (P - exp(total) Q)_+."""
+    tell = math.exp(epsilon) / (1 + math.exp(epsilon))
+    for total in (0.0, 0.3, epsilon * k / 2):
+        delta = 0.0
+        for bits in product((0, 1), repeat=k):
+            p = math.prod(tell if b else 1 - tell for b in bits)
+            q = math.prod(1 - tell if b else tell for b in bits)
+            delta += max(0.0, p - math.exp(total) * q)
+        assert value("composed-delta", total, epsilon, k) == pytest.approx(delta, abs=1e-12)
+
+
+def test_renyi_divergence_of_randomized_response() -> None:
+    for epsilon, alpha in ((0.3, 1.5), (1.0, 2.0), (4.0, 20.0)):
+        p = math.exp(epsilon) / (1 + math.exp(epsilon))
+        direct = math.log(p**alpha * (1 - p) ** (1 - alpha) + (1 - p) ** alpha * p ** (1 - alpha)) / (alpha - 1)
+        assert value("randomized-response-renyi", epsilon, alpha) == pytest.approx(direct, rel=1e-9)
+
+
+def test_group_privacy_is_reached() -> None:
+    assert value("group-delta", 1, 0.01, 5) == pytest.approx(value("group-privacy-delta", 1, 0.01, 5), rel=1e-6)
+    assert value("group-delta", 1, 0, 5) == pytest.approx(0, abs=1e-9)
+
+
+def test_two_coins_counted() -> None:
+    assert value("two-coin-ratio", 2) == 3
+    assert value("two-coin-ratio", 11) == 30
+
+
+def test_an_exact_interval_covers() -> None:
+    """3,000 draws of a proportion 0.03 of 200: a 95% interval misses at most 5%, plus four standard errors."""
+    rng = np.random.default_rng(5)
+    draws = rng.binomial(200, 0.03, 3000)
+    limits = {int(k): clopper_pearson(int(k), 200, 0.95) for k in np.unique(draws)}
+    missed = np.mean([not limits[int(k)][0] <= 0.03 <= limits[int(k)][1] for k in draws])
+    assert missed <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / 3000)
+
+
+def test_measures_of_counts() -> None:
+    counts = Counts(tp=60, fn=40, fp=10, tn=90)
+    assert measure(counts, "ppv", 0.95)[0] == pytest.approx(60 / 70)
+    assert measure(counts, "npv", 0.95)[0] == pytest.approx(90 / 130)
+    assert measure(counts, "accuracy", 0.95)[0] == pytest.approx(0.75)
+    found, low, high = measure(counts, "advantage", 0.95)
+    assert found == pytest.approx(0.5)
+    assert low < 0.5 < high
+    assert measure(counts, "epsilon", 0.95, 0.1)[0] == pytest.approx(math.log(0.5 / 0.1))
+    assert measure(Counts(0, 10, 0, 10), "ppv", 0.95)[1:] == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", sorted(SIMULATIONS))
+def test_a_game_counts_every_trial_once(name: str) -> None:
+    defaults = {
+        "epsilon": 1.0,
+        "delta": 0.05,
+        "prior": 0.4,
+        "universe": 50.0,
+        "rate": 0.3,
+        "size": 2.0,
+        "chance": 0.3,
+        "points": 4.0,
+        "sigma": 2.0,
+        "threshold": -1.0,
+        "accuracy": 0.7,
+        "classes": 5.0,
+        "n": 100.0,
+        "k": 10.0,
+        "signal": 1.0,
+        "steps": 3.0,
+        "noise": 2.0,
+        "components": 6.0,
+    }
+    game = SIMULATIONS[name]
+    given = {p: defaults[p] for p in game.parameters}
+    first, again = (game.function(np.random.default_rng(3), 5000, **given) for _ in range(2))
+    assert first == again
+    assert first.tp + first.fn + first.fp + first.tn == 5000

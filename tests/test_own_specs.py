@@ -1,0 +1,242 @@
+"""One's own specs, the profile's page, damaged tables, and renamed experiments: from the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.paths import Project
+from tests.conftest import REPO, SMALL_SPEC, run_cli
+
+Make = Callable[..., Project]
+PARAMS = "profile: small\nprofiles:\n  small: {repeats: 1, epochs: 1, epsilons: [1], attacks: [shokri]}\n"
+
+
+def test_an_own_spec_runs_as_declared_onto_a_page_of_its_own(make_project: Make) -> None:
+    """The profile would keep one repeat of one epsilon and no attack; none of it holds for a file outside of specs/."""
+    project = make_project()
+    project.params.write_text(PARAMS)
+    mine = project.root / "mine.yaml"
+    mine.write_text(SMALL_SPEC)
+    ran = run_cli(project.root, "run", "mine.yaml")
+    assert ran.returncode == 0, ran.stderr
+    assert "report: reports/own/mine/index.html" in ran.stdout
+    table = pd.read_parquet(project.reports / "own/mine/measurements.parquet")
+    assert (table["repeat"].nunique(), table["epsilon"].nunique(), set(table["attack"])) == (2, 3, {"", "logloss"})
+    verdicts = json.loads((project.reports / "own/mine/verdicts.json").read_text())["verdicts"]
+    assert {v["fidelity"] for v in verdicts} == {"exact"}
+    assert [v["id"] for v in verdicts] == ["mine#biased-beats-iid", "mine#iid-held", "mine#counts"]
+    assert not (project.reports / "small").exists()
+    assert json.loads(run_cli(project.root, "check", "mine.yaml", "--json").stdout)[0]["profile"] == "own"
+    assert run_cli(project.root, "verify", "mine.yaml", "--update").returncode == 0
+    assert run_cli(project.root, "verify", "mine.yaml").returncode == 0
+
+
+def test_running_one_spec_leaves_the_others_on_the_page(make_project: Make) -> None:
+    project = make_project()
+    (project.specs / "own" / "second.yaml").write_text(SMALL_SPEC.replace("Breast cancer", "Second"))
+    assert run_cli(project.root, "run").returncode == 0
+    root = project.reports / "full"
+    names = ("index.html", "verdicts.json", "metrics.json", "summary.md")
+    before = {name: (root / name).read_text() for name in names}
+    assert json.loads(before["metrics.json"])["claims"] == 6
+    ran = run_cli(project.root, "run", "own/second")
+    assert ran.returncode == 0, ran.stderr
+    assert "with 1 other specs of the profile" in ran.stdout
+    assert "own/cancer#counts" not in ran.stdout
+    assert {name: (root / name).read_text() for name in names} == before
+    assert run_cli(project.root, "report", "own/second").returncode == 0
+    assert {name: (root / name).read_text() for name in names} == before
+
+
+def test_names_inside_the_figures_of_a_page_do_not_collide(make_project: Make) -> None:
+    project = make_project()
+    (project.specs / "own" / "second.yaml").write_text(SMALL_SPEC)
+    assert run_cli(project.root, "run").returncode == 0
+    page = (project.reports / "full" / "index.html").read_text()
+    assert page.count("<svg") == 2
+    ids = re.findall(r'\bid="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    inside = "".join(re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL))
+    used = set(re.findall(r'(?:url\(#|href="#)([^")]*)', inside))
+    assert used
+    assert used <= set(ids)
+    # Sentences under a claim end before the next begins.
+    assert not re.search(r"[a-z0-9)]\.[A-Z][a-z]+: ", re.sub(r"<[^>]*>", "", page))
+
+
+def test_specs_without_verdicts_are_named_on_the_page(make_project: Make) -> None:
+    project = make_project()
+    (project.specs / "own" / "second.yaml").write_text(SMALL_SPEC)
+    assert run_cli(project.root, "run", "own/second").returncode == 0
+    page = (project.reports / "full" / "index.html").read_text()
+    assert "Not run yet under this profile: own/cancer." in page
+
+
+def test_a_damaged_table_is_one_clear_line(make_project: Make) -> None:
+    project = make_project()
+    assert run_cli(project.root, "run").returncode == 0
+    path = project.reports / "full/own/cancer/measurements.parquet"
+    path.write_bytes(path.read_bytes()[:2000])
+    for command in ("check", "verify", "report"):
+        ran = run_cli(project.root, command)
+        assert ran.returncode == 2
+        assert "measurements.parquet: damaged, not a readable Parquet table" in ran.stderr
+        assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_a_damaged_file_of_the_override_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "compas"
+    folder.mkdir(parents=True)
+    (folder / "compas-scores-two-years.csv").write_text("not,the,file\n")
+    code = (
+        "import os; from pathlib import Path; from harness.paths import Project\n"
+        "from harness.data import fetch as f; from harness.data.datasets.compas import Compas\n"
+        "from harness.progress import Progress\n"
+        "f._from_remote = lambda *a: (_ for _ in ()).throw(f.HarnessError('no network'))\n"
+        f"try: f.fetch(Project(Path({str(tmp_path)!r})), Compas(), Progress(True))\n"
+        "except f.MissingData: pass\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"HARNESS_DATA": str(tmp_path / "data"), "PATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "harness: warning:" in ran.stderr
+    assert "compas-scores-two-years.csv" in ran.stderr
+    assert "is passed over, other sources of compas are tried" in ran.stderr
+
+
+def test_a_table_of_an_older_name_is_kept_where_the_experiment_is_the_same(tmp_path: Path) -> None:
+    """Figure 4 as it was committed before arms were differences: renamed; of another experiment: refused."""
+    from harness.commands.common import context_for, load, state
+    from harness.spec.older import older_digests
+
+    state["root"] = REPO
+    try:
+        loaded = load(context_for("paper", None, True).project, ["humphries2020/fig4"])[0]
+        context = context_for("paper", None, True)
+        older = set(older_digests(context.scaled(loaded), loaded.said))
+        now = context.measurements_file(loaded.spec.id)
+    finally:
+        state.clear()
+    (old,) = (digest for digest in older if digest.startswith("dc32d227e04e6850"))  # in the commit before
+    root = tmp_path / "p"
+    shutil.copytree(
+        REPO / "specs", root / "specs", ignore=lambda d, names: [n for n in names if n in ("jayaraman2019", "harness")]
+    )
+    shutil.copy(REPO / "params.yaml", root)
+    target = root / "reports/paper/humphries2020/fig4/measurements.parquet"
+    target.parent.mkdir(parents=True)
+    table = pd.read_parquet(now)
+    attrs = dict(table.attrs)
+    table.attrs = {**attrs, "experiment_sha256": old}
+    table.to_parquet(target, index=False, compression="zstd")
+    assert run_cli(root, "verify", "-p", "paper", "humphries2020/fig4", "--update").returncode == 0
+    ran = run_cli(root, "migrate", "-p", "paper", "humphries2020/fig4", "--write")
+    assert (ran.returncode, "1 tables renamed, 0 of another" in ran.stdout) == (0, True), ran.stdout + ran.stderr
+    found = pd.read_parquet(target)
+    pd.testing.assert_frame_equal(found, table)
+    assert found.attrs["experiment_sha256"] == attrs["experiment_sha256"]
+    assert run_cli(root, "migrate", "-p", "paper", "humphries2020/fig4").returncode == 0
+    table.attrs = {**attrs, "experiment_sha256": "0" * 64}
+    table.to_parquet(target, index=False, compression="zstd")
+    before = target.read_bytes()
+    ran = run_cli(root, "migrate", "-p", "paper", "humphries2020/fig4", "--write")
+    assert ran.returncode == 1
+    assert "of another experiment than the one declared now" in ran.stdout
+    assert target.read_bytes() == before
+
+
+def test_the_example_package_adds_five_things_and_edits_nothing(tmp_path: Path) -> None:
+    """Installed as a stranger would, apart from this environment; every file under 60 lines, of public names alone."""
+    source = REPO / "examples" / "plugins"
+    for path in (source / "mi_example").glob("*.py"):
+        text = path.read_text()
+        assert len(text.splitlines()) < 60, path.name
+        assert not [
+            line
+            for line in text.splitlines()
+            if "import" in line and ("harness." in line and "harness.plugins" not in line)
+        ]
+    copy = tmp_path / "source"
+    shutil.copytree(source, copy)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "--disable-pip-version-check",
+            "--target",
+            str(tmp_path / "site"),
+            str(copy),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    root = tmp_path / "p"
+    (root / "specs").mkdir(parents=True)
+    shutil.copy(REPO / "specs" / "papers.yaml", root / "specs")
+    root.joinpath("params.yaml").write_text("profile: full\nprofiles:\n  full: {}\n")
+    shutil.copy(source / "blobs.yaml", root)
+    import os
+
+    env = {
+        **{k: v for k, v in os.environ.items() if not k.startswith("HARNESS_")},
+        "PYTHONPATH": str(tmp_path / "site"),
+    }
+    ran = subprocess.run(
+        [sys.executable, "-m", "harness", "run", "blobs.yaml", "-j", "1"],
+        cwd=root,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads((root / "reports/own/blobs/verdicts.json").read_text())["verdicts"]
+    assert {v["id"]: v["verdict"] for v in found} == {
+        "blobs#under-pinsker": "reproduced",
+        "blobs#precise": "reproduced",
+        "blobs#above-the-best": "reproduced",
+    }
+    table = pd.read_parquet(root / "reports/own/blobs/measurements.parquet")
+    assert {"precision", "advantage"} <= set(table.loc[table["attack"] == "gap", "metric"])
+
+
+@pytest.mark.parametrize("classes", [2, 14])
+def test_clusters_are_drawn_as_likely_with_and_without_listing(classes: int) -> None:
+    import numpy as np
+
+    from harness.data.splits.kmeans import _drawn_by_counting, _drawn_from_list
+
+    rng = np.random.default_rng(1)
+    counts = rng.integers(3, 9, size=(min(classes, 5), 2))
+    low, high = int(counts.sum() * 0.4), int(counts.sum() * 0.6)
+    drawn = [
+        [tuple(f(counts, low, high, np.random.default_rng(s))[0]) for s in range(3000)]
+        for f in (_drawn_from_list, _drawn_by_counting)
+    ]  # type: ignore[index]
+    shares = [pd.Series(d).value_counts(normalize=True) for d in drawn]
+    assert set(shares[0].index) == set(shares[1].index)
+    assert (shares[0] - shares[1]).abs().max() < 0.03
+    if classes > 12:  # 2^300 assignments
+        many = rng.integers(1, 50, size=(300, 2))
+        found = _drawn_by_counting(many, int(many.sum() * 0.45), int(many.sum() * 0.5), rng)
+        assert found is not None
+        size = many[np.arange(300), found[0]].sum()
+        assert 0.45 * many.sum() - 1 <= size <= 0.5 * many.sum()
+    assert _drawn_by_counting(counts, int(counts.sum()) + 1, int(counts.sum()) + 2, rng) is None

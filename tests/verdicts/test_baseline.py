@@ -1,0 +1,148 @@
+"""`harness verify` on a copy of committed results: it passes, and each kind of tampering fails it by name."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from tests.conftest import REPO, run_cli
+
+SPECS = ["humphries2020/fig1", "humphries2020/fig4"]
+
+
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Figure 4 at the paper's scale, as committed, and two quick claims of Figure 1, with a baseline."""
+    tmp_path = tmp_path_factory.mktemp("accepted")
+    shutil.copytree(REPO / "specs" / "humphries2020", tmp_path / "specs" / "humphries2020")
+    for path in (tmp_path / "specs" / "humphries2020").glob("*.yaml"):
+        if f"humphries2020/{path.stem}" not in SPECS and not path.name.startswith("_"):
+            path.unlink()
+    shutil.copy(REPO / "specs" / "papers.yaml", tmp_path / "specs")
+    figure = tmp_path / "specs/humphries2020/fig1.yaml"
+    head, *claims = re.split(r"(?m)^(?=  - id: )", figure.read_text())
+    claims[-1] = claims[-1].split("\nfigure:")[0] + "\n"
+    figure.write_text(head + "".join(c for c in claims if re.match(r"  - id: (yeom-bound|bound-gap)\n", c)))
+    for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
+        shutil.copy(REPO / name, tmp_path)
+    shutil.copytree(
+        REPO / "reports" / "paper" / "humphries2020" / "fig4", tmp_path / "reports/paper/humphries2020/fig4"
+    )
+    assert verify(tmp_path, "--update").returncode == 0
+    return tmp_path
+
+
+@pytest.fixture
+def project(tmp_path: Path, accepted: Path) -> Path:
+    """A copy of it that a test may change."""
+    shutil.copytree(accepted, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def verify(project: Path, *options: str):  # type: ignore[no-untyped-def]
+    return run_cli(project, "verify", "-p", "paper", *options)
+
+
+def test_passes_on_what_was_accepted_and_changes_nothing(project: Path) -> None:
+    before = {p: p.read_bytes() for p in project.rglob("*") if p.is_file()}
+    found = verify(project)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "as accepted" in found.stdout
+    assert {p: p.read_bytes() for p in project.rglob("*") if p.is_file()} == before
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_a_tampered_table_fails(project: Path) -> None:
+    path = project / "reports/paper/humphries2020/fig4/measurements.parquet"
+    table = pd.read_parquet(path)
+    attributes = table.attrs
+    table.loc[table["metric"] == "advantage", "value"] -= 0.5
+    table.attrs = attributes
+    table.to_parquet(path)
+    found = verify(project)
+    assert found.returncode == 1
+    assert "humphries2020/fig4: the measurements changed" in found.stdout
+    assert "humphries2020/fig4#noise-kills: violated accepted, reproduced found" in found.stdout
+
+
+def test_a_changed_spec_fails(project: Path) -> None:
+    edit(project / "specs/humphries2020/fig1.yaml", "right: 0.25", "right: 0.26")
+    found = verify(project)
+    assert found.returncode == 1
+    assert "humphries2020/fig1: the spec changed" in found.stdout
+    assert verify(project, "--update").returncode == 0
+    assert verify(project).returncode == 0
+
+
+def test_a_changed_verdict_and_a_missing_claim_fail(project: Path, tmp_path: Path) -> None:
+    path = project / "specs/humphries2020/fig1.yaml"
+    edit(path, "right: 0.15", "right: 0.01")
+    edit(path, "id: yeom-bound", "id: yeom-renamed")
+    junit, summary = tmp_path / "out" / "claims.xml", tmp_path / "out" / "claims.md"
+    found = verify(project, "--junit", str(junit), "--summary", str(summary))
+    assert found.returncode == 1
+    for line in (
+        "fig1#bound-gap: violated accepted, reproduced found",
+        "fig1#yeom-bound: the claim is gone",
+        "fig1#yeom-renamed: a new claim",
+    ):
+        assert line in found.stdout
+    tree = ElementTree.parse(junit).getroot()
+    assert int(tree.get("failures", 0)) == 4  # the spec's hash is the fourth
+    assert "bound-gap: reproduced" in {case.get("name") for case in tree.iter("testcase")}
+    assert "| `humphries2020/fig1#bound-gap` | violated accepted, reproduced found |" in summary.read_text()
+
+
+def test_a_part_is_verified_and_accepted_alone(project: Path) -> None:
+    edit(project / "specs/humphries2020/fig1.yaml", "right: 0.25", "right: 0.26")
+    assert verify(project, "humphries2020/fig4").returncode == 0
+    assert verify(project, "--update", "humphries2020/fig1").returncode == 0
+    accepted = json.loads((project / "reports/paper/baseline.json").read_text())
+    assert set(accepted["specs"]) == set(SPECS)
+    assert verify(project).returncode == 0
+
+
+def test_a_vanished_spec_fails(project: Path) -> None:
+    (project / "specs/humphries2020/fig1.yaml").unlink()
+    found = verify(project)
+    assert found.returncode == 1
+    assert "humphries2020/fig1: the spec is gone" in found.stdout
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"schema_version": 2}'])
+def test_no_baseline_is_one_clear_line(project: Path, content: str | None) -> None:
+    path = project / "reports/paper/baseline.json"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    found = verify(project)
+    assert found.returncode == 2
+    assert len(found.stderr.strip().splitlines()) == 1
+    assert "baseline.json" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("profile", "specs"),
+    [
+        ("paper", []),
+        (
+            "sequential",
+            ["humphries2020/fig2", "humphries2020/fig3", "humphries2020/fig4", "humphries2020/fig6", "harness"],
+        ),
+    ],
+)
+def test_the_committed_state_is_as_accepted(profile: str, specs: list[str]) -> None:
+    """What `harness verify` says on a fresh clone: every verdict, spec and table is the committed one."""
+    found = run_cli(REPO, "verify", "-p", profile, *specs)
+    assert found.returncode == 0, found.stdout + found.stderr
