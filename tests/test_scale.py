@@ -89,13 +89,17 @@ def test_a_profile_chooses_the_engine_and_seeds_stay(make_project: Make) -> None
 def test_the_engines_agree_within_their_intervals(make_project: Make) -> None:
     """Accuracy and advantage of both engines on one spec: paired by repeat, the mean difference is not told from zero.
 
-    Eight repeats, two arms, three epsilons, two metrics: at level 0.05 / 12 the chance of a false alarm is 5%; the
-    seeds are fixed, so this either always fails or never.
+    Six repeats, two arms, two epsilons, two metrics: at level 0.05 / 8 the chance of a false alarm is 5%; the seeds are
+    fixed, so this either always fails or never. At the papers' sizes: specs/harness/engines.yaml.
     """
     from scipy import stats
 
     text = SHADOWS.split("  shokri")[0] + "claims" + SHADOWS.split("claims")[1]
-    text = text.replace("repeats: 2", "repeats: 8").replace("epochs: 3}", "epochs: 15}")
+    text = (
+        text.replace("repeats: 2", "repeats: 6")
+        .replace("epochs: 3}", "epochs: 15}")
+        .replace("[1, 10, .inf]", "[10, .inf]")
+    )
     project = make_project(text)
     project.params.write_text("profile: ours\nprofiles:\n  ours: {}\n  theirs: {engine: tf-privacy}\n")
     tables = []
@@ -110,11 +114,11 @@ def test_the_engines_agree_within_their_intervals(make_project: Make) -> None:
         for epsilon in sorted(set(ours.index.get_level_values("epsilon"))):
             for metric in ("accuracy_test", "advantage"):
                 difference = (ours[arm, epsilon, metric] - theirs[arm, epsilon, metric]).to_numpy()
-                assert len(difference) == 8
+                assert len(difference) == 6
                 if difference.std() > 0:
-                    assert stats.ttest_1samp(difference, 0.0).pvalue > 0.05 / 12, (arm, epsilon, metric)
+                    assert stats.ttest_1samp(difference, 0.0).pvalue > 0.05 / 8, (arm, epsilon, metric)
                 compared += 1
-    assert compared == 12
+    assert compared == 8
     exact = [
         (ours[arm, float("inf"), "loss_train"] - theirs[arm, float("inf"), "loss_train"]) for arm in ("size", "iid")
     ]

@@ -183,8 +183,8 @@ def _curves(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
             x = np.array([at[e] for e in levels]) if over == "epsilon" else levels
             across += [float(v) for v in x if over == "epsilon" and v < beyond]
             highest = max(highest, float(mean.max()))
-            colour = COLOURS[((arms.index(arm) if by_arm else index) + number) % len(COLOURS)]
-            style = STYLES[(attacks.index(attack) if attack else 0) % len(STYLES)]
+            colour = COLOURS[(arms.index(arm) if by_arm else index) % len(COLOURS)]
+            style = STYLES[((attacks.index(attack) if attack else 0) + number) % len(STYLES)]
             label = _label(spec, panel, (arm, attack, metric), dict(rest), by_arm, len(attacks) > 1)
             axis.plot(x, mean, style, color=colour, marker="o", markersize=3.5, linewidth=1.6, label=label)
             axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
