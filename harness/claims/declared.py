@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.claims.operands import FormulaValue, Level, Measured
+from harness.claims.operands import NAMED, FormulaValue, Level, Measured
 from harness.formulas import FORMULAS
 from harness.formulas.formula import unknown
 from harness.metrics import METRICS, metrics_of
@@ -97,6 +97,14 @@ class Declared:
             known = {axis: tuple(dict.fromkeys(v for s in sides for v in s.get(axis, ()))) for s in sides for axis in s}
             for value in values:
                 self._check_level(name, value, known)
+
+    def check_quantified(self, names: Iterable[str], operand: Measured) -> None:
+        """Raises ValueError for something to quantify over that is no axis, nor `arm`, `attack` or `metric`."""
+        axes = [self.axes(arm, attack) for arm in operand.arm for attack in operand.attack or ("",)]
+        known = [*dict.fromkeys(name for found in axes for name in found), *NAMED]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"for: {nearest('axis', name, known)}")
 
     def check_varies(self, axis: str, operand: Measured, arm: str, attack: str) -> None:
         """Raises ValueError where what is measured does not vary along an axis."""

@@ -11,12 +11,13 @@ from pydantic import BeforeValidator, Field, model_validator
 import harness.claims.kinds
 import harness.theory.kinds  # noqa: F401  (these imports register the built-in kinds of claims)
 from harness.attacks import ATTACKS, Attack, MembershipAttack
-from harness.claims.declared import Declared, listed
+from harness.claims.declared import Declared, listed, nearest
 from harness.claims.expectation import EXPECTATIONS, Expectation, MeasuredExpectation, TheoryExpectation
 from harness.config import Config
 from harness.experiment import Axis, Experiment
 from harness.experiment.axes import RESERVED
 from harness.experiment.setup import Name
+from harness.formulas import FORMULAS
 from harness.spec.page import Layout, Panel
 
 if TYPE_CHECKING:
@@ -162,7 +163,23 @@ class Spec(Config):
                 raise ValueError(f"claim {claim.id!r}: {error}") from None
         for table in self.layout:
             self._check_layout(table)
+        for panel in self.figure:
+            self._check_panel(panel)
         return self
+
+    def _check_panel(self, panel: Panel) -> None:
+        arms = self.experiment.arms if self.experiment is not None else {}
+        known: dict[str, tuple[Iterable[str], Iterable[str]]] = {
+            "arm": (panel.arms, arms),
+            "attack": (panel.attacks, self.attacks),
+            "formula": (panel.formulas, FORMULAS),
+            "axis": (panel.at, self.axes),
+            "horizontal axis": ((panel.x,), (*self.axes, "epsilon", "epsilon-as-trained", "arm")),
+        }
+        for noun, (named, there) in known.items():
+            for name in named:
+                if name not in there:
+                    raise ValueError(f"figure {panel.title!r}: {nearest(noun, name, there)}")
 
     def _check_attacks(self, experiment: Experiment) -> None:
         for name, attack in self.attacks.items():

@@ -214,6 +214,10 @@ def test_a_formula_takes_its_parameters_from_where_it_is_compared() -> None:
         ({"kind": "compare", "left": OF, "relation": ">", "right": {"formula": "humphreys"}}, "did you mean humphries"),
         ({"kind": "compare", "left": OF, "relation": ">", "right": {"axis": "q"}}, "unknown axis 'q'"),
         ({"kind": "order", "of": OF, "direction": "falling"}, "needs two operands"),
+        (
+            {"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0}, "for": {"epsiln": "some"}},
+            "for: unknown axis 'epsiln'; did you mean 'epsilon'",
+        ),
     ],
 )
 def test_what_is_not_declared_is_named(kind: dict[str, Any], message: str) -> None:

@@ -189,6 +189,21 @@ def test_a_hostile_file_is_one_clear_line_at_once(make_project: Make, what: str)
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("panel", "message"),
+    [
+        ("arms: [iidd]", "figure 't': unknown arm 'iidd'; did you mean 'iid'"),
+        ("attacks: [shokri]", "unknown attack 'shokri'; known: logloss"),
+        ("formulas: [humphrys]", "unknown formula 'humphrys'; did you mean 'humphries'"),
+        ("x: queries", "unknown horizontal axis 'queries'; known: arm, epsilon"),
+    ],
+)
+def test_a_figure_names_only_what_is_declared(make_project: Make, panel: str, message: str) -> None:
+    text = SMALL_SPEC + f"figure:\n  - {{title: t, metrics: [advantage], {panel}}}\n"
+    with pytest.raises(HarnessError, match=message):
+        load_specs(make_project(text), [])
+
+
 def test_lists_may_be_given_by_name_and_changed_where_they_are_extended(make_project: Make) -> None:
     project = make_project()
     base: Path = project.specs / "own" / "_base.yaml"

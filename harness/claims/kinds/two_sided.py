@@ -40,6 +40,8 @@ class TwoSided(MeasuredExpectation):
 
     def check(self, declared: Declared) -> None:
         super().check(declared)
+        if not isinstance(self.quantifier, str):
+            declared.check_quantified(self.quantifier, self.left)
         if isinstance(self.right, FormulaValue):
             declared.check_formula(self.right, self.left)
         elif not isinstance(self.right, Measured) and hasattr(self.right, "axis"):
