@@ -102,3 +102,56 @@ def test_the_soup_itself_is_judged() -> None:
     verdicts = check_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, TABLE)
     assert [v.id.split("#")[1] for v in verdicts] == list("abcdefghijkl")
     assert "not run" not in {v.verdict for v in verdicts}
+
+
+AXES = (REPO / "tests" / "spec" / "soup_axes.yaml").read_text().splitlines()
+
+
+def measured_on_axes() -> pd.DataFrame:
+    """Made-up measurements of that spec as it stands unchanged."""
+    rng, rows = np.random.default_rng(0), []
+    loaded = load_spec(Project(REPO), REPO / "tests" / "spec" / "soup_axes.yaml")
+    assert loaded.spec.experiment is not None
+    for variant in loaded.spec.experiment.variants():
+        for repeat in range(8):
+            names: list[tuple[str, str, float]] = [("", m, np.nan) for m in metrics_of("model")]
+            names += [("logloss", m, np.nan) for m in METRICS]
+            names += [("attribute", m, count) for m in AttributeInference().measures for count in (1.0, 2.0, 3.0)]
+            for attack, metric, count in names:
+                where = (variant.arm, attack, metric, variant.epsilon, variant.place["rate"], count)
+                rows.append((*where, repeat, rng.normal(0.3, 0.1), 0.01, 1.0 / variant.epsilon))
+    columns = ["arm", "attack", "metric", "epsilon", "rate", "count", "repeat", "value", "stderr", "noise_multiplier"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(1, len(AXES) - 1), st.sampled_from([*WORDS, "rate", "{axis: q, values: [1]}"]), st.integers(0, 60))
+def test_any_mutated_spec_with_axes_is_judged_or_one_clear_error(
+    tmp_path: Path, index: int, word: str, place: int
+) -> None:
+    tokens = list(re.finditer(r"-?\.?\d[\d.e+-]*|\.inf|\b[a-z_][a-z_-]*\b|[\[{}\]]|\"[<>]=?\"", AXES[index]))
+    if not tokens:
+        return
+    token = tokens[place % len(tokens)]
+    line = AXES[index][: token.start()] + word + AXES[index][token.end() :]
+    path = tmp_path / "soup.yaml"
+    path.write_text("\n".join([*AXES[:index], line, *AXES[index + 1 :]]) + "\n")
+    try:
+        loaded = load_spec(Project(REPO), path)
+        scaled = scale(loaded.spec, "full", Profile())
+        if loaded.spec.experiment is not None and set(loaded.spec.axes) <= set(ON_AXES.columns):
+            verdicts = check_spec(scaled, loaded.sha256, ON_AXES)
+            dump(VerdictFile(profile="full", alpha=0.05, verdicts=tuple(verdicts)))
+    except HarnessError as error:
+        assert str(error).strip()
+
+
+ON_AXES = measured_on_axes()
+
+
+def test_the_soup_with_axes_itself_is_judged() -> None:
+    loaded = load_spec(Project(REPO), REPO / "tests" / "spec" / "soup_axes.yaml")
+    verdicts = check_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, ON_AXES)
+    assert [v.id.split("#")[1] for v in verdicts] == list("abcdefghijkl")
+    assert "not run" not in {v.verdict for v in verdicts}
+    assert [len(v.parts) for v in verdicts] == [4, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1]
