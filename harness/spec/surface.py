@@ -96,7 +96,7 @@ def _completed(
         base = shared
     else:
         place = located(document, (*here, "extends"))
-        if base_name not in arms or not isinstance(base_name, str):
+        if not isinstance(base_name, str) or base_name not in arms:
             raise HarnessError(
                 f"{place}: experiment.arms.{name}.extends: no arm {base_name!r}; there are: {', '.join(arms)}"
             )
