@@ -161,7 +161,9 @@ def _code(parts: Sequence[Expectation]) -> str:
     for part in parts:
         for name in _formulas_of(part):
             modules.add(FORMULAS[name].function.__module__)
-    found = {m for module in modules for m in own_modules(module, *CODE_OF, module.rpartition(".")[0])}
+    theory = all(isinstance(part, TheoryExpectation) for part in parts)
+    within = [package for package in CODE_OF if not (theory and package == "harness.claims")]
+    found = {m for module in modules for m in own_modules(module, *within, module.rpartition(".")[0])}
     return code_fingerprint(*found)
 
 
