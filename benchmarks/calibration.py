@@ -1,9 +1,14 @@
 """How often a verdict is wrong, and how often there is one: claims whose truth is known, judged on simulated repeats.
 
-`python -m benchmarks.calibration` writes benchmarks/calibration.json; docs/statistics.md shows the numbers. A claim is
-drawn from a design of quantifiers, grid sizes, repeats, noise shapes and effects; its repeats are drawn, and
-`harness.claims.judge` judges them as it judges measurements: all at once, and repeat by repeat until it is decided or
-out of reach, as if other claims had saved what repeats past the spec's number may cost.
+`python -m benchmarks.calibration` writes benchmarks/calibration.json; docs/statistics.md shows the numbers. Three
+things are measured:
+
+- *claims*: drawn from a design of quantifiers, grid sizes, repeats, noise shapes and effects, and judged as
+measurements
+  are: all at once, and repeat by repeat until decided or out of reach, as if others had saved what goes past the spec;
+- *level*: very many means exactly on the margin, of results within a range, some with outcomes that are drawn seldom;
+- *choices*: what was chosen by simulation (bets, the stake on what outcomes a split draws, when to give up), and its
+rivals.
 """
 
 from __future__ import annotations
@@ -11,8 +16,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -24,20 +32,31 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from harness.claims.anytime import FIRST_LOOK, anytime
-from harness.claims.design import Sequential
+from harness.claims import anytime as anytime_module
+from harness.claims import betting
+from harness.claims.anytime import anytime
+from harness.claims.betting import SHARES, WEIGHTS
+from harness.claims.design import Bounded, Fixed, Sequential, Series
 from harness.claims.evidence import OUTCOME, ArmFacts, Evidence
 from harness.claims.judge import Finding, Part
 from harness.claims.kinds.compare import Compare
-from harness.claims.sequential import CEILING, first_verdict, grown, wanted
-from harness.claims.statistics import estimate
+from harness.claims.sequential import CEILING, grown, wanted
+from harness.claims.statistics import FEWEST, Mean, estimate, rarest
 from harness.files import write_text
 from harness.hashing import generator
+from harness.verdicts.check import on_its_basis
 
 ARMS = {"a": ArmFacts(1e-5)}
 RESULTS = Path(__file__).parent / "calibration.json"
 ALPHA = 0.05
 Noise = Callable[[np.random.Generator, tuple[int, int]], Any]
+
+
+def _rare(p: float, rng: np.random.Generator, shape: tuple[int, int]) -> Any:
+    """Of mean 0 and standard deviation 1, nearly."""
+    return ((rng.random(shape) < p) - p) / math.sqrt(p * (1 - p)) + 0.05 * rng.standard_normal(shape)
+
+
 NOISES: dict[str, Noise] = {
     "Gaussian": lambda rng, shape: rng.standard_normal(shape),
     "uniform": lambda rng, shape: rng.uniform(-1, 1, shape) * math.sqrt(3),
@@ -45,6 +64,11 @@ NOISES: dict[str, Noise] = {
     "skewed (exponential)": lambda rng, shape: rng.exponential(size=shape) - 1,
     "two humps": lambda rng, shape: rng.choice([-1.0, 1.0], shape) * 0.95 + rng.standard_normal(shape) * 0.3122,
 }
+RARE = {f"outcome of 1 in {k}": p for k, p in (("10", 0.1), ("5", 0.2), ("3.3", 0.3))}
+"""Values near one of two numbers, the upper one with this probability."""
+NOISES |= {name: partial(_rare, p) for name, p in RARE.items()}
+SCALE = 0.2
+"""Of the results of claims, whose metric is an advantage: what one standard deviation is."""
 SPLIT = "outcome of the split"
 OFFSETS = np.array([-1.32, -0.60, 0.96, 0.96])
 """Of a repeat's value by which of four outcomes its split drew: Figure 3 of humphries2020, in standard deviations."""
@@ -52,10 +76,18 @@ WITHIN = 0.2
 """Standard deviation of a repeat around the mean of its outcome."""
 EFFECTS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 """Distance from the margin to the claimed side, in standard deviations of one repeat."""
-REPEATS = (3, 5, 10, 40)
-REACH_EFFECTS = (0.3, 0.4, 0.5, 0.6)
-WAYS = {"at most 40": (1, 0.0), "120, slack 0": (3, 0.0), "120, slack 1": (3, 1.0), "120": (3, 1e9)}
-"""Times the repeats that may be used, and standard errors of slack."""
+REPEATS = (5, 6, 10, 40)
+REACH_EFFECTS = (0.0, 0.3, 0.4, 0.5, 0.6)
+WAYS = {
+    "at most 40": (1, 0.0, math.inf),
+    "120, slack 0": (3, 0.0, math.inf),
+    "120, slack 1": (3, 1.0, math.inf),
+    "120": (3, math.inf, math.inf),
+    "120, slack 1, early 2": (3, 1.0, 2.0),
+    "120, slack 1, early 1.5": (3, 1.0, 1.5),
+    "120, slack 1, early 1": (3, 1.0, 1.0),
+}
+"""Times the repeats that may be used, and standard errors of slack past the usual number and before it."""
 GRIDS = (1, 4, 11)
 
 
@@ -100,7 +132,7 @@ def table_of(setup: Setup, rng: np.random.Generator, first: int, repeats: int) -
         metrics = {OUTCOME[0]: np.broadcast_to(outcome, shape), OUTCOME[1]: np.full(shape, len(OFFSETS))}
     else:
         noise = NOISES[setup.noise](rng, shape)
-    metrics["advantage"] = setup.effects()[:, None] + noise
+    metrics["advantage"] = np.clip(SCALE * (setup.effects()[:, None] + noise), -1.0, 1.0)
     epsilons = np.repeat(np.arange(1.0, setup.points + 1), repeats)
     tables = [
         pd.DataFrame(
@@ -134,23 +166,24 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
             "for": setup.quantifier,
         }
     )
-    fixed = _judged(claim, Evidence(table, ARMS))[0].outcome
     judged = partial(_judged, claim)
-    found, stopped = first_verdict(judged, Evidence(table, ARMS, Sequential()))
-    if stopped is not None:
-        return fixed, found[0].outcome, stopped
+    fixed = on_its_basis(judged, Evidence(table, ARMS), ALPHA).findings[0].outcome
+    evidence = Evidence(table, ARMS, Sequential())
+    found = on_its_basis(judged, evidence, ALPHA)
+    if found.looked is not None:
+        return fixed, found.findings[0].outcome, found.looked
     repeats = dict.fromkeys(table["epsilon"].unique(), setup.repeats)
     more = (CEILING - 1) * setup.repeats
     table = pd.concat([table, table_of(setup, later, setup.repeats, more)], ignore_index=True)
-    while needs := wanted(found, ALPHA, setup.repeats, CEILING * setup.repeats):
+    while needs := wanted(found.findings, ALPHA, setup.repeats, CEILING * setup.repeats):
         repeats |= {dict(place)["epsilon"]: target for (_, place), target in needs.items()}
         part = table[table["repeat"] < table["epsilon"].map(repeats)]
-        found, _ = first_verdict(judged, Evidence(part, ARMS, Sequential()))
-    return fixed, found[0].outcome, sum(repeats.values()) / setup.points
+        found = on_its_basis(judged, Evidence(part, ARMS, Sequential()), ALPHA)
+    return fixed, found.findings[0].outcome, sum(repeats.values()) / setup.points
 
 
 def _judged(claim: Compare, evidence: Evidence) -> list[Finding]:
-    return [claim.judge(evidence, Part(0, 1, ALPHA / 2))]
+    return [claim.judge(evidence, Part(0, 1, ALPHA / 2, evidence.design.fewest))]
 
 
 def wrong(truth: str, outcome: str) -> bool:
@@ -200,19 +233,26 @@ class Tally:
         return {"claims": n, "wrong": self.wrong / n, "decided": self.decided / n, "repeats": self.looked / n}
 
 
-def simulate(each: int, seed: int = 1) -> dict[str, Any]:
+def _simulated(each: int, seed: int, index: int) -> list[tuple[str, str, float]]:
+    rng, later = generator(seed, "calibration", index), generator(seed, "calibration", "later", index)
+    return [verdicts(design()[index], rng, later) for _ in range(each)]
+
+
+def simulate(each: int, seed: int = 1, processes: int = 1) -> dict[str, Any]:
     """Judge `each` claims of every setup by both designs; shares of wrong verdicts and of decisions by group."""
     tallies: dict[str, dict[str, dict[str, Tally]]] = {
         design: defaultdict(lambda: defaultdict(Tally)) for design in ("fixed", "sequential")
     }
-    for index, setup in enumerate(design()):
-        rng, later = generator(seed, "calibration", index), generator(seed, "calibration", "later", index)
-        truth = setup.truth()
-        for _ in range(each):
-            fixed, sequential, repeats = verdicts(setup, rng, later)
-            for group, key in groups_of(setup, truth).items():
-                tallies["fixed"][group][key].add(wrong(truth, fixed), fixed, setup.repeats)
-                tallies["sequential"][group][key].add(wrong(truth, sequential), sequential, repeats)
+    work = partial(_simulated, each, seed)
+    indices = range(len(design()))
+    with ProcessPoolExecutor(processes) as pool:
+        found = pool.map(work, indices, chunksize=20) if processes > 1 else map(work, indices)
+        for setup, outcomes in zip(design(), found, strict=True):
+            truth = setup.truth()
+            for fixed, sequential, repeats in outcomes:
+                for group, key in groups_of(setup, truth).items():
+                    tallies["fixed"][group][key].add(wrong(truth, fixed), fixed, setup.repeats)
+                    tallies["sequential"][group][key].add(wrong(truth, sequential), sequential, repeats)
     return {
         "alpha": ALPHA,
         "claims": tallies["fixed"]["all"]["all"].claims,
@@ -223,45 +263,221 @@ def simulate(each: int, seed: int = 1) -> dict[str, Any]:
     }
 
 
+LEVEL_REPEATS = (5, 6, 10, 20, 40)
+LEVEL_LOOKS = (10, 40, 120)
+"""Most repeats of designs that look after each."""
+
+
+def bounded_noises() -> dict[str, tuple[Callable[[np.random.Generator, int], Any], float]]:
+    """Results between 0 and 1 by their shape: how n of them are drawn, and their mean, known exactly."""
+
+    def around(spread: float, symmetric: Callable[[np.random.Generator, int], Any]) -> Callable[..., Any]:
+        return lambda rng, n: 0.5 + np.clip(spread * symmetric(rng, n), -0.5, 0.5)
+
+    def rare(p: float, rng: np.random.Generator, n: int) -> Any:
+        return 0.05 + 0.9 * (rng.random(n) < p) + 0.01 * np.clip(rng.standard_normal(n), -4, 4)
+
+    found: dict[str, tuple[Callable[[np.random.Generator, int], Any], float]] = {
+        "Gaussian": (around(0.1, lambda rng, n: rng.standard_normal(n)), 0.5),
+        "uniform": (around(0.5, lambda rng, n: rng.uniform(-1, 1, n)), 0.5),
+        "heavy tails (t, 4 d.f.)": (around(0.05, lambda rng, n: rng.standard_t(4, n)), 0.5),
+        "skewed (exponential)": (lambda rng, n: np.minimum(1.0, 0.1 * rng.exponential(size=n)), 0.1 * -math.expm1(-10)),
+        "two humps": (around(0.1, lambda rng, n: 3.0 * rng.choice([-1, 1], n) + rng.standard_normal(n)), 0.5),
+    }
+    for name, p in RARE.items():
+        found[name] = partial(rare, p), 0.05 + 0.9 * p
+    return found
+
+
+def series_on_margin(noise: str, rng: np.random.Generator, n: int) -> tuple[Series, float]:
+    """`n` results between 0 and 1, and their mean."""
+    nothing = np.zeros(n)
+    if noise == SPLIT:
+        drawn = rng.integers(len(OFFSETS), size=n)
+        values = 0.5 + 0.2 * OFFSETS[drawn] + 0.2 * WITHIN * np.clip(rng.standard_normal(n), -4, 4)
+        return Series(values, nothing, drawn, len(OFFSETS), 0.0, 1.0), 0.5
+    draw, mean = bounded_noises()[noise]
+    return Series(draw(rng, n), nothing, low=0.0, high=1.0), mean
+
+
+def level(each: int, seed: int = 1) -> dict[str, dict[str, dict[str, float]]]:
+    """How often a mean exactly on the margin is told from it, by noise and design: by the metric's range; by the
+    design's
+    own test; by that where the basis that the verdict would state allows this noise; and by what decides, of both."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for noise in (*bounded_noises(), SPLIT):
+        rng = generator(seed, "level", noise)
+        tallies: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for _ in range(each):
+            series, mean = series_on_margin(noise, rng, max(LEVEL_LOOKS))
+            for n in LEVEL_REPEATS:
+                free, shape, allowed = _told(noise, series.first(n), mean, Fixed())
+                _count(tallies[f"fixed, {n}"], free, shape, allowed)
+            for n in LEVEL_LOOKS:
+                free, shape, allowed = _told(noise, series.first(n), mean, Sequential())
+                _count(tallies[f"looked, at most {n}"], free, shape, allowed)
+        found[noise] = {name: {what: count / each for what, count in row.items()} for name, row in tallies.items()}
+    return found
+
+
+def _count(row: dict[str, int], free: bool, shape: bool, allowed: bool) -> None:
+    row["free"] += free
+    row["shape"] += shape
+    row["shape, allowed"] += allowed
+    row["either"] += free or shape
+
+
+def _told(noise: str, series: Series, mean: float, design: Fixed | Sequential) -> tuple[bool, bool, bool]:
+    free = _decides(Bounded().mean(series), mean)
+    own = design.mean(series)
+    shape = own.n >= FEWEST and _decides(own, mean)
+    if not shape:
+        return free, False, False
+    seen = own.seen
+    if design.name == "sequential":  # the first look that decides
+        looks = range(FEWEST, own.n + 1)
+        at = bisect_left(looks, True, key=lambda n: _decides(design.mean(series.first(n)), mean))
+        seen = design.mean(series.first(looks[at])).seen
+    return free, True, noise not in RARE or RARE[noise] >= 1 / math.floor(rarest(seen, ALPHA / 2))
+
+
+def _decides(found: Mean, value: float) -> bool:
+    return min(found.p_above(value), found.p_below(value)) <= ALPHA / 2
+
+
 def reach(each: int, seed: int = 1, repeats: int = 40) -> list[dict[str, float]]:
     """How often `each` claims on one point with Gaussian noise are decided, and their mean repeats: by the fixed design
-    of so many repeats, and by sequential ones that may go past it in different ways."""
+    of so many repeats, and by sequential ones that go past it, or give up, in different ways."""
     rng, found = generator(seed, "reach"), []
     for effect in REACH_EFFECTS:
         drawn = effect + rng.standard_normal((each, CEILING * repeats))
         zero = np.zeros(repeats)
         ps = [(e.p_above(0), e.p_below(0)) for e in (estimate(values[:repeats], zero) for values in drawn)]
         row: dict[str, float] = {"effect": effect, "fixed": float(np.mean([min(p) <= ALPHA / 2 for p in ps]))}
-        for name, (times, slack) in WAYS.items():
-            ran = [_looked(values, repeats, times * repeats, slack) for values in drawn]
+        for name, (times, slack, early) in WAYS.items():
+            ran = [_looked(values, repeats, times * repeats, slack, early) for values in drawn]
             row[name] = float(np.mean([decided for decided, _ in ran]))
             row[f"{name}, repeats"] = float(np.mean([n for _, n in ran]))
         found.append(row)
     return found
 
 
-def _looked(values: np.ndarray, usual: int, most: int, slack: float) -> tuple[bool, int]:
-    """Whether looks decide, and after how many repeats they end; past the usual number, where `slack` standard errors
-    more would decide."""
-    n = FIRST_LOOK
+def _looked(values: np.ndarray, usual: int, most: int, slack: float, early: float) -> tuple[bool, int]:
+    """Whether looks decide, and after how many repeats they end: past the usual number, where `slack` standard errors
+    more would decide, and before it, where `early` would."""
+    n = FEWEST
     while True:
         mean = anytime(values[:n], np.zeros(n))
         if min(mean.p_above(0), mean.p_below(0)) <= ALPHA / 2:
             return True, n
-        hoped = mean.shifted(math.copysign(slack * mean.stderr, mean.mean))
-        if n >= most or (n >= usual and hoped.projected(ALPHA / 2, most) is None):
+        more = (slack if n >= usual else early) * mean.stderr
+        if n >= most or mean.shifted(math.copysign(min(more, 1e6), mean.mean)).projected(ALPHA / 2, most) is None:
             return False, n
         n = grown(n, usual if n < usual else most)
+
+
+BETS: dict[str, tuple[list[float], list[float]]] = {
+    "all of it": ([1.0], [1.0]),
+    "half on all of it": (SHARES.tolist(), WEIGHTS.tolist()),
+    "alike on 1, 1/2, ... 1/32": (SHARES.tolist(), [1 / 6] * 6),
+    "alike on 12 shares": ([i / 12 for i in range(1, 13)], [1 / 12] * 12),
+}
+FREE_EFFECTS: dict[str, tuple[float, float, float]] = {
+    "advantage 0.95 against 0.08, s.d. 0.02": (0.95, 0.08, 0.02),
+    "advantage 0.5 against 0.3, s.d. 0.35": (0.5, 0.3, 0.35),
+    "advantage 0.3 against 0.1, s.d. 0.1": (0.3, 0.1, 0.1),
+    "advantage 0.08 against 0.005, s.d. 0.02": (0.08, 0.005, 0.02),
+}
+
+
+def bets(each: int, seed: int = 1, most: int = 400) -> dict[str, dict[str, float]]:
+    """Median repeats at which bets tell a mean from a number, by how the stake is divided; `ville`: by the plug-in bets
+    of Waudby-Smith and Ramdas (their Theorem 3), as that package has them."""
+    from unittest.mock import patch
+
+    from ville import BettingCS
+
+    found: dict[str, dict[str, float]] = {}
+    for name, (mean, value, spread) in FREE_EFFECTS.items():
+        rng = generator(seed, "bets", name)
+        drawn = np.clip(mean + spread * rng.standard_normal((each, most)), -1, 1)
+        row = {}
+        for way, (shares, weights) in BETS.items():
+            logs = np.log(np.array(weights))[:, None]
+            with patch.object(betting, "SHARES", np.array(shares)), patch.object(betting, "_LOG_WEIGHTS", logs):
+                looked = [_first(bounded_mean(values).log_capital(value) >= math.log(2 / ALPHA)) for values in drawn]
+            row[way] = float(np.median(looked))
+        lower = [BettingCS((-1, 1), ALPHA, grid=2000).fit(values).lower_ for values in drawn[:20]]
+        row["plug-in (ville)"] = float(np.median([_first(low > value) for low in lower]))
+        found[name] = row
+    return found
+
+
+def bounded_mean(values: np.ndarray) -> betting.Betting:
+    """Of advantages."""
+    n = len(values)
+    return betting.joined([betting.Stream(values, np.full(n, -1.0), np.full(n, 1.0))])
+
+
+def _first(reached: Any) -> float:
+    """The first place, from 1, where it is so; infinite where there is none."""
+    at = np.flatnonzero(reached)
+    return float(at[0] + 1) if len(at) else math.inf
+
+
+STAKES = (0.0, 0.25, 0.5)
+OUTCOMES: dict[str, tuple[float, float]] = {
+    "differ much": (1.0, 0.2),
+    "differ": (0.7, 0.7),
+    "do not differ": (0.0, 1.0),
+}
+"""How much of OFFSETS, and the standard deviation within."""
+
+
+def stakes(each: int, seed: int = 1, usual: int = 40) -> list[dict[str, Any]]:
+    """How often claims on one point of an arm whose split draws outcomes are decided within three times 40 repeats, and
+    after how many, by the share of the stake that is bet once the outcomes have been seen."""
+    from unittest.mock import patch
+
+    most, found = CEILING * usual, []
+    for (name, (share, within)), effect in product(OUTCOMES.items(), (0.0, 0.3, 0.5, 1.0)):
+        rng = generator(seed, "stakes", name, effect)
+        drawn = rng.integers(len(OFFSETS), size=(each, most))
+        values = effect + share * OFFSETS[drawn] + within * rng.standard_normal((each, most))
+        row: dict[str, Any] = {"outcomes": name, "effect": effect}
+        for stake in STAKES:
+            with patch.object(anytime_module, "LATER", stake):
+                series = [Series(v, np.zeros(most), d, 4) for v, d in zip(values, drawn, strict=True)]
+                means = [Sequential().mean(one) for one in series]
+                ends = [_first(np.maximum(_won(mean, 1.0), _won(mean, -1.0)) >= 1 / ALPHA) for mean in means]
+            row[f"{stake:g}"] = float(np.mean(np.isfinite(ends)))
+            row[f"{stake:g}, repeats"] = float(np.mean(np.minimum(ends, most)))
+        found.append(row)
+    return found
+
+
+def _won(mean: Any, sign: float) -> Any:
+    won: Any = mean.won(0.0, sign)
+    return won
 
 
 def main() -> None:
     """Simulate, print wrong verdicts and decisions, and keep the numbers."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument(
-        "--each", type=int, default=15, help=f"claims of each of the {len(design())} set-ups (default 15)"
+        "parts", nargs="*", help="claims, level, choices (default: all); the others' numbers stay as they are"
     )
-    each = parser.parse_args().each
-    found = simulate(each) | {"reach": reach(30 * each)}
+    parser.add_argument("--each", type=int, default=10, help=f"claims of each of the {len(design())} set-ups")
+    parser.add_argument("--means", type=int, default=20_000, help="means on the margin of each shape (default 20,000)")
+    arguments = parser.parse_args()
+    parts = arguments.parts or ["claims", "level", "choices"]
+    found = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    if "claims" in parts:
+        found |= simulate(arguments.each, processes=os.cpu_count() or 1)
+    if "level" in parts:
+        found |= {"level": {"means": arguments.means, "wrong": level(arguments.means)}}
+    if "choices" in parts:
+        found |= {"reach": reach(450), "bets": bets(60), "stakes": stakes(300)}
     write_text(RESULTS, json.dumps(found, indent=1) + "\n")
     for name, groups in found["designs"].items():
         for group, rows in groups.items():
@@ -272,10 +488,16 @@ def main() -> None:
                 shares = f"{row['wrong']:.2%}", f"{row['decided']:.1%}", f"{row['repeats']:.1f}"
                 table.add_row(key, str(row["claims"]), *shares)
             Console().print(table)
-    table = Table(*found["reach"][0], title="within reach of 40 fixed repeats", box=None, header_style="bold")
-    for row in found["reach"]:
-        table.add_row(*(f"{value:.3g}" for value in row.values()))
-    Console().print(table)
+    for noise, rows in found["level"]["wrong"].items():
+        for name, row in rows.items():
+            Console().print(f"{noise}; {name}: " + ", ".join(f"{k} {v:.1%}" for k, v in row.items()))
+    for title, rows in (("reach", found["reach"]), ("stakes", found["stakes"])):
+        table = Table(*rows[0], title=title, box=None, header_style="bold")
+        for row in rows:
+            table.add_row(*(v if isinstance(v, str) else f"{v:.3g}" for v in row.values()))
+        Console().print(table)
+    for name, row in found["bets"].items():
+        Console().print(f"{name}: " + ", ".join(f"{k} {v:g}" for k, v in row.items()))
 
 
 if __name__ == "__main__":

@@ -17,14 +17,14 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from harness.claims.anytime import first_decision
+from harness.claims.sequential import PILOT
 from harness.commands.common import context_for, load, project_here
 from harness.files import write_text
 from harness.pipeline import measurements
 from harness.places import Cell, place
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
-from harness.verdicts.check import ALPHA, check_spec, repeats_wanted
+from harness.verdicts.check import check_spec, repeats_wanted
 
 RESULTS = Path(__file__).parent / "sequential.json"
 
@@ -42,7 +42,7 @@ def replayed(scaled: Scaled, table: pd.DataFrame, past: pd.DataFrame | None) -> 
         table, attrs = pd.concat([table, past[past["repeat"] >= most]], ignore_index=True), table.attrs
         table.attrs = attrs
     measured = {cell_of(a, e): int(n) for (a, e), n in counts(table).items()}  # type: ignore[misc]
-    repeats = {cell: min(most, first_decision(ALPHA)) for cell in measured}
+    repeats = {cell: min(most, PILOT) for cell in measured}
     while True:
         limit = [repeats[cell_of(*cell)] for cell in zip(table["arm"], table["epsilon"], strict=True)]
         part = table[table["repeat"] < limit].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Means of run results under optional stopping: confidence sequences that hold however often one looks.
+"""Means of run results under optional stopping: confidence sequences that may be looked at after every repeat.
 
 The t-test martingale with a Gaussian mixture over the standardised effect (Lai 1976; Wang and Ramdas,
 "Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance", 2024): for
@@ -8,7 +8,9 @@ independent Gaussian values of unknown mean and spread, and a prior N(0, 1/c^2) 
     d = mean_n - m,  A = (n - 1) s_n^2,
 
 is a martingale that starts at 1 where m is the true mean. By Ville's inequality it ever reaches 1/alpha
-with probability at most alpha, so {m : M_n(m) < 1/alpha} covers the mean at all n at once.
+with probability at most alpha, so {m : M_n(m) < 1/alpha} covers the mean at all n at once. That rests on the shape of
+the results: an outcome that is drawn seldom may not have been seen when one stops (`rarest`). What does not is
+`harness.claims.betting`.
 
 As in the fixed design, a value is excluded only if it is so too after Hall's transform of d for skewed run
 results; taking the nearer of both distances makes M_n smaller, so what Ville's inequality promises stays.
@@ -17,26 +19,29 @@ results; taking the nearer of both distances makes M_n smaller, so what Ville's 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from harness.arrays import Array
-from harness.claims.statistics import Mean, Moments, corrected, moments, uncorrected
+from harness.claims.statistics import FEWEST, Moments, Projecting, corrected, moments, uncorrected
 
 PRIOR_PRECISION = 0.25
 """c^2. Effects of run results are of the order of two of their standard deviations, where this decides
 soonest; chosen on simulated Gaussian values before any claim was judged with it."""
-FIRST_LOOK = 6
-"""Fewer repeats decide nothing: runs that jump between two outcomes all land on one of them, and look certain,
-once in eight times for four repeats, once in 32 for six (docs/statistics.md)."""
+LATER = 0.25
+"""Of the stake, where a split draws outcomes that have to be learned; chosen on simulated outcomes that differ much,
+some and not at all (docs/statistics.md)."""
 
 
 @dataclass(frozen=True)
-class Anytime(Mean):
+class Anytime(Projecting):
     """A mean over the first n repeats, for every n up to the last one looked at."""
 
     moments: Moments
+    each: Array | None = field(default=None, compare=False, repr=False)
+    last: bool = False
+    """What the last look alone shows counts: M_n, an e-value, is then 1 / (2 p)."""
 
     @property
     def mean(self) -> float:
@@ -63,7 +68,7 @@ class Anytime(Mean):
         n, errors, skewness = self._counts, self.moments.stderrs, self.moments.skewnesses
         shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
         ratio = np.power(np.square(1.0 / (1.0 - level)) / shrunk, 1.0 / n)
-        unbounded = (ratio * shrunk >= 1) | (n < FIRST_LOOK)
+        unbounded = (ratio * shrunk >= 1) | (n < FEWEST)
         reach = np.sqrt((n - 1) * (ratio - 1) / np.where(unbounded, 1.0, 1 - ratio * shrunk))  # in standard errors
         below = np.where(unbounded, math.inf, np.maximum(reach, uncorrected(reach, skewness)) * errors)
         above = np.where(unbounded, math.inf, np.maximum(reach, -uncorrected(-reach, skewness)) * errors)
@@ -83,27 +88,124 @@ class Anytime(Mean):
         return self._p(value, -1.0)
 
     def _p(self, value: float, sign: float) -> float:
+        won = self.won(value, sign)
+        return float(0.5 / max(0.5, won[-1] if self.last else won.max(initial=0.0)))
+
+    def won(self, value: float, sign: float) -> Array:
+        """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0."""
         distance = sign * (self.moments.means - value)
-        ps = _one_sided(self._counts, distance, self.moments.stderrs, sign * self.moments.skewnesses)
-        return float(ps.min())
+        return _won(self._counts, distance, self.moments.stderrs, sign * self.moments.skewnesses)
 
     def projected(self, alpha: float, most: int) -> int | None:
-        """Repeats, of at most `most`, at which a one-sided test at `alpha` tells the mean from 0 if mean, spread and
-        skewness stay as they are; None where there are none."""
-        n = np.arange(max(self.n, FIRST_LOOK), most + 1)
+        n = np.arange(max(self.n, FEWEST), most + 1)
         if not len(n):
             return None
         fewer = np.sqrt(self.n / n)
         sign = math.copysign(1.0, self.mean)
         skewnesses = sign * float(self.moments.skewnesses[-1]) * fewer
-        ps = _one_sided(n, np.full(len(n), abs(self.mean)), self.stderr * fewer, skewnesses)
-        enough = n[ps <= alpha]
+        won = _won(n, np.full(len(n), abs(self.mean)), self.stderr * fewer, skewnesses)
+        enough = n[0.5 / np.maximum(won, 0.5) <= alpha]
         return int(enough[0]) if len(enough) else None
 
     def shifted(self, by: float, sign: float = 1.0) -> Anytime:
         """The estimate of `sign * mean + by`."""
         found = self.moments
-        return Anytime(Moments(sign * found.means + by, found.stderrs, sign * found.skewnesses))
+        each = None if self.each is None else sign * self.each + by
+        return replace(
+            self, moments=Moments(sign * found.means + by, found.stderrs, sign * found.skewnesses), each=each
+        )
+
+
+@dataclass(frozen=True)
+class Divided(Projecting):
+    """A mean on which a stake is divided: most is bet by all repeats, the share `LATER` by those after the first few.
+
+    What a split draws is taken off by what earlier repeats say of it, which the first know least of: they vary by as
+    much as the outcomes differ, later ones much less, and the t-test takes all to have one spread. Where outcomes
+    differ little, nothing is gained by leaving the first out. Which it is need not be known: the sum of both
+    martingales is one.
+    """
+
+    whole: Anytime
+    later: Anytime
+    left_out: int
+
+    @property
+    def _parts(self) -> list[Anytime]:
+        return [self.whole, self.later] if self.later.n >= FEWEST else [self.whole]
+
+    @property
+    def mean(self) -> float:
+        return self._parts[-1].mean
+
+    @property
+    def stderr(self) -> float:
+        return min(part.stderr for part in self._parts)
+
+    @property
+    def n(self) -> int:
+        return self.whole.n
+
+    @property
+    def seen(self) -> int:
+        return self._parts[-1].n
+
+    @property
+    def each(self) -> Array | None:
+        return self.whole.each
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Means that no look has excluded; infinite where none is bounded yet."""
+        alpha = (1 - level) / 2
+        return -self.shifted(0.0, -1.0)._greatest(alpha), self._greatest(alpha)
+
+    def _greatest(self, alpha: float) -> float:
+        """The largest mean that is not excluded, rounded up."""
+        step = max(self.stderr, 1e-9)
+        for _ in range(40):
+            if self.p_below(self.mean + step) <= alpha:
+                break
+            step *= 2
+        else:
+            return math.inf
+        low, high = self.mean, self.mean + step
+        for _ in range(30):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.p_below(middle) <= alpha else (middle, high)
+        return high
+
+    def p_above(self, value: float) -> float:
+        return self._p(value, 1.0)
+
+    def p_below(self, value: float) -> float:
+        return self._p(value, -1.0)
+
+    def _p(self, value: float, sign: float) -> float:
+        won = self.won(value, sign)
+        return float(0.5 / max(0.5, won[-1] if self.whole.last else won.max(initial=0.0)))
+
+    def won(self, value: float, sign: float) -> Array:
+        """(n,) as `Anytime.won`, of the whole stake."""
+        won = self.whole.won(value, sign)
+        if len(self._parts) > 1:
+            won = (1 - LATER) * won
+            won[self.left_out :] += LATER * self.later.won(value, sign)
+        return won
+
+    def projected(self, alpha: float, most: int) -> int | None:
+        whole = self.whole.projected(alpha * (1 - LATER), most)
+        later = self.later.projected(alpha * LATER, most - self.left_out) if len(self._parts) > 1 else None
+        found = [n for n in (whole, None if later is None else later + self.left_out) if n is not None]
+        return min(found, default=None)
+
+    def shifted(self, by: float, sign: float = 1.0) -> Divided:
+        """The estimate of `sign * mean + by`."""
+        return Divided(self.whole.shifted(by, sign), self.later.shifted(by, sign), self.left_out)
+
+
+def divided(values: Array, record_stderr: Array, left_out: int) -> Divided:
+    """As `anytime`, with a share of the stake on the values after the first `left_out`."""
+    return Divided(anytime(values, record_stderr), anytime(values[left_out:], record_stderr[left_out:]), left_out)
 
 
 def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
@@ -117,24 +219,23 @@ def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
     return np.asarray(0.5 * np.log(shrunk) + 0.5 * n * np.log(ratio))
 
 
-def _one_sided(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
-    """(k,) half of 1 / M_n at the nearer of the distance and its transform by skewness; 1 where that is not above 0."""
+def _won(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
+    """(k,) M_n at the nearer of the distance and its transform by skewness; 0 where that is not above 0."""
     known = errors > 0
     standardised = np.where(known, distance, 0.0) / np.where(known, errors, 1.0)
     nearer = np.where(known, np.minimum(distance, corrected(standardised, skewnesses) * errors), distance)
-    evidence = np.maximum(0.0, _log_martingale(n, nearer, errors))
-    counted = (nearer > 0) & (n >= FIRST_LOOK)
-    return np.asarray(np.where(counted, 0.5 * np.exp(-evidence), 1.0))
+    counted = (nearer > 0) & (n >= FEWEST)
+    return np.asarray(np.where(counted, np.exp(np.minimum(_log_martingale(n, nearer, errors), 700.0)), 0.0))
 
 
 def anytime(values: Array, record_stderr: Array) -> Anytime:
     """From one value a repeat in the order they were drawn, (n,), and each one's record-sampling error, (n,)."""
-    return Anytime(moments(values, record_stderr))
+    return Anytime(moments(values, record_stderr), values)
 
 
 def first_decision(alpha: float) -> int:
     """Repeats below which no data, however clear, decide at level `alpha`."""
-    n = FIRST_LOOK
+    n = FEWEST
     while 0.5 * (n - 1) * math.log((n + PRIOR_PRECISION) / PRIOR_PRECISION) < math.log(1 / alpha):
         n += 1
     return n

@@ -1,18 +1,23 @@
-"""How many repeats: fixed beforehand, or until claims are decided. Their means are tested accordingly."""
+"""How many repeats: fixed beforehand, or until claims are decided. Their means are tested accordingly.
+
+A third way to test, `Bounded`, uses the range of the results alone, and may be applied to either.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.anytime import anytime
-from harness.claims.statistics import Estimate, Mean, combined, difference, estimate
-from harness.claims.verdict import DesignName
+from harness.claims.anytime import anytime, divided
+from harness.claims.betting import Stream, joined
+from harness.claims.statistics import FEWEST, MANY, Estimate, Mean, combined, difference, estimate
 from harness.errors import HarnessError
 
 
@@ -28,6 +33,9 @@ class Series:
     """(n,) int: which of a few equally likely outcomes the split drew, numbered from 0; None: it draws none such."""
     outcomes: int = 1
     """How many of them there are."""
+    low: float = -math.inf
+    """No value can be below this."""
+    high: float = math.inf
 
     def first(self, n: int | None) -> Series:
         """Of the first `n` repeats (None: of all)."""
@@ -38,7 +46,13 @@ class Series:
         """The difference repeat by repeat, of those that both have; what the split draws is taken to be the same."""
         n = min(len(self.values), len(other.values))
         left, right = self.first(n), other.first(n)
-        return replace(left, values=left.values - right.values, errors=np.hypot(left.errors, right.errors))
+        return replace(
+            left,
+            values=left.values - right.values,
+            errors=np.hypot(left.errors, right.errors),
+            low=left.low - right.high,
+            high=left.high - right.low,
+        )
 
     def plus(self, other: Series) -> Series:
         """The sum repeat by repeat, of those that both have."""
@@ -46,7 +60,9 @@ class Series:
 
     def times(self, factor: float) -> Series:
         """Every number times `factor`."""
-        return replace(self, values=self.values * factor, errors=self.errors * abs(factor))
+        ends = sorted(end * factor if factor else 0.0 for end in (self.low, self.high))
+        values, errors = self.values * factor, self.errors * abs(factor)
+        return replace(self, values=values, errors=errors, low=ends[0], high=ends[1])
 
 
 class Design(ABC):
@@ -56,10 +72,12 @@ class Design(ABC):
     set), the mean is that over the outcomes, not over those that happened to be drawn more often.
     """
 
-    name: ClassVar[DesignName]
+    name: ClassVar[Literal["fixed", "sequential", "bounded"]]
     test: ClassVar[str]
     test_drawn: ClassVar[str]
     """What is added where a split draws one of a few outcomes."""
+    fewest: ClassVar[int] = FEWEST
+    """Repeats below which a point decides nothing."""
 
     @abstractmethod
     def mean(self, series: Series) -> Mean:
@@ -72,6 +90,12 @@ class Design(ABC):
     def within(self, left: Series, right: Series) -> Mean:
         """Of the difference of two series of one arm, which come from the same splits: paired by repeat."""
         return self.mean(left.minus(right))
+
+    def of_records(self, sides: Sequence[Series], repeats: int) -> Mean:
+        """Of one number that all repeats give together, or of the difference of two: the error is that of drawing the
+        records, known beforehand; the models are taken as they are."""
+        found = [Estimate(float(s.values[0]), float(s.errors[0]), MANY, repeats) for s in sides]
+        return found[0] if len(found) == 1 else difference(*found)
 
 
 class Fixed(Design):
@@ -87,26 +111,59 @@ class Fixed(Design):
             return estimate(series.values, series.errors)
         strata = [np.flatnonzero(series.drawn == outcome) for outcome in range(series.outcomes)]
         parts = [(1 / series.outcomes, estimate(series.values[s], series.errors[s])) for s in strata]
-        return combined(parts, len(series.values))
+        return replace(combined(parts, len(series.values)), each=series.values)
 
     def between(self, left: Series, right: Series) -> Mean:
-        return difference(self.mean(left), self.mean(right))
+        return replace(difference(self.mean(left), self.mean(right)), each=left.minus(right).values)
 
 
+@dataclass(frozen=True)
 class Sequential(Design):
     """Repeats were added for as long as claims were open: confidence sequences, valid whenever one stops."""
 
     name = "sequential"
-    test = "anytime-valid t-test of the mean over repeats, corrected for skewness (paired by repeat)"
+    test = "t-test of the mean over repeats that may be looked at after each, corrected for skewness (paired by repeat)"
     test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
+    last: bool = False
+    """What the last look alone shows counts, for e-values."""
 
     def mean(self, series: Series) -> Mean:
-        return anytime(adjusted(series), series.errors)
+        return self._tested(adjusted(series), series, learned(series))
 
     def between(self, left: Series, right: Series) -> Mean:
-        n = min(len(left.values), len(right.values))
-        left, right = left.first(n), right.first(n)
-        return anytime(adjusted(left) - adjusted(right), np.hypot(left.errors, right.errors))
+        difference = left.minus(right)
+        left, right = left.first(len(difference.values)), right.first(len(difference.values))
+        return self._tested(adjusted(left) - adjusted(right), difference, max(learned(left), learned(right)))
+
+    def _tested(self, values: Array, series: Series, left_out: int) -> Mean:
+        if not left_out:
+            return replace(anytime(values, series.errors), each=series.values, last=self.last)
+        found = divided(values, series.errors, left_out)
+        return replace(found, whole=replace(found.whole, each=series.values, last=self.last))
+
+
+@dataclass(frozen=True)
+class Bounded(Design):
+    """Nothing is used but the range of what is measured, however many repeats there are and why they ended."""
+
+    name = "bounded"
+    test = "bets on the mean over repeats, within the metric's range (paired within an arm, a bet on each of two arms)"
+    test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
+    fewest = 1
+    last: bool = False
+    """What the last look alone shows counts, for e-values."""
+
+    def mean(self, series: Series) -> Mean:
+        return replace(joined([stream_of(series)], series.values), last=self.last)
+
+    def between(self, left: Series, right: Series) -> Mean:
+        streams = stream_of(left), stream_of(right).negated()
+        return replace(joined(streams, left.minus(right).values), last=self.last)
+
+    def of_records(self, sides: Sequence[Series], repeats: int) -> Mean:
+        """Nothing can be said: repeats do not show how such a number varies."""
+        found = joined([Stream(side.values, np.array([-np.inf]), np.array([np.inf])) for side in sides])
+        return replace(found, last=self.last)
 
 
 def adjusted(series: Series) -> Array:
@@ -115,17 +172,47 @@ def adjusted(series: Series) -> Array:
     Repeats before this one alone say what to take off, and it is zero on average over the outcomes, so whatever they
     say each value keeps its mean given the past, which is what a martingale asks for.
     """
+    return series.values - _taken_off(series)[0]
+
+
+def learned(series: Series) -> int:
+    """How many of the first repeats it takes to have seen each outcome that the split may draw; at most four times as
+    many as there are outcomes. 0 where it draws none such."""
     if series.drawn is None:
-        return series.values
-    found = series.values.copy()
+        return 0
+    first = [np.flatnonzero(series.drawn == outcome)[:1] for outcome in range(series.outcomes)]
+    most = min(4 * series.outcomes, len(series.values))
+    return min(most, 1 + max((int(at[0]) if len(at) else most) for at in first))
+
+
+def stream_of(series: Series) -> Stream:
+    """The adjusted values with the range that each one had before it was drawn."""
+    taken, least, most = _taken_off(series)
+    found = Stream(series.values - taken, series.low - most, series.high - least)
+    over = 1e-9 + 1e-9 * np.abs(series.values)
+    if (series.values < series.low - over).any() or (series.values > series.high + over).any():
+        ends = f"{series.low:g} to {series.high:g}"
+        found_ends = f"{series.values.min():g} to {series.values.max():g}"
+        raise HarnessError(f"results are {found_ends}, outside of the range {ends} that their metric declares")
+    return found
+
+
+def _taken_off(series: Series) -> tuple[Array, Array, Array]:
+    """What is taken off each value, and the least and the most that might have been, by the outcome drawn: (n,)
+    each."""
+    n = len(series.values)
+    found = np.zeros((3, n))
+    if series.drawn is None:
+        return found[0], found[1], found[2]
     sums, counts = np.zeros(series.outcomes), np.zeros(series.outcomes)
-    for n, (value, outcome) in enumerate(zip(series.values, series.drawn, strict=True)):
-        if n:
-            known = np.where(counts > 0, sums / np.maximum(counts, 1), sums.sum() / n)
-            found[n] = value - known[outcome] + known.mean()
+    for i, (value, outcome) in enumerate(zip(series.values, series.drawn, strict=True)):
+        if i:
+            known = np.where(counts > 0, sums / np.maximum(counts, 1), sums.sum() / i)
+            known -= known.mean()
+            found[:, i] = known[outcome], known.min(), known.max()
         sums[outcome] += value
         counts[outcome] += 1
-    return found
+    return found[0], found[1], found[2]
 
 
 DESIGNS: dict[str, Design] = {design.name: design for design in (Fixed(), Sequential())}

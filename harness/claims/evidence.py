@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 from harness.arrays import Array
 from harness.claims.design import Design, Fixed, Series, design_of
 from harness.claims.operands import Curve, FormulaValue, Level
-from harness.claims.statistics import Estimate, Mean, difference
+from harness.claims.statistics import Mean
 from harness.errors import HarnessError
 from harness.formulas import formula_named
 from harness.formulas.gaussian import shuffled_epsilon
@@ -25,8 +25,6 @@ from harness.places import text as place_text
 
 OUTCOME = ("count_outcome", "count_outcomes")
 """Metrics that say which outcome a split drew in a repeat, and of how many equally likely ones."""
-MANY = 1e9
-"""Degrees of freedom of an error that is known, not estimated from repeats."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class Evidence:
             arm, attack, metric = (str(part) for part in key[:3])
             values = key[3:]
             where = place((axis, v) for axis, v in zip(self.axes, values, strict=True) if v == v and v is not None)
-            self._groups[arm, attack, metric, where] = _series(group, self._drawn.get(arm))
+            self._groups[arm, attack, metric, where] = _series(group, metric, self._drawn.get(arm))
             self._varies[arm, attack, metric] = tuple(axis for axis, _ in where)
             levels = self._levels.setdefault((arm, attack, metric), {})
             for axis, value in where:
@@ -97,6 +95,12 @@ class Evidence:
         """The same, of the first `n` repeats of every cell."""
         part = copy.copy(self)
         part.first = n
+        return part
+
+    def by(self, design: Design) -> Evidence:
+        """The same, tested in another way."""
+        part = copy.copy(self)
+        part.design = design
         return part
 
     def arm(self, name: str) -> ArmFacts:
@@ -200,22 +204,18 @@ class Evidence:
     def mean(self, curve: Curve, where: Mapping[str, Any]) -> Mean:
         """Mean over repeats of a curve's value at a place."""
         if of_runs(curve.metric):
-            return self._over_runs(curve, where)
+            return self.design.of_records([self.series(curve, where)], self.repeats)
         return self.design.mean(self.series(curve, where))
-
-    def _over_runs(self, curve: Curve, where: Mapping[str, Any]) -> Estimate:
-        """Of one number that all runs give together: what is drawn is the records; the models are taken as they are."""
-        found = self.series(curve, where)
-        return Estimate(float(found.values[0]), float(found.errors[0]), MANY, self.repeats)
 
     def gap(self, left: Curve, right: Curve, where: Mapping[str, Any]) -> Mean:
         """Of left - right: paired by repeat where both have the same records, of independent models else."""
-        if of_runs(left.metric) or of_runs(right.metric):
-            sides = [self.mean(curve, where) for curve in (left, right)]
-            if not all(isinstance(side, Estimate) for side in sides):
-                raise HarnessError(f"{left.text()} can be compared with a number, or with its like; it is of all runs")
-            return difference(*sides)  # type: ignore[arg-type]
-        return self.gap_of(left.arm, right.arm, self.series(left, where), self.series(right, where))
+        sides = [self.series(curve, where) for curve in (left, right)]
+        kinds = {of_runs(curve.metric) for curve in (left, right)}
+        if kinds == {True}:
+            return self.design.of_records(sides, self.repeats)
+        if True in kinds:
+            raise HarnessError(f"{left.text()} can be compared with a number, or with its like; it is of all runs")
+        return self.gap_of(left.arm, right.arm, *sides)
 
     def gap_of(self, left_arm: str, right_arm: str, left: Series, right: Series) -> Mean:
         """Of left - right, series of two arms."""
@@ -270,7 +270,7 @@ def means(
     found = {}
     for (arm, attack, metric, *values), group in wanted.groupby(["arm", "attack", "metric", *axes], dropna=False):
         where = place((axis, v) for axis, v in zip(axes, values, strict=True) if v == v and v is not None)
-        found[str(arm), str(attack), str(metric), where] = design.mean(_series(group, drawn.get(arm)))
+        found[str(arm), str(attack), str(metric), where] = design.mean(_series(group, str(metric), drawn.get(arm)))
     return found
 
 
@@ -300,9 +300,15 @@ def drawn_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:
     return found
 
 
-def _series(group: pd.DataFrame, drawn: tuple[dict[int, int], int] | None) -> Series:
-    values, errors = group["value"].to_numpy(float), group["stderr"].to_numpy(float)
+def _series(group: pd.DataFrame, metric: str, drawn: tuple[dict[int, int], int] | None) -> Series:
+    known = METRICS.get(metric)
+    found = Series(
+        group["value"].to_numpy(float),
+        group["stderr"].to_numpy(float),
+        low=known.low if known else -math.inf,
+        high=known.high if known else math.inf,
+    )
     if drawn is None:
-        return Series(values, errors)
+        return found
     by_repeat, outcomes = drawn
-    return Series(values, errors, np.array([by_repeat[r] for r in group["repeat"]], dtype=np.int64), outcomes)
+    return replace(found, drawn=np.array([by_repeat[r] for r in group["repeat"]], dtype=np.int64), outcomes=outcomes)

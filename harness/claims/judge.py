@@ -17,10 +17,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.claims.anytime import Anytime
+import numpy as np
+
+from harness.arrays import Array
 from harness.claims.evidence import Evidence
 from harness.claims.operands import AxisValue, Curve, FormulaValue, Measured, Number, Quantifier
-from harness.claims.statistics import Mean, detectable, repeats_needed
+from harness.claims.statistics import Mean, Projecting, detectable, repeats_needed
 from harness.claims.verdict import BoundStatus, Outcome, Point
 from harness.formulas import formula_named
 from harness.places import Cell
@@ -42,6 +44,8 @@ class Look:
     point: Point
     effect: Mean
     cells: frozenset[Cell]
+    holds: Array | None = None
+    """(n,) bool: whether what is claimed of the mean holds of each repeat; None where it says nothing of one repeat."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,10 @@ class Finding:
     quantifier: Quantifier = "all"
     p_value: float | None = None
     """Of the outcome, corrected for the points looked at; none where it is inconclusive or exact."""
+    support: float = 1.0
+    """One-sided p-value of the part, corrected for the points looked at, against 'it does not hold'."""
+    oppose: float = 1.0
+    """The same against 'it holds', corrected for the claim's parts too."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,8 @@ class Part:
     """How many the claim has."""
     alpha: float
     """One-sided."""
+    fewest: int = 2
+    """Repeats below which a point decides nothing."""
 
 
 def not_run(reason: str) -> Finding:
@@ -107,7 +117,8 @@ def compared(
     if isinstance(right, FormulaValue):
         found = _with_bound(found, right, own, left, where, evidence)
     curves = [left, right] if isinstance(right, Curve) else [left]
-    return Look(found, effect, evidence.cells(curves, where))
+    holds = None if effect.each is None else effect.each >= 0 if relation in (">=", "<=") else effect.each > 0
+    return Look(found, effect, evidence.cells(curves, where), holds)
 
 
 def _status(left: Mean, bound: float) -> BoundStatus:
@@ -162,7 +173,8 @@ def equivalent(
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     interval = (tolerance - max(abs(low), abs(high)), tolerance - nearest)
     effect = difference.shifted(tolerance, -1.0) if difference.mean >= 0 else difference.shifted(tolerance)
-    return Look(point(index, where, left, right, effect, interval, inside, outside), effect, cells)
+    holds = None if difference.each is None else np.abs(difference.each) < tolerance
+    return Look(point(index, where, left, right, effect, interval, inside, outside), effect, cells, holds)
 
 
 def any_of(looks: Sequence[Look]) -> Look:
@@ -171,7 +183,18 @@ def any_of(looks: Sequence[Look]) -> Look:
     support = min(1.0, best.point.p_support * len(looks))
     oppose = max(look.point.p_oppose for look in looks)
     found = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
-    return Look(found, best.effect, frozenset().union(*(look.cells for look in looks)))
+    return Look(found, best.effect, frozenset().union(*(look.cells for look in looks)), in_each(looks, np.logical_or))
+
+
+def in_each(looks: Sequence[Look], how: np.ufunc) -> Array | None:
+    """(n,) whether one of several (`np.logical_or`), or all of them (`np.logical_and`), hold in each repeat that all of
+    them have."""
+    known = [look.holds for look in looks if look.holds is not None]
+    if len(known) < len(looks):
+        return None
+    n = min(map(len, known))
+    found: Array = how.reduce([holds[:n] for holds in known])
+    return found
 
 
 def point(
@@ -252,38 +275,43 @@ def combine(looks: tuple[Sequence[Look], Quantifier], part: Part, test: str) -> 
     found_at, quantifier = looks
     points = tuple(look.point for look in found_at)
     k, alpha = len(points), part.alpha
+    enough = [look.point.repeats >= part.fewest or look.effect.of_records for look in found_at]
+    supports = [p.p_support if many else 1.0 for p, many in zip(points, enough, strict=True)]
+    opposes = [p.p_oppose if many else 1.0 for p, many in zip(points, enough, strict=True)]
     if quantifier == "all":
-        hard = max(range(k), key=lambda i: points[i].p_support)
-        against = min(range(k), key=lambda i: points[i].p_oppose)
-        support, oppose = points[hard].p_support, min(1.0, points[against].p_oppose * k * part.parts)
+        hard = max(range(k), key=lambda i: (supports[i], points[i].p_support))
+        against = min(range(k), key=lambda i: opposes[i])
+        support, oppose = supports[hard], min(1.0, opposes[against] * k * part.parts)
         level = alpha
         correction = f"every one of {k} points at alpha/2; Bonferroni over {k * part.parts} to oppose"
     else:
-        hard = min(range(k), key=lambda i: points[i].p_support)
-        against = max(range(k), key=lambda i: points[i].p_oppose)
-        support, oppose = min(1.0, points[hard].p_support * k), min(1.0, points[against].p_oppose * part.parts)
+        hard = min(range(k), key=lambda i: (supports[i], points[i].p_support))
+        against = max(range(k), key=lambda i: opposes[i])
+        support, oppose = min(1.0, supports[hard] * k), min(1.0, opposes[against] * part.parts)
         level = alpha / k
         correction = f"Bonferroni over {k} points to support; every one of {k} points to oppose"
 
     def found(outcome: Outcome, reason: str, place: int, p_value: float | None = None) -> Finding:
-        corrected = None if p_value is None else min(1.0, 2 * p_value)
-        decided = points[place]
-        return Finding(outcome, reason, points, decided, test, correction, tuple(found_at), quantifier, corrected)
+        both = None if p_value is None else min(1.0, 2 * p_value)
+        rows, decided = tuple(found_at), points[place]
+        return Finding(outcome, reason, points, decided, test, correction, rows, quantifier, both, support, oppose)
 
-    if min(p.repeats for p in points) < 2:
-        return found("inconclusive", "one repeat shows no spread; at least two are needed", hard)
     if support <= alpha:
         word = "at every point; weakest" if quantifier == "all" else "at some point; strongest"
         return found("reproduced", f"holds {word} {_where(points[hard])}", hard, support)
     if oppose <= alpha:
         word = "fails" if quantifier == "all" else "fails at every point; least clearly"
         return found("violated", f"{word} {_where(points[against])}", against, oppose)
+    if not enough[hard]:
+        many = points[hard].repeats
+        few = f"{many} repeat{'' if many == 1 else 's'} decide{'s' if many == 1 else ''} nothing, {part.fewest} may"
+        return found("inconclusive", f"{few}; so far {_where(points[hard])}", hard)
     return found("inconclusive", f"undecided {_where(points[hard])}{_outlook(found_at[hard].effect, level)}", hard)
 
 
 def _outlook(effect: Mean, level: float) -> str:
     """What more repeats would do, and what the present ones could have shown."""
-    if isinstance(effect, Anytime):
+    if isinstance(effect, Projecting):
         enough = effect.projected(level, FAR)
         return f" after {effect.n} repeats" + (f"; about {enough} would decide if the effect stays" if enough else "")
     needed, smallest = repeats_needed(effect, level), detectable(effect, level)

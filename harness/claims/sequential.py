@@ -1,8 +1,9 @@
 """Verdicts that stop: the first look that decides a claim, and the repeats that an open claim still needs.
 
 A claim is judged after its first 2, 3, ... repeats, and its verdict is that of the first of these looks
-that decides it; its tests hold at all looks together (`harness.claims.anytime`). While it is open, repeats
-go where they can decide it:
+that decides it; its tests may be looked at after each repeat (`harness.claims.anytime`). A first round of `PILOT`
+repeats of every cell shows on which side each point lies, and decides nothing. While a claim is open, repeats go where
+they can decide it:
 
 - A claim for all points with one on the wrong side: to the point that speaks most clearly against it,
   which alone would violate it. With none, to all points that do not support it yet, since each must.
@@ -11,10 +12,14 @@ go where they can decide it:
   and no other can turn the verdict the other way.
 - A claim with a part that the profile does not run cannot be reproduced: only what speaks against it is pursued.
 
-Repeats are used up at the number that the spec asks for. Once no claim asks for more within it, what stopping
+Repeats are used up at the number that the spec asks for, and before it where `CEILING` times as many would not decide
+with the effect `EARLY_SLACK` standard errors larger. Once no claim asks for more within it, what stopping
 early has saved may be spent past it: on cells of claims that may still be decided with up to `CEILING` times
 as many, one standard error in favour of what was found, as long as all models together stay within `SHARE` of
-those of the fixed design; claims expected to need the fewest go first.
+those of the fixed design (or twice `FEWEST` a cell, where that is more); claims expected to need the fewest go first.
+
+A profile may ask for more than a verdict: for one that is distribution-free. Then decided claims go on, by the same
+rules and up to `CEILING` times the spec's repeats, where what was found so far says that bets would decide them.
 """
 
 from __future__ import annotations
@@ -24,17 +29,21 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.claims.anytime import Anytime
 from harness.claims.evidence import Evidence
 from harness.claims.judge import Finding, Look
+from harness.claims.statistics import FEWEST, Projecting
 from harness.places import Cell
 
+PILOT = 2
+"""Repeats of the first round: what a claim needs depends on which points are on its side (docs/statistics.md)."""
 CEILING = 3
 """Times the spec's repeats that a cell may get. A test that may look at any time has a wider interval than one of a
 number of repeats fixed beforehand; with up to three times as many it decides as often (docs/statistics.md)."""
 SLACK = 1.0
 """Standard errors by which the effect may be larger than it was found, when asking whether more repeats can decide.
 With none, half of the effects that are just in reach would be given up."""
+EARLY_SLACK = 1.5
+"""The same within the spec's repeats, where they are to decide with up to `CEILING` times as many."""
 SHARE = 1 / 3
 """Of the fixed design's models: what a run may use altogether before it keeps to the spec's repeats."""
 GROWTH = 8
@@ -72,7 +81,12 @@ def cells_used(findings: Sequence[Finding]) -> tuple[int, int]:
 
 
 def wanted(
-    findings: Sequence[Finding], alpha: float, repeats: int, most: int | None = None, whole: bool = False
+    findings: Sequence[Finding],
+    alpha: float,
+    repeats: int,
+    most: int | None = None,
+    whole: bool = False,
+    likely: bool = False,
 ) -> dict[Cell, int]:
     """Repeats that an open claim needs next, by cell; empty where it is decided, or can no longer be.
 
@@ -80,10 +94,11 @@ def wanted(
         repeats: of the spec.
         most: repeats that a cell may get where they may decide; None: those of the spec.
         whole: not those of the next look, but those that are expected to decide.
+        likely: only where those there are say that more are likely to decide, within the spec's repeats too.
     """
     if decided(findings):
         return {}
-    rule = _Rule(alpha / 2, len(findings), repeats, most or repeats)
+    rule = _Rule(alpha / 2, len(findings), repeats, most or repeats, likely)
     places = [(f, *rule.places(f)) for f in findings if f.outcome == "inconclusive"]
     # So the claim cannot be reproduced any more.
     hopeless = any(not chosen for _, chosen, _ in places) or any(f.outcome == "not run" for f in findings)
@@ -92,7 +107,7 @@ def wanted(
         if hopeless and not against:
             continue
         for look in chosen:
-            target = rule.expected(look, f) if whole else rule.next_look(look.point.repeats)
+            target = rule.expected(look, f) if whole else rule.next_look(look, f)
             for cell in look.cells:
                 found[cell] = max(found.get(cell, 0), target)
     return found
@@ -107,15 +122,19 @@ class _Rule:
     parts: int
     usual: int
     most: int
+    likely: bool = False
 
-    def next_look(self, repeats: int) -> int:
-        return grown(repeats, self.usual if repeats < self.usual else self.most)
+    def next_look(self, look: Look, finding: Finding) -> int:
+        repeats = look.point.repeats
+        if self.likely:  # a projection of results that are alike: rounds of half as many more
+            return min(self.expected(look, finding), repeats + max(1, repeats // 2))
+        most = self.usual if repeats < self.usual else self.most
+        return min(FEWEST, most) if repeats < FEWEST else grown(repeats, most)
 
     def expected(self, look: Look, finding: Finding) -> int:
         """Repeats that decide if the effect stays as it is; the most allowed where those would not."""
-        found = (
-            look.effect.projected(self._level(look, finding), self.most) if isinstance(look.effect, Anytime) else None
-        )
+        effect = look.effect
+        found = effect.projected(self._level(look, finding), self.most) if isinstance(effect, Projecting) else None
         return found or self.most
 
     def places(self, finding: Finding) -> tuple[list[Look], bool]:
@@ -133,8 +152,7 @@ class _Rule:
             else:
                 open_.append(look)
         if turned:
-            clearest = min(turned, key=lambda look: look.point.p_oppose if all_points else look.point.p_support)
-            return [clearest], all_points
+            return [min(turned, key=lambda look: _clearness(look, all_points))], all_points
         return ([] if used_up else open_), not all_points
 
     def _levels(self, finding: Finding) -> tuple[float, float]:
@@ -150,12 +168,22 @@ class _Rule:
     def _worthwhile(self, look: Look, level: float) -> bool:
         """Whether more repeats there are allowed, and may decide where they are past the spec's number."""
         effect, repeats = look.effect, look.point.repeats
-        if repeats < self.usual:
+        early = repeats < self.usual
+        if early and not self.likely and (repeats < FEWEST or not isinstance(effect, Projecting)):
             return True
-        if repeats >= self.most or not isinstance(effect, Anytime):
+        if (repeats >= self.most and not early) or not isinstance(effect, Projecting):
             return False
-        hoped = effect.shifted(math.copysign(SLACK * effect.stderr, effect.mean))
-        return hoped.projected(level, self.most) is not None
+        slack = EARLY_SLACK if early and not self.likely else SLACK
+        hoped = effect.shifted(math.copysign(slack * effect.stderr, effect.mean))
+        assert isinstance(hoped, Projecting)
+        return hoped.projected(level, CEILING * self.usual if early else self.most) is not None
+
+
+def _clearness(look: Look, all_points: bool) -> tuple[float, float]:
+    """The smaller, the more clearly a point is on its side; by standard errors where there are too few for p-values."""
+    effect = look.effect
+    p = look.point.p_oppose if all_points else look.point.p_support
+    return p, -abs(effect.mean) / effect.stderr if effect.stderr else -math.inf
 
 
 def _turns(look: Look, finding: Finding) -> bool:

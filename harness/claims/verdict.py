@@ -13,6 +13,7 @@ Outcome = Literal["reproduced", "violated", "inconclusive", "not run"]
 BoundStatus = Literal["held", "broken", "undecided"]
 Fidelity = Literal["exact", "scaled", "substituted"]
 DesignName = Literal["fixed", "sequential"]
+Basis = Literal["proof", "exact", "distribution-free", "shape", "records"]
 
 
 class Point(Config):
@@ -38,6 +39,13 @@ class Point(Config):
     p_oppose: float
     """p-value against 'the inequality holds here'."""
     repeats: int
+    holds: int | None = None
+    """In how many of these repeats the inequality holds, each taken by itself."""
+    share: float | None = None
+    """So it holds in at least this share of all repeats, with confidence 97.5% and whatever their distribution."""
+    free_low: float | None = None
+    """Lower end of the 95% interval of the effect that uses the metric's range alone."""
+    free_high: float | None = None
     bound: float | None = None
     """The theoretical bound at this epsilon, as the paper compares it."""
     bound_status: BoundStatus | None = None
@@ -104,10 +112,19 @@ class Verdict(Config):
     correction: str
     p_value: float | None = None
     """Of the verdict on measurements, corrected for the points and parts of the claim (both directions together)."""
+    basis: Basis | None = None
+    """What a verdict that is reproduced or violated rests on. `proof`: on no measurement. `exact`: on a count.
+    `distribution-free`: on the range of the metric alone. `shape`: also on no outcome of a repeat being rarer than
+    once in `rarest`. `records`: on errors of drawing records, of one number that all repeats give together."""
+    rarest: int | None = None
+    e_value: float | None = None
+    """Of the verdict, on its basis: how many times a stake was multiplied by betting against the opposite."""
     p_catalogue: float | None = None
     """The same, corrected over all claims of the profile that were tested on measurements (Holm); in the report."""
     claims_tested: int | None = None
     """How many those are."""
+    stands: bool | None = None
+    """Whether it is among the verdicts of which at most 5% are expected to be wrong (e-BH over those claims)."""
     design: DesignName = "fixed"
     """`sequential`: repeats were added until the claim was decided."""
     stopped: int | None = None
@@ -128,6 +145,18 @@ class Verdict(Config):
     hardware: str = ""
     mlflow: str = ""
     """Name of the MLflow experiment and parent run that hold the cells."""
+
+
+def basis_text(verdict: Verdict) -> str:
+    """What a verdict rests on, in words; empty where there is nothing to say."""
+    return {
+        None: "",
+        "proof": "proved or computed, without measurements",
+        "exact": "an exact count",
+        "distribution-free": "distribution-free",
+        "shape": f"if no outcome is rarer than 1 in {verdict.rarest}",
+        "records": "errors of drawing records, for the models trained",
+    }[verdict.basis]
 
 
 class VerdictFile(Config):

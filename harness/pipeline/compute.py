@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from harness import tracking
-from harness.claims.anytime import first_decision
 from harness.claims.evidence import means
+from harness.claims.sequential import PILOT
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
@@ -36,7 +36,7 @@ from harness.places import shown
 from harness.spec.document import located
 from harness.spec.load import Loaded
 from harness.spec.resolve import content, write_resolved
-from harness.verdicts.check import ALPHA, hardware, repeats_wanted
+from harness.verdicts.check import hardware, repeats_wanted
 
 
 def resolve(context: Context, loaded: Loaded) -> None:
@@ -164,14 +164,14 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
 def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, RunReport]:
     """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
 
-    `plan` has as many repeats as a cell may get. A first round gives every cell those that any decision needs.
+    `plan` has as many repeats as a cell may get. A first round gives every cell a few, which decide nothing.
     Rounds that were computed before are taken from the store, so a run that was stopped goes on where it was.
     Returns the cells computed.
     """
     scaled = context.scaled(loaded)
     assert scaled.spec.experiment is not None
     usual, store, total = scaled.spec.experiment.repeats, Store(context.project.store), RunReport()
-    repeats = {cell.group: min(usual, first_decision(ALPHA)) for cell in plan.cells}
+    repeats = {cell.group: min(usual, PILOT) for cell in plan.cells}
     open_claims = len(scaled.spec.claims)
     with Workforce(context.project, context.workers, context.progress, context.scheduler) as workforce:
         for number in itertools.count(1):

@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from harness import tracking
 from harness.claims.design import design_of
 from harness.claims.evidence import means, ordered
-from harness.claims.verdict import Verdict, VerdictFile, dump
+from harness.claims.verdict import Verdict, VerdictFile, basis_text, dump
 from harness.files import write_text
 from harness.pipeline import Context, core_seconds, left_out, measurements, read_verdicts
 from harness.places import shown
@@ -26,7 +26,7 @@ from harness.report.tables import exposed_rows, formula_tables, outcome_rows, pr
 from harness.spec.load import Loaded
 from harness.spec.model import Unstated
 from harness.spec.profile import Scaled, as_run, stopped_early
-from harness.verdicts.catalogue import corrected
+from harness.verdicts.catalogue import RATE, corrected
 from harness.verdicts.check import ALPHA, hardware, repeats_wanted
 
 ORDER = ("violated", "inconclusive", "not run", "reproduced")
@@ -184,10 +184,11 @@ def _markdown(context: Context, sections: Sequence[Section], tally: dict[str, in
             lines += [f"Substituted: {section.substitution}", ""]
         if section.reductions:
             lines += [f"Scaled: {'; '.join(section.reductions)}.", ""]
-        lines += ["| claim | verdict | why |", "| --- | --- | --- |"]
+        lines += ["| claim | verdict | basis | why |", "| --- | --- | --- | --- |"]
         for v in section.verdicts:
             why = v.reason.replace("|", "\\|")
-            lines.append(f"| {v.statement.replace('|', chr(92) + '|')} ({v.where}) | **{v.verdict}** | {why} |")
+            claim = f"{v.statement.replace('|', chr(92) + '|')} ({v.where})"
+            lines.append(f"| {claim} | **{v.verdict}** | {basis_text(v)} | {why} |")
     return "\n".join(lines) + "\n"
 
 
@@ -197,11 +198,20 @@ def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
     if not known:
         return ""
     fallen = [v.id for v in known if (v.p_catalogue or 0.0) > ALPHA]
+    bases = Counter(v.basis for v in known)
+    on = [
+        f"{bases['distribution-free']} are distribution-free" if bases["distribution-free"] else "",
+        f"{bases['shape']} rest on no outcome being rarer than stated" if bases["shape"] else "",
+        f"{bases['records']} on errors of drawing records" if bases["records"] else "",
+    ]
+    stand = sum(bool(v.stands) for v in known)
     text = (
-        f"Of the {len(known)} verdicts decided on measurements, {len(known) - len(fallen)} hold at level {ALPHA:g} "
-        f"for all {known[0].claims_tested} claims tested together (Holm)."
+        f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
+        f"{stand} of them stand at a false discovery rate of {RATE:.0%} over all {known[0].claims_tested} claims "
+        f"tested (e-BH, for any dependence between them), and {len(known) - len(fallen)} at level {ALPHA:g} for all "
+        "together (Holm)."
     )
-    return text + (f" The others: {', '.join(fallen)}." if fallen else "")
+    return text + (f" Not at that level: {', '.join(fallen)}." if fallen else "")
 
 
 def _environment() -> jinja2.Environment:
@@ -215,6 +225,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["number"] = lambda x: "" if x is None else f"{x:.4g}"
     environment.filters["epsilon"] = shown
     environment.filters["places"] = places_text
+    environment.filters["basis"] = basis_text
     environment.filters["slug"] = lambda text: text.replace("/", "-").replace("#", "-")
     return environment
 

@@ -42,12 +42,16 @@ class Profile(Config):
     """Trains in place of the spec's own engine."""
     design: Literal["fixed", "sequential"] = "fixed"
     """`sequential`: repeats are added until claims are decided or out of reach (docs/statistics.md)."""
+    basis: Literal["shape", "distribution-free"] = "shape"
+    """Of a sequential design. `distribution-free`: decided claims go on until their verdicts rest on the metrics'
+    ranges
+    alone, where at most three times the spec's repeats are likely to do (docs/statistics.md)."""
     substitute: tuple[str, ...] = ()
     """Datasets in place of which their substitutes are used; verdicts then say *substituted*."""
     skip: tuple[str, ...] = ()
     """Specs that are not trained; their claims on measurements are not run."""
     papers: dict[str, Profile] = {}
-    """A paper's specs are run by these settings instead, none of the others; `design` and `skip` stay."""
+    """A paper's specs are run by these settings instead, none of the others; `design`, `basis` and `skip` stay."""
 
     @field_validator("engine")
     @classmethod
@@ -86,6 +90,8 @@ class Scaled:
     reductions: tuple[str, ...]
     substitution: str | None = None
     """The dataset that stands in for the spec's own, in words."""
+    basis: Literal["shape", "distribution-free"] = "shape"
+    """What the verdicts of a sequential design shall rest on."""
 
     @property
     def deviations(self) -> tuple[str, ...]:
@@ -134,6 +140,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     before = spec.experiment
     if before is None:
         return Scaled(spec, name, ())
+    basis = profile.basis
     profile = profile.papers.get(spec.paper, profile)
     arms = {key: _scaled_arm(spec, name, arm, profile) for key, arm in before.arms.items()}
     after = before.model_copy(update={"arms": arms, "repeats": _capped(before.repeats, profile.repeats)})
@@ -149,7 +156,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     scaled.__dict__.pop("declared", None)  # of the spec before
     substitutions = [s for arm in before.arms.values() if (s := _substituted(arm.dataset, profile)[1]) is not None]
     said = "; ".join(dict.fromkeys(substitutions)) or None
-    return Scaled(scaled, name, (*_reductions(before, after), *notes), said)
+    return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis)
 
 
 def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:

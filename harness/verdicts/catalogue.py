@@ -1,10 +1,13 @@
-"""One significance level for all claims of a profile together."""
+"""All claims of a profile together: one significance level for them, and a share of wrong ones among the decided."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from harness.claims.verdict import Verdict
+
+RATE = 0.05
+"""Of wrong verdicts among those that stand, at most and on average."""
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -17,15 +20,36 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def corrected(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """The verdicts with their p-values corrected over all claims on measurements that were judged.
+def e_bh(e_values: Sequence[float], hypotheses: int, rate: float = RATE) -> list[bool]:
+    """Which of the e-values are discoveries, of so many hypotheses, whatever the dependence between them.
 
-    A claim that is inconclusive counts as one that was tested; proofs, computations and exact counts do not.
+    Wang and Ramdas (2022): the k largest, for the largest k of which the least is at least hypotheses / (rate k). The
+    expected share of wrong ones among them is at most `rate`.
+    """
+    order = sorted(range(len(e_values)), key=lambda i: -e_values[i])
+    enough = [k for k, i in enumerate(order, 1) if e_values[i] * k >= hypotheses / rate]
+    chosen = set(order[: max(enough, default=0)])
+    return [i in chosen for i in range(len(e_values))]
+
+
+def corrected(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """The verdicts with their p-values corrected over all claims on measurements that were judged, and whether they
+    stand
+    among those whose share of wrong ones is at most `RATE`.
+
+    A claim that is inconclusive counts as one that was tested; proofs, computations and exact counts do not. Of each
+    claim two hypotheses are tested, that it holds and that it does not.
     """
     tested = [v for v in verdicts if v.p_value is not None or (v.verdict == "inconclusive" and v.points)]
     adjusted = holm([1.0 if v.p_value is None else v.p_value for v in tested])
     found = {id(v): p for v, p in zip(tested, adjusted, strict=True) if v.p_value is not None}
+    bets = [v for v in tested if v.e_value is not None]
+    stand = dict(zip(map(id, bets), e_bh([v.e_value or 0.0 for v in bets], 2 * len(tested)), strict=True))
     return tuple(
-        v.model_copy(update={"p_catalogue": found[id(v)], "claims_tested": len(tested)}) if id(v) in found else v
+        v.model_copy(
+            update={"p_catalogue": found[id(v)], "claims_tested": len(tested), "stands": stand.get(id(v), False)}
+        )
+        if id(v) in found
+        else v
         for v in verdicts
     )

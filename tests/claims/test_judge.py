@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from harness.claims.judge import Finding
+from harness.claims.judge import Finding, Part
 from harness.claims.statistics import estimate
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.verdicts.check import together
-from tests.claims.judged import PARSE, judge
+from tests.claims.judged import PARSE, evidence_of, judge, parts_of
 
 GRID = (0.1, 1.0, 10.0)
 
@@ -69,7 +69,7 @@ def test_quantifiers(mean: Any, relation: str, right: dict, quantifier: str, out
 
 
 def test_margin_moves_the_right_side() -> None:
-    frame = table({"a/x/advantage": 0.25})
+    frame = table({"a/x/advantage": 0.25}, repeats=12)
     assert verdict(compare(">", {"value": 0.2}), frame).outcome == "reproduced"
     assert verdict(compare(">", {"value": 0.2}, margin=0.1), frame).outcome == "violated"
     assert verdict(compare("<", {"value": 0.2}, margin=0.1), frame).outcome == "reproduced"
@@ -115,7 +115,7 @@ def test_bounds_are_held_broken_or_undecided_and_corrected_for_adjacency() -> No
 def test_one_repeat_is_inconclusive_and_says_why() -> None:
     found = verdict(compare(">", {"value": 0.2}), table({"a/x/advantage": 0.5}, repeats=1))
     assert found.outcome == "inconclusive"
-    assert "one repeat shows no spread" in found.reason
+    assert found.reason.startswith("1 repeat decides nothing, 2 may; so far at epsilon 0.1: 0.50")
 
 
 def test_inconclusive_says_how_many_repeats() -> None:
@@ -279,7 +279,7 @@ def printed(values: dict[float, float], tolerance: float = 0.05, rows_own: float
 
 
 def test_a_table_holds_where_every_entry_is_met() -> None:
-    frame = table({"a/x/advantage": (0.1, 0.3, 0.5)})
+    frame = table({"a/x/advantage": (0.1, 0.3, 0.5)}, repeats=12)
     right = {0.1: 0.1, 1.0: 0.3, 10.0: 0.5}
     found = verdict(printed(right), frame)
     assert found.outcome == "reproduced"
@@ -384,3 +384,80 @@ def test_a_number_of_all_runs_together_is_judged_by_its_records() -> None:
     assert {p.repeats for p in printed({1.0: 174}, 50).points} == {5}
     rising = {"kind": "monotone", "of": of, "direction": "rising"}
     assert verdict(rising, frame).outcome == "reproduced"
+
+
+def test_a_claim_of_several_parts_opposes_at_the_level_over_their_number() -> None:
+    frame = table({"a/x/advantage": (0.5, 0.1, 0.5)}, repeats=6, sd=0.05, seed=2)
+    one, four = (verdict(compare(">", {"value": 0.2}), frame, parts=n) for n in (1, 4))
+    assert one.outcome == "violated"
+    assert four.oppose == pytest.approx(4 * one.oppose)
+    assert one.oppose == pytest.approx(3 * one.points[1].p_oppose)
+    assert one.p_value == pytest.approx(2 * one.oppose)
+    assert one.support == one.points[1].p_support
+    some = [verdict(compare(">", {"value": 0.9}, "some"), frame, parts=n) for n in (1, 4)]
+    assert some[1].oppose == pytest.approx(4 * some[0].oppose)
+    assert some[0].oppose == pytest.approx(max(p.p_oppose for p in some[0].points))
+    assert some[0].support == pytest.approx(min(1.0, 3 * min(p.p_support for p in some[0].points)))
+    # Supporting needs no correction: every part has to.
+    high = table({"a/x/advantage": 0.5})
+    assert (
+        verdict(compare(">", {"value": 0.2}), high).support
+        == verdict(compare(">", {"value": 0.2}), high, parts=4).support
+    )
+
+
+def test_equivalence_shows_how_far_inside_its_tolerance_the_difference_is() -> None:
+    left = {"metric": "advantage", "arm": "a", "attack": "x"}
+    for mean in (0.21, 0.19):
+        frame = table({"a/x/advantage": mean}, repeats=6, sd=0.01)
+        found = verdict({"kind": "close", "left": left, "right": {"value": 0.2}, "tolerance": 0.05, "at": [1.0]}, frame)
+        values = frame[frame["epsilon"] == 1.0]["value"].to_numpy() - 0.2
+        low, high = estimate(values).interval()
+        (point,) = found.points
+        assert point.effect == pytest.approx(0.05 - abs(values.mean()))
+        assert point.low == pytest.approx(0.05 - max(abs(low), abs(high)))
+        nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+        assert point.high == pytest.approx(0.05 - nearest)
+        inside = max(estimate(values).p_above(-0.05), estimate(values).p_below(0.05))
+        assert point.p_support == pytest.approx(inside)
+        outside = min(estimate(values).p_above(0.05), estimate(values).p_below(-0.05))
+        assert point.p_oppose == pytest.approx(min(1.0, 2 * outside))
+        assert found.looks[0].holds is not None
+        assert found.looks[0].holds.tolist() == (np.abs(values) < 0.05).tolist()
+
+
+def test_either_shares_its_level_over_the_comparisons_and_holds_where_one_does() -> None:
+    frame = table({"a/x/advantage": 0.5, "b/x/advantage": 0.2}, repeats=6, sd=0.1, seed=5)
+    one = compare(">", {"value": 0.4})
+    other = {**compare("<", {"value": 0.15}), "left": {"metric": "advantage", "arm": "b", "attack": "x"}}
+    found = verdict({"kind": "either", "of": [one, other]}, frame)
+    first, second = verdict(one, frame), verdict(other, frame)
+    for i, point in enumerate(found.points):
+        ps = [f.points[i].p_support for f in (first, second)]
+        assert point.p_support == pytest.approx(min(1.0, 2 * min(ps)))
+        assert point.p_oppose == pytest.approx(max(f.points[i].p_oppose for f in (first, second)))
+        holds = [f.looks[i].holds for f in (first, second)]
+        assert found.looks[i].holds is not None
+        assert found.looks[i].holds.tolist() == np.logical_or(*holds).tolist()
+
+
+def test_strict_and_weak_inequalities_in_one_repeat() -> None:
+    frame = table({"a/x/advantage": 0.2}, repeats=6, sd=0.0, stderr=0.0)
+    held = {r: verdict(compare(r, {"value": 0.2}), frame).looks[0].holds for r in (">", ">=", "<", "<=")}
+    assert {r: bool(h.all()) for r, h in held.items() if h is not None} == {
+        ">": False,
+        ">=": True,
+        "<": False,
+        "<=": True,
+    }
+
+
+def test_too_few_repeats_at_one_point_do_not_keep_another_from_deciding() -> None:
+    frame = table({"a/x/advantage": (0.5, 0.1, 0.5)}, repeats=8)
+    short = frame[(frame["epsilon"] == 1.0) | (frame["repeat"] < 3)]
+    (part,) = parts_of(compare(">", {"value": 0.2}), evidence_of(short))
+    assert part.judge(evidence_of(short), Part(0, 1, 0.025, 6)).outcome == "violated"
+    short = frame[(frame["epsilon"] != 1.0) | (frame["repeat"] < 3)]
+    found = part.judge(evidence_of(short), Part(0, 1, 0.025, 6))
+    assert (found.outcome, found.oppose) == ("inconclusive", 1.0)
+    assert found.reason.startswith("3 repeats decide nothing, 6 may; so far at epsilon 1: 0.08")

@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from harness.claims.anytime import FIRST_LOOK, PRIOR_PRECISION, anytime, first_decision
+from harness.claims.anytime import PRIOR_PRECISION, anytime, first_decision
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.judge import Finding
-from harness.claims.sequential import decided, first_verdict, grown
+from harness.claims.sequential import PILOT, decided, first_verdict, grown
 from harness.claims.sequential import wanted as wanted_cells
+from harness.claims.statistics import FEWEST
 from harness.errors import HarnessError
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
@@ -154,7 +155,7 @@ def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
     findings, stopped = first_verdict(partial(judged, above(0.4)), evidence)
     assert findings[0].outcome == "reproduced"
     assert stopped is not None
-    assert FIRST_LOOK <= stopped < 20
+    assert FEWEST <= stopped < 20
     assert findings[0].points[0].repeats == stopped
     for n in range(2, 41):  # the search by halves finds what a look after every repeat finds
         assert decided(judged(above(0.4), evidence.of_first(n))) == (n >= stopped)
@@ -306,7 +307,7 @@ def test_a_correlation_that_some_repeats_lack_still_asks_for_more() -> None:
             "kind": "correlation",
             "left": {"metric": "advantage", "arm": "a", "attack": "x"},
             "right": {"metric": "advantage", "arm": "a", "attack": "x", "times": 2},
-            "above": 0.999999,
+            "above": 0.5,
         }
     )
     found = judge(claim, evidence_of(values), 0.05, 0, 1)
@@ -333,7 +334,7 @@ def test_a_run_until_decided(make_project: Any) -> None:
     table, before = pd.read_parquet(path), path.read_bytes()
     assert table.attrs["design"] == "sequential"
     counts = table.groupby(["arm", "epsilon"])["repeat"].nunique()
-    assert counts.min() == first_decision(0.05)
+    assert counts.min() == PILOT
     assert counts.sum() < 6 * 14
     again = run_cli(project.root, "run", "--profile", "until")
     assert again.returncode == 0

@@ -12,6 +12,7 @@ from scipy import stats
 
 from harness.claims.statistics import (
     Estimate,
+    combined,
     corrected,
     detectable,
     difference,
@@ -51,7 +52,8 @@ def test_welch(left: np.ndarray, right: np.ndarray) -> None:
 @given(VALUES, VALUES, st.floats(-3, 3))
 def test_skewness_only_ever_weakens_a_test(left: np.ndarray, right: np.ndarray, value: float) -> None:
     found, gap = estimate(left), difference(estimate(left), estimate(right))
-    assert found.skewness * len(left) ** 0.5 == pytest.approx(stats.skew(left, bias=False), abs=1e-6)
+    own = found.skewness * len(left) ** 0.5 / (1 + 4 / len(left))
+    assert own == pytest.approx(stats.skew(left, bias=False), abs=1e-6)
     for tested, reference in (
         (found.p_above(value), stats.ttest_1samp(left, value, alternative="greater")),
         (found.p_below(value), stats.ttest_1samp(left, value, alternative="less")),
@@ -120,3 +122,41 @@ def test_pearson_agrees_and_refuses_constants() -> None:
     assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
     assert math.isnan(pearson(np.ones(5), y[:5]))
     assert math.isnan(pearson(x[:2], y[:2]))
+
+
+@given(VALUES, VALUES, st.floats(-2, 2))
+def test_skewness_of_a_weighted_sum(left: np.ndarray, right: np.ndarray, weight: float) -> None:
+    """Third cumulants of independent means add with the cubes of their weights (k-statistics as the reference)."""
+    found = combined([(1.0, estimate(left)), (weight, estimate(right))], 3)
+    thirds = [(1 + 4 / len(values)) * stats.kstat(values, 3) / len(values) ** 2 for values in (left, right)]
+    third = thirds[0] + weight**3 * thirds[1]
+    square = stats.kstat(left, 2) / len(left) + weight**2 * stats.kstat(right, 2) / len(right)
+    assert found.skewness == pytest.approx(third / square**1.5, abs=1e-6, rel=1e-6)
+    assert found.stderr == pytest.approx(math.sqrt(square))
+    assert found.mean == pytest.approx(left.mean() + weight * right.mean())
+    assert found.n == 3
+    gap = difference(estimate(left), estimate(right))
+    assert gap.skewness == pytest.approx(
+        (thirds[0] - thirds[1]) / (stats.kstat(left, 2) / len(left) + stats.kstat(right, 2) / len(right)) ** 1.5,
+        abs=1e-6,
+        rel=1e-6,
+    )
+    assert gap.n == min(len(left), len(right))
+
+
+def test_sums_without_spread_or_of_one_repeat() -> None:
+    same, one = estimate(np.full(4, 0.3)), estimate(np.array([0.5]))
+    assert combined([(1.0, same), (1.0, same)], 4) == Estimate(0.6, 0.0, 3.0, 4, 0.0)
+    assert combined([(1.0, same), (1.0, one)], 1).dof == 0.0
+    assert combined([(1.0, same), (1.0, one)], 1).p_above(0.0) == 1.0
+
+
+@given(VALUES, st.floats(-3, 3))
+def test_mirror_images(values: np.ndarray, by: float) -> None:
+    found = estimate(values)
+    turned = found.shifted(by, -1.0)
+    assert turned.skewness == -found.skewness
+    assert turned.p_above(by - 0.1) == pytest.approx(found.p_below(0.1))
+    low, high = found.interval()
+    assert turned.interval() == (pytest.approx(by - high), pytest.approx(by - low))
+    assert turned.each == pytest.approx(by - values)

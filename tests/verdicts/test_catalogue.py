@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ville.evalues import ebh
 
+from harness.claims.betting import Stream, joined
 from harness.claims.verdict import Verdict
 from harness.report.build import catalogue_sentence
-from harness.verdicts.catalogue import corrected, holm
+from harness.verdicts.catalogue import corrected, e_bh, holm
 
 
 def by_closed_testing(p_values: list[float], alpha: float) -> list[bool]:
@@ -72,8 +76,8 @@ def verdict(name: str, **more: object) -> Verdict:
 
 def test_inconclusive_claims_count_and_theory_does_not() -> None:
     judged = [
-        verdict("clear", p_value=0.001),
-        verdict("faint", p_value=0.03),
+        verdict("clear", p_value=0.001, e_value=2000.0, basis="distribution-free"),
+        verdict("faint", p_value=0.03, e_value=33.0, basis="shape", rarest=2),
         verdict("open", verdict="inconclusive"),
         verdict("theorem", points=[]),
         verdict("absent", verdict="not run", points=[]),
@@ -85,7 +89,38 @@ def test_inconclusive_claims_count_and_theory_does_not() -> None:
     assert all(found[name].p_catalogue is None for name in ("open", "theorem", "absent"))
     text = catalogue_sentence(list(found.values()))
     assert text == (
-        "Of the 2 verdicts decided on measurements, 1 hold at level 0.05 for all 3 claims tested together (Holm). "
-        "The others: faint."
+        "Of the 2 verdicts decided on measurements, 1 are distribution-free, 1 rest on no outcome being rarer than stated. "
+        "1 of them stand at a false discovery rate of 5% over all 3 claims tested (e-BH, for any dependence between them), "
+        "and 1 at level 0.05 for all together (Holm). Not at that level: faint."
     )
+    assert [found[name].stands for name in ("clear", "faint", "open")] == [True, False, None]
     assert catalogue_sentence([found["theorem"]]) == ""
+
+
+@given(st.lists(st.floats(0, 3000), min_size=1, max_size=12), st.sampled_from([0.05, 0.1]))
+def test_e_bh_is_that_of_ville(e_values: list[float], rate: float) -> None:
+    assert e_bh(e_values, len(e_values), rate) == ebh(e_values, rate).tolist()
+
+
+def test_e_bh_counts_every_hypothesis() -> None:
+    assert e_bh([100.0, 45.0, 39.0], 3) == [True, True, True]
+    assert e_bh([100.0, 45.0, 39.0], 6) == [False, False, False]
+    assert e_bh([121.0, 61.0, 39.0], 6) == [True, True, False]
+    assert e_bh([], 0) == []
+
+
+def test_claims_that_are_false_stand_no_more_often_than_stated() -> None:
+    """20 claims of which 15 are on the margin, by bets after 30 results each; the rest are true by much."""
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(40):
+        means = np.array([0.0] * 15 + [0.8] * 5)
+        found = []
+        for mean in means:
+            values = mean + rng.uniform(-0.2, 0.2, 30)
+            bet = joined([Stream(values, np.full(30, -1.0), np.full(30, 1.0))])
+            found.append(math.exp(float(bet.log_capital(0.0)[-1])))
+        stand = np.array(e_bh(found, 40))
+        assert stand[15:].all()
+        shares.append(stand[:15].sum() / stand.sum())
+    assert np.mean(shares) <= 0.05

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from itertools import pairwise, permutations
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
-from harness.claims.judge import Finding, Look, Part, combine, not_run, point
+from harness.claims.judge import Finding, Look, Part, combine, in_each, not_run, point
 from harness.claims.operands import Curve, Measured, Width
 
 
@@ -74,4 +75,6 @@ class Collapse(MeasuredExpectation):
         effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)
         cells = evidence.cells([own], here).union(*(evidence.cells([other], {"epsilon": at}) for at in around))
         values = evidence.design.mean(left).mean, evidence.design.mean(end).mean
-        return Look(point(index, here, *values, effect, None, support, oppose), effect, cells)
+        found = point(index, here, *values, effect, None, support, oppose)
+        inside = [Look(found, side, cells, None if side.each is None else side.each >= 0) for side in (above, below)]
+        return Look(found, effect, cells, in_each(inside, np.logical_and))

@@ -43,7 +43,7 @@ class Concave(Along):
             mean = evidence.design.mean
             curves = [self.curve_at(levels[j]) for j in (i - 1, i, i + 1)]
             found = point(part.index, self.shown_at(where, levels[i]), mean(own).mean, mean(line).mean, effect)
-            return Look(found, effect, evidence.cells(curves, where))
+            return Look(found, effect, evidence.cells(curves, where), None if effect.each is None else effect.each > 0)
 
         curves = [self.curve_at(level) for level in levels]
         return over_grid(

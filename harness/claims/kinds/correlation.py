@@ -49,7 +49,8 @@ class Correlation(MeasuredExpectation):
     def judge(self, evidence: Evidence, part: Part) -> Finding:
         left, right = self.left.curve, self.right.curve
         grid = evidence.grid([left, right], self.at)
-        test = f"one-sided {evidence.design.test}, of Fisher's z of each repeat's correlation over epsilon"
+        of = "" if evidence.design.name == "bounded" else "Fisher's z of "
+        test = f"one-sided {evidence.design.test}, of {of}each repeat's correlation over epsilon"
         if len(grid) < FEWEST:
             return not_run(f"a correlation needs {FEWEST} epsilons, the profile runs {len(grid)}")
         values = [stacked(evidence, [(curve, where) for where in grid]) for curve in (left, right)]
@@ -60,9 +61,13 @@ class Correlation(MeasuredExpectation):
         if len(found) < 2:
             reason = "fewer than two repeats have a correlation (a metric does not vary over epsilon)"
             return Finding("inconclusive", reason, (), None, test, "none")
-        z = evidence.design.mean(series_of(np.arctanh(np.clip(found, -0.999999, 0.999999))))
-        effect = z.shifted(-math.atanh(self.above))
-        seen = point(part.index, {}, math.tanh(z.mean), self.above, effect).model_copy(update={"repeats": repeats})
-        finding = combine(([Look(seen, effect, cells)], "all"), part, test)
+        bounded = evidence.design.name == "bounded"  # bets are on the coefficients themselves, which have a range
+        numbers = found if bounded else np.arctanh(np.clip(found, -0.999999, 0.999999))
+        places = [(curve, where) for curve in (left, right) for where in grid] if len(found) == repeats else []
+        mean = evidence.design.mean(series_of(evidence, places, numbers, *((-1.0, 1.0) if bounded else ())))
+        middle = mean.mean if bounded else math.tanh(mean.mean)
+        effect = mean.shifted(-(self.above if bounded else math.atanh(self.above)))
+        seen = point(part.index, {}, middle, self.above, effect).model_copy(update={"repeats": repeats})
+        finding = combine(([Look(seen, effect, cells, found > self.above)], "all"), part, test)
         span = f"{len(grid)} epsilons in {len(found)} repeats"
-        return replace(finding, reason=f"mean correlation {math.tanh(z.mean):.2f} over {span}, against {self.above:g}")
+        return replace(finding, reason=f"mean correlation {middle:.2f} over {span}, against {self.above:g}")

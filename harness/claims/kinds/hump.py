@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from harness.claims.declared import Declared
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, points_text
-from harness.claims.judge import Finding, Look, Part, Where, any_of, compared, over_grid
+from harness.claims.judge import Finding, Look, Part, Where, any_of, compared, in_each, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
 
@@ -50,7 +52,8 @@ class Hump(Along):
             weak = max(sides, key=lambda look: look.point.p_support)
             oppose = min(1.0, 2 * min(look.point.p_oppose for look in sides))
             found = weak.point.model_copy(update={"p_oppose": oppose})
-            return Look(found, weak.effect, frozenset().union(*(look.cells for look in sides)))
+            cells = frozenset().union(*(look.cells for look in sides))
+            return Look(found, weak.effect, cells, in_each(sides, np.logical_and))
 
         curves = [self.curve_at(level) for level in levels]
         return over_grid(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,16 +24,27 @@ def stacked(evidence: Evidence, places: Sequence[Place]) -> Array:
     return np.stack([values[:n] for values in series])
 
 
-def series_of(values: Array) -> Series:
-    """(n,) numbers, one a repeat, whose error is what repeats show."""
-    return Series(values, np.zeros(len(values)))
+def series_of(
+    evidence: Evidence, places: Sequence[Place], values: Array, low: float = -math.inf, high: float = math.inf
+) -> Series:
+    """(n,) numbers between `low` and `high`, one a repeat, of what was measured at places: their error is what repeats
+    show, and what the split drew is that of the places, where they are of one arm."""
+    found = Series(values, np.zeros(len(values)), low=low, high=high)
+    if len({curve.arm for curve, _ in places}) != 1:
+        return found
+    own = evidence.series(*places[0])
+    if own.drawn is None or len(own.drawn) < len(values):
+        return found
+    return replace(found, drawn=own.drawn[: len(values)], outcomes=own.outcomes)
 
 
 def decided_by(
     evidence: Evidence, part: Part, places: Sequence[Place], values: Array, against: float, sign: float, test: str
 ) -> Finding:
-    """Whether the mean of one number a repeat is above (`sign` 1) or below (-1) a number."""
-    found = evidence.design.mean(series_of(values))
+    """Whether the mean of one number a repeat, between -1 and 1, is above (`sign` 1) or below (-1) a number."""
+    found = evidence.design.mean(series_of(evidence, places, values, -1.0, 1.0))
     effect = found.shifted(-sign * against, sign)
+    holds = None if effect.each is None else effect.each > 0
     cells = frozenset().union(*(evidence.cells([curve], where) for curve, where in places))
-    return combine(([Look(point(part.index, {}, found.mean, against, effect), effect, cells)], "all"), part, test)
+    look = Look(point(part.index, {}, found.mean, against, effect), effect, cells, holds)
+    return combine(([look], "all"), part, test)

@@ -1,0 +1,256 @@
+"""Which faults the tests of the judge see: operators and constants of its modules changed one at a time.
+
+`python -m benchmarks.mutants` draws faults (by a seed), puts each into a copy of the package and runs the tests of
+these modules there, in processes that have the libraries loaded already. It prints the faults that no test saw, and
+writes benchmarks/mutants.json. A fault that changes nothing that can be observed is *equivalent*; the known ones are in
+`EQUIVALENT` with the reason, and count neither way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import copy
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "mutants.json"
+MODULES = (
+    "harness/claims/anytime.py",
+    "harness/claims/betting.py",
+    "harness/claims/design.py",
+    "harness/claims/judge.py",
+    "harness/claims/sequential.py",
+    "harness/claims/statistics.py",
+    "harness/metrics/answers.py",
+    "harness/metrics/exposure.py",
+    "harness/metrics/membership.py",
+    "harness/metrics/model.py",
+    "harness/metrics/value.py",
+    "harness/verdicts/catalogue.py",
+)
+TESTS = ("tests/claims", "tests/metrics", "tests/verdicts/test_catalogue.py", "tests/verdicts/test_basis.py")
+LONG = (
+    "run_until_decided",
+    "was_stopped",
+    "rare_as_promised",
+    "papers_figures",
+    "sequences_of_looks",
+    "told_from_it",
+    "either_is_wrong",
+    "repeats_past_the_specs",
+)
+"""Tests that train, or simulate for seconds: the others have to see a fault without them."""
+SECONDS = 120
+"""After which a test run counts as having seen the fault: it does not end."""
+OPERATORS: dict[type, type] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
+EQUIVALENT: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One change of one module."""
+
+    module: str
+    line: int
+    what: str
+    source: str
+    """Of the whole module, changed."""
+    before: str
+    """The line as it was."""
+
+    @property
+    def name(self) -> str:
+        """Without the line's number, so that it keeps its meaning when lines are added."""
+        return f"{self.module}: {self.before}: {self.what}"
+
+
+def faults(module: str) -> Iterator[Fault]:
+    """Every single change of a module's operators, constants and choices of the larger or smaller."""
+    text = (ROOT / module).read_text()
+    lines = text.splitlines()
+    tree = ast.parse(text)
+    documentation = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for index, node in enumerate(ast.walk(tree)):
+        for what, changed in _changes(node, documentation):
+            mutant = copy.deepcopy(tree)
+            at = list(ast.walk(mutant))[index]
+            changed(at)
+            line = getattr(node, "lineno", 0)
+            yield Fault(module, line, what, ast.unparse(ast.fix_missing_locations(mutant)), lines[line - 1].strip())
+
+
+def _changes(node: ast.AST, documentation: set[int]) -> Iterator[tuple[str, object]]:
+    if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in OPERATORS:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+            return
+        new = OPERATORS[type(node.op)]
+        yield f"{type(node.op).__name__} -> {new.__name__}", lambda at: setattr(at, "op", new())
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
+        new = OPERATORS[type(node.ops[0])]
+        yield f"{type(node.ops[0]).__name__} -> {new.__name__}", lambda at: setattr(at, "ops", [new()])
+    elif isinstance(node, ast.Constant) and id(node) not in documentation and type(node.value) in (int, float):
+        value = node.value
+        yield f"{value} -> {value + 1}", lambda at: setattr(at, "value", value + 1)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield f"{node.value} -> {not node.value}", lambda at: setattr(at, "value", not at.value)
+    elif isinstance(node, ast.Name) and node.id in NAMES:
+        yield f"{node.id} -> {NAMES[node.id]}", lambda at: setattr(at, "id", NAMES[at.id])
+    elif isinstance(node, ast.Attribute) and node.attr in NAMES:
+        yield f"{node.attr} -> {NAMES[node.attr]}", lambda at: setattr(at, "attr", NAMES[at.attr])
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield "-x -> x", lambda at: setattr(at, "op", ast.UAdd())
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield "not x -> x", lambda at: (setattr(at, "op", ast.UAdd()), setattr(at, "operand", _truth(at.operand)))
+
+
+def _truth(node: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name("bool", ast.Load()), [node], [])
+
+
+def seen(fault: Fault | None, home: Path) -> bool:
+    """Whether a test fails, in a forked process, with the fault in the copy of the project at `home`."""
+    if fault is not None:
+        (home / fault.module).write_text(fault.source)
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        os.chdir(home)
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        sys.path.insert(0, str(home))
+        sys.dont_write_bytecode = True
+        import pytest
+        from hypothesis import settings
+
+        settings.register_profile("mutants", max_examples=30, deadline=None, database=None)
+        settings.load_profile("mutants")
+        names = " and ".join(f"not {name}" for name in LONG)
+        arguments = ["-x", "-q", "-m", "not slow", "-k", names, "-p", "no:cacheprovider", "-p", "no:xdist", *TESTS]
+        os._exit(int(pytest.main(arguments)) != 0)
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.05)
+    else:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1] or 1
+    if fault is not None:
+        shutil.copy(ROOT / fault.module, home / fault.module)
+    return status != 0
+
+
+def main() -> None:
+    """Draw, try, print and keep what no test saw."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
+    parser.add_argument("modules", nargs="*", default=MODULES, help="of the harness (default: the judge's and metrics)")
+    parser.add_argument("--draw", type=int, default=300, help="faults to try (default 300)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    import numpy as np
+
+    every = [fault for module in arguments.modules for fault in faults(module)]
+    every = [fault for fault in every if fault.name not in EQUIVALENT]
+    rng = np.random.default_rng(arguments.seed)
+    drawn = [every[i] for i in rng.permutation(len(every))[: arguments.draw]]
+    _preload()
+    with tempfile.TemporaryDirectory() as folder:
+        survivors = _tried(drawn, Path(folder), arguments.processes)
+    console = Console(width=160)
+    for fault in survivors:
+        console.print(f"{fault.module}:{fault.line}: {fault.what}: {fault.before}", markup=False)
+    console.print(
+        f"{len(drawn)} of {len(every)} faults tried, {len(drawn) - len(survivors)} seen, {len(survivors)} not"
+    )
+    found = {
+        "faults": len(every),
+        "tried": len(drawn),
+        "seen": len(drawn) - len(survivors),
+        "not seen": [fault.name for fault in survivors],
+        "equivalent": EQUIVALENT,
+    }
+    if tuple(arguments.modules) == MODULES:
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def _preload() -> None:
+    """What every forked process would import; nothing of the harness itself."""
+    import hypothesis  # noqa: F401
+    import pandas  # noqa: F401
+    import pydantic  # noqa: F401
+    import ruamel.yaml  # noqa: F401
+    import scipy.optimize
+    import scipy.stats  # noqa: F401
+    import sklearn.datasets  # noqa: F401
+    import ville  # noqa: F401
+
+
+def _tried(drawn: list[Fault], folder: Path, processes: int) -> list[Fault]:
+    """The faults that no test saw. Each of several processes has a copy of the project."""
+    readers = []
+    for number in range(processes):
+        home = folder / str(number)
+        for name in ("harness", "tests", "benchmarks", "specs", "pyproject.toml", "params.yaml"):
+            source = ROOT / name
+            copying = shutil.copytree if source.is_dir() else shutil.copy
+            (home).mkdir(exist_ok=True)
+            copying(source, home / name)
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.close(read)
+            if seen(None, home):
+                os.write(write, b"x")
+                os._exit(1)
+            for place in range(number, len(drawn), processes):
+                os.write(write, b"1" if seen(drawn[place], home) else b"0")
+            os._exit(0)
+        os.close(write)
+        readers.append(read)
+    survivors = []
+    for place in track(range(len(drawn)), description="faults", console=Console(stderr=True)):
+        answer = os.read(readers[place % processes], 1)
+        if answer in (b"", b"x"):
+            raise SystemExit("the tests fail without any fault")
+        if answer == b"0":
+            survivors.append(drawn[place])
+    return survivors
+
+
+if __name__ == "__main__":
+    main()

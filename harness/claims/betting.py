@@ -1,0 +1,213 @@
+"""Means of bounded results, whatever their distribution: confidence sequences by betting.
+
+Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2024). Whoever bets a share f of a
+capital on each of values y_1, y_2, ... of at least `low` being above m has
+
+    K_n(m) = prod_t (1 + f (y_t - m) / (m - low))
+
+after n of them, a martingale that starts at 1 where m is the true mean, and a supermartingale where the true mean is
+below m; it never is negative, for f up to 1. By Ville's inequality it ever reaches 1/alpha with probability at most
+alpha, so H0: mean <= m is rejected once it does. Only the range of the values is used, and that their mean given the
+past is the same: neither normality, nor a spread, nor how seldom an outcome is drawn. The capital here is divided
+beforehand over several shares (`SHARES`); the sum of martingales is one.
+
+The sum of two means is tested on independent results of each by the product of their capitals: H0: mean_1 + mean_2 <= m
+says that mean_1 <= m_1 and mean_2 <= m - m_1 for some m_1, so the smallest product over m_1 is what is sure to have
+been won. The logarithm of K_n is convex in m, which bounds that smallest product from below between the points of a
+lattice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.claims.statistics import Projecting
+
+SHARES = np.array([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125])
+WEIGHTS = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+"""Shares of the capital that is bet, and how it is divided over them. Results of runs vary little beside their range,
+where the whole bet wins most; the others are for the effects at which it is lost. Chosen on simulated values (uneven
+division, even ones, one share, the paper's plug-in bets) before any claim was judged (docs/statistics.md)."""
+LATTICE = 64
+_LOG_WEIGHTS = np.log(WEIGHTS)[:, None]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Values in the order in which they were drawn, each with the range that was known before it was drawn."""
+
+    values: Array
+    """(n,)"""
+    lows: Array
+    """(n,) each value's smallest possible; minus infinity where it has none."""
+    highs: Array
+    """(n,)"""
+
+    def negated(self) -> Stream:
+        """Of the negative values."""
+        return Stream(-self.values, -self.highs, -self.lows)
+
+    def first(self, n: int) -> Stream:
+        """Of the first `n` values."""
+        return Stream(self.values[:n], self.lows[:n], self.highs[:n])
+
+    @cached_property
+    def floor(self) -> float:
+        """No mean is below this; infinite where nothing was drawn."""
+        return float(self.lows.max(initial=-math.inf))
+
+
+def log_capitals(stream: Stream, tested: Array) -> Array:
+    """(k, shares, n) log K_1, log K_2, ... at means (k,), for each share of the capital; all above the floor."""
+    gain = (stream.values - tested[:, None]) / (tested[:, None] - stream.lows)
+    gain = np.maximum(gain, -1.0)  # rounding of a value at its lowest
+    with np.errstate(divide="ignore"):
+        found: Array = np.log1p(SHARES[:, None] * gain[:, None, :])
+    return found
+
+
+def mixed(log_capital: Array) -> Array:
+    """(..., n) log of the capital over all shares, from (..., shares, n)."""
+    weighed = log_capital + _LOG_WEIGHTS
+    largest = weighed.max(axis=-2)
+    safe = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(divide="ignore"):
+        found: Array = safe + np.log(np.exp(weighed - safe[..., None, :]).sum(axis=-2))
+    return found
+
+
+@dataclass(frozen=True)
+class Betting(Projecting):
+    """The mean of one stream, or the sum of the means of two independent ones, plus a number."""
+
+    streams: tuple[Stream, ...]
+    """One or two, of the same length."""
+    offset: float = 0.0
+    each: Array | None = field(default=None, compare=False)
+    last: bool = False
+    """What is won at the last look alone counts, so that 1 / p is an e-value."""
+
+    @property
+    def mean(self) -> float:
+        return float(sum(stream.values.mean() for stream in self.streams)) + self.offset
+
+    @property
+    def stderr(self) -> float:
+        if self.n < 2:
+            return 0.0
+        return math.sqrt(sum(float(stream.values.var(ddof=1)) / self.n for stream in self.streams))
+
+    @property
+    def n(self) -> int:
+        return len(self.streams[0].values)
+
+    def log_capital(self, value: float) -> Array:
+        """(n,) logarithm of what was won, at each look, against H0: mean <= value."""
+        return self._capital(value - self.offset, None)
+
+    def _capital(self, tested: float, total: Array | None) -> Array:
+        """At each look; or after `total` (k,) results that go on like those there are."""
+        space = tested - sum(stream.floor for stream in self.streams)
+        shown = self.n if total is None else len(total)
+        if math.isinf(space):  # no lowest value: nothing to bet against
+            return np.full(shown, -math.inf)
+        if space <= 1e-12:  # the hypothesis leaves at most the lowest value itself
+            above = self.mean - self.offset > tested + 1e-9
+            return np.full(shown, math.inf if above or space < -1e-9 else 0.0)
+
+        def grown(stream: Stream, at: Array) -> Array:
+            each = log_capitals(stream, at)
+            return mixed(np.cumsum(each, axis=-1) if total is None else each.mean(axis=-1, keepdims=True) * total)
+
+        if len(self.streams) == 1:
+            found: Array = grown(self.streams[0], np.array([tested]))[0]
+            return found
+        first, second = self.streams
+        at = first.floor + space * np.arange(1, LATTICE) / LATTICE
+        return smallest(grown(first, at) + grown(second, tested - at))
+
+    def p_above(self, value: float) -> float:
+        """1 / the largest capital so far (at most 1): valid whenever one stops."""
+        if not self.n:
+            return 1.0
+        capital = self.log_capital(value)
+        won = float(capital[-1] if self.last else capital.max())
+        return math.exp(-won) if won > 0 else 1.0
+
+    def p_below(self, value: float) -> float:
+        return self.shifted(0.0, -1.0).p_above(-value)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Means that were not rejected at any look; the range where none was."""
+        low = self._least((1 - level) / 2)
+        high = -self.shifted(0.0, -1.0)._least((1 - level) / 2)
+        return low, high
+
+    def _least(self, alpha: float) -> float:
+        """The smallest mean that is not rejected at a one-sided level, rounded down."""
+        low = sum(stream.floor for stream in self.streams) + self.offset
+        if math.isinf(low):
+            return low
+        high = self.mean
+        for _ in range(14):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.p_above(middle) <= alpha else (low, middle)
+        return low
+
+    def projected(self, alpha: float, most: int) -> int | None:
+        """Repeats, of at most `most`, at which a one-sided test at `alpha` tells the mean from 0 if further results are
+        like those there are; None where there are none."""
+        if most < self.n or not self.n:
+            return None
+        total = np.arange(self.n, most + 1)
+        toward = self if self.mean >= 0 else self.shifted(0.0, -1.0)
+        enough = total[toward._capital(-toward.offset, total) >= -math.log(alpha)]
+        return int(enough[0]) if len(enough) else None
+
+    def shifted(self, by: float, sign: float = 1.0) -> Betting:
+        """The estimate of `sign * mean + by`."""
+        streams = self.streams if sign > 0 else tuple(stream.negated() for stream in self.streams)
+        each = None if self.each is None else sign * self.each + by
+        return replace(self, streams=streams, offset=sign * self.offset + by, each=each)
+
+
+def smallest(heights: Array) -> Array:
+    """(n,) lower bounds of convex functions of which (k, n) heights at evenly spaced places are known, whose least
+    value
+    lies beside the lowest of these: where the lines through the known heights on either side meet."""
+    k, n = heights.shape
+    lowest = np.argmin(heights, axis=0)
+    columns = np.arange(n)
+
+    def height(step: int) -> Array:
+        place = lowest + step
+        inside = (place >= 0) & (place < k)
+        return np.where(inside, heights[np.clip(place, 0, k - 1), columns], np.nan)
+
+    around = {step: height(step) for step in (-2, -1, 0, 1, 2)}
+    found = around[0]
+    for side in (-1, 1):  # the cell towards `side`, from the lowest place to the next
+        inner = around[0] - around[-side]  # rise a step of the line through the lowest and its other neighbour
+        outer = around[side] - around[2 * side]  # the same, seen from the far end of the cell
+        with np.errstate(invalid="ignore"):
+            reach = (around[side] - around[0] + outer) / (inner + outer)  # where both lines meet, in steps
+            met = around[0] + inner * np.clip(reach, 0.0, 1.0)
+            alone = np.where(
+                np.isnan(inner), around[side] + outer, around[0] + inner
+            )  # one line only, to the cell's end
+            parallel = ~np.isfinite(reach)
+        bound = np.where(np.isnan(inner) | np.isnan(outer) | parallel, alone, met)
+        found = np.fmin(found, bound)
+    return found
+
+
+def joined(streams: Sequence[Stream], each: Array | None = None) -> Betting:
+    """Of as many results of each stream as the shortest has."""
+    n = min(len(stream.values) for stream in streams)
+    return Betting(tuple(stream.first(n) for stream in streams), each=each)

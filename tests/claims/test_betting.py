@@ -1,0 +1,289 @@
+"""Bets on bounded means: against their definition, by enumeration of every outcome, and against `ville`."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize, stats
+from ville import BernoulliCS, BettingCS
+
+from harness.claims.anytime import LATER, Divided, anytime
+from harness.claims.betting import SHARES, WEIGHTS, Betting, Stream, joined, smallest
+from harness.claims.design import Bounded, Fixed, Sequential, Series, adjusted, learned, stream_of
+from harness.claims.statistics import FEWEST, rarest, share_at_least
+from harness.errors import HarnessError
+
+SHARES_LIST = [(1.0, 0.5), (0.5, 0.1), (0.25, 0.1), (0.125, 0.1), (0.0625, 0.1), (0.03125, 0.1)]
+VALUES = st.lists(st.floats(0, 1), min_size=2, max_size=12).map(np.array)
+
+
+def bounded(values: Any, low: float = 0.0, high: float = 1.0) -> Stream:
+    values = np.asarray(values, dtype=float)
+    return Stream(values, np.full(len(values), low), np.full(len(values), high))
+
+
+def capital(values: Any, tested: float, low: float = 0.0) -> float:
+    """By the definition, value by value."""
+    total = 0.0
+    for share, weight in SHARES_LIST:
+        own = weight
+        for value in values:
+            own *= 1 + share * (value - tested) / (tested - low)
+        total += own
+    return total
+
+
+@given(VALUES, st.floats(0.05, 0.95))
+def test_capital_is_its_definition(values: np.ndarray, tested: float) -> None:
+    found = joined([bounded(values)]).log_capital(tested)
+    for n in (1, len(values)):
+        assert math.exp(found[n - 1]) == pytest.approx(capital(values[:n], tested), rel=1e-9)
+    assert (SHARES.tolist(), WEIGHTS.tolist()) == ([s for s, _ in SHARES_LIST], [w for _, w in SHARES_LIST])
+    assert WEIGHTS.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("p", "tested"), [(0.3, 0.3), (0.7, 0.7), (0.2, 0.3)])
+def test_nobody_wins_on_average_where_the_mean_is_not_above(p: float, tested: float) -> None:
+    """Over all 2^7 outcomes of seven values of 0 or 1: exactly 1 at the true mean, and less above it."""
+    expected = 0.0
+    for outcome in product((0, 1), repeat=7):
+        chance = math.prod(p if one else 1 - p for one in outcome)
+        expected += chance * math.exp(joined([bounded(outcome)]).log_capital(tested)[-1])
+    assert expected == pytest.approx(1.0) if p == tested else expected < 0.9
+
+
+def test_nor_on_two_arms_whose_difference_is_tested() -> None:
+    """Over all outcomes of four values of each arm; the difference of means is 0.4."""
+    p, q, expected = 0.7, 0.3, 0.0
+    for left, right in product(product((0, 1), repeat=4), repeat=2):
+        chance = math.prod(p if one else 1 - p for one in left) * math.prod(q if one else 1 - q for one in right)
+        bet = joined([bounded(left), bounded(right).negated()])
+        expected += chance * math.exp(bet.log_capital(0.4)[-1])
+    assert 0.1 < expected <= 1.0
+
+
+@given(VALUES, VALUES, st.floats(-0.9, 0.9))
+def test_the_least_that_two_bets_won_is_found_between_the_points_of_the_lattice(
+    left: np.ndarray, right: np.ndarray, tested: float
+) -> None:
+    bet = joined([bounded(left), bounded(right).negated()])
+    found, n = float(bet.log_capital(tested)[-1]), bet.n
+
+    def won(first: float) -> float:
+        return math.log(capital(left[:n], first)) + math.log(capital(-right[:n], tested - first, -1.0))
+
+    least = optimize.minimize_scalar(
+        won, bounds=(1e-9, tested + 1 - 1e-9), method="bounded", options={"xatol": 1e-6}
+    ).fun
+    assert least - 0.1 <= found <= least + 1e-6
+
+
+@given(st.lists(st.floats(-3, 3), min_size=3, max_size=6), st.integers(5, 20))
+def test_smallest_is_below_convex_functions_and_near_them(corners: list[float], k: int) -> None:
+    slopes = np.array(corners)
+    fine = np.linspace(0, 1, 40 * (k - 1) + 1)
+
+    def height(x: np.ndarray) -> np.ndarray:
+        lines: np.ndarray = np.max([s * x - 0.2 * s * s for s in slopes], axis=0) + 0.5 * (x - 0.4) ** 2
+        return lines
+
+    found = smallest(height(fine[::40])[:, None])[0]
+    assert found <= height(fine).min() + 1e-9
+    assert found >= height(fine).min() - 6.0 / (k - 1)
+
+
+def test_large_effects_are_told_after_about_ten_repeats_and_small_ones_after_seventy() -> None:
+    rng = np.random.default_rng(0)
+    for mean, against, least, most in ((0.95, 0.08, 6, 12), (0.08, 0.005, 45, 80)):
+        values = mean + 0.02 * np.clip(rng.standard_normal(200), -2, 2)
+        won = joined([bounded(values, -1.0)]).log_capital(against)
+        first = int(np.argmax(won >= math.log(40))) + 1
+        assert least <= first <= most
+        plug_in = BettingCS((-1, 1), 0.05).fit(values)
+        assert first < int(np.argmax(plug_in.lower_ > against)) + 1
+
+
+@given(VALUES, st.floats(0.05, 0.95), st.floats(-2, 2))
+def test_both_directions_and_shifts(values: np.ndarray, tested: float, by: float) -> None:
+    one = joined([bounded(values)], values)
+    turned = joined([bounded(1 - values)], 1 - values)
+    assert one.p_below(tested) == pytest.approx(turned.p_above(1 - tested), rel=1e-6)
+    moved = one.shifted(by)
+    assert moved.p_above(tested + by) == pytest.approx(one.p_above(tested), rel=1e-6)
+    assert moved.mean == pytest.approx(one.mean + by)
+    assert moved.each == pytest.approx(values + by)
+    assert one.shifted(by, -1.0).p_above(by - tested) == pytest.approx(one.p_below(tested), rel=1e-6)
+    assert one.stderr == pytest.approx(values.std(ddof=1) / math.sqrt(len(values)))
+
+
+@given(VALUES)
+def test_the_interval_is_what_no_look_excludes(values: np.ndarray) -> None:
+    one = joined([bounded(values)])
+    low, high = one.interval(0.9)
+    assert 0 <= low <= one.mean + 1e-9
+    assert one.mean - 1e-9 <= high <= 1
+    for end, p in ((low, one.p_above), (high, one.p_below)):
+        inward = 0.001 if end == low else -0.001
+        assert p(end + inward) > 0.05 or high - low < 0.01
+        if 0.001 < end < 0.999:
+            assert p(end) <= 0.05 + 0.02
+    # The largest capital of all looks counts, or the last one's.
+    looked = max(capital(values[:n], 0.3) for n in range(1, len(values) + 1))
+    assert one.p_above(0.3) == pytest.approx(min(1.0, 1 / looked), rel=1e-6)
+    last = Betting(one.streams, last=True)
+    assert last.p_above(0.3) == pytest.approx(min(1.0, 1 / max(1e-300, capital(values, 0.3))), rel=1e-6)
+
+
+def test_outside_of_the_range_nothing_has_to_be_bet() -> None:
+    one = joined([bounded([0.2, 0.3])])
+    assert one.p_above(-0.1) == 0.0
+    assert one.p_above(0.0) == 0.0  # the mean is 0 only where every value is
+    assert joined([bounded([0.0, 0.0])]).p_above(0.0) == 1.0
+    assert one.p_below(1.1) == 0.0
+    assert joined([bounded([0.0] + [1.0] * 9)]).p_above(0.5) < 0.5  # the whole bet is lost, the others are not
+    unknown = joined([bounded([5.0, 6.0], 0.0, math.inf)])
+    assert unknown.p_below(1000.0) == 1.0
+    assert unknown.p_above(0.5) < 0.02
+    assert unknown.interval()[1] == math.inf
+    assert unknown.shifted(0.0, -1.0).interval()[0] == -math.inf
+    assert joined([bounded([])]).p_above(0.1) == 1.0
+    assert joined([bounded([0.4])]).stderr == 0.0
+
+
+@pytest.mark.parametrize("two", [False, True])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_projection_is_where_the_same_results_over_again_decide(two: bool, sign: float) -> None:
+    values, other = np.tile([0.75, 0.6, 0.7, 0.65], 40), np.tile([0.5, 0.52], 80)
+
+    def mean(n: int) -> Betting:
+        streams = [bounded(values[:n]), bounded(other[:n]).negated()] if two else [bounded(values[:n])]
+        return joined(streams).shifted(0.0 if two else -0.5).shifted(0.0, sign)
+
+    found = mean(8).projected(0.025, 160)
+    tail = [m.p_above(0) if sign > 0 else m.p_below(0) for m in map(mean, range(8, 160))]
+    reached = next(n for n, p in zip(range(8, 160), tail, strict=True) if p <= 0.025)
+    assert found == pytest.approx(reached, abs=4)
+    assert mean(8).projected(0.025, reached // 2) is None
+    assert mean(8).projected(0.025, 7) is None
+
+
+def series(values: Any, drawn: Any = None, outcomes: int = 1, low: float = 0.0, high: float = 1.0) -> Series:
+    values = np.asarray(values, dtype=float)
+    drawn = None if drawn is None else np.asarray(drawn)
+    return Series(values, np.zeros(len(values)), drawn, outcomes, low, high)
+
+
+def test_nobody_wins_on_average_by_what_is_known_of_outcomes() -> None:
+    """Over all 2^6 draws of an outcome that decides the value."""
+    by_outcome = np.array([0.2, 0.8])
+    won = []
+    for drawn in product((0, 1), repeat=6):
+        bet = Bounded().mean(series(by_outcome[list(drawn)], drawn, 2))
+        won.append(math.exp(bet.log_capital(0.5)[-1]))  # type: ignore[attr-defined]
+    assert np.mean(won) == pytest.approx(1.0)
+    stream = stream_of(series(by_outcome[[0, 1, 1, 0]], [0, 1, 1, 0], 2))
+    assert stream.values == pytest.approx([0.2, 0.8, 0.5, 0.5])
+    assert stream.lows == pytest.approx([0.0, 0.0, -0.3, -0.3])
+    assert stream.highs == pytest.approx([1.0, 1.0, 1.3, 1.3])
+
+
+def test_ranges_of_sums_and_differences() -> None:
+    one, other = series([0.2, 0.4], low=-1.0), series([0.1, 0.3], low=0.0)
+    gap = one.minus(other)
+    assert (gap.low, gap.high) == (-2.0, 1.0)
+    total = one.plus(other)
+    assert (total.low, total.high) == (-1.0, 2.0)
+    assert total.values == pytest.approx([0.3, 0.7])
+    halved = one.times(-0.5)
+    assert (halved.low, halved.high) == (-0.5, 0.5)
+    nothing = series([1.0], high=math.inf).times(0.0)
+    assert (nothing.low, nothing.high) == (0.0, 0.0)
+    with pytest.raises(HarnessError, match=r"results are 0\.2 to 1\.4, outside of the range 0 to 1"):
+        stream_of(series([0.2, 1.4]))
+
+
+def test_two_arms_are_bet_on_apart_and_one_arm_on_its_differences() -> None:
+    left, right = series([0.9] * 8), series([0.2] * 8)
+    apart = Bounded().between(left, right)
+    paired = Bounded().within(left, right)
+    assert isinstance(apart, Betting)
+    assert isinstance(paired, Betting)
+    assert (len(apart.streams), len(paired.streams)) == (2, 1)
+    assert apart.mean == pytest.approx(0.7)
+    assert apart.p_above(0.0) < paired.p_above(0.0)
+    assert apart.each == pytest.approx([0.7] * 8)
+    assert Bounded(last=True).between(left, right).last  # type: ignore[attr-defined]
+    of_all_runs = Bounded().of_records([series([5.0]), series([3.0])], 5)
+    assert of_all_runs.p_above(0.0) == of_all_runs.p_below(4.0) == 1.0
+    assert Fixed().of_records([series([5.0])], 5).of_records
+    assert not apart.of_records
+
+
+def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
+    rng = np.random.default_rng(1)
+    drawn = np.array([0, 1, 0, 2, *rng.integers(3, size=26)])
+    offsets = np.array([-0.3, 0.0, 0.3])
+    one = series(0.5 + offsets[drawn] + 0.01 * rng.standard_normal(30), drawn, 3)
+    assert learned(one) == 4
+    assert learned(one.first(3)) == 3
+    assert learned(series([0.1, 0.2])) == 0
+    assert learned(series([0.1] * 30, [0] * 30, 2)) == 8
+    found = Sequential().mean(one)
+    assert isinstance(found, Divided)
+    values = adjusted(one)
+    whole, later = anytime(values, np.zeros(30)), anytime(values[4:], np.zeros(26))
+    for value, sign in ((0.4, 1.0), (0.55, -1.0)):
+        won = (1 - LATER) * whole.won(value, sign)
+        won[4:] += LATER * later.won(value, sign)
+        p = found.p_above(value) if sign > 0 else found.p_below(value)
+        assert p == pytest.approx(0.5 / won.max())
+        last = Sequential(last=True).mean(one)
+        assert (last.p_above(value) if sign > 0 else last.p_below(value)) == pytest.approx(0.5 / won[-1])
+    assert found.seen == 26
+    assert found.n == 30
+    assert found.stderr == later.stderr < whole.stderr
+    low, high = found.interval()
+    assert low < 0.5 < high
+    assert found.p_above(low) == pytest.approx(0.025, rel=0.01)
+    assert found.p_below(high) == pytest.approx(0.025, rel=0.01)
+    turned = found.shifted(1.0, -1.0)
+    assert turned.interval() == (pytest.approx(1 - high, abs=1e-6), pytest.approx(1 - low, abs=1e-6))
+    assert turned.each == pytest.approx(1 - one.values)
+    assert found.shifted(-0.45).projected(0.025, 90) == 30
+    few = Sequential().mean(one.first(8))
+    assert few.seen == 8
+    assert few.interval() == (-math.inf, math.inf) or few.interval()[0] < 0.5
+    other = series(np.full(30, 0.2) + 0.01 * rng.standard_normal(30))
+    gap = Sequential().between(one, other)
+    assert isinstance(gap, Divided)
+    assert gap.each == pytest.approx(one.values - other.values)
+    assert gap.mean == pytest.approx(0.3, abs=0.05)
+
+
+def test_the_rarest_outcome_that_would_have_been_seen() -> None:
+    for n in (6, 10, 40):
+        p = 1 / rarest(n, 0.025)
+        assert (1 - p) ** n == pytest.approx(0.025)
+    assert rarest(40, 0.025) == pytest.approx(11.35, abs=0.01)
+    assert rarest(FEWEST, 0.025) >= 2.0 > rarest(FEWEST - 1, 0.025)
+
+
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_share_of_all_repeats_in_which_something_holds(counts: tuple[int, int]) -> None:
+    holds, n = counts
+    exact = stats.binomtest(holds, n).proportion_ci(0.95, "exact").low
+    assert share_at_least(holds, n, 0.025) == pytest.approx(exact)
+    looked = BernoulliCS(0.025, intersect=False).fit(np.r_[np.ones(holds), np.zeros(n - holds)])
+    assert share_at_least(holds, n, 0.025, looked=True) == pytest.approx(looked.lower_[-1], abs=1e-6)
+    assert share_at_least(holds, n, 0.025, looked=True) <= exact + 1e-9
+
+
+def test_forty_of_forty() -> None:
+    assert share_at_least(40, 40, 0.025) == pytest.approx(0.025 ** (1 / 40))
+    assert share_at_least(40, 40, 0.025) > 0.91

@@ -1,0 +1,161 @@
+"""What a verdict rests on, and which claims a run goes on with for a better basis."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.claims.design import Bounded, Sequential
+from harness.claims.statistics import share_at_least
+from harness.claims.verdict import Verdict, basis_text
+from harness.paths import Project
+from harness.spec.load import Loaded, load_specs
+from harness.spec.profile import Profile, Scaled, scale
+from harness.verdicts.check import LARGEST_E, check_spec, evidence_of, repeats_wanted
+from tests.conftest import PARAMS, REPO, SMALL_SPEC
+
+BOUND = math.tanh(0.5)
+Values = dict[tuple[str, float], Any]
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    """A spec of 10 repeats, no cell of which is ever run."""
+    root: Path = tmp_path_factory.mktemp("basis")
+    (root / "specs" / "own").mkdir(parents=True)
+    (root / "specs" / "own" / "cancer.yaml").write_text(SMALL_SPEC.replace("repeats: 2", "repeats: 10"))
+    (root / "specs" / "papers.yaml").write_text((REPO / "specs" / "papers.yaml").read_text())
+    (root / "params.yaml").write_text(PARAMS)
+    return load_specs(Project(root), [])[0]
+
+
+def scaled_of(loaded: Loaded, **profile: Any) -> Scaled:
+    return scale(loaded.spec, "made-up", Profile.model_validate(profile))
+
+
+def table_of(values: Values, design: str = "fixed") -> pd.DataFrame:
+    """Advantages by (arm, epsilon), and the counts that the spec's third claim is about."""
+    rows = [
+        (arm, "logloss", "advantage", epsilon, r, float(v), 0.0)
+        for (arm, epsilon), each in values.items()
+        for r, v in enumerate(each)
+    ]
+    rows += [("iid", "", f"count_{k}", 1.0, r, v, 0.0) for k, v in (("rows", 569), ("members", 120)) for r in range(2)]
+    found = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
+    found.attrs["design"] = design
+    return found
+
+
+def around(mean: float, n: int, by: float = 0.01) -> np.ndarray:
+    return mean + by * (-1.0) ** np.arange(n)
+
+
+def both(size: Any, iid: Any) -> Values:
+    return {(arm, e): v for arm, v in (("size", size), ("iid", iid)) for e in (1.0, 10.0, math.inf)}
+
+
+def judged(loaded: Loaded, values: Values, design: str = "fixed") -> dict[str, Verdict]:
+    scaled = scaled_of(loaded)
+    return {v.id.split("#")[1]: v for v in check_spec(scaled, "0", table_of(values, design))}
+
+
+def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
+    found = judged(loaded, both(around(0.9, 40), around(0.1, 40)))["biased-beats-iid"]
+    assert (found.verdict, found.basis, found.rarest) == ("reproduced", "distribution-free", None)
+    assert basis_text(found) == "distribution-free"
+    assert "bets on the mean" in found.test
+    assert found.interval is not None
+    assert found.points[0].low is not None
+    assert found.points[0].free_low is not None
+    assert found.points[0].free_high is not None
+    assert found.interval == (found.points[0].free_low, found.points[0].free_high)
+    assert 0 < found.points[0].free_low < found.points[0].low < found.points[0].effect < found.points[0].free_high
+    assert (found.points[0].holds, found.points[0].share) == (40, pytest.approx(0.025 ** (1 / 40)))
+    # The e-value is what was won at the last look, where the p-value takes the best.
+    scaled = scaled_of(loaded)
+    evidence = evidence_of(scaled.spec, table_of(both(around(0.9, 40), around(0.1, 40))))
+    left, right = scaled.spec.parts(scaled.spec.claims[0])[0].operands()
+    won = [evidence.by(Bounded()).gap(left.curve, right.curve, {"epsilon": e}) for e in (1.0, 10.0)]
+    worst = min(float(one.log_capital(0.0)[-1]) for one in won)  # type: ignore[attr-defined]
+    assert found.e_value == pytest.approx(min(LARGEST_E, math.exp(worst)))
+    assert found.p_value == pytest.approx(2 * math.exp(-worst))
+
+
+def test_after_a_few_repeats_it_rests_on_their_shape(loaded: Loaded) -> None:
+    found = judged(loaded, both(around(0.5, 6, 0.05), around(0.1, 6, 0.05)))["biased-beats-iid"]
+    assert (found.verdict, found.basis, found.rarest) == ("reproduced", "shape", 2)
+    assert basis_text(found) == "if no outcome is rarer than 1 in 2"
+    assert found.e_value is not None
+    assert 1 < found.e_value < 2 / (found.p_value or 0)
+    assert judged(loaded, both(around(0.5, 10, 0.05), around(0.1, 10, 0.05)))["biased-beats-iid"].rarest == 3
+
+
+def test_five_repeats_decide_nothing_by_their_shape(loaded: Loaded) -> None:
+    found = judged(loaded, both(around(0.5, 5), around(0.1, 5)))
+    assert found["biased-beats-iid"].verdict == "inconclusive"
+    assert found["biased-beats-iid"].reason.startswith("5 repeats decide nothing, 6 may; so far at epsilon 1: 0.5")
+    assert found["biased-beats-iid"].basis is None
+    assert basis_text(found["biased-beats-iid"]) == ""
+    assert (found["counts"].verdict, found["counts"].basis) == ("reproduced", "exact")
+    # Bets may decide with any number, where an arm has as few as that at one epsilon.
+    sure = judged(loaded, {**both(around(-1.0, 20, 0), around(1.0, 20, 0)), ("size", 10.0): around(-1.0, 4, 0)})
+    assert (sure["iid-held"].verdict, sure["iid-held"].basis) == ("violated", "distribution-free")
+
+
+def test_what_is_violated_rests_on_the_point_that_violates_it(loaded: Loaded) -> None:
+    values = both(around(0.6, 20, 0.2), around(0.1, 20, 0.2)) | {("iid", 1.0): around(0.6, 12, 0.03)}
+    found = judged(loaded, values)["iid-held"]
+    assert (found.verdict, found.basis) == ("violated", "shape")
+    assert found.rarest == 3  # 12 repeats, not 20
+    assert [p.holds for p in found.points] == [0, 20]
+    assert found.points[1].share == pytest.approx(share_at_least(20, 20, 0.025))
+    some = judged(loaded, both(np.where(np.arange(12) % 4 == 0, 0.0, 0.5), around(0.1, 12, 0.05)))
+    assert some["biased-beats-iid"].points[0].holds == 9
+
+
+def test_a_sequential_verdict_is_that_of_the_first_look_on_its_basis(loaded: Loaded) -> None:
+    long = judged(loaded, both(around(0.9, 40), around(0.1, 40)), "sequential")["biased-beats-iid"]
+    assert (long.verdict, long.basis) == ("reproduced", "distribution-free")
+    assert long.stopped is not None
+    assert 6 < long.stopped < 20
+    assert long.e_value is not None
+    assert 40 <= long.e_value < 80  # what it takes at the first look that decides, and a little more
+    assert long.points[0].repeats == long.stopped
+    assert long.points[0].share == pytest.approx(share_at_least(long.stopped, long.stopped, 0.025, looked=True))
+    short = judged(loaded, both(around(0.5, 7, 0.05), around(0.1, 7, 0.05)), "sequential")["biased-beats-iid"]
+    assert (short.verdict, short.basis, short.stopped) == ("reproduced", "shape", 6)
+    assert short.e_value is not None
+    evidence = evidence_of(loaded.spec, table_of(both(around(0.5, 6, 0.05), around(0.1, 6, 0.05))))
+    left, right = loaded.spec.parts(loaded.spec.claims[0])[0].operands()
+    gap = evidence.by(Sequential(last=True)).gap(left.curve, right.curve, {"epsilon": 1.0})
+    assert short.e_value == pytest.approx(0.5 / gap.p_above(0))
+
+
+def test_a_run_goes_on_for_a_better_basis_where_the_profile_says_so(loaded: Loaded) -> None:
+    plain, free = scaled_of(loaded), scaled_of(loaded, design="sequential", basis="distribution-free")
+    assert (plain.basis, free.basis) == ("shape", "distribution-free")
+
+    def asks(scaled: Scaled, values: Values) -> dict[str, dict[tuple[str, float], int]]:
+        needs = repeats_wanted(scaled, table_of(values, "sequential"))
+        return {c: {(arm, dict(at)["epsilon"]): n for (arm, at), n in cells.items()} for c, cells in needs.items()}
+
+    decided = both(around(0.9, 6), around(0.0, 6))
+    assert asks(plain, decided) == {}
+    # Half as many more a round, to no more than are expected to be needed; infinite epsilon is not in the claims.
+    found = asks(free, decided)
+    assert set(found) == {"biased-beats-iid", "iid-held"}
+    assert found["biased-beats-iid"] == {(arm, e): 8 for arm in ("size", "iid") for e in (1.0, 10.0)}
+    assert found["iid-held"] == {("iid", 1.0): 7}  # at 10, bets have decided it
+    assert asks(free, both(around(0.9, 40), around(0.0, 40))) == {}
+    # Three times the spec's ten repeats would not tell 0.03: the verdict on the shape of the results stands.
+    near = both(around(0.9, 12), around(BOUND - 0.03, 12))
+    assert set(asks(free, near)) == {"biased-beats-iid"}
+    assert judged(loaded, near, "sequential")["iid-held"].basis == "shape"
+    # A claim that is open on any basis goes first.
+    opened = both(around(0.9, 6), around(BOUND - 0.1, 6, 0.2))
+    assert set(asks(free, opened)) == {"iid-held"}
