@@ -231,11 +231,3 @@ def _won(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
 def anytime(values: Array, record_stderr: Array) -> Anytime:
     """From one value a repeat in the order they were drawn, (n,), and each one's record-sampling error, (n,)."""
     return Anytime(moments(values, record_stderr), values)
-
-
-def first_decision(alpha: float) -> int:
-    """Repeats below which no data, however clear, decide at level `alpha`."""
-    n = FEWEST
-    while 0.5 * (n - 1) * math.log((n + PRIOR_PRECISION) / PRIOR_PRECISION) < math.log(1 / alpha):
-        n += 1
-    return n

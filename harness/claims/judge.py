@@ -292,7 +292,7 @@ def combine(looks: tuple[Sequence[Look], Quantifier], part: Part, test: str) -> 
         correction = f"Bonferroni over {k} points to support; every one of {k} points to oppose"
 
     def found(outcome: Outcome, reason: str, place: int, p_value: float | None = None) -> Finding:
-        both = None if p_value is None else min(1.0, 2 * p_value)
+        both = None if p_value is None else 2 * p_value
         rows, decided = tuple(found_at), points[place]
         return Finding(outcome, reason, points, decided, test, correction, rows, quantifier, both, support, oppose)
 

@@ -127,7 +127,7 @@ class _Rule:
     def next_look(self, look: Look, finding: Finding) -> int:
         repeats = look.point.repeats
         if self.likely:  # a projection of results that are alike: rounds of half as many more
-            return min(self.expected(look, finding), repeats + max(1, repeats // 2))
+            return min(self.expected(look, finding), repeats + (repeats + 1) // 2)
         most = self.usual if repeats < self.usual else self.most
         return min(FEWEST, most) if repeats < FEWEST else grown(repeats, most)
 

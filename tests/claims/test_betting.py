@@ -146,6 +146,11 @@ def test_outside_of_the_range_nothing_has_to_be_bet() -> None:
     assert one.p_above(0.0) == 0.0  # the mean is 0 only where every value is
     assert joined([bounded([0.0, 0.0])]).p_above(0.0) == 1.0
     assert one.p_below(1.1) == 0.0
+    assert one.shifted(5.0).p_above(5.0) == 0.0
+    assert joined([bounded([0.0, 0.0])]).shifted(5.0).p_above(5.0) == 1.0
+    assert one.interval() == one.interval(0.95)
+    plain = Series(np.full(9, 0.9), np.zeros(9))  # of which no range is known
+    assert Bounded().mean(plain).p_above(0.0) == Bounded().mean(plain).p_below(2.0) == 1.0
     assert joined([bounded([0.0] + [1.0] * 9)]).p_above(0.5) < 0.5  # the whole bet is lost, the others are not
     unknown = joined([bounded([5.0, 6.0], 0.0, math.inf)])
     assert unknown.p_below(1000.0) == 1.0
@@ -171,6 +176,9 @@ def test_a_projection_is_where_the_same_results_over_again_decide(two: bool, sig
     assert found == pytest.approx(reached, abs=4)
     assert mean(8).projected(0.025, reached // 2) is None
     assert mean(8).projected(0.025, 7) is None
+    assert mean(8).projected(0.025, found) == found
+    assert mean(8).projected(0.025, found - 1) is None
+    assert mean(reached).projected(0.025, reached) == reached
 
 
 def series(values: Any, drawn: Any = None, outcomes: int = 1, low: float = 0.0, high: float = 1.0) -> Series:
@@ -241,6 +249,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     for value, sign in ((0.4, 1.0), (0.55, -1.0)):
         won = (1 - LATER) * whole.won(value, sign)
         won[4:] += LATER * later.won(value, sign)
+        assert found.won(value, sign) == pytest.approx(won)
         p = found.p_above(value) if sign > 0 else found.p_below(value)
         assert p == pytest.approx(0.5 / won.max())
         last = Sequential(last=True).mean(one)
@@ -287,3 +296,11 @@ def test_the_share_of_all_repeats_in_which_something_holds(counts: tuple[int, in
 def test_forty_of_forty() -> None:
     assert share_at_least(40, 40, 0.025) == pytest.approx(0.025 ** (1 / 40))
     assert share_at_least(40, 40, 0.025) > 0.91
+
+
+def test_at_the_ends_of_the_lattice_a_line_goes_on_for_one_cell() -> None:
+    """Where the least known height is the first or the last, the function may go on falling as it did."""
+    assert smallest(np.array([[5.0], [3.0], [2.0]]))[0] == pytest.approx(1.0)
+    assert smallest(np.array([[2.0], [3.0], [5.0]]))[0] == pytest.approx(1.0)
+    assert smallest(np.array([[4.0], [1.0], [1.0], [4.0]]))[0] == pytest.approx(1.0 - 3.0 / 2)
+    assert smallest(np.array([[3.0], [3.0], [3.0]]))[0] == 3.0

@@ -394,7 +394,11 @@ def test_a_claim_of_several_parts_opposes_at_the_level_over_their_number() -> No
     assert one.oppose == pytest.approx(3 * one.points[1].p_oppose)
     assert one.p_value == pytest.approx(2 * one.oppose)
     assert one.support == one.points[1].p_support
+    assert four.correction == "every one of 3 points at alpha/2; Bonferroni over 12 to oppose"
+    assert one.reason.startswith("fails at epsilon 1: 0.")
     some = [verdict(compare(">", {"value": 0.9}, "some"), frame, parts=n) for n in (1, 4)]
+    assert some[0].reason.startswith("fails at every point; least clearly at epsilon")
+    assert some[0].correction == "Bonferroni over 3 points to support; every one of 3 points to oppose"
     assert some[1].oppose == pytest.approx(4 * some[0].oppose)
     assert some[0].oppose == pytest.approx(max(p.p_oppose for p in some[0].points))
     assert some[0].support == pytest.approx(min(1.0, 3 * min(p.p_support for p in some[0].points)))
@@ -461,3 +465,13 @@ def test_too_few_repeats_at_one_point_do_not_keep_another_from_deciding() -> Non
     found = part.judge(evidence_of(short), Part(0, 1, 0.025, 6))
     assert (found.outcome, found.oppose) == ("inconclusive", 1.0)
     assert found.reason.startswith("3 repeats decide nothing, 6 may; so far at epsilon 1: 0.08")
+
+
+def test_alternatives_of_different_repeats_are_compared_in_those_that_both_have() -> None:
+    frame = table({"a/x/advantage": 0.5, "b/x/advantage": 0.5}, repeats=8)
+    frame = frame[(frame["arm"] == "a") | (frame["repeat"] < 5)]
+    one, other = compare(">", {"value": 0.4}), compare("<", {"value": 0.15})
+    other["left"] = {**other["left"], "arm": "b"}
+    found = verdict({"kind": "either", "of": [one, other]}, frame)
+    assert found.looks[0].holds is not None
+    assert found.looks[0].holds.tolist() == [True] * 5

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from harness.claims.anytime import PRIOR_PRECISION, anytime, first_decision
+from harness.claims.anytime import PRIOR_PRECISION, anytime
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.judge import Finding
-from harness.claims.sequential import PILOT, decided, first_verdict, grown
+from harness.claims.sequential import CEILING, PILOT, cells_used, decided, first_verdict, grown
 from harness.claims.sequential import wanted as wanted_cells
 from harness.claims.statistics import FEWEST
 from harness.errors import HarnessError
@@ -101,7 +101,7 @@ def test_a_fixed_test_looked_at_often_errs_far_more() -> None:
 
 
 def test_no_spread_decides_with_the_first_look_that_can() -> None:
-    n = first_decision(0.05)
+    n = FEWEST
     same = anytime(np.full(n, 0.4), np.zeros(n))
     assert same.p_above(0.0) <= 0.025
     assert anytime(np.full(n - 1, 0.4), np.zeros(n - 1)).p_above(0.0) > 0.025
@@ -355,6 +355,10 @@ def test_a_run_until_decided(make_project: Any) -> None:
     assert held.models <= held.stopped * 2
     page = (project.reports / "until" / "index.html").read_text()
     assert f"stopped after {held.stopped} repeats" in page
+    assert held.basis == "shape"
+    assert f'<span class="small basis">if no outcome is rarer than 1 in {held.rarest}</span>' in page
+    assert f"{held.points[0].holds} of {held.points[0].repeats}, " in page
+    assert "at a false discovery rate of 5%" in page
 
 
 def test_a_run_that_was_stopped_is_judged_on_what_is_there(make_project: Any) -> None:
@@ -403,3 +407,87 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
     assert {c: v["sequential"] for c, v in found["claims"].items()} == {
         c: v["fixed"] for c, v in found["claims"].items()
     }
+
+
+def test_what_counts_as_decided() -> None:
+    def of(*outcomes: str) -> bool:
+        return decided([Finding(o, "") for o in outcomes])  # type: ignore[arg-type]
+
+    assert of("violated", "inconclusive")
+    assert of("reproduced", "not run")
+    assert not of("not run")
+    assert not of("reproduced", "inconclusive")
+    assert not of("inconclusive")
+
+
+@given(VALUES, st.sampled_from([0.8, 0.95]))
+def test_the_interval_ends_where_a_look_excludes(values: np.ndarray, level: float) -> None:
+    found = anytime(values, np.zeros(len(values)))
+    low, high = found.interval(level)
+    assert found.interval(0.95) == found.interval()
+    for end, p in ((low, found.p_above), (high, found.p_below)):
+        if math.isfinite(end) and low < high:
+            assert p(end) == pytest.approx((1 - level) / 2, rel=1e-6)
+
+
+def test_after_the_first_round_six_repeats_are_asked_for() -> None:
+    evidence = evidence_of({("a", 1.0): swinging(0.42, n=PILOT)})
+    assert wanted(judged(above(0.4), evidence), 0.05, 40) == {("a", 1.0): FEWEST}
+    assert wanted(judged(above(0.4), evidence), 0.05, 4) == {("a", 1.0): 4}
+    same = evidence_of({("a", 1.0): np.full(PILOT, 0.5), ("a", 2.0): np.full(PILOT, 0.3)})
+    assert wanted(judged(above(0.4), same), 0.05, 40) == {("a", 2.0): FEWEST}
+    # Of several on the wrong side the one that is so by the most standard errors.
+    far = evidence_of({("a", 1.0): swinging(0.3, 0.2, 4), ("a", 2.0): swinging(0.35, 0.01, 4)})
+    assert wanted(judged(above(0.4), far), 0.05, 40) == {("a", 2.0): FEWEST}
+
+
+def test_a_point_is_given_up_where_three_times_the_repeats_would_not_decide() -> None:
+    """By 1.5 standard errors in its favour, before the spec's repeats are used up."""
+    assert CEILING == 3
+
+    def needs(mean: float, n: int) -> dict[Any, int]:
+        return wanted(judged(above(0.4), evidence_of({("a", 1.0): swinging(mean, n=n)})), 0.05, 40)
+
+    found = anytime(swinging(0.4, n=36) - 0.4, np.zeros(36))
+    reach = next(e for e in np.arange(0.0, 0.3, 0.001) if found.shifted(e).projected(0.025, 120) is not None)
+    given_up = 0.4 + reach - 1.5 * found.stderr
+    assert needs(given_up + 0.005, 36) == {("a", 1.0): 40}
+    assert needs(given_up - 0.005, 36) == {}
+
+
+def test_levels_of_several_parts_and_points_decide_what_is_asked() -> None:
+    """A point that supports at the part's level needs no more, though it would not turn a claim for some point."""
+    at = next(m for m in np.arange(0.4, 1.0, 0.002) if anytime(swinging(m, 0.2, 12), np.zeros(12)).p_above(0.4) < 0.02)
+    assert anytime(swinging(at, 0.2, 12), np.zeros(12)).p_above(0.4) > 0.0125
+    both = evidence_of({("a", 1.0): swinging(at, 0.2, 12), ("a", 2.0): swinging(0.46, n=12)})
+    assert wanted(judged(above(0.4), both), 0.05, 40) == {("a", 2.0): 13}
+    # For some point it has to be at half the level, of two points.
+    some = evidence_of({("a", 1.0): swinging(at, 0.2, 12), ("a", 2.0): swinging(0.2, n=12)})
+    assert wanted(judged(above(0.4, "some"), some), 0.05, 40) == {("a", 1.0): 13}
+
+
+def test_levels_of_several_parts_for_some_point() -> None:
+    """Against a claim of two parts a point for some has to be at half the level, and then needs no more."""
+    at = next(m for m in np.arange(0.4, 0.0, -0.002) if anytime(swinging(m, 0.2, 12), np.zeros(12)).p_below(0.4) < 0.02)
+    evidence = evidence_of({("a", 1.0): swinging(at, 0.2, 12), ("a", 2.0): swinging(0.35, n=12)})
+    finding = judge(above(0.4, "some"), evidence, 0.05, 0, 2)
+    assert 0.0125 < finding.points[0].p_oppose < 0.025
+    assert wanted([finding], 0.05, 40) == {("a", 2.0): 13}
+    open_ = Finding("inconclusive", "", finding.points, None, "", "", finding.looks, "some")
+    assert set(wanted([open_, open_], 0.05, 40)) == {("a", 1.0), ("a", 2.0)}
+
+
+def test_models_that_a_verdict_stands_on() -> None:
+    evidence = evidence_of({("a", 1.0): noisy(0.5, 12), ("a", 2.0): noisy(0.5, 7), ("b", 2.0): noisy(0.3, 9, 1)})
+    found = [*judged(above(0.4), evidence), *judged(above(0.0, arm="b"), evidence)]
+    assert cells_used(found) == (12 + 7 + 7, 3)
+
+
+def test_a_projection_at_its_very_end() -> None:
+    values = swinging(0.3, 0.5, 12)
+    found = anytime(values, np.zeros(12))
+    at = found.projected(0.025, 500)
+    assert at is not None
+    assert found.projected(0.025, at) == at
+    assert found.projected(0.025, at - 1) is None
+    assert found.projected(0.025, 11) is None

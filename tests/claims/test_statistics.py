@@ -147,7 +147,17 @@ def test_skewness_of_a_weighted_sum(left: np.ndarray, right: np.ndarray, weight:
 def test_sums_without_spread_or_of_one_repeat() -> None:
     same, one = estimate(np.full(4, 0.3)), estimate(np.array([0.5]))
     assert combined([(1.0, same), (1.0, same)], 4) == Estimate(0.6, 0.0, 3.0, 4, 0.0)
+    more = estimate(np.full(9, 0.3))
+    assert combined([(1.0, more), (1.0, same)], 4).dof == 3.0
     assert combined([(1.0, same), (1.0, one)], 1).dof == 0.0
+    assert same.p_above(0.3) == same.p_below(0.3) == 1.0
+    assert same.p_above(0.2) == same.p_below(0.4) == 0.0
+    two = estimate(np.array([0.3, 0.5]))
+    assert two.skewness == 0.0
+    assert detectable(two, 0.025) == pytest.approx((stats.t.isf(0.025, 1) + stats.t.isf(0.2, 1)) * 0.1)
+    assert math.isnan(pearson(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0])))
+    assert pearson(np.array([1.0, 1.5, 2.0]), np.array([1.0, 2.0, 1.0])) == pytest.approx(0.0)
+    assert math.isnan(pearson(np.array([1.0, 2.0]), np.array([1.0, 2.0])))
     assert combined([(1.0, same), (1.0, one)], 1).p_above(0.0) == 1.0
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from harness.metrics import metrics_of
-from harness.metrics.exposure import exposed, threshold_at
+from harness.metrics.exposure import EVERY, exposed, threshold_at
+from harness.metrics.exposure import exposure as exposure_of
 from harness.metrics.membership import tpr_at_fpr
 from harness.metrics.metric import over_runs as exposure
 
@@ -79,3 +80,14 @@ def test_errors_are_those_of_drawing_the_records_anew() -> None:
         found.append(value.value)
         stated.append(value.stderr)
     assert 0.8 < np.mean(stated) / np.std(found, ddof=1) < 1.3
+
+
+def test_the_error_takes_members_and_others_by_their_own_numbers() -> None:
+    """Binomial over 4 members, and the threshold of 50 others; of one run."""
+    members, others = np.array([9.0, 5.0, 3.0, -1.0]), np.linspace(0, 4, 50)
+    found = exposure_of([(members, others)], EVERY, 0.1)
+    spread = np.sqrt(0.1 * 0.9 / 50)
+    low, high = (exposure_of([(members, others)], EVERY, at).value for at in (0.1 - spread, 0.1 + spread))
+    assert found.value == 2.0
+    assert found.stderr == pytest.approx(np.hypot(np.sqrt(2 * 2 / 4), (high - low) / 2))
+    assert found.n == 4

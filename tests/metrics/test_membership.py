@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score, roc_curve
 
-from harness.metrics import Answers, Outputs
+from harness.metrics import METRICS, Answers, Outputs, Value, average
 from harness.metrics.membership import advantage, auc, rates, roc, tpr_at_fpr
 from harness.metrics.metric import of_answers
-from harness.metrics.model import accuracy
+from harness.metrics.model import accuracy, accuracy_loss
 
 SCORES = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=40).map(np.array)
 DECISIONS = st.lists(st.booleans(), min_size=1, max_size=40).map(np.array)
@@ -82,3 +82,28 @@ def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
     assert set(found) == {"advantage", "tpr", "fpr", "auc", *(f"tpr_at_{level}_fpr" for level in levels)}
     logp, labels = rng.normal(size=(50, 3)), rng.integers(3, size=50)
     assert accuracy(Outputs(logp, labels)).value == accuracy_score(labels, logp.argmax(axis=1))
+
+
+@given(SCORES, SCORES)
+def test_delongs_error_is_that_of_the_placements(members: np.ndarray, others: np.ndarray) -> None:
+    """By the definition: every member's share of non-members below it, and the other way round."""
+    m, n = len(members), len(others)
+    wins = np.array([[1.0 if a > b else 0.5 if a == b else 0.0 for b in others] for a in members])
+    expected = np.sqrt(np.var(wins.mean(axis=1), ddof=1) / m + np.var(wins.mean(axis=0), ddof=1) / n)
+    found = auc(members, others)
+    assert (found.value, found.stderr, found.n) == (pytest.approx(wins.mean()), pytest.approx(expected), m + n)
+    assert auc(members[:1], others).stderr == auc(members, others[:1]).stderr == 0.0
+
+
+def test_errors_of_averages_and_of_what_noise_costs() -> None:
+    values = np.array([0.1, 0.4, 0.7])
+    assert average(values) == Value(pytest.approx(0.4), pytest.approx(0.3 / np.sqrt(3)), 3)  # type: ignore[arg-type]
+    assert average(np.array([0.4])) == Value(0.4, 0.0, 1)
+    found = accuracy_loss(Value(0.6, 0.02, 100), Value(0.8, 0.03, 100))
+    assert found.value == pytest.approx(0.25)
+    assert found.stderr == pytest.approx(np.hypot(0.02 / 0.8, 0.6 / 0.8 * 0.03 / 0.8))
+
+
+def test_every_metric_has_a_range() -> None:
+    assert all(metric.low < metric.high for metric in METRICS.values())
+    assert METRICS["accuracy_loss_test"].low == -np.inf
