@@ -4,11 +4,11 @@
 things are measured:
 
 - *claims*: drawn from a design of quantifiers, grid sizes, repeats, noise shapes and effects, and judged as
-measurements
-  are: all at once, and repeat by repeat until decided or out of reach, as if others had saved what goes past the spec;
+  measurements are: all at once, and repeat by repeat until decided or out of reach, as if others had saved what goes
+  past the spec;
 - *level*: very many means exactly on the margin, of results within a range, some with outcomes that are drawn seldom;
-- *choices*: what was chosen by simulation (bets, the stake on what outcomes a split draws, when to give up), and its
-rivals.
+- *choices*: what was chosen by simulation (bets, the stake on what outcomes a split draws, when to give up, the
+  correction for skewness), and its rivals.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import product, repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from rich.console import Console
 from rich.table import Table
 
@@ -40,11 +41,11 @@ from harness.claims.design import Bounded, Fixed, Sequential, Series
 from harness.claims.evidence import OUTCOME, ArmFacts, Evidence
 from harness.claims.judge import Finding, Part
 from harness.claims.kinds.compare import Compare
-from harness.claims.sequential import CEILING, grown, wanted
-from harness.claims.statistics import FEWEST, Mean, estimate, rarest
+from harness.claims.sequential import CEILING, first_verdict, grown, wanted
+from harness.claims.statistics import FEWEST, Mean, corrected, estimate, rarest
 from harness.files import write_text
 from harness.hashing import generator
-from harness.verdicts.check import on_its_basis
+from harness.verdicts.basis import on_its_basis
 
 ARMS = {"a": ArmFacts(1e-5)}
 RESULTS = Path(__file__).parent / "calibration.json"
@@ -170,8 +171,8 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
     fixed = on_its_basis(judged, Evidence(table, ARMS), ALPHA).findings[0].outcome
     evidence = Evidence(table, ARMS, Sequential())
     found = on_its_basis(judged, evidence, ALPHA)
-    if found.looked is not None:
-        return fixed, found.findings[0].outcome, found.looked
+    if found.looked is not None:  # a run ends where its own test decides, though bets may do so later
+        return fixed, found.findings[0].outcome, first_verdict(judged, evidence)[1] or found.looked
     repeats = dict.fromkeys(table["epsilon"].unique(), setup.repeats)
     more = (CEILING - 1) * setup.repeats
     table = pd.concat([table, table_of(setup, later, setup.repeats, more)], ignore_index=True)
@@ -266,6 +267,9 @@ def simulate(each: int, seed: int = 1, processes: int = 1) -> dict[str, Any]:
 LEVEL_REPEATS = (5, 6, 10, 20, 40)
 LEVEL_LOOKS = (10, 40, 120)
 """Most repeats of designs that look after each."""
+BLOCK = 1000
+"""Means on the margin that are drawn with one generator, so that shares do not depend on the number of processes."""
+FURTHERS = (0.0, 2.0, 4.0, 6.0, 8.0, 12.0)
 
 
 def bounded_noises() -> dict[str, tuple[Callable[[np.random.Generator, int], Any], float]]:
@@ -300,24 +304,78 @@ def series_on_margin(noise: str, rng: np.random.Generator, n: int) -> tuple[Seri
     return Series(draw(rng, n), nothing, low=0.0, high=1.0), mean
 
 
-def level(each: int, seed: int = 1) -> dict[str, dict[str, dict[str, float]]]:
+def level(each: int, seed: int = 1, processes: int = 1) -> dict[str, dict[str, dict[str, float]]]:
     """How often a mean exactly on the margin is told from it, by noise and design: by the metric's range; by the
-    design's
-    own test; by that where the basis that the verdict would state allows this noise; and by what decides, of both."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for noise in (*bounded_noises(), SPLIT):
-        rng = generator(seed, "level", noise)
-        tallies: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        for _ in range(each):
-            series, mean = series_on_margin(noise, rng, max(LEVEL_LOOKS))
-            for n in LEVEL_REPEATS:
-                free, shape, allowed = _told(noise, series.first(n), mean, Fixed())
-                _count(tallies[f"fixed, {n}"], free, shape, allowed)
-            for n in LEVEL_LOOKS:
-                free, shape, allowed = _told(noise, series.first(n), mean, Sequential())
-                _count(tallies[f"looked, at most {n}"], free, shape, allowed)
-        found[noise] = {name: {what: count / each for what, count in row.items()} for name, row in tallies.items()}
+    design's own test; by that where the basis that the verdict would state allows this noise; and by what decides, of
+    both."""
+    noises, size = [*bounded_noises(), SPLIT], min(each, BLOCK)
+    count = -(-each // size)
+    blocks = [(noise, block) for block in range(count) for noise in noises]
+    tallies: dict[str, dict[str, dict[str, int]]] = {noise: defaultdict(lambda: defaultdict(int)) for noise in noises}
+    with ProcessPoolExecutor(processes) as pool:
+        found = pool.map(_level_block, repeat(seed), repeat(size), blocks)
+        for (noise, _), counted in zip(blocks, found, strict=True):
+            for name, row in counted.items():
+                for what, number in row.items():
+                    tallies[noise][name][what] += number
+    drawn = size * count
+    return {
+        noise: {name: {what: number / drawn for what, number in row.items()} for name, row in rows.items()}
+        for noise, rows in tallies.items()
+    }
+
+
+def _level_block(seed: int, size: int, block: tuple[str, int]) -> dict[str, dict[str, int]]:
+    noise, rng = block[0], generator(seed, "level", *block)
+    tallies: dict[str, dict[str, int]] = {}
+    for _ in range(size):
+        series, mean = series_on_margin(noise, rng, max(LEVEL_LOOKS))
+        for design, sizes in ((Fixed(), LEVEL_REPEATS), (Sequential(), LEVEL_LOOKS)):
+            for n in sizes:
+                name = f"fixed, {n}" if design.name == "fixed" else f"looked, at most {n}"
+                free, shape, allowed = _told(noise, series.first(n), mean, design)
+                _count(tallies.setdefault(name, defaultdict(int)), free, shape, allowed)
+    return {name: dict(row) for name, row in tallies.items()}
+
+
+SKEWED: dict[str, Callable[[np.random.Generator, tuple[int, int]], Any]] = {
+    "Gaussian": lambda rng, shape: rng.standard_normal(shape),
+    "gamma, 2 (skewness 1.4)": lambda rng, shape: rng.gamma(2, size=shape) - 2,
+    "lognormal, 1/2 (1.8)": lambda rng, shape: np.exp(rng.standard_normal(shape) / 2) - math.exp(1 / 8),
+    "exponential (2)": lambda rng, shape: rng.exponential(size=shape) - 1,
+    "chi-squared, 1 (2.8)": lambda rng, shape: rng.standard_normal(shape) ** 2 - 1,
+    "lognormal, 1 (6.2)": lambda rng, shape: np.exp(rng.standard_normal(shape)) - math.exp(1 / 2),
+}
+
+
+def corrections(each: int, seed: int = 1) -> list[dict[str, Any]]:
+    """How often the fixed design's test tells a mean on the margin from it, by how much more skewness than that of the
+    results it takes (`statistics.FURTHER`); and its power at 1 and 2 standard deviations of Gaussian results."""
+    found = []
+    for noise, draw in SKEWED.items():
+        for n in (6, 7, 8, 10, 20, 40):
+            tallies: dict[str, float] = defaultdict(float)
+            for block in range(-(-each // BLOCK)):
+                values = draw(generator(seed, "corrections", noise, n, block), (BLOCK, n))
+                for further in FURTHERS:
+                    tallies[f"{further:g}"] += float(_excluded(values, further).mean())
+                    for effect in (1, 2) if noise == "Gaussian" else ():
+                        tallies[f"{further:g}, at {effect} s.d."] += float(_excluded(values + effect, further).mean())
+            found.append({"noise": noise, "n": n, **{k: v / -(-each // BLOCK) for k, v in tallies.items()}})
     return found
+
+
+def _excluded(values: np.ndarray, further: float) -> np.ndarray:
+    """Of rows of results, (k, n): whether the test excludes a mean of 0. Written apart from harness.claims."""
+    n = values.shape[1]
+    means = values.mean(axis=1)
+    moved = values - means[:, None]
+    stderrs = np.sqrt((moved**2).sum(axis=1) / (n - 1) / n)
+    third = (moved**3).sum(axis=1) * n / ((n - 1) * (n - 2))
+    skewness, distance = third / n**2 / stderrs**3 * (1 + further / n), means / stderrs
+    above = np.minimum(distance, corrected(distance, skewness))
+    below = np.minimum(-distance, corrected(-distance, -skewness))
+    return np.asarray(scipy.stats.t.sf(np.maximum(above, below), n - 1) <= ALPHA / 2)
 
 
 def _count(row: dict[str, int], free: bool, shape: bool, allowed: bool) -> None:
@@ -468,16 +526,19 @@ def main() -> None:
         "parts", nargs="*", help="claims, level, choices (default: all); the others' numbers stay as they are"
     )
     parser.add_argument("--each", type=int, default=10, help=f"claims of each of the {len(design())} set-ups")
-    parser.add_argument("--means", type=int, default=20_000, help="means on the margin of each shape (default 20,000)")
+    parser.add_argument(
+        "--means", type=int, default=20_000, help="means on the margin of each shape (default 20,000), in thousands"
+    )
     arguments = parser.parse_args()
     parts = arguments.parts or ["claims", "level", "choices"]
     found = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     if "claims" in parts:
         found |= simulate(arguments.each, processes=os.cpu_count() or 1)
     if "level" in parts:
-        found |= {"level": {"means": arguments.means, "wrong": level(arguments.means)}}
+        found |= {"level": {"means": arguments.means, "wrong": level(arguments.means, processes=os.cpu_count() or 1)}}
     if "choices" in parts:
         found |= {"reach": reach(450), "bets": bets(60), "stakes": stakes(300)}
+        found |= {"corrections": corrections(200_000)}
     write_text(RESULTS, json.dumps(found, indent=1) + "\n")
     for name, groups in found["designs"].items():
         for group, rows in groups.items():
@@ -491,7 +552,7 @@ def main() -> None:
     for noise, rows in found["level"]["wrong"].items():
         for name, row in rows.items():
             Console().print(f"{noise}; {name}: " + ", ".join(f"{k} {v:.1%}" for k, v in row.items()))
-    for title, rows in (("reach", found["reach"]), ("stakes", found["stakes"])):
+    for title, rows in (("reach", found["reach"]), ("stakes", found["stakes"]), ("corrections", found["corrections"])):
         table = Table(*rows[0], title=title, box=None, header_style="bold")
         for row in rows:
             table.add_row(*(v if isinstance(v, str) else f"{v:.3g}" for v in row.values()))

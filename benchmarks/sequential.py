@@ -17,7 +17,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from harness.claims.sequential import PILOT
+from harness.claims.sequential import PILOT, by_cell
 from harness.commands.common import context_for, load, project_here
 from harness.files import write_text
 from harness.pipeline import measurements
@@ -51,7 +51,7 @@ def replayed(scaled: Scaled, table: pd.DataFrame, past: pd.DataFrame | None) -> 
         if not needs:
             return part
         for targets in needs.values():
-            for cell, target in targets.items():
+            for cell, target in by_cell(targets).items():
                 repeats[cell] = max(repeats[cell], target)
                 if repeats[cell] > measured[cell]:
                     raise ValueError(f"{scaled.spec.id}: nobody measured repeat {measured[cell]} of {cell}")

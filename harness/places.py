@@ -10,6 +10,8 @@ Place = tuple[tuple[str, Any], ...]
 """Values of axes, by name, sorted: hashable, and the same for the same place."""
 Cell = tuple[str, Place]
 """An arm, and where on the axes of the experiment: all repeats of one model."""
+Attacked = tuple[Cell, str]
+"""A cell and the attack on it; no attack: its models themselves."""
 
 
 def place(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Place:

@@ -91,10 +91,15 @@ class Design(ABC):
         """Of the difference of two series of one arm, which come from the same splits: paired by repeat."""
         return self.mean(left.minus(right))
 
-    def of_records(self, sides: Sequence[Series], repeats: int) -> Mean:
-        """Of one number that all repeats give together, or of the difference of two: the error is that of drawing the
-        records, known beforehand; the models are taken as they are."""
-        found = [Estimate(float(s.values[0]), float(s.errors[0]), MANY, repeats) for s in sides]
+    def of_records(self, sides: Sequence[Series], runs: int) -> Mean:
+        """Of numbers that groups of runs give together, or of the difference of two: the error is that of drawing the
+        records, known beforehand; the models are taken as they are.
+
+        Groups are of the same records, so more of them do not make that error smaller.
+        """
+        if any(len(side.values) == 0 for side in sides):
+            return Estimate()
+        found = [Estimate(float(s.values.mean()), float(s.errors.mean()), MANY, runs) for s in sides]
         return found[0] if len(found) == 1 else difference(*found)
 
 
@@ -130,6 +135,10 @@ class Sequential(Design):
     def mean(self, series: Series) -> Mean:
         return self._tested(adjusted(series), series, learned(series))
 
+    def of_records(self, sides: Sequence[Series], runs: int) -> Mean:
+        """The first group decides, whatever others were added while one looked."""
+        return super().of_records([side.first(1) for side in sides], runs)
+
     def between(self, left: Series, right: Series) -> Mean:
         difference = left.minus(right)
         left, right = left.first(len(difference.values)), right.first(len(difference.values))
@@ -160,7 +169,7 @@ class Bounded(Design):
         streams = stream_of(left), stream_of(right).negated()
         return replace(joined(streams, left.minus(right).values), last=self.last)
 
-    def of_records(self, sides: Sequence[Series], repeats: int) -> Mean:
+    def of_records(self, sides: Sequence[Series], runs: int) -> Mean:
         """Nothing can be said: repeats do not show how such a number varies."""
         found = joined([Stream(side.values, np.array([-np.inf]), np.array([np.inf])) for side in sides])
         return replace(found, last=self.last)

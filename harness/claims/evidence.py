@@ -66,6 +66,8 @@ class Evidence:
         ordered = table.sort_values([*named, *self.axes, "repeat"])
         self._drawn = drawn_by_arm(ordered)
         self._groups: dict[tuple[str, str, str, Place], Series] = {}
+        self._ends: dict[tuple[str, str, str, Place], Array] = {}
+        """Of metrics of several runs: the last run of each group of them."""
         self._varies: dict[tuple[str, str, str], tuple[str, ...]] = {}
         self._levels: dict[tuple[str, str, str], dict[str, dict[Any, None]]] = {}
         for key, group in ordered.groupby([*named, *self.axes], dropna=False):
@@ -73,6 +75,8 @@ class Evidence:
             values = key[3:]
             where = place((axis, v) for axis, v in zip(self.axes, values, strict=True) if v == v and v is not None)
             self._groups[arm, attack, metric, where] = _series(group, metric, self._drawn.get(arm))
+            if of_runs(metric):
+                self._ends[arm, attack, metric, where] = group["repeat"].to_numpy(int)
             self._varies[arm, attack, metric] = tuple(axis for axis, _ in where)
             levels = self._levels.setdefault((arm, attack, metric), {})
             for axis, value in where:
@@ -167,11 +171,14 @@ class Evidence:
         return curve.arm, place((axis, at[axis]) for axis in self.cell_axes if axis in at)
 
     def cells(self, curves: Sequence[Curve], where: Mapping[str, Any]) -> frozenset[Cell]:
-        """The models that several curves' values at a place are measured on."""
+        """The models that several curves' values at a place are measured on: of a metric relative to the model without
+        noise, that one too."""
         found: set[Cell] = set()
         for curve in curves:
             for point in self._points(curve, where):
-                found.add(self.cell(curve, point))
+                found.add(cell := self.cell(curve, point))
+                if any(m in METRICS and METRICS[m].of == "baseline" for m in (curve.metric, curve.minus)):
+                    found.add((cell[0], place({**dict(cell[1]), "epsilon": math.inf})))
         return frozenset(found)
 
     def series(self, curve: Curve, where: Mapping[str, Any]) -> Series:
@@ -191,28 +198,41 @@ class Evidence:
         found = self._one(curve, curve.metric, where)
         if curve.minus is not None:
             found = found.minus(self._one(curve, curve.minus, where))
-        return found.first(self.first)
+        return found
 
-    def _one(self, curve: Curve, metric: str, where: Mapping[str, Any]) -> Series:
+    def _key(self, curve: Curve, metric: str, where: Mapping[str, Any]) -> tuple[str, str, str, Place]:
         at = {**where, **dict(curve.at)}
         axes = self._varies.get((curve.arm, curve.attack, metric), ())
-        key = curve.arm, curve.attack, metric, place((axis, at[axis]) for axis in axes if axis in at)
+        return curve.arm, curve.attack, metric, place((axis, at[axis]) for axis in axes if axis in at)
+
+    def _one(self, curve: Curve, metric: str, where: Mapping[str, Any]) -> Series:
+        key = self._key(curve, metric, where)
         if key not in self._groups:
             raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run `harness run` again")
-        return self._groups[key]
+        first = self.first
+        if first is not None and key in self._ends:
+            first = int((self._ends[key] < first).sum())
+        return self._groups[key].first(first)
 
     def mean(self, curve: Curve, where: Mapping[str, Any]) -> Mean:
         """Mean over repeats of a curve's value at a place."""
         if of_runs(curve.metric):
-            return self.design.of_records([self.series(curve, where)], self.repeats)
+            return self.design.of_records([self.series(curve, where)], self._runs([curve], where))
         return self.design.mean(self.series(curve, where))
+
+    def _runs(self, curves: Sequence[Curve], where: Mapping[str, Any]) -> int:
+        """Runs that a number of several runs is of."""
+        if self.design.name == "fixed":
+            return self.repeats
+        ends = [self._ends[self._key(curve, curve.metric, where)][:1] for curve in curves]
+        return min(int(end[0]) + 1 for end in ends)
 
     def gap(self, left: Curve, right: Curve, where: Mapping[str, Any]) -> Mean:
         """Of left - right: paired by repeat where both have the same records, of independent models else."""
         sides = [self.series(curve, where) for curve in (left, right)]
         kinds = {of_runs(curve.metric) for curve in (left, right)}
         if kinds == {True}:
-            return self.design.of_records(sides, self.repeats)
+            return self.design.of_records(sides, self._runs([left, right], where))
         if True in kinds:
             raise HarnessError(f"{left.text()} can be compared with a number, or with its like; it is of all runs")
         return self.gap_of(left.arm, right.arm, *sides)

@@ -66,6 +66,8 @@ class Finding:
     """One-sided p-value of the part, corrected for the points looked at, against 'it does not hold'."""
     oppose: float = 1.0
     """The same against 'it holds', corrected for the claim's parts too."""
+    attacks: tuple[str, ...] = ("",)
+    """That it is about; an empty one: the models themselves."""
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.claims.evidence import Evidence
 from harness.claims.judge import Finding, Look
 from harness.claims.statistics import FEWEST, Projecting
-from harness.places import Cell
+from harness.places import Attacked, Cell
 
 PILOT = 2
 """Repeats of the first round: what a claim needs depends on which points are on its side (docs/statistics.md)."""
@@ -87,8 +87,8 @@ def wanted(
     most: int | None = None,
     whole: bool = False,
     likely: bool = False,
-) -> dict[Cell, int]:
-    """Repeats that an open claim needs next, by cell; empty where it is decided, or can no longer be.
+) -> dict[Attacked, int]:
+    """Repeats that an open claim needs next, by cell and attack; empty where it is decided, or can no longer be.
 
     Args:
         repeats: of the spec.
@@ -102,14 +102,22 @@ def wanted(
     places = [(f, *rule.places(f)) for f in findings if f.outcome == "inconclusive"]
     # So the claim cannot be reproduced any more.
     hopeless = any(not chosen for _, chosen, _ in places) or any(f.outcome == "not run" for f in findings)
-    found: dict[Cell, int] = {}
+    found: dict[Attacked, int] = {}
     for f, chosen, against in places:
         if hopeless and not against:
             continue
         for look in chosen:
             target = rule.expected(look, f) if whole else rule.next_look(look, f)
-            for cell in look.cells:
-                found[cell] = max(found.get(cell, 0), target)
+            for one in ((cell, attack) for cell in look.cells for attack in f.attacks):
+                found[one] = max(found.get(one, 0), target)
+    return found
+
+
+def by_cell(needs: Mapping[Attacked, int]) -> dict[Cell, int]:
+    """Repeats of each cell, whatever attacks it."""
+    found: dict[Cell, int] = {}
+    for (cell, _), target in needs.items():
+        found[cell] = max(found.get(cell, 0), target)
     return found
 
 

@@ -118,7 +118,8 @@ def run(
     try:
         for context, loaded in groups:
             for one in loaded:
-                if stage in ("train", "all") and not partial:
+                # A run until decided attacks as it trains, so its attacks train what they need.
+                if stage == "train" or (stage == "all" and not partial and not context.sequential):
                     pipeline.train(context, one)
                 if stage in ("attack", "all"):
                     pipeline.attack(context, one, partial)

@@ -10,7 +10,7 @@ need the same piece share it, and a changed claim or attack never retrains a mod
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -28,8 +28,8 @@ from harness.experiment import Experiment, Setup, Variant
 from harness.hashing import code_fingerprint, fingerprint
 from harness.metrics.metric import modules as metric_modules
 from harness.paths import Project
+from harness.places import Attacked, Place, place
 from harness.places import Cell as Group
-from harness.places import Place, place
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.privacy.accounting import steps_of
 from harness.spec.model import Spec
@@ -37,6 +37,10 @@ from harness.training.engine import ENGINES
 from harness.training.forward import placed_layers
 
 Kind = Literal["split", "train", "fit", "evaluate"]
+
+
+VERSIONS = ("code", "packages", "metrics")
+"""What of a description says by which version of the code the work is done."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,18 @@ class Piece:
     def key(self) -> str:
         """Content hash: the piece's name in the store."""
         return fingerprint([self.kind, self.description, [n.key for n in self.needs]])
+
+    @cached_property
+    def work(self) -> str:
+        """Names what is done, whichever version of the code does it."""
+        done = {k: v for k, v in self.description.items() if k not in VERSIONS}
+        return fingerprint([self.kind, done, [need.work for need in self.needs]])[:16]
+
+    @cached_property
+    def code(self) -> str:
+        """Names the code, with the packages that it uses, which does this and what it needs."""
+        versions = {k: v for k, v in self.description.items() if k in VERSIONS}
+        return fingerprint([versions, sorted({need.code for need in self.needs})])[:12]
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -115,21 +131,35 @@ class Plan:
         wanted: dict[str, Piece] = {}
         for cell in self.cells:
             for root in cell.pieces:
-                for piece in _with_needs(root):
+                for piece in with_needs(root):
                     if stage == "all" or piece.kind in ("split", "train"):
                         wanted.setdefault(piece.key, piece)
-        return sorted(wanted.values(), key=lambda p: ("split", "train", "fit", "evaluate").index(p.kind))
+        return in_order(wanted.values())
+
+
+def in_order(pieces: Iterable[Piece]) -> list[Piece]:
+    """Pieces in an order that respects what each needs."""
+    return sorted(pieces, key=lambda p: ("split", "train", "fit", "evaluate").index(p.kind))
 
 
 def arms_using(plan: Plan, key: str) -> list[str]:
     """Arms that a piece of work is for."""
-    found = (cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in _with_needs(root)))
+    found = (cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in with_needs(root)))
     return list(dict.fromkeys(found))
 
 
-def first_repeats(plan: Plan, repeats: Mapping[Group, int]) -> Plan:
-    """The plan of so many repeats of each arm and place."""
-    return replace(plan, cells=tuple(c for c in plan.cells if c.repeat < repeats.get(c.group, 0)))
+def first_repeats(plan: Plan, repeats: Mapping[Attacked, int]) -> Plan:
+    """The plan of so many repeats of each arm and place, by attack (none: of the models themselves)."""
+    cells = []
+    for cell in plan.cells:
+        kept = {
+            (name, where): piece
+            for (name, where), piece in cell.evaluations.items()
+            if cell.repeat < repeats.get((cell.group, name), 0)
+        }
+        if kept or cell.repeat < repeats.get((cell.group, ""), 0):
+            cells.append(replace(cell, evaluations=kept))
+    return replace(plan, cells=tuple(cells))
 
 
 def trained_repeats(plan: Plan, store: Store) -> Plan:
@@ -151,12 +181,13 @@ def complete_repeats(plan: Plan, store: Store) -> Plan:
 def _trained(cell: Cell, store: Store) -> bool:
     """Whether the cell's target and the shadow models of its attacks are there."""
     roots = (cell.target, *cell.evaluations.values())
-    return all(store.has("train", p.key) for root in roots for p in _with_needs(root) if p.kind == "train")
+    return all(store.has("train", p.key) for root in roots for p in with_needs(root) if p.kind == "train")
 
 
-def _with_needs(piece: Piece) -> Iterator[Piece]:
+def with_needs(piece: Piece) -> Iterator[Piece]:
+    """What a piece needs, and what that needs, before it; then the piece."""
     for need in piece.needs:
-        yield from _with_needs(need)
+        yield from with_needs(need)
     yield piece
 
 

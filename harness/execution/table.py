@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from pyarrow.lib import ArrowException
 
-from harness.attacks import MembershipAttack
 from harness.errors import HarnessError
-from harness.execution.plan import Cell, Plan
+from harness.execution.known import Known, groups_of_runs, work_of_runs
+from harness.execution.plan import Cell, Piece, Plan
 from harness.execution.store import Store
 from harness.files import atomic_path
 from harness.metrics import Value
 from harness.metrics.metric import against_baseline, over_runs
-from harness.places import Cell as Group
 from harness.places import Place
 from harness.spec.model import Spec
 
@@ -35,8 +34,12 @@ COLUMNS = [
     "stderr",
     "n",
     "cell",
+    "work",
+    "code",
 ]
 """Of every table of measurements; it has one more for each axis besides epsilon."""
+ORIGIN = ("work", "code")
+"""What a number is of, and by which code it was measured; tables made before 2026-11-22 do not say."""
 
 
 def axes_of(spec: Spec) -> list[str]:
@@ -45,8 +48,12 @@ def axes_of(spec: Spec) -> list[str]:
 
 
 def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
-    """One row a trained target: coordinates, noise, and the digest of its weights and outputs."""
-    records = store.records("train", [cell.target.key for cell in plan.cells])
+    """One row a target: coordinates, noise, and the digest of its weights and outputs.
+
+    The digest is missing where a target is not in the store, for its measurements are known.
+    """
+    trained = [cell.target.key for cell in plan.cells if store.has("train", cell.target.key)]
+    records = store.records("train", trained)
     rows = [
         {
             "spec": spec.id,
@@ -56,7 +63,7 @@ def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
             "repeat": cell.repeat,
             "noise_multiplier": cell.noise_multiplier,
             "cell": cell.target.key,
-            "outputs_sha256": records[cell.target.key]["arrays_sha256"],
+            "outputs_sha256": records.get(cell.target.key, {}).get("arrays_sha256"),
         }
         for cell in plan.cells
     ]
@@ -67,10 +74,12 @@ def _others(where: Place) -> dict[str, Any]:
     return {axis: value for axis, value in where if axis != "epsilon"}
 
 
-def measurement_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
+def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None = None) -> pd.DataFrame:
     """All measurements of a finished plan, sorted by coordinates. `attack` is empty for a model's own metrics.
 
-    A column for each axis besides epsilon; it is empty in rows that do not vary along it.
+    A column for each axis besides epsilon; it is empty in rows that do not vary along it. What is `known` is taken from
+    there, the rest from the store. `work` names what a row's number is of (empty: it follows from others), `code` by
+    which code it was measured.
     """
     axes = axes_of(spec)
     columns = [*COLUMNS, *axes]
@@ -79,7 +88,9 @@ def measurement_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     rows: list[dict[str, Any]] = []
 
-    def add(cell: Cell, attack: str, where: Place, metric: str, found: Value, key: str) -> None:
+    known = known or Known()
+
+    def add(cell: Cell, attack: str, where: Place, metric: str, found: Value, key: str, work: str, code: str) -> None:
         privacy = experiment.arms[cell.arm].privacy
         rows.append(
             {
@@ -96,60 +107,81 @@ def measurement_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
                 "stderr": float(found.stderr),
                 "n": int(found.n),
                 "cell": key,
+                "work": work,
+                "code": code,
                 **_others(cell.place),
                 **dict(where),
             }
         )
 
-    splits = store.records("split", [cell.split.key for cell in plan.cells])
-    evaluated = [p.key for cell in plan.cells for p in (cell.model, *cell.evaluations.values())]
-    evaluations = store.records("evaluate", evaluated)
+    measured = _Measured(plan, store, known)
     for cell in plan.cells:
-        for name, value in splits[cell.split.key]["facts"].items():
-            add(cell, "", (), f"count_{name}", Value(value, 0.0, 1), cell.split.key)
+        for name, found in measured.of(cell.split).items():
+            add(cell, "", (), name, found, cell.split.key, cell.split.work, measured.code(cell.split))
         # A model's own metrics are those of its weights: their rows name the trained cell.
-        for name, stored in evaluations[cell.model.key]["metrics"].items():
-            add(cell, "", (), name, Value(*stored), cell.target.key)
+        for name, found in measured.of(cell.model).items():
+            add(cell, "", (), name, found, cell.target.key, cell.model.work, measured.code(cell.model))
         for (attack, where), piece in cell.evaluations.items():
-            for name, stored in evaluations[piece.key]["metrics"].items():
-                add(cell, attack, where, name, Value(*stored), piece.key)
-    for attack, where, metric, cell, found, key in _derived(plan, spec, store, evaluations):
-        add(cell, attack, where, metric, found, key)
+            for name, found in measured.of(piece).items():
+                add(cell, attack, where, name, found, piece.key, piece.work, measured.code(piece))
+    for cell, baseline in _with_baseline(plan):
+        for name, found in against_baseline(measured.of(cell.model), measured.of(baseline.model)).items():
+            add(cell, "", (), name, found, cell.target.key, "", measured.code(cell.model))
+    for cells, attack, where in groups_of_runs(plan, spec):
+        pieces = [cell.evaluations[attack, where] for cell in cells]
+        work = work_of_runs(pieces)
+        for name, found in measured.of_runs(pieces, work).items():  # in the row of the last of them
+            code = known.code.get(work, pieces[-1].code)
+            add(cells[-1], attack, where, name, found, pieces[0].key, work, code)
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["arm", *axes, "epsilon", "repeat", "attack", "metric"], kind="stable", ignore_index=True)
 
 
-def _derived(
-    plan: Plan, spec: Spec, store: Store, evaluations: dict[str, dict[str, Any]]
-) -> Iterator[tuple[str, Place, str, Cell, Value, str]]:
-    """Measurements of more than one model: relative to the model without noise, and over runs on the same members."""
+class _Measured:
+    """What was measured, from what is known or from the store."""
 
-    def own(cell: Cell) -> dict[str, Value]:
-        return {name: Value(*stored) for name, stored in evaluations[cell.model.key]["metrics"].items()}
+    def __init__(self, plan: Plan, store: Store, known: Known) -> None:
+        self.store, self.known = store, known
+        splits = {cell.split.key for cell in plan.cells if not known.has(cell.split.work)}
+        pieces = [p for cell in plan.cells for p in (cell.model, *cell.evaluations.values())]
+        self.splits = store.records("split", sorted(splits))
+        self.evaluations = store.records("evaluate", [p.key for p in pieces if not self._taken(p)])
+
+    def _taken(self, piece: Piece) -> bool:
+        """What the store has by today's code is no other than what a table has of it, and may have more metrics."""
+        return self.known.has(piece.work) and not self.store.has(piece.kind, piece.key)
+
+    def of(self, piece: Piece) -> dict[str, Value]:
+        """The counts of a split, or the metrics of a model or of an attack."""
+        if piece.kind == "split" and piece.key in self.splits:
+            return {f"count_{name}": Value(v, 0.0, 1) for name, v in self.splits[piece.key]["facts"].items()}
+        if piece.key in self.evaluations:
+            return {name: Value(*stored) for name, stored in self.evaluations[piece.key]["metrics"].items()}
+        return self.known.metrics[piece.work]
+
+    def code(self, piece: Piece) -> str:
+        """By which code."""
+        there = piece.key in self.splits or piece.key in self.evaluations
+        return piece.code if there else self.known.code[piece.work]
+
+    def of_runs(self, pieces: Sequence[Piece], work: str) -> dict[str, Value]:
+        """What several runs say together."""
+        if self.known.has(work):
+            return self.known.metrics[work]
+        stored = [self.store.get("evaluate", piece.key).arrays for piece in pieces]
+        return over_runs([(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored])
+
+
+def _with_baseline(plan: Plan) -> Iterator[tuple[Cell, Cell]]:
+    """Each cell, and the one without noise that its metrics are set against, where there is one."""
 
     def but_epsilon(cell: Cell) -> tuple[str, tuple[Any, ...], int]:
         return cell.arm, tuple(_others(cell.place).items()), cell.repeat
 
     without = {but_epsilon(c): c for c in plan.cells if math.isinf(c.epsilon)}
     for cell in plan.cells:
-        baseline = without.get(but_epsilon(cell))
-        if baseline is not None:
-            for name, found in against_baseline(own(cell), own(baseline)).items():
-                yield "", (), name, cell, found, cell.target.key
-    assert spec.experiment is not None
-    if spec.experiment.redraw != "training":
-        return
-    groups: dict[Group, list[Cell]] = {}
-    for cell in plan.cells:
-        groups.setdefault(cell.group, []).append(cell)
-    for cells in groups.values():
-        for name, where in cells[0].evaluations:
-            if len(cells) > 1 and isinstance(spec.attacks[name], MembershipAttack):
-                keys = [cell.evaluations[name, where].key for cell in cells]
-                stored = [store.get("evaluate", key).arrays for key in keys]
-                runs = [(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored]
-                for metric, found in over_runs(runs).items():
-                    yield name, where, metric, cells[0], found, keys[0]
+        if (baseline := without.get(but_epsilon(cell))) is not None:
+            yield cell, baseline
 
 
 def write_parquet(table: pd.DataFrame, target: Path) -> None:
@@ -172,7 +204,7 @@ def read_table(path: Path) -> pd.DataFrame:
 def read_measurements(path: Path, table: pd.DataFrame | None = None) -> pd.DataFrame:
     """Read a measurement table, or take it as read. Raises HarnessError where it is missing or not one."""
     found = read_table(path) if table is None else table
-    missing = [c for c in COLUMNS if c not in found.columns]
+    missing = [c for c in COLUMNS if c not in found.columns and c not in ORIGIN]
     if missing:
         raise HarnessError(f"{path}: not a measurement table: no column {', '.join(missing)}")
     return found

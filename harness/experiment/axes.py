@@ -30,6 +30,8 @@ RESERVED = frozenset(
         "stderr",
         "n",
         "cell",
+        "work",
+        "code",
         "epsilon",
         "prior",
     ]

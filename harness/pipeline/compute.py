@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import pandas as pd
 
 from harness import tracking
-from harness.claims.evidence import means
+from harness.claims.evidence import means, of_runs
 from harness.claims.sequential import PILOT
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
 from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
+from harness.execution.known import RUNS, Known, to_do
 from harness.execution.plan import (
     Piece,
     Plan,
@@ -28,6 +30,7 @@ from harness.execution.plan import (
 )
 from harness.execution.store import Store
 from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
+from harness.execution.table import read_table as read_measured
 from harness.files import atomic_path
 from harness.hashing import canonical_json
 from harness.pipeline.context import Context
@@ -35,6 +38,7 @@ from harness.pipeline.judging import REASON, experiment_digest, in_place, left_o
 from harness.places import shown
 from harness.spec.document import located
 from harness.spec.load import Loaded
+from harness.spec.profile import Scaled
 from harness.spec.resolve import content, write_resolved
 from harness.verdicts.check import hardware, repeats_wanted
 
@@ -112,7 +116,7 @@ def train(context: Context, loaded: Loaded) -> RunReport | None:
         return None
     with _located(loaded, plan):
         if context.sequential:
-            plan, report = until_decided(context, loaded, plan)
+            plan, report, _ = until_decided(context, loaded, plan)
         else:
             report = _compute(context, plan.pieces("train"), f"train {loaded.spec.id}")
     table = model_table(plan, loaded.spec, Store(context.project.store))
@@ -143,54 +147,123 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
             raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `harness run` goes on with it")
     with _located(loaded, plan):
         if context.sequential and not partial:
-            plan, report = until_decided(context, loaded, plan)
+            plan, report, table = until_decided(context, loaded, plan)
         else:
             report = _compute(context, plan.pieces(), f"attack {loaded.spec.id}")
-    table = measurement_table(plan, scaled.spec, Store(context.project.store))
-    # Kept in the file's metadata: a verdict names the data and the machine of the measurements, not of the judge.
+            table = measurement_table(plan, scaled.spec, Store(context.project.store))
+            _write(context, loaded, plan, table, Notes())
+    _write_plot(context, loaded.spec.id, table, axes_of(scaled.spec))
+    tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
+    return report
+
+
+def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, RunReport, pd.DataFrame]:
+    """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
+
+    `plan` has as many repeats as a cell may get. A first round gives every cell a few, which decide nothing.
+    Rounds that were computed before are taken from the store, or from tables where the profile says so, so a run that
+    was stopped goes on where it was; measurements are written after each round. Returns the cells, how the run went,
+    and their measurements.
+    """
+    scaled = context.scaled(loaded)
+    experiment = scaled.spec.experiment
+    assert experiment is not None
+    usual, store, total = experiment.repeats, Store(context.project.store), RunReport()
+    metrics = _metrics_of_claims(scaled)
+    known, earlier = _known(context, loaded)
+    first = max(PILOT, min(RUNS, usual)) if _over_runs(scaled, metrics) else PILOT
+    groups = dict.fromkeys(cell.group for cell in plan.cells)
+    repeats = {(group, attack): min(usual, first) for group in groups for attack in ("", *scaled.spec.attacks)}
+    open_claims = len(scaled.spec.claims)
+    with Workforce(context.project, context.workers, context.progress, context.scheduler) as workforce:
+        for number in itertools.count(1):
+            chosen = first_repeats(plan, repeats)
+            label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
+            total = total.joined(run_with(workforce, to_do(chosen, scaled.spec, known, metrics), label))
+            table = measurement_table(chosen, scaled.spec, store, known)
+            _write(
+                context,
+                loaded,
+                chosen,
+                table,
+                _joined_notes(earlier, total) if context.profile.from_tables else earlier,
+            )
+            with in_place(loaded):
+                needs = repeats_wanted(scaled, table)
+            before = dict(repeats)
+            for cells in needs.values():
+                for cell, target in cells.items():
+                    repeats[cell] = max(repeats[cell], target)
+            if repeats == before:
+                break
+            open_claims = len(needs)
+    used = f"{len(chosen.cells)} models, of the fixed design's {len(groups) * usual}"
+    context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
+    return chosen, total, table
+
+
+def _metrics_of_claims(scaled: Scaled) -> set[str]:
+    parts = [part for claim in scaled.spec.claims if not claim.theory for part in scaled.spec.parts(claim)]
+    return {m for part in parts for o in part.operands() for m in (*o.metric, o.minus) if m is not None}
+
+
+def _over_runs(scaled: Scaled, metrics: Collection[str]) -> bool:
+    assert scaled.spec.experiment is not None
+    return scaled.spec.experiment.redraw == "training" and any(map(of_runs, metrics))
+
+
+def _known(context: Context, loaded: Loaded) -> tuple[Known, Notes]:
+    """What tables hold of a spec, the profile's own first, and what they remember of it."""
+    known, notes = Known(), Notes()
+    if not context.profile.from_tables:
+        return known, notes
+    own = context.measurements_file(loaded.spec.id)
+    others = sorted(context.project.reports.glob(f"*/{loaded.spec.id}/measurements.parquet"))
+    for path in dict.fromkeys([own, *others]):
+        if not path.is_file():
+            continue
+        table = read_measured(path)
+        known.add(table)
+        notes.commits = {**table.attrs.get("commits", {}), **notes.commits}
+        if path == own:
+            notes.core_seconds = table.attrs.get("core_seconds", {})
+    return known, notes
+
+
+@dataclass
+class Notes:
+    """What a table's file remembers of how it came about."""
+
+    commits: dict[str, str] = field(default_factory=dict)
+    """By code: the commit at which it measured."""
+    core_seconds: dict[str, float] = field(default_factory=dict)
+    """By kind of piece, of all runs that added to it."""
+
+
+def _joined_notes(earlier: Notes, report: RunReport) -> Notes:
+    kinds = {*earlier.core_seconds, *report.by_kind}
+    spent = {k: round(earlier.core_seconds.get(k, 0.0) + report.by_kind.get(k, 0.0), 1) for k in sorted(kinds)}
+    return Notes(earlier.commits, spent)
+
+
+def _write(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame, notes: Notes) -> None:
+    """Write a spec's measurements.
+
+    What a verdict says of their origin is kept in the file's metadata: the data and the machine of the measurements,
+    not of the judge.
+    """
+    scaled = context.scaled(loaded)
+    codes, now = sorted(set(table["code"])), tracking.commit(context.project)
     table.attrs = {
         "data_sha256": plan.data_sha256,
         "hardware": hardware(),
         "experiment_sha256": experiment_digest(scaled),
         "experiment": canonical_json(content(scaled)),
         "design": "sequential" if context.sequential else "fixed",
+        "commits": {code: notes.commits.get(code, now) for code in codes},
+        **({"core_seconds": notes.core_seconds} if notes.core_seconds else {}),
     }
     write_parquet(table, context.measurements_file(loaded.spec.id))
-    _write_plot(context, loaded.spec.id, table, axes_of(scaled.spec))
-    tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
-    return report
-
-
-def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, RunReport]:
-    """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
-
-    `plan` has as many repeats as a cell may get. A first round gives every cell a few, which decide nothing.
-    Rounds that were computed before are taken from the store, so a run that was stopped goes on where it was.
-    Returns the cells computed.
-    """
-    scaled = context.scaled(loaded)
-    assert scaled.spec.experiment is not None
-    usual, store, total = scaled.spec.experiment.repeats, Store(context.project.store), RunReport()
-    repeats = {cell.group: min(usual, PILOT) for cell in plan.cells}
-    open_claims = len(scaled.spec.claims)
-    with Workforce(context.project, context.workers, context.progress, context.scheduler) as workforce:
-        for number in itertools.count(1):
-            chosen = first_repeats(plan, repeats)
-            label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
-            total = total.joined(run_with(workforce, chosen.pieces(), label))
-            table = measurement_table(chosen, scaled.spec, store)
-            table.attrs["design"] = "sequential"
-            with in_place(loaded):
-                needs = repeats_wanted(scaled, table)
-            if not needs:
-                break
-            open_claims = len(needs)
-            for cells in needs.values():
-                for cell, target in cells.items():
-                    repeats[cell] = max(repeats[cell], target)
-    used = f"{len(chosen.cells)} models, of the fixed design's {len(repeats) * usual}"
-    context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
-    return chosen, total
 
 
 def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None, axes: Sequence[str] = ()) -> None:

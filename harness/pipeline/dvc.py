@@ -107,6 +107,7 @@ MEASURED = """
         - reports/${{profile}}/${{item}}/measurements.parquet
         - harness/claims
         - harness/formulas
+        - harness/verdicts/basis.py
         - harness/verdicts/check.py
       outs:
         - reports/${{profile}}/${{item}}/verdicts.json:
@@ -124,6 +125,7 @@ THEORY = """
         - harness/formulas
         - harness/privacy
         - harness/theory
+        - harness/verdicts/basis.py
         - harness/verdicts/check.py
       outs:
         - reports/${{profile}}/${{item}}/verdicts.json:

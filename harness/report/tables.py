@@ -15,7 +15,7 @@ from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
 from harness.spec.model import Spec
 from harness.spec.page import Entry
-from harness.verdicts.check import together
+from harness.verdicts.basis import together
 
 HEADINGS = {
     "accuracy_loss_nonmembers": "loss",

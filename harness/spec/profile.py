@@ -46,6 +46,9 @@ class Profile(Config):
     """Of a sequential design. `distribution-free`: decided claims go on until their verdicts rest on the metrics'
     ranges
     alone, where at most three times the spec's repeats are likely to do (docs/statistics.md)."""
+    from_tables: bool = False
+    """Of a sequential design. What the committed tables of any profile hold of an experiment is not measured again, by
+    whichever version of the code it was; verdicts say by which."""
     substitute: tuple[str, ...] = ()
     """Datasets in place of which their substitutes are used; verdicts then say *substituted*."""
     skip: tuple[str, ...] = ()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -13,23 +13,23 @@ from typing import Any
 
 import pandas as pd
 
-from harness.claims.design import Bounded, Design, Sequential, design_of
+from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import ArmFacts, Evidence, of_runs
 from harness.claims.expectation import Expectation, MeasuredExpectation, TheoryExpectation
 from harness.claims.judge import Finding, Part
-from harness.claims.sequential import CEILING, SHARE, cells_used, decided, first_verdict, wanted
-from harness.claims.statistics import FEWEST, rarest, share_at_least
-from harness.claims.verdict import Basis, Fidelity, Outcome, Point, Verdict
+from harness.claims.sequential import CEILING, SHARE, by_cell, cells_used, decided, first_verdict, wanted
+from harness.claims.statistics import FEWEST, rarest
+from harness.claims.verdict import Fidelity, Outcome, Verdict
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint, fingerprint, own_modules
 from harness.metrics import METRICS
-from harness.places import Cell, place
+from harness.places import Attacked, Cell, place
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled, as_run, stopped_early
+from harness.verdicts.basis import Judged, on_its_basis, points_of, rests_on, together
 
 ALPHA = 0.05
-LARGEST_E = 1e12
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
 CODE_OF = ("harness.claims", "harness.theory", "harness.formulas", "harness.privacy")
 """Packages whose modules decide a verdict, as far as its kind of claim and its formulas use them."""
@@ -157,54 +157,6 @@ def _check_claim(
     return Verdict.model_validate({**common, **described, **_training(found, evidence, alpha)})
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A claim's findings on the basis that its verdict rests on."""
-
-    findings: list[Finding]
-    by_shape: list[Finding]
-    """What the design's own test finds at the same repeats."""
-    bounded: list[Finding]
-    """What the metrics' ranges alone say."""
-    looked: int | None
-    """Repeats at the look that decided, where the design is sequential."""
-    e_value: float | None
-
-
-def on_its_basis(judged: Callable[[Evidence], list[Finding]], evidence: Evidence, alpha: float) -> Judged:
-    """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
-    sequential = evidence.design.name == "sequential"
-    bounded = judged(evidence.by(Bounded()))
-    free, looked = decided(bounded), None
-    if sequential and free:
-        bounded, looked = first_verdict(judged, evidence.by(Bounded()))
-        evidence = evidence.of_first(looked or evidence.repeats)
-    by_shape = judged(evidence)
-    if sequential and not free:
-        by_shape, looked = first_verdict(judged, evidence)
-        if looked is not None:
-            evidence = evidence.of_first(looked)
-            bounded = judged(evidence.by(Bounded()))
-    findings = bounded if free else by_shape
-    last: Design = Bounded(last=True) if free else Sequential(last=True)
-    outcome = together([f.outcome for f in findings])
-    e_value = None
-    if outcome in ("reproduced", "violated") and any(f.p_value is not None for f in findings):
-        p_values = [f.support if outcome == "reproduced" else f.oppose for f in judged(evidence.by(last))]
-        p_value = max(p_values) if outcome == "reproduced" else min(p_values)
-        p_value = max(p_value, 1e-300)
-        if free:
-            e_value = 1.0 / p_value
-        elif any(look.effect.of_records for f in findings for look in f.looks):
-            e_value = 0.5 / math.sqrt(p_value)  # a p-value's calibrator (Vovk and Wang 2021)
-        else:
-            e_value = (
-                0.5 / p_value
-            )  # the t-test's martingale, which a one-sided p-value halves (harness.claims.anytime)
-        e_value = min(LARGEST_E, e_value)
-    return Judged(findings, by_shape, bounded, looked, e_value)
-
-
 def _code(parts: Sequence[Expectation]) -> str:
     """Hash of the code that judges these: their kinds', and their formulas'."""
     modules = {type(part).__module__ for part in parts}
@@ -231,14 +183,16 @@ def _definitions(parts: Sequence[MeasuredExpectation]) -> dict[str, str]:
 
 def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, evidence: Evidence) -> list[Finding]:
     fewest = evidence.design.fewest
-    return [
-        _left_out(part, spec) or part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
-        for index, part in enumerate(parts)
-    ]
+    found = []
+    for index, part in enumerate(parts):
+        finding = _left_out(part, spec) or part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
+        attacks = dict.fromkeys(attack for operand in part.operands() for attack in operand.attack or ("",))
+        found.append(replace(finding, attacks=tuple(attacks) or ("",)))
+    return found
 
 
-def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) -> dict[str, dict[Cell, int]]:
-    """By claim that is still open: the repeats that each cell needs next. Claims that need none are left out.
+def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) -> dict[str, dict[Attacked, int]]:
+    """By claim that is still open: the repeats that each cell and attack needs next; none of claims that need none.
 
     Repeats past the spec's are only asked for where no claim asks for any within it, and where all models together
     would stay within a share of the fixed design's. Once none asks for any, and where the profile asks for verdicts
@@ -254,7 +208,7 @@ def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) ->
         return {claim: needs for claim, needs in within.items() if needs}
     allowed = max(SHARE * experiment.models(), 2 * FEWEST * experiment.models() / usual)
     past = {claim: wanted(findings, alpha, usual, CEILING * usual, whole=True) for claim, findings in found.items()}
-    chosen: dict[str, dict[Cell, int]] = {}
+    chosen: dict[str, dict[Attacked, int]] = {}
     for claim in sorted(past, key=lambda claim: _models_with(table, axes, [past[claim]])):
         reserved = [*(past[other] for other in chosen), past[claim]]
         if past[claim] and _models_with(table, axes, reserved) <= allowed:
@@ -267,13 +221,13 @@ def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) ->
     return {claim: needs for claim, needs in on.items() if needs}
 
 
-def _models_with(table: pd.DataFrame, axes: Sequence[str], needs: list[dict[Cell, int]]) -> int:
+def _models_with(table: pd.DataFrame, axes: Sequence[str], needs: list[dict[Attacked, int]]) -> int:
     """Trained models of the table once it has these repeats."""
     repeats: dict[Cell, int] = {}
     for key, count in table.groupby(["arm", *axes])["repeat"].nunique().items():
         names: tuple[Any, ...] = key  # type: ignore[assignment]
         repeats[names[0], place(zip(axes, names[1:], strict=True))] = int(count)
-    for cell, target in (item for cells in needs for item in cells.items()):
+    for cell, target in (item for asked in needs for item in by_cell(asked).items()):
         repeats[cell] = max(repeats.get(cell, 0), target)
     return sum(repeats.values())
 
@@ -321,12 +275,6 @@ def _fidelity(scaled: Scaled) -> Fidelity:
     return "scaled" if scaled.reductions else "exact"
 
 
-def together(outcomes: list[Outcome]) -> Outcome:
-    """Outcome of a claim all of whose parts must hold."""
-    order: tuple[Outcome, ...] = ("violated", "not run", "inconclusive")
-    return next((o for o in order if o in outcomes), "reproduced")
-
-
 def _theory(parts: Sequence[TheoryExpectation]) -> dict[str, object]:
     findings = [e.judge() for e in parts]
     outcome = together([f.outcome for f in findings])
@@ -355,10 +303,10 @@ def _training(judged: Judged, evidence: Evidence, alpha: float) -> dict[str, obj
     if outcome == "reproduced":
         shown = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
     deciding = shown.deciding
-    points = _points(judged, alpha, evidence.design.name == "sequential")
+    points = points_of(judged, alpha, evidence.design.name == "sequential")
     many = len(findings) > 1
     prefix = f"part {findings.index(shown) + 1} of {len(findings)}: " if many and outcome != "reproduced" else ""
-    basis, repeats = _basis(judged, outcome)
+    basis, repeats = rests_on(judged, outcome)
     found: dict[str, object] = {
         "verdict": outcome,
         "reason": prefix + shown.reason,
@@ -380,45 +328,6 @@ def _training(judged: Judged, evidence: Evidence, alpha: float) -> dict[str, obj
         }
         if shown.test == "exact count":
             found |= {"interval": None, "repeats": None}
-    return found
-
-
-def _basis(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
-    """What a verdict rests on, and the fewest repeats of a point that it needs."""
-    if outcome not in ("reproduced", "violated"):
-        return None, 0
-    deciding = [f for f in judged.findings if f.outcome == outcome]
-    if all(f.test == "exact count" for f in deciding):
-        return "exact", 0
-    if judged.findings is judged.bounded:
-        return "distribution-free", 0
-    if any(look.effect.of_records for f in deciding for look in f.looks):
-        return "records", 0
-    every = [f for f in deciding if f.deciding is not None and f.test != "exact count"]
-    return "shape", min(_needed_repeats(f) for f in every)
-
-
-def _needed_repeats(finding: Finding) -> int:
-    """The fewest repeats of a point without which its outcome would not be known."""
-    assert finding.deciding is not None
-    alone = (finding.quantifier == "all") == (finding.outcome == "violated")
-    looks = [look for look in finding.looks if look.point is finding.deciding or not alone]
-    return min(look.effect.seen for look in looks)
-
-
-def _points(judged: Judged, alpha: float, looked: bool) -> list[Point]:
-    """Every point as the design's own test sees it, with what needs no assumption beside it."""
-    found = []
-    for own, bounded in zip(judged.by_shape, judged.bounded, strict=True):
-        for index, one in enumerate(own.points):
-            more: dict[str, object] = {}
-            if index < len(own.looks) and (holds := own.looks[index].holds) is not None:
-                count = int(holds.sum())
-                more |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, looked)}
-            if index < len(bounded.points):
-                free = bounded.points[index]
-                more |= {"free_low": free.low, "free_high": free.high}
-            found.append(one.model_copy(update=more))
     return found
 
 

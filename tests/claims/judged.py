@@ -12,7 +12,7 @@ from harness.claims.design import Design
 from harness.claims.evidence import ArmFacts, Evidence
 from harness.claims.judge import Finding, Part
 from harness.metrics import metrics_of
-from harness.places import Cell
+from harness.places import Attacked
 from harness.spec.model import AnyExpectation
 
 PARSE = TypeAdapter(AnyExpectation).validate_python
@@ -54,6 +54,6 @@ def judge(expectation: Any, evidence: Any, alpha: float = 0.05, index: int = 0, 
     return part.judge(known, Part(index, parts, alpha / 2))  # type: ignore[no-any-return]
 
 
-def plain(cells: dict[Cell, int]) -> dict[tuple[str, float], int]:
+def plain(cells: dict[Attacked, int]) -> dict[tuple[str, float], int]:
     """Repeats by (arm, epsilon)."""
-    return {(arm, dict(place)["epsilon"]): n for (arm, place), n in cells.items()}
+    return {(arm, dict(place)["epsilon"]): n for ((arm, place), _), n in cells.items()}

@@ -13,7 +13,7 @@ from harness.claims.judge import Finding, Part
 from harness.claims.statistics import estimate
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
-from harness.verdicts.check import together
+from harness.verdicts.basis import together
 from tests.claims.judged import PARSE, evidence_of, judge, parts_of
 
 GRID = (0.1, 1.0, 10.0)

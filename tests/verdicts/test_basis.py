@@ -16,7 +16,9 @@ from harness.claims.verdict import Verdict, basis_text
 from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale
-from harness.verdicts.check import LARGEST_E, check_spec, evidence_of, repeats_wanted
+from harness.verdicts.basis import LARGEST_E
+from harness.verdicts.check import check_spec, evidence_of, repeats_wanted
+from tests.claims.judged import plain
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
 
 BOUND = math.tanh(0.5)
@@ -137,15 +139,15 @@ def test_a_sequential_verdict_is_that_of_the_first_look_on_its_basis(loaded: Loa
 
 
 def test_a_run_goes_on_for_a_better_basis_where_the_profile_says_so(loaded: Loaded) -> None:
-    plain, free = scaled_of(loaded), scaled_of(loaded, design="sequential", basis="distribution-free")
-    assert (plain.basis, free.basis) == ("shape", "distribution-free")
+    shape, free = scaled_of(loaded), scaled_of(loaded, design="sequential", basis="distribution-free")
+    assert (shape.basis, free.basis) == ("shape", "distribution-free")
 
     def asks(scaled: Scaled, values: Values) -> dict[str, dict[tuple[str, float], int]]:
         needs = repeats_wanted(scaled, table_of(values, "sequential"))
-        return {c: {(arm, dict(at)["epsilon"]): n for (arm, at), n in cells.items()} for c, cells in needs.items()}
+        return {claim: plain(cells) for claim, cells in needs.items()}
 
     decided = both(around(0.9, 6), around(0.0, 6))
-    assert asks(plain, decided) == {}
+    assert asks(shape, decided) == {}
     # Half as many more a round, to no more than are expected to be needed; infinite epsilon is not in the claims.
     found = asks(free, decided)
     assert set(found) == {"biased-beats-iid", "iid-held"}

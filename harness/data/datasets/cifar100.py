@@ -264,12 +264,30 @@ class Cifar100Substitute(Images):
     @classmethod
     def _divided(cls, labels: Array, pixels: Array) -> Array:
         flat = pixels.reshape(len(pixels), -1)
-        scores = principal_components(flat, min(cls.skip + cls.used, *flat.shape))[:, cls.skip :]
+        scores = coarse_scores(flat, min(cls.skip + cls.used, *flat.shape))[:, cls.skip :]
         found = np.zeros(len(labels), np.int64)
         for one in range(cls.classes_before):
             rows = np.flatnonzero(labels == one)
             found[rows] = one * cls.clusters + balanced_clusters(scores[rows], cls.clusters, one)
         return found
+
+
+def coarse_scores(pixels: Array, count: int) -> Array:
+    """Scores (n, count) float64 on the first principal components, the same on every machine.
+
+    The covariance is of whole numbers, and exact; scores are rounded to 2^-20, far above what processors differ in, so
+    what is drawn from them does not depend on who computes it.
+    """
+    values = pixels.astype(np.float64)  # sums of products of bytes stay below 2^53, so their order does not matter
+    with threadpool_limits(limits=1):
+        total = values.sum(axis=0)
+        covariance = (values.T @ values - np.outer(total, total) / len(values)) / len(values)
+        _, directions = np.linalg.eigh(covariance)
+        directions = directions[:, ::-1][:, :count]
+        largest = np.abs(directions).argmax(axis=0)
+        directions = directions * np.sign(directions[largest, np.arange(count)])
+        scores = (values - total / len(values)) @ directions / 255
+    return np.asarray(np.round(scores * 2**20) / 2**20)
 
 
 def balanced_clusters(points: Array, count: int, seed: int) -> Array:
@@ -281,7 +299,7 @@ def balanced_clusters(points: Array, count: int, seed: int) -> Array:
 
     with threadpool_limits(limits=1):
         centres = KMeans(count, n_init=1, random_state=seed).fit(points)
-        distances = centres.transform(points)
+        distances = np.round(centres.transform(points) * 2**20) / 2**20
     nearest = np.sort(distances, axis=1)
     found = np.full(len(points), -1)
     room = [len(points) // count + (i < len(points) % count) for i in range(count)]

@@ -1,0 +1,98 @@
+"""Measurements that tables hold already, by the work that they are of: what a run need not do again.
+
+A piece of work is the same whichever version of the code does it (`Piece.work`): its seeds derive from its coordinates.
+A profile may take what its tables hold as done, so a clone without the store goes on where the committed tables stop;
+the table remembers by row which code measured it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from harness.attacks import MembershipAttack
+from harness.execution.plan import Cell, Piece, Plan, in_order, with_needs
+from harness.hashing import fingerprint
+from harness.metrics import Value
+from harness.metrics.metric import metrics_of
+from harness.places import Cell as Group
+from harness.places import Place
+from harness.spec.model import Spec
+
+RUNS = 5
+"""Runs of which one says whether a member is exposed in every one, or in some (jayaraman2019 trains five)."""
+
+
+@dataclass
+class Known:
+    """What tables hold, by work."""
+
+    metrics: dict[str, dict[str, Value]] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)
+    """Which code measured it."""
+
+    def add(self, table: pd.DataFrame) -> None:
+        """Take what a table holds, but for what is known already. One that names no work is left alone."""
+        if not {"work", "code"} <= set(table.columns):
+            return
+        new = table[(table["work"] != "") & ~table["work"].isin(list(self.metrics))]
+        names = ("work", "code", "metric", "value", "stderr", "n")
+        for work, code, metric, value, stderr, n in zip(*(new[name].tolist() for name in names), strict=True):
+            self.metrics.setdefault(work, {})[metric] = Value(value, stderr, n)
+            self.code[work] = code
+
+    def has(self, work: str, wanted: Collection[str] = ()) -> bool:
+        """Whether it is there, with these metrics of it."""
+        return work in self.metrics and all(name in self.metrics[work] for name in wanted)
+
+
+def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Place]]:
+    """Where repeats are trainings on the same records: every whole group of runs, the attack and its place."""
+    if spec.experiment is None or spec.experiment.redraw != "training":
+        return
+    size = min(RUNS, spec.experiment.repeats)
+    if size < 2:
+        return
+    found: dict[tuple[Group, str, Place, int], list[Cell]] = {}
+    for cell in plan.cells:
+        for name, where in cell.evaluations:
+            if isinstance(spec.attacks[name], MembershipAttack):
+                found.setdefault((cell.group, name, where, cell.repeat // size), []).append(cell)
+    for key, cells in found.items():
+        if len(cells) == size:
+            _, name, where, _ = key
+            yield cells, name, where
+
+
+def work_of_runs(runs: Iterable[Piece]) -> str:
+    """Names what several evaluations say together."""
+    return fingerprint(["runs", [piece.work for piece in runs]])[:16]
+
+
+def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) -> list[Piece]:
+    """The pieces of a plan whose measurements are not known, and what these need, in an order that respects it.
+
+    `wanted`: metrics that claims are about; what is known without one of them is measured again.
+    """
+    of_model, of_answers = (set(wanted) & set(metrics_of(of)) for of in ("model", "answers"))
+    roots: dict[str, Piece] = {}
+    for cell in plan.cells:
+        if not known.has(cell.split.work):
+            roots[cell.split.key] = cell.split
+        if not known.has(cell.model.work, of_model):
+            roots[cell.model.key] = cell.model
+        for (name, _), piece in cell.evaluations.items():
+            needed = of_answers if isinstance(spec.attacks[name], MembershipAttack) else ()
+            if not known.has(piece.work, needed):
+                roots[piece.key] = piece
+    for cells, name, where in groups_of_runs(plan, spec):
+        runs = [cell.evaluations[name, where] for cell in cells]
+        if not known.has(work_of_runs(runs)):
+            roots |= {piece.key: piece for piece in runs}
+    wanted_pieces: dict[str, Piece] = {}
+    for root in roots.values():
+        for piece in with_needs(root):
+            wanted_pieces.setdefault(piece.key, piece)
+    return in_order(wanted_pieces.values())

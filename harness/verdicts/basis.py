@@ -1,0 +1,109 @@
+"""What a verdict rests on: the metrics' ranges alone where these decide, else the shape of the results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.claims.design import Bounded, Design, Sequential
+from harness.claims.evidence import Evidence
+from harness.claims.judge import Finding
+from harness.claims.sequential import decided, first_verdict
+from harness.claims.statistics import share_at_least
+from harness.claims.verdict import Basis, Outcome, Point
+
+LARGEST_E = 1e12
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim's findings on the basis that its verdict rests on."""
+
+    findings: list[Finding]
+    by_shape: list[Finding]
+    """What the design's own test finds at the same repeats."""
+    bounded: list[Finding]
+    """What the metrics' ranges alone say."""
+    looked: int | None
+    """Repeats at the look that decided, where the design is sequential."""
+    e_value: float | None
+
+
+def on_its_basis(judged: Callable[[Evidence], list[Finding]], evidence: Evidence, alpha: float) -> Judged:
+    """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
+    sequential = evidence.design.name == "sequential"
+    bounded = judged(evidence.by(Bounded()))
+    free, looked = decided(bounded), None
+    if sequential and free:
+        bounded, looked = first_verdict(judged, evidence.by(Bounded()))
+        evidence = evidence.of_first(looked or evidence.repeats)
+    by_shape = judged(evidence)
+    if sequential and not free:
+        by_shape, looked = first_verdict(judged, evidence)
+        if looked is not None:
+            evidence = evidence.of_first(looked)
+            bounded = judged(evidence.by(Bounded()))
+    findings = bounded if free else by_shape
+    last: Design = Bounded(last=True) if free else Sequential(last=True)
+    outcome = together([f.outcome for f in findings])
+    e_value = None
+    if outcome in ("reproduced", "violated") and any(f.p_value is not None for f in findings):
+        p_values = [f.support if outcome == "reproduced" else f.oppose for f in judged(evidence.by(last))]
+        p_value = max(p_values) if outcome == "reproduced" else min(p_values)
+        p_value = max(p_value, 1e-300)
+        if free:
+            e_value = 1.0 / p_value
+        elif any(look.effect.of_records for f in findings for look in f.looks):
+            e_value = 0.5 / math.sqrt(p_value)  # a p-value's calibrator (Vovk and Wang 2021)
+        else:
+            e_value = (
+                0.5 / p_value
+            )  # the t-test's martingale, which a one-sided p-value halves (harness.claims.anytime)
+        e_value = min(LARGEST_E, e_value)
+    return Judged(findings, by_shape, bounded, looked, e_value)
+
+
+def together(outcomes: list[Outcome]) -> Outcome:
+    """Outcome of a claim all of whose parts must hold."""
+    order: tuple[Outcome, ...] = ("violated", "not run", "inconclusive")
+    return next((o for o in order if o in outcomes), "reproduced")
+
+
+def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
+    """What a verdict rests on, and the fewest repeats of a point that it needs."""
+    if outcome not in ("reproduced", "violated"):
+        return None, 0
+    deciding = [f for f in judged.findings if f.outcome == outcome]
+    if all(f.test == "exact count" for f in deciding):
+        return "exact", 0
+    if judged.findings is judged.bounded:
+        return "distribution-free", 0
+    if any(look.effect.of_records for f in deciding for look in f.looks):
+        return "records", 0
+    every = [f for f in deciding if f.deciding is not None and f.test != "exact count"]
+    return "shape", min(_needed_repeats(f) for f in every)
+
+
+def _needed_repeats(finding: Finding) -> int:
+    """The fewest repeats of a point without which its outcome would not be known."""
+    assert finding.deciding is not None
+    alone = (finding.quantifier == "all") == (finding.outcome == "violated")
+    looks = [look for look in finding.looks if look.point is finding.deciding or not alone]
+    return min(look.effect.seen for look in looks)
+
+
+def points_of(judged: Judged, alpha: float, looked: bool) -> list[Point]:
+    """Every point as the design's own test sees it, with what needs no assumption beside it."""
+    found = []
+    for own, bounded in zip(judged.by_shape, judged.bounded, strict=True):
+        for index, one in enumerate(own.points):
+            more: dict[str, object] = {}
+            if index < len(own.looks) and (holds := own.looks[index].holds) is not None:
+                count = int(holds.sum())
+                more |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, looked)}
+            if index < len(bounded.points):
+                free = bounded.points[index]
+                more |= {"free_low": free.low, "free_high": free.high}
+            found.append(one.model_copy(update=more))
+    return found
