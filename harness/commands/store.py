@@ -1,15 +1,27 @@
-"""`harness store`: check the cell store, and free it of what no spec names."""
+"""`harness store`: check the cell store, share it, and free it of what no spec names."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from harness.commands.common import AsJson, Quiet, console, load, print_json, project_here, table_of
+from harness.commands.common import (
+    AsJson,
+    ProfileName,
+    Quiet,
+    console,
+    contexts,
+    load,
+    print_json,
+    project_here,
+    table_of,
+)
 from harness.progress import Progress
 
-store_app = typer.Typer(no_args_is_help=True, help="The cell store: check it, and free it of what no spec names.")
+store_app = typer.Typer(
+    no_args_is_help=True, help="The cell store: check it, share it, and free it of what no spec names."
+)
 
 
 @store_app.command("verify")
@@ -36,6 +48,71 @@ def store_verify(
             print(f"{kind}/{key}: {fault}" + ("; removed" if repair else ""))
         print(f"{health.checked} pieces checked, {len(health.faults)} damaged")
     if health.faults and not repair:
+        raise typer.Exit(1)
+
+
+Address = Annotated[
+    str, typer.Argument(help="A directory, or an address such as `s3://bucket/folder` (pip install mi-dp-harness[s3]).")
+]
+OfSpecs = Annotated[
+    list[str] | None, typer.Option("--spec", metavar="SPEC", help="Only what these specs need under --profile.")
+]
+
+
+@store_app.command("push")
+def store_push(
+    address: Address,
+    spec: OfSpecs = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Copy results to a shared store; what is there already is left alone. Exit 1 if one here is damaged."""
+    from harness.execution.sharing import push
+
+    _share(push, "pushed", address, spec, profile, as_json, quiet)
+
+
+@store_app.command("pull")
+def store_pull(
+    address: Address,
+    spec: OfSpecs = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Copy results from a shared store, each compared with its name and hash. Exit 1 if one there is damaged.
+
+    The next run computes only what is still missing.
+    """
+    from harness.execution.sharing import pull
+
+    _share(pull, "pulled", address, spec, profile, as_json, quiet)
+
+
+def _share(
+    move: Any, word: str, address: str, specs: list[str] | None, profile: str | None, as_json: bool, quiet: bool
+) -> None:
+    from harness.execution.sharing import Shared
+    from harness.execution.store import Store
+    from harness.pipeline import left_out, plan_of
+
+    only = None
+    if specs:
+        only = set()
+        for context, loaded in contexts(specs, profile, None, quiet):
+            for one in loaded:
+                if not left_out(context, one):
+                    only |= {(piece.kind, piece.key) for piece in plan_of(context, one, context.times).pieces()}
+    found = move(Store(project_here().store), Shared(address), Progress(quiet), only)
+    if as_json:
+        faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in found.faults]
+        print_json({word: found.moved, "there": found.there, "bytes": found.bytes, "faults": faults})
+    else:
+        for kind, key, fault in found.faults:
+            print(f"{kind}/{key}: {fault}; not {word}")
+        print(f"{found.moved} pieces {word} ({found.bytes / 1e6:.1f} MB), {found.there} were there already")
+    if found.faults:
         raise typer.Exit(1)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.errors import HarnessError
 from harness.execution.plan import Plan, make_plan
-from harness.execution.store import Store
+from harness.execution.store import Result, Store
 from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.progress import Progress
@@ -39,15 +39,15 @@ def verify(store: Store, progress: Progress) -> Health:
     with progress.cells("verify", len(found)) as bar:
         for kind, key in found:
             health.checked += 1
-            fault = _fault(store, kind, key)
+            fault = fault_of(kind, key, store.peek(kind, key))
             if fault is not None:
                 health.faults.append((kind, key, fault))
             bar.advance()
     return health
 
 
-def _fault(store: Store, kind: str, key: str) -> str | None:
-    result = store.peek(kind, key)
+def fault_of(kind: str, key: str, result: Result | None) -> str | None:
+    """What is wrong with a result of this name; None: nothing."""
     if result is None:
         return "cannot be read whole"
     description, needs = result.meta.get("description"), result.meta.get("needs")

@@ -163,9 +163,14 @@ class Store:
 
     def peek(self, kind: str, key: str) -> Result | None:
         """Read a result and change nothing. None where it is missing or damaged."""
-        try:
-            with np.load(self.path(kind, key), allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            return Result(arrays, json.loads(arrays.pop(META).tobytes().decode()))
-        except (KeyError, *UNREADABLE):
-            return None
+        return parsed(self.path(kind, key))
+
+
+def parsed(source: Path | bytes) -> Result | None:
+    """A result from its file, or from the bytes of it. None where it is missing or damaged."""
+    try:
+        with np.load(io.BytesIO(source) if isinstance(source, bytes) else source, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        return Result(arrays, json.loads(arrays.pop(META).tobytes().decode()))
+    except (KeyError, *UNREADABLE):
+        return None

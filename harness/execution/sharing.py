@@ -1,0 +1,147 @@
+"""Share a store: results to and from a directory or any address that fsspec knows (`s3://...`, `gs://...`).
+
+A result is one object, named as in the store. Objects appear whole or not at all, are never replaced by another, and
+those that are there are left alone, so several may push and pull at once. What is pulled is compared with its name and
+the hash of its arrays before the store takes it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from harness.errors import HarnessError
+from harness.execution.housekeeping import fault_of
+from harness.execution.store import Store, parsed
+from harness.progress import Progress
+
+AT_ONCE = 8
+"""Transfers under way together."""
+Named = tuple[str, str]
+"""Kind and key."""
+
+
+@dataclass
+class Transfer:
+    """How a push or a pull went."""
+
+    moved: int = 0
+    there: int = 0
+    """Left alone, since the other side had them."""
+    bytes: int = 0
+    faults: list[tuple[str, str, str]] = field(default_factory=list)
+    """Kind, key and what is wrong, of what was not taken."""
+
+
+class Shared:
+    """A store at an address."""
+
+    def __init__(self, address: str) -> None:
+        """Raises HarnessError for an address that nothing here can reach."""
+        with _plainly(address):
+            self.files, root = fsspec.core.url_to_fs(address)
+        self.address, self.root = address, str(root).rstrip("/")
+        if not self.root:
+            raise HarnessError(f"{address!r}: no directory or bucket in it; right is s3://bucket/folder, or a path")
+
+    def path(self, kind: str, key: str) -> str:
+        """Where a result lies."""
+        return posixpath.join(self.root, kind, key[:2], f"{key}.npz")
+
+    def there(self) -> set[Named]:
+        """Every result that is there."""
+        with _plainly(self.address):
+            self.files.invalidate_cache()
+            found = self.files.find(self.root) if self.files.exists(self.root) else []
+        return {(p[-3], p[-1].removesuffix(".npz")) for p in map(_parts, found) if len(p) > 2 and _is_result(p[-1])}
+
+    def put(self, kind: str, key: str, data: bytes) -> None:
+        """Keep an object, whole or not at all."""
+        path = self.path(kind, key)
+        with _plainly(self.address):
+            if not isinstance(self.files, LocalFileSystem):
+                self.files.pipe_file(path, data)  # object stores show what was written whole
+                return
+            folder, name = posixpath.split(path)
+            self.files.makedirs(folder, exist_ok=True)
+            temporary = posixpath.join(folder, f".{name}.{uuid4().hex}.tmp")
+            try:
+                self.files.pipe_file(temporary, data)
+                self.files.mv(temporary, path)
+            finally:
+                if self.files.exists(temporary):
+                    self.files.rm(temporary)
+
+    def get(self, kind: str, key: str) -> bytes:
+        """Read an object."""
+        with _plainly(self.address):
+            return bytes(self.files.cat_file(self.path(kind, key)))
+
+
+def push(store: Store, shared: Shared, progress: Progress, only: Collection[Named] | None = None) -> Transfer:
+    """Copy what the other side lacks to it; of `only`, or of everything. What is damaged here stays here."""
+    mine = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
+    if only is not None:
+        mine = [one for one in mine if one in only]
+    return _transfer(mine, shared.there(), store.bytes, shared.put, progress, f"push to {shared.address}")
+
+
+def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Named] | None = None) -> Transfer:
+    """Copy what this side lacks from the other; of `only`, or of everything. What is damaged there is not taken."""
+    theirs = sorted(one for one in shared.there() if only is None or one in only)
+    mine = {one for one in theirs if store.has(*one)}
+    return _transfer(theirs, mine, shared.get, store.put_bytes, progress, f"pull from {shared.address}")
+
+
+def _transfer(names: list[Named], there: set[Named], read: Any, write: Any, progress: Progress, label: str) -> Transfer:
+    found = Transfer()
+    todo = [one for one in names if one not in there]
+    found.there = len(names) - len(todo)
+
+    def one(name: Named) -> tuple[Named, int, str | None]:
+        data = read(*name)
+        fault = fault_of(*name, parsed(data))
+        if fault is None:
+            write(*name, data)
+        return name, len(data), fault
+
+    with progress.cells(label, len(todo)) as bar, ThreadPoolExecutor(AT_ONCE) as pool:
+        for (kind, key), size, fault in pool.map(one, todo):
+            if fault is None:
+                found.moved += 1
+                found.bytes += size
+            else:
+                found.faults.append((kind, key, fault))
+            bar.advance()
+    return found
+
+
+@contextmanager
+def _plainly(address: str) -> Iterator[None]:
+    """Say in one line what kept an address from being reached."""
+    try:
+        yield
+    except HarnessError:
+        raise
+    except ImportError as error:
+        name = "pip install 'mi-dp-harness[s3]'" if address.startswith("s3") else str(error).splitlines()[0]
+        raise HarnessError(f"{address}: this needs one more package: {name}") from None
+    except Exception as error:  # each file system has errors of its own
+        why = (str(error).splitlines() or [""])[0]
+        raise HarnessError(f"{address}: cannot be used: {type(error).__name__}: {why}") from None
+
+
+def _parts(path: str) -> list[str]:
+    return path.split("/")
+
+
+def _is_result(name: str) -> bool:
+    return name.endswith(".npz") and not name.startswith(".")
