@@ -91,6 +91,10 @@ class Verdict(Config):
     """Why, in one sentence."""
     parts: tuple[Outcome, ...] = ()
     """Outcome of each part of the claim."""
+    halves: str = ""
+    """How far a claim is settled that is not reproduced whole: `1 of 2 parts reproduced, 1 not run`."""
+    would_decide: str = ""
+    """What would decide an inconclusive claim, and what that would cost (sequential)."""
     fidelity: Fidelity
     profile: str
     reductions: tuple[str, ...] = ()
@@ -139,7 +143,9 @@ class Verdict(Config):
     spec_sha256: str
     data_sha256: str = ""
     code: str
-    """Hash of the code that judged and measured."""
+    """Hash of the code that judged."""
+    measured_by: tuple[str, ...] = ()
+    """By which code it was measured, and at which commits; one of the measurements' spec."""
     packages: dict[str, str] = Field(default_factory=dict)
     seed: int | None = None
     hardware: str = ""

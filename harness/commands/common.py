@@ -117,5 +117,6 @@ def print_verdicts(verdicts: Any) -> None:
     """For people."""
     table = table_of("claim", "verdict", "why")
     for v in verdicts:
-        table.add_row(v.id, f"[{COLOURS[v.verdict]}]{v.verdict}[/]", v.reason)
+        more = [f"({v.halves})" if v.halves else "", f"Would decide: {v.would_decide}." if v.would_decide else ""]
+        table.add_row(v.id, f"[{COLOURS[v.verdict]}]{v.verdict}[/]", " ".join(filter(None, [v.reason, *more])))
     console.print(table)

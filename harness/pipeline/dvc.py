@@ -109,6 +109,7 @@ MEASURED = """
         - harness/formulas
         - harness/verdicts/basis.py
         - harness/verdicts/check.py
+        - harness/verdicts/halves.py
       outs:
         - reports/${{profile}}/${{item}}/verdicts.json:
             cache: false
@@ -127,6 +128,7 @@ THEORY = """
         - harness/theory
         - harness/verdicts/basis.py
         - harness/verdicts/check.py
+        - harness/verdicts/halves.py
       outs:
         - reports/${{profile}}/${{item}}/verdicts.json:
             cache: false

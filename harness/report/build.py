@@ -186,7 +186,8 @@ def _markdown(context: Context, sections: Sequence[Section], tally: dict[str, in
             lines += [f"Scaled: {'; '.join(section.reductions)}.", ""]
         lines += ["| claim | verdict | basis | why |", "| --- | --- | --- | --- |"]
         for v in section.verdicts:
-            why = v.reason.replace("|", "\\|")
+            why = ". ".join(filter(None, [v.reason, v.halves, v.would_decide and f"Would decide: {v.would_decide}"]))
+            why = why.replace("|", "\\|")
             claim = f"{v.statement.replace('|', chr(92) + '|')} ({v.where})"
             lines.append(f"| {claim} | **{v.verdict}** | {basis_text(v)} | {why} |")
     return "\n".join(lines) + "\n"

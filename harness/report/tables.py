@@ -110,9 +110,9 @@ def exposed_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     averages = table.groupby(["arm", "epsilon", "attack", "metric"])["value"].mean()
     means: dict[Any, float] = {key: float(value) for key, value in averages.items()}
     members = float(table.loc[table["metric"] == "count_members", "value"].iloc[0])
-    runs = int(table["repeat"].max()) + 1
     found = []
-    for (arm, epsilon, attack), _ in joint.groupby(["arm", "epsilon", "attack"]):
+    for (arm, epsilon, attack), group in joint.groupby(["arm", "epsilon", "attack"]):
+        runs = round(float(group["n"].iloc[0]) / members)
         for level in EXPOSURE_LEVELS:
             one = means[arm, epsilon, attack, f"tpr_at_{level}_fpr"] * members
             every, some = (means[arm, epsilon, attack, f"{how}_at_{level}_fpr"] for how in (EVERY, SOME))
@@ -123,8 +123,8 @@ def exposed_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
                     "attack": attack,
                     "rate": level.replace("pct", "%"),
                     "one": round(one, 1),
-                    "some": int(some),
-                    "every": int(every),
+                    "some": round(some),
+                    "every": round(every),
                     "runs": runs,
                     "guess": members * (one / members) ** runs,
                 }

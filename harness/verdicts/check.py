@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -24,10 +23,11 @@ from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint, fingerprint, own_modules
 from harness.metrics import METRICS
-from harness.places import Attacked, Cell, place
+from harness.places import Attacked, Cell
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled, as_run, stopped_early
 from harness.verdicts.basis import Judged, on_its_basis, points_of, rests_on, together
+from harness.verdicts.halves import halves, parts_text, repeats_of, seconds_a_model, would_decide
 
 ALPHA = 0.05
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
@@ -80,10 +80,14 @@ def check_spec(
     if spec.experiment is not None:
         mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
         common |= {"seed": spec.experiment.seed, **_origin(table), "mlflow": mlflow}
+    spent: tuple[dict[Cell, int], float | None] = {}, None
+    if table is not None and spec.experiment is not None:
+        axes = spec.experiment.coordinates
+        spent = repeats_of(table, axes), seconds_a_model(table, axes)
     verdicts = []
     for index, claim in enumerate(spec.claims):
         try:
-            verdicts.append(_check_claim(claim, scaled, evidence, why_not, common))
+            verdicts.append(_check_claim(claim, scaled, evidence, why_not, common, spent))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
@@ -107,15 +111,26 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Evidence:
     return Evidence(table, arms, design_of(table), spec.axes, experiment.coordinates)
 
 
-def _origin(table: pd.DataFrame | None) -> dict[str, str]:
-    """The data and the machine that the measurements come from, as their file remembers them."""
+def _origin(table: pd.DataFrame | None) -> dict[str, object]:
+    """The data, the machine and the code that the measurements come from, as their file remembers them."""
     known = table.attrs if table is not None else {}
-    return {"data_sha256": str(known.get("data_sha256", "")), "hardware": str(known.get("hardware", ""))}
+    commits = known.get("commits", {})
+    return {
+        "data_sha256": str(known.get("data_sha256", "")),
+        "hardware": str(known.get("hardware", "")),
+        "measured_by": tuple(f"code {code} (commit {commits[code][:12]})" for code in sorted(commits)),
+    }
 
 
 def _check_claim(
-    claim: Claim, scaled: Scaled, evidence: Evidence | None, why_not: str, common: dict[str, object]
+    claim: Claim,
+    scaled: Scaled,
+    evidence: Evidence | None,
+    why_not: str,
+    common: dict[str, object],
+    spent: tuple[dict[Cell, int], float | None],
 ) -> Verdict:
+    repeats, seconds = spent
     parts = scaled.spec.parts(claim)
     every: Sequence[Expectation] = claim.theory or parts
     described: dict[str, object] = {
@@ -154,7 +169,11 @@ def _check_claim(
             "models": models,
             "models_fixed": cells * scaled.spec.experiment.repeats,
         }
-    return Verdict.model_validate({**common, **described, **_training(found, evidence, alpha)})
+        if together([f.outcome for f in found.findings]) == "inconclusive":
+            usual = scaled.spec.experiment.repeats
+            described["would_decide"] = would_decide(found.findings, repeats, seconds, alpha, usual)
+    halved = {"halves": halves(found, parts, alpha)}
+    return Verdict.model_validate({**common, **described, **_training(found, evidence, alpha), **halved})
 
 
 def _code(parts: Sequence[Expectation]) -> str:
@@ -223,10 +242,7 @@ def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) ->
 
 def _models_with(table: pd.DataFrame, axes: Sequence[str], needs: list[dict[Attacked, int]]) -> int:
     """Trained models of the table once it has these repeats."""
-    repeats: dict[Cell, int] = {}
-    for key, count in table.groupby(["arm", *axes])["repeat"].nunique().items():
-        names: tuple[Any, ...] = key  # type: ignore[assignment]
-        repeats[names[0], place(zip(axes, names[1:], strict=True))] = int(count)
+    repeats = repeats_of(table, axes)
     for cell, target in (item for asked in needs for item in by_cell(asked).items()):
         repeats[cell] = max(repeats.get(cell, 0), target)
     return sum(repeats.values())
@@ -287,6 +303,7 @@ def _theory(parts: Sequence[TheoryExpectation]) -> dict[str, object]:
         "verdict": outcome,
         "reason": "; ".join(reasons),
         "parts": [f.outcome for f in findings],
+        "halves": parts_text([f.outcome for f in findings]),
         "fidelity": "exact",
         "effect": shown.worst if math.isfinite(shown.worst) else None,
         "counterexample": shown.counterexample,

@@ -1,0 +1,104 @@
+"""How far a claim is settled that is not reproduced whole, in numbers; and what would settle the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from harness.claims.judge import Finding
+from harness.claims.kinds.table import PrintedTable
+from harness.claims.sequential import by_cell, wanted
+from harness.claims.statistics import FEWEST
+from harness.claims.verdict import Outcome
+from harness.places import Cell, place
+from harness.verdicts.basis import Judged
+
+FAR = 10_000
+"""Repeats past which nothing is promised."""
+
+
+def parts_text(outcomes: Sequence[Outcome]) -> str:
+    """`1 of 2 parts reproduced, 1 not run`; empty where all parts came out alike."""
+    counts = Counter(outcomes)
+    if len(counts) < 2:
+        return ""
+    order: tuple[Outcome, ...] = ("reproduced", "violated", "inconclusive", "not run")
+    first, *others = [name for name in order if counts[name]]
+    said = [f"{counts[first]} of {len(outcomes)} parts {first}", *(f"{counts[name]} {name}" for name in others)]
+    return ", ".join(said)
+
+
+def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
+    """Parts and points by what is known of them, where a claim is not reproduced; empty where there is one of each."""
+    outcomes = [f.outcome for f in judged.findings]
+    if set(outcomes) == {"reproduced"}:
+        return ""
+    said = [parts_text(outcomes)]
+    holds = fails = total = 0
+    for shape, bounded in zip(judged.by_shape, judged.bounded, strict=True):
+        known = [_settled(f, len(parts), alpha / 2, least) for f, least in ((shape, FEWEST), (bounded, 1)) if f.points]
+        for either in zip(*known, strict=False):
+            total += 1
+            holds += 1 in either
+            fails += -1 in either and 1 not in either
+    if total > 1:
+        table = all(isinstance(part, PrintedTable) for part in parts)
+        noun = "entries within the tolerance" if table else "points hold"
+        rest = [f"{fails} {'outside' if table else 'fail'}", f"{total - holds - fails} open"]
+        said.append(", ".join([f"{holds} of {total} {noun}", *(r for r in rest if not r.startswith("0 "))]))
+    return "; ".join(filter(None, said))
+
+
+def _settled(finding: Finding, parts: int, alpha: float, fewest: int) -> list[int]:
+    """Of each point: 1 where it is known to hold, -1 where it is known to fail, 0 where neither is."""
+    k = len(finding.points)
+    support, oppose = (alpha, alpha / k / parts) if finding.quantifier == "all" else (alpha / k, alpha / parts)
+    found = []
+    for point, look in zip(finding.points, finding.looks, strict=False):
+        enough = finding.test == "exact count" or point.repeats >= fewest or look.effect.of_records
+        found.append(1 if enough and point.p_support <= support else -1 if enough and point.p_oppose <= oppose else 0)
+    return found
+
+
+def would_decide(
+    findings: Sequence[Finding], repeats: Mapping[Cell, int], seconds: float | None, alpha: float, usual: int
+) -> str:
+    """About how many more models would decide an open claim if its effects stay as they are, and their cost.
+
+    Args:
+        repeats: of each cell, that there are.
+        seconds: core-seconds that one more model takes with all attacks on it; None: not known.
+    """
+    needs = by_cell(wanted(findings, alpha, max(usual, *repeats.values()), FAR, whole=True))
+    more = sum(max(0, target - repeats.get(cell, 0)) for cell, target in needs.items())
+    if not more:
+        return "no number of repeats is likely to decide it: what is left lies too close to its margin"
+    if max(needs.values()) >= FAR:
+        return f"more than {FAR:,} repeats of a cell: what is left lies too close to its margin"
+    cost = "" if seconds is None else f", {_time(more * seconds)} on one core"
+    return f"about {more:,} more models{cost}, if effects stay as they are"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def seconds_a_model(table: pd.DataFrame, axes: Sequence[str]) -> float | None:
+    """Core-seconds that a table's models took on average, everything included, as its file remembers."""
+    spent = table.attrs.get("core_seconds")
+    models = len(table.drop_duplicates(["arm", *axes, "repeat"]))
+    return sum(spent.values()) / models if spent and models else None
+
+
+def repeats_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[Cell, int]:
+    """Repeats that a table has, by cell."""
+    found: dict[Cell, int] = {}
+    for key, count in table.groupby(["arm", *axes])["repeat"].nunique().items():
+        names: tuple[Any, ...] = key  # type: ignore[assignment]
+        found[names[0], place(zip(axes, names[1:], strict=True))] = int(count)
+    return found
