@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,22 +14,32 @@ from harness.errors import HarnessError
 def pipeline(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 2 if dvc.yaml is out of date.")] = False,
 ) -> None:
-    """Write `dvc.yaml`: the stages of every spec that the profile in `params.yaml` runs.
+    """Write `dvc.yaml`: the stages of every spec that the profile in `params.yaml` runs; `flagship/dvc.yaml` likewise.
 
     To add a spec, write its file; `make repro` calls this first.
     """
     from harness.files import write_text
-    from harness.pipeline.dvc import pipeline_text
+
+    for path, text, name in _pipelines():
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        if check:
+            raise HarnessError(f"{path}: out of date for profile {name!r}; run `harness pipeline`")
+        write_text(path, text)
+        print(f"{path.parent.name + '/' if path.parent.name == 'flagship' else ''}dvc.yaml: written for profile {name}")
+
+
+def _pipelines() -> list[tuple[Path, str, str]]:
+    """Where each pipeline file lies, what it should say, and its profile."""
+    from harness.pipeline.dvc import flagship_text, pipeline_text
+    from harness.spec.profile import load_params
 
     context = context_for(None, None, True)
-    path = context.project.root / "dvc.yaml"
-    text = pipeline_text(context, load(context.project, None))
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        return
-    if check:
-        raise HarnessError(f"{path}: out of date for profile {context.profile_name!r}; run `harness pipeline`")
-    write_text(path, text)
-    print(f"dvc.yaml: written for profile {context.profile_name}")
+    root, specs = context.project.root, load(context.project, None)
+    found = [(root / "dvc.yaml", pipeline_text(context, specs), context.profile_name)]
+    if (name := load_params(context.project).flagship) is not None:
+        found.append((root / "flagship" / "dvc.yaml", flagship_text(context_for(name, None, True), specs), name))
+    return found
 
 
 def resolve(specs: Names = None, profile: ProfileName = None) -> None:
@@ -39,16 +50,13 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     says so and exits with 2.
     """
     from harness import pipeline as stages
-    from harness.pipeline.dvc import pipeline_text
 
     context = context_for(profile, None, True)
     found = [one for one in load(context.project, specs) if not stages.left_out(context, one)]
     for loaded in found:
         stages.resolve(context, loaded)
     print(f"{context.resolved.relative_to(context.project.root)}: {len(found)} specs")
-    path = context.project.root / "dvc.yaml"
-    selected = context_for(None, None, True)
-    if specs or not path.is_file() or selected.profile_name != context.profile_name:
-        return
-    if path.read_text(encoding="utf-8") != pipeline_text(selected, load(context.project, None)):
-        raise HarnessError(f"{path}: the specs that there are have changed; run `harness pipeline`, then `dvc repro`")
+    for path, text, name in _pipelines() if not specs else ():
+        if name == context.profile_name and path.is_file() and path.read_text(encoding="utf-8") != text:
+            again = "dvc repro flagship/dvc.yaml" if path.parent.name == "flagship" else "dvc repro"
+            raise HarnessError(f"{path}: the specs that there are have changed; run `harness pipeline`, then `{again}`")

@@ -32,16 +32,18 @@ class Known:
     metrics: dict[str, dict[str, Value]] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)
     """Which code measured it."""
+    cell: dict[str, str] = field(default_factory=dict)
+    """The name that it had in the store of whoever measured it."""
 
     def add(self, table: pd.DataFrame) -> None:
         """Take what a table holds, but for what is known already. One that names no work is left alone."""
         if not {"work", "code"} <= set(table.columns):
             return
         new = table[(table["work"] != "") & ~table["work"].isin(list(self.metrics))]
-        names = ("work", "code", "metric", "value", "stderr", "n")
-        for work, code, metric, value, stderr, n in zip(*(new[name].tolist() for name in names), strict=True):
+        names = ("work", "code", "cell", "metric", "value", "stderr", "n")
+        for work, code, cell, metric, value, stderr, n in zip(*(new[name].tolist() for name in names), strict=True):
             self.metrics.setdefault(work, {})[metric] = Value(value, stderr, n)
-            self.code[work] = code
+            self.code[work], self.cell[work] = code, cell
 
     def has(self, work: str, wanted: Collection[str] = ()) -> bool:
         """Whether it is there, with these metrics of it."""

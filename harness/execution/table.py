@@ -90,7 +90,19 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
 
     known = known or Known()
 
-    def add(cell: Cell, attack: str, where: Place, metric: str, found: Value, key: str, work: str, code: str) -> None:
+    measured = _Measured(plan, store, known)
+
+    def add(
+        cell: Cell,
+        attack: str,
+        where: Place,
+        metric: str,
+        found: Value,
+        piece: Piece,
+        named: Piece,
+        work: str | None = None,
+    ) -> None:
+        """A row of what `piece` measured, under the name of `named`."""
         privacy = experiment.arms[cell.arm].privacy
         rows.append(
             {
@@ -106,33 +118,31 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
                 "value": float(found.value),
                 "stderr": float(found.stderr),
                 "n": int(found.n),
-                "cell": key,
-                "work": work,
-                "code": code,
+                "cell": measured.cell(piece, named),
+                "work": piece.work if work is None else work,
+                "code": measured.code(piece),
                 **_others(cell.place),
                 **dict(where),
             }
         )
 
-    measured = _Measured(plan, store, known)
     for cell in plan.cells:
         for name, found in measured.of(cell.split).items():
-            add(cell, "", (), name, found, cell.split.key, cell.split.work, measured.code(cell.split))
+            add(cell, "", (), name, found, cell.split, cell.split)
         # A model's own metrics are those of its weights: their rows name the trained cell.
         for name, found in measured.of(cell.model).items():
-            add(cell, "", (), name, found, cell.target.key, cell.model.work, measured.code(cell.model))
+            add(cell, "", (), name, found, cell.model, cell.target)
         for (attack, where), piece in cell.evaluations.items():
             for name, found in measured.of(piece).items():
-                add(cell, attack, where, name, found, piece.key, piece.work, measured.code(piece))
+                add(cell, attack, where, name, found, piece, piece)
     for cell, baseline in _with_baseline(plan):
         for name, found in against_baseline(measured.of(cell.model), measured.of(baseline.model)).items():
-            add(cell, "", (), name, found, cell.target.key, "", measured.code(cell.model))
+            add(cell, "", (), name, found, cell.model, cell.target, work="")
     for cells, attack, where in groups_of_runs(plan, spec):
         pieces = [cell.evaluations[attack, where] for cell in cells]
         work = work_of_runs(pieces)
         for name, found in measured.of_runs(pieces, work).items():  # in the row of the last of them
-            code = known.code.get(work, pieces[-1].code)
-            add(cells[-1], attack, where, name, found, pieces[0].key, work, code)
+            add(cells[-1], attack, where, name, found, pieces[0], pieces[0], work=work)
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["arm", *axes, "epsilon", "repeat", "attack", "metric"], kind="stable", ignore_index=True)
 
@@ -161,8 +171,14 @@ class _Measured:
 
     def code(self, piece: Piece) -> str:
         """By which code."""
-        there = piece.key in self.splits or piece.key in self.evaluations
-        return piece.code if there else self.known.code[piece.work]
+        return piece.code if self._here(piece) else self.known.code[piece.work]
+
+    def cell(self, piece: Piece, named: Piece) -> str:
+        """The name that it has in the store where it was measured."""
+        return named.key if self._here(piece) else self.known.cell[piece.work]
+
+    def _here(self, piece: Piece) -> bool:
+        return piece.key in self.splits or piece.key in self.evaluations
 
     def of_runs(self, pieces: Sequence[Piece], work: str) -> dict[str, Value]:
         """What several runs say together."""

@@ -14,6 +14,7 @@ from harness import tracking
 from harness.claims.evidence import means, of_runs
 from harness.claims.sequential import PILOT
 from harness.data.dataset import Dataset, TableDataset
+from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
 from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
@@ -45,20 +46,26 @@ from harness.verdicts.check import hardware, repeats_wanted
 
 def resolve(context: Context, loaded: Loaded) -> None:
     """Write what a spec's stages are to do under the profile."""
-    write_resolved(context.resolved, context.scaled(loaded), context.sequential, _data_of(context, loaded))
+    kept = context.profile.from_tables
+    data = {
+        dataset.name: digest
+        for dataset, digest in _data_of(context, loaded).items()
+        if not kept or isinstance(dataset, CsvTable)  # others are what the code of their datasets says, fetched or not
+    }
+    write_resolved(context.resolved, context.scaled(loaded), context.sequential and not kept, data)
 
 
-def _data_of(context: Context, loaded: Loaded) -> dict[str, str | None]:
+def _data_of(context: Context, loaded: Loaded) -> dict[Dataset, str | None]:
     """By dataset: the hash of its table, or of its generator's code; none where it is not there."""
-    found: dict[str, str | None] = {}
+    found: dict[Dataset, str | None] = {}
     for dataset in datasets(loaded, context):
         table = None
         try:
             if isinstance(dataset, TableDataset):
                 table = read_table(context.project, dataset)
-            found[dataset.name] = data_digest(dataset, table)
+            found[dataset] = data_digest(dataset, table)
         except MissingData:
-            found[dataset.name] = None
+            found[dataset] = None
     return found
 
 

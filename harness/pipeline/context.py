@@ -47,7 +47,9 @@ class Context:
 
     @property
     def resolved(self) -> Path:
-        """Where the specs lie as they are run."""
+        """Where the specs lie as they are run; in git, of a profile whose tables are."""
+        if self.profile.from_tables:
+            return self.project.root / "flagship" / "resolved"
         return self.project.models / self.profile_name / "resolved"
 
     def models_file(self, spec_id: str) -> Path:

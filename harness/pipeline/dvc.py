@@ -1,4 +1,4 @@
-"""`dvc.yaml`, from the specs and the profile that `params.yaml` selects.
+"""`dvc.yaml`, from the specs and the profile that `params.yaml` selects; `flagship/dvc.yaml`, of its flagship.
 
 A spec is named by its file alone. Specs that the profile leaves out have no stages.
 """
@@ -96,14 +96,15 @@ MEASURED = """
             x: epsilon
             y: advantage
             title: ${{item}} (${{profile}})
-
+"""
+CHECK = """
   check:
     foreach: *measured
     do:
-      desc: Judge the claims of ${{item}}
+{wdir}      desc: Judge the claims of ${{item}}
       cmd: harness check --profile ${{profile}} ${{item}}
       deps:
-        - models/${{profile}}/resolved/${{item}}/claims.json
+        - {resolved}/${{item}}/claims.json
         - reports/${{profile}}/${{item}}/measurements.parquet
         - harness/claims
         - harness/formulas
@@ -119,10 +120,10 @@ THEORY = """
     foreach:
 {specs}
     do:
-      desc: Judge the claims of ${{item}}, which need no measurements
+{wdir}      desc: Judge the claims of ${{item}}, which need no measurements
       cmd: harness check --profile ${{profile}} ${{item}}
       deps:
-        - models/${{profile}}/resolved/${{item}}/claims.json
+        - {resolved}/${{item}}/claims.json
         - harness/formulas
         - harness/privacy
         - harness/theory
@@ -135,7 +136,7 @@ THEORY = """
 """
 REPORT = """
   report:
-    desc: The page, the summary and all verdicts of the profile
+{wdir}    desc: The page, the summary and all verdicts of the profile
     cmd: harness report --profile ${{profile}}
     deps:
       - specs
@@ -155,14 +156,101 @@ REPORT = """
 """
 
 
+FLAGSHIP_HEAD = """\
+# Written by `harness pipeline` from specs/ and params.yaml. Do not edit.
+#
+# resolve ─┬─► measure ─► check ─► report
+#          └─► theory ───────────►
+#
+# The flagship: everything that it is made of and everything that it makes is in git, so `dvc status flagship/dvc.yaml`
+# says in a fresh clone whether the committed results follow from specs and code, and `dvc repro flagship/dvc.yaml` goes
+# on where they stop. `measure` takes what its table holds as done, by whichever code it was measured (the verdicts say
+# by which), and measures the rest until each claim is decided or out of reach. Data are brought as they are needed.
+"""
+FLAGSHIP_RESOLVE = """\
+  resolve:
+    wdir: ..
+    desc: What each spec comes to under the profile
+    cmd: harness resolve --profile ${{profile}}
+    params:
+      - params.yaml: ["profiles.${{profile}}"]
+    deps:
+      - specs
+      - harness/experiment
+      - harness/spec
+{data}    outs:
+      - flagship/resolved:
+          cache: false
+"""
+FLAGSHIP_MEASURED = """
+  measure:
+    foreach: &measured
+{specs}
+    do:
+      wdir: ..
+      desc: Measure what the table of ${{item}} lacks
+      cmd: harness run --stage attack --profile ${{profile}} ${{item}}
+      deps:
+        - flagship/resolved/${{item}}/experiment.json
+        - flagship/resolved/${{item}}/attacks.json
+        - harness/attacks
+        - harness/data
+        - harness/execution/attack_cell.py
+        - harness/execution/materialize.py
+        - harness/execution/plan.py
+        - harness/execution/table.py
+        - harness/execution/train_cell.py
+        - harness/metrics
+        - harness/privacy
+        - harness/training
+      outs:
+        - reports/${{profile}}/${{item}}/measurements.parquet:
+            cache: false
+            persist: true
+      plots:
+        - reports/${{profile}}/${{item}}/advantage.csv:
+            cache: false
+            persist: true
+            x: epsilon
+            y: advantage
+            title: ${{item}} (${{profile}})
+"""
+
+
+def flagship_text(context: Context, specs: Sequence[Loaded]) -> str:
+    """`flagship/dvc.yaml`: the same of the flagship, whose tables and resolved specs are in git."""
+    measured, theory = _kinds(context, specs)
+    text = FLAGSHIP_HEAD + f"vars:\n  - profile: {context.profile_name}\n\nstages:\n"
+    text += FLAGSHIP_RESOLVE.format(data=_listed(_own_tables(context, specs), 6))
+    if measured:
+        text += FLAGSHIP_MEASURED.format(specs=_listed(measured, 6).rstrip())
+    return text + _judged(context, measured, theory, "      wdir: ..\n", "flagship/resolved")
+
+
+def _kinds(context: Context, specs: Sequence[Loaded]) -> tuple[list[str], list[str]]:
+    """Ids of those that are measured, and of those about theory."""
+    kept = [one for one in specs if not left_out(context, one)]
+    return (
+        [one.spec.id for one in kept if one.spec.experiment is not None],
+        [one.spec.id for one in kept if one.spec.experiment is None],
+    )
+
+
+def _judged(context: Context, measured: Sequence[str], theory: Sequence[str], wdir: str, resolved: str) -> str:
+    """The stages from measurements to the page."""
+    text = CHECK.format(wdir=wdir, resolved=resolved) if measured else ""
+    if theory:
+        text += THEORY.format(specs=_listed(theory, 6).rstrip(), wdir=wdir, resolved=resolved)
+    folders = dict.fromkeys(f"reports/${{profile}}/{name.split('/')[0]}" for name in (*measured, *theory))
+    return text + REPORT.format(folders=_listed(folders, 6).rstrip(), wdir=wdir[2:])
+
+
 def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
     """The file's content, for all specs of the checkout."""
     kept = [one for one in specs if not left_out(context, one)]
-    measured = [one.spec.id for one in kept if one.spec.experiment is not None]
-    theory = [one.spec.id for one in kept if one.spec.experiment is None]
+    measured, theory = _kinds(context, specs)
     tables = {d.name: type(d) for one in kept for d in datasets(one, context) if _fetched(d)}
-    own = sorted({d.path for one in kept for d in datasets(one, context) if isinstance(d, CsvTable)})
-    data = [*(f"data/{name}" for name in sorted(tables)), *own]
+    data = [*(f"data/{name}" for name in sorted(tables)), *_own_tables(context, kept)]
     text = HEAD + "vars:\n  - params.yaml\n\nstages:\n"
     if tables:
         listed = [f"      {name}: {_module_path(context, tables[name])}" for name in sorted(tables)]
@@ -170,10 +258,12 @@ def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
     text += RESOLVE.format(data=_listed(data, 6))
     if measured:
         text += MEASURED.format(specs=_listed(measured, 6).rstrip())
-    if theory:
-        text += THEORY.format(specs=_listed(theory, 6).rstrip())
-    folders = dict.fromkeys(f"reports/${{profile}}/{name.split('/')[0]}" for name in (*measured, *theory))
-    return text + REPORT.format(folders=_listed(folders, 6).rstrip())
+    return text + _judged(context, measured, theory, "", "models/${profile}/resolved")
+
+
+def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:
+    """Paths of one's own tables."""
+    return sorted({d.path for one in specs for d in datasets(one, context) if isinstance(d, CsvTable)})
 
 
 def _fetched(dataset: object) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from harness.config import Config
 from harness.data.dataset import DATASETS, Dataset, TableDataset
@@ -81,7 +81,26 @@ class Params(Config):
     """`params.yaml`: the chosen profile and what each profile means."""
 
     profile: str
+    flagship: str | None = None
+    """The profile whose tables are committed, and whose pipeline is `flagship/dvc.yaml`."""
     profiles: dict[str, Profile]
+
+    @model_validator(mode="after")
+    def _flagship_is_kept(self) -> Params:
+        if self.flagship is not None:
+            if self.flagship not in self.profiles:
+                raise ValueError(f"flagship: unknown profile {self.flagship!r}; there are: {', '.join(self.profiles)}")
+            if not self.profiles[self.flagship].from_tables:
+                raise ValueError(f"flagship: profile {self.flagship!r} needs from_tables: true, as its tables are kept")
+            if self.flagship == self.profile:
+                raise ValueError(
+                    f"profile: {self.profile!r} is the flagship, which has a pipeline of its own: run "
+                    "`dvc repro flagship/dvc.yaml`, and choose another profile here"
+                )
+        kept = [name for name, profile in self.profiles.items() if profile.from_tables and name != self.flagship]
+        if kept:
+            raise ValueError(f"profiles.{kept[0]}: from_tables is for the flagship alone; say `flagship: {kept[0]}`")
+        return self
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -230,6 +231,14 @@ def test_two_arms_are_bet_on_apart_and_one_arm_on_its_differences() -> None:
     of_all_runs = Bounded().of_records([series([5.0]), series([3.0])], 5)
     assert of_all_runs.p_above(0.0) == of_all_runs.p_below(4.0) == 1.0
     assert Fixed().of_records([series([5.0])], 5).of_records
+    # Of several groups of runs: their mean, with the error of one, for their records are the same.
+    groups = replace(series([5.0, 9.0]), errors=np.array([1.0, 2.0]))
+    every = Fixed().of_records([groups], 10)
+    assert (every.mean, every.stderr) == (7.0, 1.5)
+    # Where one looks as they come, the first decides: a later one would be a second look.
+    first = Sequential().of_records([groups], 5)
+    assert (first.mean, first.stderr, first.n) == (5.0, 1.0, 5)
+    assert Sequential().of_records([series([])], 0).p_above(0.0) == 1.0
     assert not apart.of_records
 
 

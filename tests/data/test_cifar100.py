@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import ClassVar
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +23,7 @@ from harness.data.datasets.cifar100 import (
     Cifar100,
     Cifar100Substitute,
     balanced_clusters,
+    coarse_scores,
     image_table,
     pixels_of,
     principal_components,
@@ -28,6 +33,7 @@ from harness.data.sources import RawFile, Source
 from harness.errors import HarnessError
 from harness.paths import Project
 from harness.progress import Progress
+from tests.conftest import REPO
 
 QUIET = Progress(quiet=True)
 NAMES = b"apple\nbear\ncan\ndinosaur\n"
@@ -155,6 +161,45 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
 def test_the_archive_of_pickles_is_not_asked_for() -> None:
     files = [raw.name for source in (*Cifar100.sources, *Cifar100Substitute.sources) for raw in source.files]
     assert files == ["cifar-100-binary.tar.gz", "cifar10-jpeg.tar", "cifar-10-binary.tar.gz"]
+
+
+def test_scores_are_exact_to_their_last_digit() -> None:
+    """Against mpmath: the covariance of bytes is exact, so the rounded scores do not depend on the processor."""
+    rng = np.random.default_rng(3)
+    pixels = rng.integers(0, 256, (7, 5), dtype=np.uint8)
+    found = coarse_scores(pixels, 3)
+    mpmath.mp.dps = 40
+    rows = mpmath.matrix(pixels.astype(float).tolist())
+    means = [sum(rows[i, j] for i in range(7)) / 7 for j in range(5)]
+    centred = mpmath.matrix([[rows[i, j] - means[j] for j in range(5)] for i in range(7)])
+    values, vectors = mpmath.eigsy(centred.T * centred / 7)
+    for place, column in enumerate(sorted(range(5), key=lambda i: -values[i])[:3]):
+        direction = vectors[:, column]
+        largest = max(range(5), key=lambda i: abs(direction[i]))
+        scores = centred * direction * mpmath.sign(direction[largest]) / 255
+        exact = [mpmath.nint(score * 2**20) / 2**20 for score in scores]
+        assert [float(x) for x in exact] == found[:, place].tolist()
+
+
+def test_the_substitutes_classes_do_not_depend_on_the_processor(tmp_path: Path) -> None:
+    """The kernels of three processors give the same table; with scores in single precision they did not."""
+    path = archive(tmp_path / "cifar10-jpeg.tar", jpegs())
+    code = (
+        "import sys; from pathlib import Path; from tests.data.test_cifar100 import SmallSubstitute as S; "
+        "print(S.digest(S.parse({'cifar10-jpeg.tar': Path(sys.argv[1])})))"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(path)],
+            env=os.environ | {"OPENBLAS_CORETYPE": kernel},
+            cwd=REPO,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for kernel in ("Prescott", "Haswell", "SkylakeX")
+    }
+    assert len(digests) == 1
 
 
 class SmallSubstitute(Cifar100Substitute):
