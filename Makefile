@@ -15,7 +15,8 @@ WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 repro: $(STAMP)
 	harness pipeline
 	dvc repro
-	@echo "open reports/quick/index.html"
+	@echo "this run:             reports/quick/index.html (a small one, which decides little)"
+	@echo "the run that decides: reports/sequential/index.html (committed; docs/flagship.md)"
 
 test: $(STAMP) lint
 	pytest -n $(WORKERS) --dist loadfile -m "not slow"

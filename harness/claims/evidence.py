@@ -61,6 +61,8 @@ class Evidence:
         self.design = design or Fixed()
         self.axes, self.cell_axes = tuple(axes), tuple(cell_axes)
         self._arms = arms
+        self.attacks = frozenset(table["attack"].unique()) - {""}
+        """Those of which there are measurements."""
         self.first: int | None = None
         named = ["arm", "attack", "metric"]
         ordered = table.sort_values([*named, *self.axes, "repeat"])

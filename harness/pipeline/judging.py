@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from harness.claims.verdict import ReadingVerdict, Verdict, VerdictFile, dump
 from harness.errors import HarnessError
 from harness.execution.table import read_measurements, read_table
 from harness.files import write_text
-from harness.hashing import fingerprint
+from harness.hashing import canonical_json, fingerprint
 from harness.pipeline.context import Context
 from harness.spec.document import located
 from harness.spec.load import Loaded
@@ -51,9 +52,25 @@ def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None,
     if REASON in raw.columns:
         return None, str(raw[REASON].iloc[0])
     table = read_measurements(path, raw)
-    if table.attrs.get("experiment_sha256") != experiment_digest(context.scaled(loaded)):
+    if not _is_of(table, context.scaled(loaded)):
         return None, f"the measurements are of another version of the experiment; run `harness run {loaded.spec.id}`"
     return table, ""
+
+
+def _is_of(table: pd.DataFrame, scaled: Scaled) -> bool:
+    """Whether a table is of this experiment and of its attacks, or of some of them."""
+    if table.attrs.get("experiment_sha256") == experiment_digest(scaled):
+        return True
+    try:
+        old = json.loads(table.attrs.get("experiment", "null"))
+    except ValueError:
+        return False
+    now = json.loads(canonical_json(content(scaled)))
+    if not isinstance(old, dict) or old.get("experiment") != now["experiment"]:
+        return False
+    measured = set(table["attack"]) - {""}
+    same = (old.get(key, {}).get(a) == now.get(key, {}).get(a) for key in ("attacks", "attack_axes") for a in measured)
+    return bool(measured) and all(same)
 
 
 def judge(context: Context, loaded: Loaded) -> list[Verdict]:

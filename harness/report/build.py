@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from harness.report.figures import draw, draw_bounds
 from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.spec.load import Loaded
 from harness.spec.model import Unstated
-from harness.spec.profile import Scaled, as_run, stopped_early
+from harness.spec.profile import Scaled, as_run, load_params, stopped_early
 from harness.verdicts.catalogue import RATE, corrected
 from harness.verdicts.check import ALPHA, hardware, repeats_wanted
 
@@ -99,11 +100,21 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
             catalogue=catalogue_sentence(verdicts),
             not_yet=not_yet,
             left=left,
+            flagship=_flagship(context),
         )
     )
     write_text(root / "index.html", html)
     _write_run(context, there)
     return everything
+
+
+def _flagship(context: Context) -> str | None:
+    """Where the page of the run that decides lies, seen from this one; None where this is it, or there is none."""
+    name = load_params(context.project).flagship
+    page = None if name is None else context.project.reports / name / "index.html"
+    if page is None or name == context.profile_name or not page.is_file():
+        return None
+    return os.path.relpath(page, context.page)
 
 
 def _section(context: Context, loaded: Loaded) -> Section:

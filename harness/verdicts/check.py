@@ -204,7 +204,7 @@ def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, ev
     fewest = evidence.design.fewest
     found = []
     for index, part in enumerate(parts):
-        finding = _left_out(part, spec) or part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
+        finding = _left_out(part, spec, evidence) or part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
         attacks = dict.fromkeys(attack for operand in part.operands() for attack in operand.attack or ("",))
         found.append(replace(finding, attacks=tuple(attacks) or ("",)))
     return found
@@ -267,17 +267,20 @@ def _findings_of_all(
     return found
 
 
-def _left_out(part: MeasuredExpectation, spec: Spec) -> Finding | None:
-    """A part that speaks of something that the profile leaves out is not run."""
+def _left_out(part: MeasuredExpectation, spec: Spec, evidence: Evidence) -> Finding | None:
+    """A part that speaks of something that the profile leaves out, or that is not measured yet, is not run."""
     operands = part.operands()
     metrics = {m for o in operands for m in (*o.metric, o.minus) if m is not None}
-    missing = sorted({attack for o in operands for attack in o.attack} - set(spec.attacks))
+    attacks = {attack for o in operands for attack in o.attack}
+    missing, not_yet = sorted(attacks - set(spec.attacks)), sorted(attacks - evidence.attacks)
     assert spec.experiment is not None
     relative = any(m in METRICS and METRICS[m].of == "baseline" for m in metrics)
     grids = [levels.get("epsilon", ()) for levels in map(spec.experiment.levels, part.arms())]
     why = None
     if missing:
         why = f"the profile leaves out the attack {', '.join(missing)}"
+    elif not_yet:
+        why = f"the attack {', '.join(not_yet)} is not measured yet"
     elif relative and any(math.inf not in grid for grid in grids):
         why = "the profile leaves out the model without noise, which accuracy loss is relative to"
     elif any(map(of_runs, metrics)) and spec.experiment.repeats < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import check_spec
 from harness.verdicts.halves import parts_text
-from tests.conftest import SMALL_SPEC
+from tests.conftest import SMALL_SPEC, run_cli
 
 TWO = SMALL_SPEC.replace('attack: logloss}, relation: "<="', 'attack: [logloss, other]}, relation: "<="').replace(
     "  logloss: {kind: logloss}\n", "  logloss: {kind: logloss}\n  other: {kind: logloss}\n"
@@ -107,3 +108,23 @@ def test_parts_in_words() -> None:
     assert parts_text(["reproduced"]) == parts_text(["violated", "violated"]) == ""
     assert parts_text(["not run", "reproduced"]) == "1 of 2 parts reproduced, 1 not run"
     assert parts_text(["violated", "inconclusive", "violated"]) == "2 of 3 parts violated, 1 inconclusive"
+
+
+def test_a_table_without_a_new_attack_settles_the_half_that_it_can(make_project: Any) -> None:
+    """The spec gains an attack after it was run: what was measured still counts, until an attack that it has changes."""
+    project: Project = make_project(SMALL_SPEC)
+    assert run_cli(project.root, "run", "--quiet").returncode == 0
+    spec = project.root / "specs" / "own" / "cancer.yaml"
+    spec.write_text(TWO)
+
+    def held() -> dict[str, Any]:
+        ran = run_cli(project.root, "check", "--json")
+        assert ran.returncode == 0, ran.stderr
+        return {v["id"]: v for v in json.loads(ran.stdout)}["own/cancer#iid-held"]  # type: ignore[no-any-return]
+
+    assert held()["reason"] == "part 2 of 2: the attack other is not measured yet"
+    assert held()["halves"].startswith("1 of 2 parts inconclusive, 1 not run")  # two repeats decide nothing
+    spec.write_text(TWO.replace("logloss: {kind: logloss}", "logloss: {kind: logloss, loss_of: float32-probabilities}"))
+    assert "another version of the experiment" in held()["reason"]
+    spec.write_text(TWO.replace("seed: 7", "seed: 8"))
+    assert "another version of the experiment" in held()["reason"]
