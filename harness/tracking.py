@@ -27,12 +27,14 @@ from harness.spec.profile import Scaled
 MAX_RESULTS = 50_000
 
 
-def commit(project: Project) -> str:
-    """The checkout's commit, marked where files differ from it; `unknown` outside git."""
+def commit(project: Project, *paths: str) -> str:
+    """The checkout's commit, marked where files (of `paths`, if given) differ from it; `unknown` outside git."""
     try:
         git = ["git", "-C", str(project.root)]
         head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        dirty = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True).stdout
+        dirty = subprocess.run(
+            [*git, "status", "--porcelain", "--", *paths], capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head + ("-dirty" if dirty.strip() else "")

@@ -27,7 +27,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     """Show the cells that a run would compute, what is there already, and what the rest would cost."""
     from harness.data.fetch import MissingData
     from harness.execution.store import Store
-    from harness.pipeline import left_out, plan_of
+    from harness.pipeline import left_out, pieces_left, plan_of
 
     rows: list[dict[str, Any]] = []
     seen: set[str] = set()
@@ -42,15 +42,16 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             except MissingData as missing:
                 context.progress.say(f"{one.spec.id}: not run: {missing}")
                 continue
-            pieces = [p for p in found.pieces() if p.key not in seen]
+            every = pieces_left(context, one, found)
+            pieces = [p for p in every if p.key not in seen]
             seen |= {p.key for p in pieces}
             missing_pieces = [p for p in pieces if not store.has(p.kind, p.key)]
             rows.append(
                 {
                     "spec": one.spec.id,
                     "cells": len(found.cells),
-                    "pieces": len(found.pieces()),
-                    "shared_with_earlier_specs": len(found.pieces()) - len(pieces),
+                    "pieces": len(every),
+                    "shared_with_earlier_specs": len(every) - len(pieces),
                     "missing": len(missing_pieces),
                     "core_seconds": round(sum(p.cost for p in missing_pieces), 1),
                     "reductions": context.scaled(one).reductions,

@@ -4,7 +4,7 @@ Each stage reads what the one before it wrote and writes finished tables. All of
 at will: work that is done is taken from the cell store.
 """
 
-from harness.pipeline.compute import attack, core_seconds, plan_of, resolve, train, until_decided
+from harness.pipeline.compute import attack, core_seconds, pieces_left, plan_of, resolve, train, until_decided
 from harness.pipeline.context import OWN, Context
 from harness.pipeline.judging import (
     check,
@@ -27,6 +27,7 @@ __all__ = [
     "left_out",
     "measurements",
     "other_readings",
+    "pieces_left",
     "plan_of",
     "read_verdicts",
     "resolve",

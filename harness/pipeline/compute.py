@@ -89,6 +89,13 @@ def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
         return make_plan(context.project, context.scaled(loaded).spec, times)
 
 
+def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
+    """Pieces of a plan that tables do not make needless; whether the store has them is another question."""
+    scaled = context.scaled(loaded)
+    known, _ = _known(context, loaded)
+    return to_do(plan, scaled.spec, known, _metrics_of_claims(scaled)) if context.profile.from_tables else plan.pieces()
+
+
 @contextlib.contextmanager
 def _located(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
     """Put file, line and field before a fault that shows only once the data are at hand."""
@@ -260,7 +267,7 @@ def _write(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame, no
     not of the judge.
     """
     scaled = context.scaled(loaded)
-    codes, now = sorted(set(table["code"])), tracking.commit(context.project)
+    codes, now = sorted(set(table["code"])), tracking.commit(context.project, "harness", "requirements.lock")
     table.attrs = {
         "data_sha256": plan.data_sha256,
         "hardware": hardware(),
