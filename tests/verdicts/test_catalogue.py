@@ -124,3 +124,14 @@ def test_claims_that_are_false_stand_no_more_often_than_stated() -> None:
         assert stand[15:].all()
         shares.append(stand[:15].sum() / stand.sum())
     assert np.mean(shares) <= 0.05
+
+
+def test_what_was_not_tested_is_not_counted() -> None:
+    """An exact count has points and no p-value; a claim that is inconclusive for want of repeats may have no point."""
+    decided = verdict("s#a", p_value=0.01, verdict="reproduced")
+    count = verdict("s#b", p_value=None, verdict="reproduced")
+    empty = verdict("s#c", p_value=None, verdict="inconclusive", points=())
+    assert count.points
+    assert [v.claims_tested for v in corrected([decided, count, empty])] == [1, None, None]
+    open_ = verdict("s#d", p_value=None, verdict="inconclusive")
+    assert [v.claims_tested for v in corrected([decided, open_])] == [2, None]

@@ -1,0 +1,203 @@
+"""The judge's numbers against the definitions, written out look by look: no cumulative sums, no vectors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from harness.claims.anytime import LATER, PRIOR_PRECISION, Anytime, Divided, anytime, divided
+from harness.claims.betting import Betting, Stream, joined
+from harness.claims.judge import Finding, Look
+from harness.claims.sequential import _Rule
+from harness.claims.statistics import FEWEST, Estimate, detectable, estimate, moments, repeats_needed
+from harness.claims.verdict import Point
+from harness.metrics.exposure import EVERY, exposure
+from harness.metrics.membership import FPR_LEVELS, advantage
+
+SERIES = st.integers(0, 10_000).map(lambda seed: np.random.default_rng(seed).gamma(2.0, 0.1, 6 + seed % 20))
+
+
+def moment(values: np.ndarray, records: np.ndarray) -> tuple[float, float, float]:
+    """Mean, its standard error and its skewness."""
+    n = len(values)
+    mean = sum(values) / n
+    between = math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1) / n) if n > 1 else 0.0
+    error = max(between, math.sqrt(sum(r * r for r in records)) / n)
+    if n < 3 or error == 0 or between == 0:
+        return mean, error, 0.0
+    third = n * sum((v - mean) ** 3 for v in values) / (n - 1) / (n - 2)
+    return mean, error, third / n**2 / error**3
+
+
+def martingale(n: int, distance: float, error: float, skewness: float) -> float:
+    """M_n of a mean that lies at a distance from the value tested; 0 on its other side."""
+    if error > 0:
+        z = distance / error
+        hall = z + skewness * z * z / 3 + skewness**2 * z**3 / 27 + skewness / 6
+        distance = min(distance, hall * error)
+    if distance <= 0 or n < FEWEST:
+        return 0.0
+    shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
+    around, square = (n - 1) * n * error**2, n * distance**2
+    return math.exp(
+        min(700.0, 0.5 * math.log(shrunk) + 0.5 * n * math.log((around + square) / (around + square * shrunk)))
+    )
+
+
+def looks(values: np.ndarray, records: np.ndarray, value: float, sign: float) -> list[float]:
+    found = []
+    for n in range(1, len(values) + 1):
+        mean, error, skewness = moment(values[:n], records[:n])
+        found.append(martingale(n, sign * (mean - value), error, sign * skewness))
+    return found
+
+
+@given(SERIES, st.floats(0, 0.05))
+def test_moments_of_each_look(values: np.ndarray, error: float) -> None:
+    records = np.full(len(values), error)
+    found = moments(values, records)
+    for n in range(1, len(values) + 1):
+        mean, stderr, skewness = moment(values[:n], records[:n])
+        assert found.means[n - 1] == pytest.approx(mean, rel=1e-9)
+        assert found.stderrs[n - 1] == pytest.approx(stderr, rel=1e-7, abs=1e-12)
+        assert found.skewnesses[n - 1] == pytest.approx(skewness, rel=1e-6, abs=1e-9)
+    biased = stats.skew(values, bias=False)
+    assert moments(values).skewnesses[-1] == pytest.approx(biased / math.sqrt(len(values)), rel=1e-6)
+
+
+@given(SERIES, st.floats(-0.2, 0.6), st.booleans())
+def test_p_values_of_all_looks_and_of_the_last(values: np.ndarray, value: float, last: bool) -> None:
+    nothing = np.zeros(len(values))
+    found = replace(anytime(values, nothing), last=last)
+    for sign, p in ((1.0, found.p_above(value)), (-1.0, found.p_below(value))):
+        won = looks(values, nothing, value, sign)
+        assert p == pytest.approx(min(1.0, 0.5 / max(0.5, won[-1] if last else max(won))), rel=1e-6)
+
+
+@given(SERIES, st.integers(1, 8), st.floats(-0.2, 0.6), st.booleans())
+def test_a_divided_stake_is_the_sum_of_both(values: np.ndarray, left_out: int, value: float, last: bool) -> None:
+    nothing = np.zeros(len(values))
+    found = divided(values, nothing, left_out)
+    found = replace(found, whole=replace(found.whole, last=last))
+    assert isinstance(found, Divided)
+    won = looks(values, nothing, value, 1.0)
+    if len(values) - left_out >= FEWEST:
+        late = [0.0] * left_out + looks(values[left_out:], nothing[left_out:], value, 1.0)
+        won = [(1 - LATER) * a + LATER * b for a, b in zip(won, late, strict=True)]
+    assert found.p_above(value) == pytest.approx(min(1.0, 0.5 / max(0.5, won[-1] if last else max(won))), rel=1e-6)
+
+
+def test_a_divided_stake_counts_from_the_sixth_late_value_on() -> None:
+    values = np.tile([0.2, 0.25], 8)[: 3 + FEWEST]
+    enough, short = (divided(values[:n], np.zeros(n), 3) for n in (3 + FEWEST, 2 + FEWEST))
+    assert enough.n == 3 + FEWEST
+    assert enough.mean == pytest.approx(values[3:].mean())  # that of the later ones
+    assert short.mean == pytest.approx(values[: 2 + FEWEST].mean())
+
+
+def brute(found: Anytime, alpha: float, most: int) -> int | None:
+    mean, error, skewness = found.mean, found.stderr, float(found.moments.skewnesses[-1])
+    for n in range(max(found.n, FEWEST), most + 1):
+        fewer = math.sqrt(found.n / n)
+        won = martingale(n, abs(mean), error * fewer, math.copysign(1, mean) * skewness * fewer)
+        if 0.5 / max(0.5, won) <= alpha:
+            return n
+    return None
+
+
+@given(SERIES, st.floats(-0.4, 0.4), st.sampled_from([0.025, 0.001, 0.4, 0.9]), st.integers(1, 120))
+def test_what_is_projected_is_the_first_look_that_decides(
+    values: np.ndarray, by: float, alpha: float, most: int
+) -> None:
+    found = anytime(values + by, np.zeros(len(values)))
+    assert found.projected(alpha, most) == brute(found, alpha, most)
+    two = divided(values + by, np.zeros(len(values)), 4)
+    both = [brute(two.whole, alpha * (1 - LATER), most)]
+    if len(values) - 4 >= FEWEST:
+        late = brute(two.later, alpha * LATER, most - 4)
+        both.append(None if late is None else late + 4)
+    assert two.projected(alpha, most) == min((n for n in both if n is not None), default=None)
+
+
+def test_an_interval_whose_looks_exclude_each_other_is_that_of_the_last() -> None:
+    rng = np.random.default_rng(0)
+    values = np.concatenate([0.01 * rng.standard_normal(30), 1 + 0.01 * rng.standard_normal(60)])
+    found = anytime(values, np.zeros(90))
+    low, high = found.interval()
+    alone = anytime(values, np.zeros(90)).moments
+    assert low < alone.means[-1] < high
+    assert high - low < 1
+    assert math.isinf(anytime(values[:5], np.zeros(5)).interval()[0])
+
+
+def test_without_spread_and_without_distance_nothing_is_won() -> None:
+    found = anytime(np.full(8, 0.3), np.zeros(8))
+    assert found.log_martingale(0.3)[-1] == pytest.approx(0.5 * math.log(PRIOR_PRECISION / (8 + PRIOR_PRECISION)))
+    assert found.p_above(0.3) == 1.0
+
+
+def test_bets_on_nothing_or_on_less_than_there_is_project_nothing() -> None:
+    def bets(values: list[float]) -> Betting:
+        series = np.array(values)
+        stream = Stream(series, np.zeros(len(series)), np.ones(len(series)))
+        return joined([stream], series)
+
+    there = bets([0.9] * 6)
+    assert there.projected(0.025, 5) is None
+    assert there.projected(0.025, 60) is not None
+    assert bets([]).projected(0.025, 60) is None
+
+
+def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
+    reach = stats.norm.isf(0.025) + stats.norm.isf(0.2)
+    found = Estimate(mean=-0.2, stderr=0.3, dof=7, n=8)  # spread 0.849
+    assert repeats_needed(found, 0.025) == math.ceil((reach * 0.3 * math.sqrt(8) / 0.2) ** 2)
+    assert repeats_needed(Estimate(mean=5.0, stderr=0.3, dof=1, n=2), 0.025) == 3  # one more than there are
+    assert repeats_needed(Estimate(mean=5.0, stderr=0.3, dof=0, n=1), 0.025) is None
+    two = Estimate(mean=0.1, stderr=0.3, dof=1, n=2)
+    assert detectable(two, 0.025) == pytest.approx(0.3 * (stats.t.isf(0.025, 1) + stats.t.isf(0.2, 1)))
+    assert detectable(replace(two, stderr=0.0), 0.025) is None
+    assert detectable(replace(two, n=1), 0.025) is None
+    assert (Estimate().stderr, Estimate().p_above(0.0)) == (0.0, 1.0)
+    assert estimate(np.array([0.1, 0.2])).n == 2
+
+
+def test_a_part_that_is_not_run_speaks_neither_way() -> None:
+    found = Finding("not run", "left out")
+    assert (found.support, found.oppose, found.attacks) == (1.0, 1.0, ("",))
+
+
+def test_levels_are_shared_among_points_and_parts() -> None:
+    nothing = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
+    two = tuple(Look(nothing, Estimate(), frozenset()) for _ in range(2))
+    rule = _Rule(0.025, 3, 40, 40)
+    every = rule._levels(Finding("inconclusive", "", looks=two))
+    assert every == pytest.approx((0.025, 0.025 / 6))  # each point to support, one of six to oppose
+    some = rule._levels(Finding("inconclusive", "", looks=two, quantifier="some"))
+    assert some == pytest.approx((0.025 / 3, 0.025 / 2))
+    assert not rule.likely
+
+
+def test_levels_and_numbers_of_the_attack_metrics() -> None:
+    assert FPR_LEVELS == {"5pct": 0.05, "2pct": 0.02, "1pct": 0.01, "0.1pct": 0.001}
+    found = advantage(np.array([True, True, False]), np.array([False, True, False, False, False]))
+    assert found.n == 8
+    assert found.value == pytest.approx(2 / 3 - 1 / 5)
+
+
+def test_the_error_of_exposed_members_by_hand() -> None:
+    """100 non-members at a rate of 4%: one standard error of it is 1.96%, so thresholds at 2%, 4% and 5.96%."""
+    others = np.arange(100, dtype=float)
+    members = np.array([97.5, 96.5, 95.5, 94.5, 94.2, 93.5, *np.zeros(44)])
+    found = exposure([(members, others)], EVERY, 0.04)
+    assert found.value == 3.0  # above 95
+    low, high = 1, 5  # above 97 and above 94
+    binomial = math.sqrt(3 * 47 / 50)
+    assert found.stderr == pytest.approx(math.hypot(binomial, (high - low) / 2))
+    assert found.n == 50
