@@ -111,7 +111,8 @@ def paint_panel(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> No
     axis.set_title(panel.title, fontsize=11)
     below_zero = {metric for attack in spec.attacks.values() for metric in attack.measures} & set(panel.metrics)
     top = max(panel.top, 1.05 * highest)
-    lowest = min((float(np.min(np.asarray(line.get_ydata(), float))) for line in axis.lines), default=0.0)
+    drawn = [np.asarray(line.get_ydata(), float) for line in axis.lines]  # intervals of few repeats have no end
+    lowest = min((float(np.min(y[np.isfinite(y)])) for y in drawn if np.isfinite(y).any()), default=0.0)
     axis.set_ylim(min(-0.1 * min(1.0, top), 1.05 * lowest) if below_zero else 0.0, top)
     axis.grid(alpha=0.25)
     axis.legend(fontsize=8, framealpha=0.85)
@@ -142,7 +143,7 @@ def _arms(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
                 color=COLOURS[index % len(COLOURS)],
                 fillstyle="full" if number == 0 else "none",
             )
-            highest = max(highest, float(high.max()))
+            highest = max(highest, float(np.where(np.isfinite(high), high, mean).max()))
     axis.set_xticks(range(len(arms)), [spec.experiment.arms[arm].label or arm for arm in arms])
     axis.set_xlim(-0.5, len(arms) - 0.5)
     return highest

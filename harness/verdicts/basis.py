@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from harness.claims.design import Bounded, Design, Sequential
 from harness.claims.evidence import Evidence
-from harness.claims.judge import Finding
+from harness.claims.judge import Finding, Look
 from harness.claims.sequential import decided, first_verdict
 from harness.claims.statistics import share_at_least
 from harness.claims.verdict import Basis, Outcome, Point
@@ -79,18 +79,16 @@ def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
         return "exact", 0
     if judged.findings is judged.bounded:
         return "distribution-free", 0
-    if any(look.effect.of_records for f in deciding for look in f.looks):
+    if any(look.effect.of_records for f in deciding for look in _needed(f)):
         return "records", 0
     every = [f for f in deciding if f.deciding is not None and f.test != "exact count"]
-    return "shape", min(_needed_repeats(f) for f in every)
+    return "shape", min(look.effect.seen for f in every for look in _needed(f))
 
 
-def _needed_repeats(finding: Finding) -> int:
-    """The fewest repeats of a point without which its outcome would not be known."""
-    assert finding.deciding is not None
+def _needed(finding: Finding) -> list[Look]:
+    """The looks without which its outcome would not be known."""
     alone = (finding.quantifier == "all") == (finding.outcome == "violated")
-    looks = [look for look in finding.looks if look.point is finding.deciding or not alone]
-    return min(look.effect.seen for look in looks)
+    return [look for look in finding.looks if look.point is finding.deciding or not alone]
 
 
 def points_of(judged: Judged, alpha: float, looked: bool) -> list[Point]:

@@ -79,7 +79,8 @@ def would_decide(
     if max(needs.values()) >= FAR:
         return f"more than {FAR:,} repeats of a cell: what is left lies too close to its margin"
     cost = "" if seconds is None else f", {_time(more * seconds)} on one core"
-    return f"about {more:,} more models{cost}, if effects stay as they are"
+    models = "1 more model" if more == 1 else f"{more:,} more models"
+    return f"about {models}{cost}, if effects stay as they are"
 
 
 def _time(seconds: float) -> str:

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,14 +14,29 @@ from scipy import stats
 
 from harness.claims.anytime import LATER, PRIOR_PRECISION, Anytime, Divided, anytime, divided
 from harness.claims.betting import Betting, Stream, joined
+from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.judge import Finding, Look
-from harness.claims.sequential import _Rule
+from harness.claims.sequential import _Rule, _turns
 from harness.claims.statistics import FEWEST, Estimate, detectable, estimate, moments, repeats_needed
 from harness.claims.verdict import Point
+from harness.formulas import FORMULAS
 from harness.metrics.exposure import EVERY, exposure
 from harness.metrics.membership import FPR_LEVELS, advantage
+from harness.metrics.value import average
+from tests.claims.judged import DELTA, judge
 
+BOUND = FORMULAS["humphries"].value({"epsilon": 1.0, "delta": DELTA})
 SERIES = st.integers(0, 10_000).map(lambda seed: np.random.default_rng(seed).gamma(2.0, 0.1, 6 + seed % 20))
+
+
+def frame(values: dict[tuple[str, float], np.ndarray]) -> pd.DataFrame:
+    """Rows of the advantage of attack t."""
+    rows = [
+        (arm, "t", "advantage", epsilon, repeat, float(value), 0.0)
+        for (arm, epsilon), series in values.items()
+        for repeat, value in enumerate(series)
+    ]
+    return pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
 
 
 def moment(values: np.ndarray, records: np.ndarray) -> tuple[float, float, float]:
@@ -201,3 +217,103 @@ def test_the_error_of_exposed_members_by_hand() -> None:
     binomial = math.sqrt(3 * 47 / 50)
     assert found.stderr == pytest.approx(math.hypot(binomial, (high - low) / 2))
     assert found.n == 50
+
+
+def test_constants_that_the_docs_state() -> None:
+    assert PRIOR_PRECISION == 1 / 2**2  # the prior of the effect has a standard deviation of 2
+    assert LATER == 1 / 4
+
+
+def test_no_groups_of_runs_tell_nothing() -> None:
+    nothing = Estimate()
+    assert nothing.p_above(-1.0) == nothing.p_below(1.0) == 1.0
+    assert nothing.interval() == (-math.inf, math.inf)
+
+
+def test_a_mean_is_moved_by_what_is_asked() -> None:
+    rng = np.random.default_rng(2)
+    values = 0.3 + 0.1 * rng.standard_normal(12)
+    for found in (anytime(values, np.zeros(12)), divided(values, np.zeros(12), 3), estimate(values)):
+        moved, turned = found.shifted(0.2), found.shifted(0.2, -1.0)
+        assert moved.mean == pytest.approx(found.mean + 0.2)
+        assert turned.mean == pytest.approx(0.2 - found.mean)
+        assert moved.p_above(0.45) == pytest.approx(found.p_above(0.25))
+        assert turned.p_above(-0.05) == pytest.approx(found.p_below(0.25))
+        assert moved.stderr == turned.stderr == pytest.approx(found.stderr)
+
+
+def test_the_detectable_effect_of_repeats_that_were_looked_at() -> None:
+    found = anytime(np.tile([0.1, 0.2], 4), np.zeros(8))
+    reach = stats.t.isf(0.025, 7) + stats.t.isf(0.2, 7)  # eight repeats leave seven degrees of freedom
+    assert detectable(found, 0.025) == pytest.approx(reach * found.stderr)
+
+
+def test_a_bound_is_held_at_the_level_of_one_side() -> None:
+    """Just inside 2.5% it is held, between 2.5 and 5% it is not; and a margin is shown added to the right side."""
+    t = stats.t.isf(np.array([0.02, 0.03]), 9)
+    values = np.linspace(-1, 1, 10) - np.linspace(-1, 1, 10).mean()
+    error = values.std(ddof=1) / math.sqrt(10)
+    for distance, expected in zip(t, ("held", "undecided"), strict=True):
+        table = frame({("a", 1.0): 0.4 - distance * error + values})
+        claim = {
+            "kind": "compare",
+            "left": {"metric": "advantage", "arm": "a", "attack": "t"},
+            "relation": "<",
+            "right": {"formula": "humphries"},
+            "margin": 0.4 - BOUND,
+        }
+        (point,) = judge(claim, table).points
+        assert point.right == pytest.approx(0.4)
+        assert point.bound == pytest.approx(BOUND)
+        held = judge({**claim, "margin": 0.0}, frame({("a", 1.0): BOUND - distance * error + values})).points[0]
+        assert held.bound_status == expected
+
+
+def test_rounds_for_a_better_basis_are_of_half_as_many_more() -> None:
+    rule = _Rule(0.025, 1, 40, 120, likely=True)
+    for repeats, expected in ((6, 9), (7, 11), (8, 12)):
+        point = Point(
+            expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=repeats
+        )
+        look = Look(point, Estimate(), frozenset())
+        assert rule.next_look(look, Finding("inconclusive", "", looks=(look,))) == expected
+
+
+def test_a_point_without_effect_turns_nothing() -> None:
+    zero = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
+    for quantifier in ("all", "some"):
+        assert not _turns(Look(zero, Estimate(), frozenset()), Finding("inconclusive", "", quantifier=quantifier))
+    against = zero.model_copy(update={"effect": -0.1})
+    assert _turns(Look(against, Estimate(), frozenset()), Finding("inconclusive", ""))
+
+
+def test_grid_points_that_the_profile_does_not_run_are_named() -> None:
+    table = frame({("a", 1.0): np.array([0.1, 0.2])})
+    claim = {
+        "kind": "compare",
+        "left": {"metric": "advantage", "arm": "a", "attack": "t"},
+        "relation": "<",
+        "right": {"value": 0.5},
+    }
+    asked = judge({**claim, "at": [5.0, 7.0]}, table)
+    assert (asked.outcome, asked.reason) == (
+        "not run",
+        "the profile runs none of the grid points asked for (epsilon 5, epsilon 7)",
+    )
+    infinite = judge(claim, frame({("a", math.inf): np.array([0.1, 0.2])}))
+    assert infinite.reason == "the profile runs none of the grid points asked for (none is finite)"
+
+
+def test_designs_count_every_look_unless_told_otherwise() -> None:
+    """Values that were far above for a while and are not any more: the best look counts, not the last."""
+    values = np.concatenate([np.tile([0.8, 0.9], 10), np.tile([0.1, 0.2], 20)])
+    one = Series(values, np.zeros(60), low=0.0, high=1.0)
+    for design, last in ((Sequential(), Sequential(last=True)), (Bounded(), Bounded(last=True))):
+        assert design.mean(one).p_above(0.5) < 0.01
+        assert last.mean(one).p_above(0.5) > 0.1
+
+
+def test_two_values_have_a_spread() -> None:
+    found = average(np.array([0.1, 0.3]))
+    assert found.value == pytest.approx(0.2)
+    assert found.stderr == pytest.approx(0.1)

@@ -1,0 +1,153 @@
+"""The flagship's own pipeline under real DVC: what is committed, what a clone finds, and what an edit measures."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.paths import Project
+from harness.spec.profile import load_params
+from tests.conftest import REPO, SMALL_SPEC, run_cli, write_cancer
+from tests.test_pipeline import dvc, edit, trained
+
+PARAMS = """\
+profile: full
+flagship: whole
+profiles:
+  full: {repeats: 1}
+  whole: {design: sequential, from_tables: true}
+"""
+SPECS = ("own/cancer", "own/other")
+
+
+def git(root: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    return subprocess.run(["git", *who, *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
+
+
+def repro(root: Path) -> list[str]:
+    return re.findall(r"Running stage '(?:flagship/dvc.yaml:)?([^']+)'", dvc(root, "repro", "flagship/dvc.yaml"))
+
+
+def measured(root: Path, spec: str) -> pd.DataFrame:
+    return pd.read_parquet(root / "reports" / "whole" / spec / "measurements.parquet")
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout whose flagship was run and committed."""
+    root = tmp_path_factory.mktemp("origin")
+    shutil.copytree(REPO / "harness", root / "harness", ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "specs" / "own").mkdir(parents=True)
+    shutil.copy(REPO / "specs" / "papers.yaml", root / "specs")
+    shutil.copy(REPO / ".dvcignore", root)
+    (root / "specs" / "own" / "cancer.yaml").write_text(SMALL_SPEC.replace("repeats: 2", "repeats: 6"))
+    (root / "specs" / "own" / "other.yaml").write_text(SMALL_SPEC.replace("seed: 7", "seed: 8"))
+    (root / "params.yaml").write_text(PARAMS)
+    (root / ".gitignore").write_text("/.harness\n/mlflow.db*\n/models\n/data\n__pycache__\n/reports/full\n")
+    write_cancer(root / "cancer.csv")
+    assert run_cli(root, "pipeline").returncode == 0
+    git(root, "init", "-q")
+    dvc(root, "init", "-q")
+    ran = repro(root)
+    assert sorted(ran) == sorted(
+        ["resolve", "report", *(f"{stage}@{s}" for stage in ("measure", "check") for s in SPECS)]
+    )
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "run")
+    return root
+
+
+@pytest.fixture
+def clone(origin: Path, tmp_path: Path) -> Path:
+    git(tmp_path, "clone", "-q", str(origin), "clone")
+    return tmp_path / "clone"
+
+
+def test_a_clone_finds_everything_done(clone: Path) -> None:
+    assert "up to date" in dvc(clone, "status", "flagship/dvc.yaml")
+    assert repro(clone) == []
+    assert not (clone / ".harness").exists()
+    plan = run_cli(clone, "plan", "--profile", "whole", "--json", "own/other")
+    (row,) = json.loads(plan.stdout)["specs"]
+    assert (row["pieces"], row["missing"]) == (0, 0)  # two repeats of two are all there
+
+
+def test_an_edited_claim_runs_its_check_and_the_report_alone(clone: Path) -> None:
+    edit(clone, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
+    assert repro(clone) == ["resolve", "check@own/cancer", "report"]
+    assert "rows is 569 (printed: 570)" in (clone / "reports/whole/summary.md").read_text()
+    assert trained(clone) == set()
+
+
+def test_an_edited_experiment_measures_its_own_news_alone(clone: Path) -> None:
+    before = measured(clone, "own/cancer")
+    edit(clone, "specs/own/cancer.yaml", "epsilons: [1, 10, .inf]", "epsilons: [1, 10, 20, .inf]")
+    assert repro(clone) == ["resolve", "measure@own/cancer", "check@own/cancer", "report"]
+    table = measured(clone, "own/cancer")
+    new = table[table["epsilon"] == 20]
+    assert trained(clone) == {f"{key}.npz" for key in new[new["metric"] == "accuracy_test"]["cell"]}
+    kept = ["arm", "epsilon", "repeat", "attack", "metric", "value", "stderr", "n", "work", "code"]
+    same = table.merge(before, on=kept, how="inner")
+    assert len(same) == len(before)
+
+
+def test_a_changed_algorithm_keeps_what_was_measured_and_says_by_which_code(clone: Path) -> None:
+    before = measured(clone, "own/cancer")
+    source = clone / "harness" / "metrics" / "membership.py"
+    source.write_text(source.read_text() + "\n\nUNUSED = 1\n")
+    ran = repro(clone)
+    assert {stage for stage in ran if stage.startswith("measure")} == {f"measure@{spec}" for spec in SPECS}
+    assert trained(clone) == set()
+    after = measured(clone, "own/cancer")
+    assert set(after["code"]) == set(before["code"])
+    pd.testing.assert_frame_equal(after, before)
+    code = re.search(r"code (\w{12}) \(commit", (clone / "reports/whole/verdicts.json").read_text())
+    assert code is not None
+    assert code[1] in set(before["code"])
+
+
+def test_more_repeats_than_the_table_has_are_all_that_is_trained(clone: Path) -> None:
+    """The table of a clone is cut by one cell's last repeat: that model alone is trained."""
+    path = clone / "reports" / "whole" / "own/cancer" / "measurements.parquet"
+    table = pd.read_parquet(path)
+    attrs = table.attrs
+    last = table[(table["arm"] == "iid") & (table["epsilon"] == 1)]["repeat"].max()
+    gone = (table["arm"] == "iid") & (table["epsilon"] == 1) & (table["repeat"] == last)
+    cut = table[~gone].reset_index(drop=True)
+    cut.attrs = attrs
+    cut.to_parquet(path, index=False)
+    assert run_cli(clone, "run", "--profile", "whole", "--quiet", "own/cancer").returncode == 0
+    assert len(trained(clone)) == 1
+    again = measured(clone, "own/cancer")
+    pd.testing.assert_frame_equal(again.drop(columns="code"), table.drop(columns="code"))
+    assert again.attrs["commits"].keys() == attrs["commits"].keys()
+
+
+def test_only_the_flagship_takes_what_tables_hold(tmp_path: Path) -> None:
+    def fault(text: str) -> str:
+        (tmp_path / "params.yaml").write_text(text)
+        ran = run_cli(tmp_path, "check")
+        assert ran.returncode == 2
+        assert len(ran.stderr.strip().splitlines()) == 1
+        return ran.stderr
+
+    (tmp_path / "specs").mkdir()
+    assert "unknown profile 'none'" in fault(PARAMS.replace("flagship: whole", "flagship: none"))
+    assert "from_tables is for the flagship alone" in fault(PARAMS.replace("flagship: whole\n", ""))
+    assert "has a pipeline of its own" in fault(PARAMS.replace("profile: full", "profile: whole"))
+    assert "needs from_tables" in fault(PARAMS.replace("flagship: whole", "flagship: full"))
+
+
+def test_the_repositorys_flagship_runs_everything() -> None:
+    params = load_params(Project(REPO))
+    assert params.flagship is not None
+    profile = params.profiles[params.flagship]
+    assert all(paper.attacks is None for paper in profile.papers.values())
+    assert profile.basis == "distribution-free"
