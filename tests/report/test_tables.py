@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -99,6 +100,7 @@ def test_members_exposed_in_one_run_in_some_and_in_every_one() -> None:
     ]
     rows += [("a", "", "count_members", 1.0, r, 100.0) for r in range(3)]
     table = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"])
+    table["n"] = np.where(table["metric"].str.startswith("exposed"), 3 * 100, 100)  # of three runs of 100 members
     found = exposed_rows(table)
     assert [row["rate"] for row in found] == ["1%", "2%", "5%"]
     assert (found[0]["one"], found[0]["some"], found[0]["every"], found[0]["runs"]) == (10.0, 30, 4, 3)
