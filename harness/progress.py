@@ -61,6 +61,10 @@ class Progress:
         self.quiet = quiet
         self.console = Console(stderr=True)
 
+    def __reduce__(self) -> tuple[type[Progress], tuple[bool]]:
+        """In another process it is silent: the terminal has one writer."""
+        return Progress, (True,)
+
     def warn(self, text: str) -> None:
         """A line that is printed whatever is said of silence: something is not as the user believes."""
         print(f"harness: warning: {text}", file=sys.stderr)

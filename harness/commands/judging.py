@@ -11,6 +11,8 @@ from harness.commands.common import (
     AsJson,
     Names,
     ProfileName,
+    Quiet,
+    Workers,
     contexts,
     print_json,
     print_verdicts,
@@ -29,6 +31,8 @@ def check(
     require: Annotated[
         str | None, typer.Option(help="Exit 1 unless every claim has this verdict, such as `reproduced`.")
     ] = None,
+    workers: Workers = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Judge claims from measurements that are there; trains nothing and needs no TensorFlow."""
@@ -36,8 +40,10 @@ def check(
 
     if require is not None and require not in COLOURS:
         raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
-    groups = contexts(specs, profile, None, True)
-    verdicts = [v for context, loaded in groups for one in loaded for v in pipeline.check(context, one)]
+    groups = contexts(specs, profile, workers, quiet)
+    verdicts = [
+        v for context, loaded in groups for found in pipeline.for_each(pipeline.check, context, loaded) for v in found
+    ]
     if as_json:
         print_json([v.model_dump(mode="json") for v in verdicts])
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import AsJson, Names, ProfileName, contexts, print_json
+from harness.commands.common import AsJson, Names, ProfileName, Quiet, Workers, contexts, print_json
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
@@ -24,6 +24,8 @@ def verify(
         Path | None, typer.Option(metavar="FILE", help="Write the result as JUnit XML, one test case a claim.")
     ] = None,
     summary: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as Markdown.")] = None,
+    workers: Workers = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Judge all claims again from the measurements that are there, and compare with `reports/<profile>/baseline.json`.
@@ -36,8 +38,10 @@ def verify(
     from harness.verdicts import baseline
 
     every, found, names = [], [], []
-    for context, loaded in contexts(specs, profile, None, True):
-        judged = {one.spec.id: pipeline.judge(context, one) for one in loaded}
+    for context, loaded in contexts(specs, profile, workers, quiet):
+        judged = dict(
+            zip((one.spec.id for one in loaded), pipeline.for_each(pipeline.judge, context, loaded), strict=True)
+        )
         now = baseline.gather(
             context.profile_name,
             [(one.spec.id, one.sha256, context.measurements_file(one.spec.id), judged[one.spec.id]) for one in loaded],

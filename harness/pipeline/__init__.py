@@ -15,6 +15,7 @@ from harness.pipeline.judging import (
     other_readings,
     read_verdicts,
 )
+from harness.pipeline.together import for_each
 
 __all__ = [
     "OWN",
@@ -23,6 +24,7 @@ __all__ = [
     "check",
     "core_seconds",
     "experiment_digest",
+    "for_each",
     "judge",
     "left_out",
     "measurements",

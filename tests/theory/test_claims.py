@@ -314,3 +314,23 @@ def test_what_cannot_be_computed_names_file_line_and_reason(tmp_path: Path) -> N
     assert len(ran.stderr.strip().splitlines()) == 1
     assert f"specs/own/soup.yaml:{line}: claims.1.expect: claim 'computed'" in ran.stderr
     assert "points must be a whole number from 1 to 12, found 2.5" in ran.stderr
+
+
+def test_specs_judged_in_processes_are_as_in_one_and_so_are_their_faults(tmp_path: Path) -> None:
+    text = (REPO / "tests" / "theory" / "soup.yaml").read_text()
+    (tmp_path / "specs" / "own").mkdir(parents=True)
+    for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
+        shutil.copy(REPO / name, tmp_path)
+    for number in range(4):
+        (tmp_path / "specs" / "own" / f"soup{number}.yaml").write_text(text)
+    alone, together = (run_cli(tmp_path, "check", "--json", "-j", workers) for workers in ("1", "2"))
+    assert alone.returncode == 0, alone.stderr
+    assert [(v["id"], v["verdict"], v["reason"]) for v in json.loads(together.stdout)] == [
+        (v["id"], v["verdict"], v["reason"]) for v in json.loads(alone.stdout)
+    ]
+    (tmp_path / "specs" / "own" / "soup2.yaml").write_text(text.replace("points: 2", "points: 2.5"))
+    ran = run_cli(tmp_path, "check", "-j", "2")
+    assert ran.returncode == 2
+    assert len(ran.stderr.strip().splitlines()) == 1
+    assert "specs/own/soup2.yaml:" in ran.stderr
+    assert "claims.1.expect: claim 'computed'" in ran.stderr

@@ -153,5 +153,5 @@ MEASURED = sorted(
 )
 def test_the_committed_state_is_as_accepted(profile: str, specs: list[str]) -> None:
     """What `harness verify` says on a fresh clone: every verdict, spec and table is the committed one."""
-    found = run_cli(REPO, "verify", "-p", profile, *specs)
+    found = run_cli(REPO, "verify", "-p", profile, "-j", "2", *specs)
     assert found.returncode == 0, found.stdout + found.stderr
