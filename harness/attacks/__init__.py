@@ -1,7 +1,7 @@
 """Attacks on models, one file each; importing this package registers them all."""
 
-from harness.attacks import attribute, logloss, shokri
-from harness.attacks.attack import ATTACKS, Attack, AttackResult, MembershipAttack, ShadowOutputs, Target
+from harness.attacks import attribute, lira, logloss, rmia, shokri
+from harness.attacks.attack import ATTACKS, Attack, AttackResult, HalfModel, MembershipAttack, ShadowOutputs, Target
 from harness.metrics.answers import Answers, Outputs
 
 __all__ = [
@@ -9,11 +9,14 @@ __all__ = [
     "Answers",
     "Attack",
     "AttackResult",
+    "HalfModel",
     "MembershipAttack",
     "Outputs",
     "ShadowOutputs",
     "Target",
     "attribute",
+    "lira",
     "logloss",
+    "rmia",
     "shokri",
 ]

@@ -23,6 +23,17 @@ class ShadowOutputs:
     outside: Outputs
 
 
+@dataclass(frozen=True)
+class HalfModel:
+    """One model of a pool of halves: what it says of all records at stake and of others, and what it was trained on."""
+
+    at_stake: Outputs
+    """(n,) in the order of members, then non-members, of the split; or of the universe, where coins divide one."""
+    test: Outputs
+    trained_on: Array
+    """(n,) bool."""
+
+
 Fitted = dict[str, Array]
 
 
@@ -38,6 +49,17 @@ class Target(ABC):
     @abstractmethod
     def nonmembers(self) -> Outputs:
         """The model's outputs on the records that are not."""
+
+    @property
+    def test(self) -> Outputs:
+        """The model's outputs on records of which everybody knows that they are not members."""
+        raise NotImplementedError("this target has no such records")
+
+    @property
+    def places(self) -> tuple[Array, Array]:
+        """Where members and non-members stand among the records at stake, in the order of their outputs."""
+        m, n = len(self.members), len(self.nonmembers)
+        return np.arange(m), np.arange(m, m + n)
 
     @abstractmethod
     def features(self) -> tuple[Array, Array]:
@@ -87,6 +109,17 @@ class Attack(Plugin):
         """Estimated core-seconds to learn from so many shadow records."""
         return 0.01
 
+    needs_halves: ClassVar[bool] = False
+    """Whether its pool has to be one of halves; then it learns by `fit_halves`, else by `fit`."""
+
+    def refuses(self, pool_count: int) -> str | None:
+        """Why it cannot learn from a pool of so many models, or None."""
+        return None
+
+    def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+        """What the attack learns from a pool of halves before it sees a target."""
+        return {}
+
     def fit(self, shadows: Sequence[ShadowOutputs], n_classes: int, seed: int) -> Fitted:
         """What the attack learns before it sees a target (named arrays; nothing by default)."""
         return {}
@@ -109,7 +142,10 @@ class MembershipAttack(Attack):
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         """Keep scores and decisions, and what they are worth."""
-        found = self.answer(target.members, target.nonmembers, fitted)
+        return self.kept(self.answer(target.members, target.nonmembers, fitted))
+
+    def kept(self, found: Answers) -> AttackResult:
+        """Scores and decisions, packed, and what they are worth."""
         arrays: dict[str, Array] = {
             "member_scores": found.member_scores.astype(np.float32),
             "nonmember_scores": found.nonmember_scores.astype(np.float32),

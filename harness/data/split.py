@@ -22,11 +22,12 @@ class Sizes(Config):
     """Numbers of records (humphries2020 Table 2): the owner set is `members` + `test`."""
 
     members: int = Field(gt=0)
-    """Training records of the target model, n."""
+    """Training records of the target model, n; where membership is by coin (`sub-sample`), the records at stake."""
     test: int = Field(gt=0)
     """Records of the owner set held out to measure accuracy."""
-    nonmembers: int = Field(gt=0)
-    """Records of the non-owner set that the attack must tell from members."""
+    nonmembers: int = Field(default=0, ge=0)
+    """Records of the non-owner set that the attack must tell from members. Where membership is by coin there is no such
+    set: the records that the coin leaves out are the non-members."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def chosen(self, which: Array) -> Records:
+        """Those at these places, or where the mask is true."""
+        return Records(self.features[which], self.labels[which])
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,19 @@ class Draw:
     indices: dict[str, Array] = field(default_factory=dict)
     facts: dict[str, float] = field(default_factory=dict)
     """Counts that a claim may ask for, such as the sizes of the two sets before sampling."""
+
+    def at_stake(self) -> Records:
+        """Members, then non-members: the records whose membership is asked for."""
+        return Records(
+            np.concatenate([self.members.features, self.nonmembers.features]),
+            np.concatenate([self.members.labels, self.nonmembers.labels]),
+        )
+
+    def divided(self, places: dict[str, Array]) -> Draw:
+        """This universe with `members` and `nonmembers` at these places of it."""
+        chosen = {role: self.members.chosen(places[role]) for role in ("members", "nonmembers")}
+        facts = {**self.facts, "universe": len(self.members), **{role: len(found) for role, found in chosen.items()}}
+        return Draw(chosen["members"], self.test, chosen["nonmembers"], self.n_classes, places, facts)
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,27 @@ class Split(Plugin, ABC):
     def seconds(self) -> float:
         """Estimated core-seconds of one draw."""
         return 0.5
+
+    def refuses(self, sizes: Sizes) -> str | None:
+        """What is wrong with these sizes, or None."""
+        return None if sizes.nonmembers > 0 else f"split {self.plugin_name()!r} needs sizes.nonmembers of at least 1"
+
+    def trained(self, sizes: Sizes) -> int:
+        """Records that a target is trained on."""
+        return sizes.members
+
+    def prior(self, sizes: Sizes) -> float:
+        """Share of members among the records attacked."""
+        return sizes.members / (sizes.members + sizes.nonmembers)
+
+    @property
+    def universe(self) -> Split | None:
+        """The split that draws the records which this one divides, the same in every repeat. None: it draws its own."""
+        return None
+
+    def divide(self, universe: Draw, rng: np.random.Generator) -> dict[str, Array]:
+        """Which of the universe's members are `members` and `nonmembers` of one repeat: sorted places."""
+        raise NotImplementedError
 
     @abstractmethod
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.arrays import Array
-from harness.attacks import ShadowOutputs, Target
+from harness.attacks import HalfModel, ShadowOutputs, Target
 from harness.execution.materialize import draw_of, parse_as, piece_seed
 from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
@@ -22,9 +22,17 @@ def outputs(result: Result, name: str) -> Outputs:
     return Outputs(result.arrays[f"logp_{name}"], result.arrays[f"y_{name}"].astype(np.int64))
 
 
+def half_model(result: Result) -> HalfModel:
+    """A model of a pool of halves, as the store holds it."""
+    trained_on = np.unpackbits(result.arrays["trained_on"])[: result.meta["at_stake"]].astype(bool)
+    return HalfModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on)
+
+
 def do_fit(_project: Project, store: Store, piece: Piece) -> Result:
     attack = parse_as(AnyAttack, piece.description["attack"])
     models = [store.get("train", need.key) for need in piece.needs]
+    if attack.needs_halves:
+        return Result(attack.fit_halves([half_model(m) for m in models], piece_seed(piece)), {})
     shadows = [ShadowOutputs(outputs(m, "inside"), outputs(m, "outside")) for m in models]
     fitted = attack.fit(shadows, models[0].meta["n_classes"], piece_seed(piece))
     return Result(fitted, {})
@@ -51,7 +59,7 @@ class TrainedTarget(Target):
     """A target as the store holds it."""
 
     def __init__(self, project: Project, store: Store, piece: Piece) -> None:
-        self._project, self._piece = project, piece
+        self._project, self._store, self._piece = project, store, piece
         self._result = store.get("train", piece.key)
         self._model = parse_as(AnyModel, piece.description["model"])
         count = sum(name.startswith("w") for name in self._result.arrays)
@@ -64,6 +72,18 @@ class TrainedTarget(Target):
     @property
     def nonmembers(self) -> Outputs:
         return outputs(self._result, "nonmembers")
+
+    @property
+    def test(self) -> Outputs:
+        return outputs(self._result, "test")
+
+    @property
+    def places(self) -> tuple[Array, Array]:
+        split = self._piece.needs[0]
+        if split.needs:
+            stored = self._store.get("split", split.key).arrays
+            return stored["members"], stored["nonmembers"]
+        return super().places
 
     def features(self) -> tuple[Array, Array]:
         draw = draw_of(self._project, self._piece.needs[0])

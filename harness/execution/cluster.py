@@ -26,7 +26,7 @@ from harness.data.fetch import table_path
 from harness.errors import HarnessError
 from harness.execution.executors import Done, Executor, WorkerDied
 from harness.execution.materialize import parse_as
-from harness.execution.plan import Piece
+from harness.execution.plan import Piece, with_needs
 from harness.execution.schedule import Task
 from harness.execution.store import Store
 from harness.execution.work import run_pieces_here
@@ -184,6 +184,7 @@ class DaskCluster(Executor):
         paths = set().union(*(_tables_of(self.project, piece) for piece in task))
         wanted = {path: self._digest(path) for path in sorted(paths)}
         needs = {(n.kind, n.key) for piece in task for n in piece.needs}
+        needs |= {(n.kind, n.key) for piece in task for n in with_needs(piece) if n.kind == "split" and n != piece}
         parcel = Parcel(
             pieces=task,
             results={need: self.store.bytes(*need) for need in sorted(needs)},

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
+from harness.arrays import Array
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.encoding import Encoded, Preprocessing, encode
 from harness.data.fetch import read_table
-from harness.data.split import Draw, ShadowDraw, Sizes, Source, Split, TableSource, TableSplit
+from harness.data.split import Draw, Records, ShadowDraw, Sizes, Source, Split, TableSource, TableSplit
 from harness.errors import HarnessError
 from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
@@ -81,8 +82,11 @@ def _split_rng(description: dict[str, Any], *purpose: Any) -> np.random.Generato
 
 def do_split(project: Project, store: Store, piece: Piece) -> Result:
     """Keep the indices (tables) and the counts; generated records are drawn again when needed."""
-    source = source_of(project, piece.description)
     split: Split = parse_as(AnySplit, piece.description["split"])
+    if piece.needs:
+        places = split.divide(draw_of(project, piece.needs[0]), _split_rng(piece.description))
+        return Result(places, {"facts": draw_of(project, piece.needs[0]).divided(places).facts})
+    source = source_of(project, piece.description)
     draw = split.draw(source, Sizes.model_validate(piece.description["sizes"]), _split_rng(piece.description))
     return Result(draw.indices, {"facts": draw.facts})
 
@@ -90,12 +94,27 @@ def do_split(project: Project, store: Store, piece: Piece) -> Result:
 @lru_cache(maxsize=2)
 def draw_of(project: Project, piece: Piece) -> Draw:
     description = piece.description
-    source, split = source_of(project, description), parse_as(AnySplit, description["split"])
     stored = Store(project.store).get("split", piece.key)
+    if piece.needs:
+        return draw_of(project, piece.needs[0]).divided(stored.arrays)
+    source, split = source_of(project, description), parse_as(AnySplit, description["split"])
     if isinstance(split, TableSplit) and isinstance(source, TableSource):
         return split.from_indices(source, stored.arrays, stored.meta["facts"])
     drawn: Draw = split.draw(source, Sizes.model_validate(description["sizes"]), _split_rng(description))
     return drawn
+
+
+def half_of(project: Project, split_piece: Piece, index: int) -> tuple[Records, Array]:
+    """The records at stake and which of them, (n,) bool, the model of this index in a pool of halves is trained on.
+
+    Models 2j and 2j + 1 have complementary halves, so each record is in exactly half of a pool (Carlini et al. 2022).
+    """
+    records = draw_of(project, split_piece).at_stake()
+    chosen = np.zeros(len(records), dtype=bool)
+    order = _split_rng(split_piece.description, "half", index // 2).permutation(len(records))
+    half = len(records) // 2
+    chosen[order[:half] if index % 2 == 0 else order[half : 2 * half]] = True
+    return records, chosen
 
 
 def shadow_of(project: Project, split_piece: Piece, index: int) -> ShadowDraw:

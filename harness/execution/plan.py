@@ -22,9 +22,10 @@ from harness.attacks import Attack
 from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
 from harness.data.encoding import categorical_columns
 from harness.data.fetch import FetchedTable, read_table
+from harness.data.split import Split
 from harness.errors import AboutSizes, HarnessError
 from harness.execution.store import Result, Store
-from harness.experiment import Experiment, Setup, Variant
+from harness.experiment import Experiment, Setup, ShadowPool, Variant
 from harness.hashing import code_fingerprint, fingerprint
 from harness.metrics.metric import modules as metric_modules
 from harness.paths import Project
@@ -281,7 +282,6 @@ class _Planner:
         self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
         self.operations = 6.0 * training.batch_size * sum(p.layer.operations(p.shape) for p in placed)
         self.capacity = engine.capacity(setup.model, training, width, n_classes)
-        self.steps = steps_of(setup.sizes.members, training.batch_size, training.epochs)
         modules = (*engine.modules_for(setup.model), "harness.execution.train_cell", "harness.execution.materialize")
         self.training_code = {
             "code": code_fingerprint(*modules),
@@ -293,8 +293,13 @@ class _Planner:
         return self.memo.setdefault(piece.key, piece)
 
     def split(self, repeat: int) -> Piece:
+        universe = self.setup.split.universe
+        needs = () if universe is None else (self._drawn(universe, 0, ()),)
+        return self._drawn(self.setup.split, repeat, needs)
+
+    def _drawn(self, split: Split, repeat: int, needs: tuple[Piece, ...]) -> Piece:
         setup = self.setup
-        modules = {type(setup.split).__module__, type(setup.dataset).__module__}
+        modules = {type(split).__module__, type(setup.dataset).__module__}
         modules |= {"harness.data.split", "harness.data.encoding", "harness.execution.materialize"}
         description = {
             "seed": self.experiment.seed,
@@ -302,18 +307,35 @@ class _Planner:
             "data": self.digest,
             "preprocessing": setup.preprocessing.model_dump(mode="json"),
             "sizes": setup.sizes.model_dump(mode="json"),
-            "split": setup.split.content(),
+            "split": split.content(),
             "repeat": repeat,
             "code": code_fingerprint(*modules),
             "packages": {"scikit-learn": version("scikit-learn")},
         }
-        return self._once(Piece("split", description, (), setup.split.seconds()))
+        return self._once(Piece("split", description, needs, split.seconds()))
 
-    def train(self, split: Piece, noise_multiplier: float, repeat: int, shadow: int | None = None) -> Piece:
+    def halves(self, pool: ShadowPool, split: Piece, epsilon: float) -> tuple[Piece, ...]:
+        """Models on halves of the records at stake; the same for all repeats that have the same records at stake."""
+        at_stake = split.needs[0] if split.needs else split
+        sizes = self.setup.sizes
+        half = (sizes.members + sizes.nonmembers) // 2
+        sigma = 0.0 if pool.privacy == "none" else self.noise_multiplier(epsilon, half)
+        return tuple(self.train(at_stake, sigma, 0, index, "half", half) for index in range(pool.count))
+
+    def train(
+        self,
+        split: Piece,
+        noise_multiplier: float,
+        repeat: int,
+        shadow: int | None = None,
+        role: str = "shadow",
+        records: int | None = None,
+    ) -> Piece:
         training, private = self.setup.training, noise_multiplier > 0
-        again = {"repeat": repeat} if self.experiment.redraw == "training" else {}  # else the split tells them apart
+        again = {"repeat": repeat} if self.experiment.redraw == "training" and role != "half" else {}
+        # Else the split tells repeats apart, and halves are of none.
         description = {
-            "role": "target" if shadow is None else "shadow",
+            "role": "target" if shadow is None else role,
             "index": shadow,
             "model": self.setup.model.content(),
             "training": (training if private else training.without_noise()).content(),
@@ -321,7 +343,8 @@ class _Planner:
             **again,
             **self.training_code,
         }
-        cost = training_seconds(training.engine, self.steps, private, self.parameters, self.operations)
+        steps = steps_of(records or self.setup.trained, training.batch_size, training.epochs)
+        cost = training_seconds(training.engine, steps, private, self.parameters, self.operations)
         stack = None
         if self.capacity > 1:
             alike = {k: v for k, v in description.items() if k not in ("index", "noise_multiplier", "repeat")}
@@ -329,11 +352,11 @@ class _Planner:
             stack = StackKey(fingerprint([alike, draws, private]), self.capacity)
         return self._once(Piece("train", description, (split,), cost, stack))
 
-    def noise_multiplier(self, epsilon: float) -> float:
-        """Calibrated noise; kept in the store, since every stage plans again and calibration takes seconds."""
+    def noise_multiplier(self, epsilon: float, records: int | None = None) -> float:
+        """Noise calibrated for so many records (default: the target's), kept in the store: it takes seconds."""
         setup, privacy = self.setup, self.setup.privacy
         accountant = ACCOUNTANTS[privacy.accountant]
-        run = Run(setup.sizes.members, setup.training.batch_size, setup.training.epochs, privacy.delta)
+        run = Run(records or setup.trained, setup.training.batch_size, setup.training.epochs, privacy.delta)
         question = {
             "epsilon": epsilon,
             "n": run.n,
@@ -365,8 +388,11 @@ class _Planner:
             description = {"attack": attack.content(), "code": attack.code}
             if attack.shadow_pool is not None:
                 pool = self.setup.pools[attack.shadow_pool]
-                noise = 0.0 if pool.privacy == "none" else sigma
-                shadows = tuple(self.train(split, noise, repeat, index) for index in range(pool.count))
+                if pool.trained_on == "halves":
+                    shadows = self.halves(pool, split, variant.epsilon)
+                else:
+                    noise = 0.0 if pool.privacy == "none" else sigma
+                    shadows = tuple(self.train(split, noise, repeat, index) for index in range(pool.count))
                 cost = attack.fitting_seconds(2 * pool.count * self.setup.sizes.members)
                 fitted = (self._once(Piece("fit", description, shadows, cost)),)
             measured = {**description, "metrics": metrics}

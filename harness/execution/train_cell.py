@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from harness.arrays import Array
+from harness.data.split import Records
 from harness.errors import AboutTraining
-from harness.execution.materialize import draw_of, parse_as, piece_seed, shadow_of
+from harness.execution.materialize import draw_of, half_of, parse_as, piece_seed, shadow_of
 from harness.execution.plan import Piece
 from harness.execution.store import Result
 from harness.experiment import AnyModel
@@ -18,7 +21,14 @@ from harness.training.forward import log_probabilities
 from harness.training.model import Weights
 from harness.training.settings import Training
 
-Sets = dict[str, tuple[Array, Array]]
+
+@dataclass(frozen=True)
+class _Prepared:
+    job: Job
+    sets: dict[str, Records]
+    """Records on which the model will be asked."""
+    trained_on: Array | None = None
+    """Of the records at stake, where the model is one of a pool of halves."""
 
 
 def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
@@ -28,21 +38,24 @@ def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
     """
     prepared = [_prepare(project, piece) for piece in pieces]
     alike: dict[tuple[int, ...], list[int]] = {}
-    for i, (job, _) in enumerate(prepared):
-        alike.setdefault((*job.features.shape, job.n_classes), []).append(i)
+    for i, one in enumerate(prepared):
+        alike.setdefault((*one.job.features.shape, one.job.n_classes), []).append(i)
     results: list[Result | None] = [None] * len(pieces)
     for members in alike.values():
-        jobs = [prepared[i][0] for i in members]
+        jobs = [prepared[i].job for i in members]
         trained = ENGINES[jobs[0].training.engine]().train_stack(jobs)
         for i, weights in zip(members, trained, strict=True):
-            results[i] = _result(prepared[i][0], weights, prepared[i][1], pieces[i])
+            results[i] = _result(prepared[i], weights, pieces[i])
     return [r for r in results if r is not None]
 
 
-def _prepare(project: Project, piece: Piece) -> tuple[Job, Sets]:
-    description, split_piece = piece.description, piece.needs[0]
+def _prepare(project: Project, piece: Piece) -> _Prepared:
+    description, split_piece, trained_on = piece.description, piece.needs[0], None
     draw = draw_of(project, split_piece)
-    if description["role"] == "shadow":
+    if description["role"] == "half":
+        at_stake, trained_on = half_of(project, split_piece, description["index"])
+        records, inside = {"at_stake": at_stake, "test": draw.test}, at_stake.chosen(trained_on)
+    elif description["role"] == "shadow":
         shadow = shadow_of(project, split_piece, description["index"])
         records, inside = {"inside": shadow.inside, "outside": shadow.outside}, shadow.inside
     else:
@@ -56,10 +69,11 @@ def _prepare(project: Project, piece: Piece) -> tuple[Job, Sets]:
         n_classes=draw.n_classes,
         seed=piece_seed(piece),
     )
-    return job, {name: (r.features, r.labels) for name, r in records.items()}
+    return _Prepared(job, records, trained_on)
 
 
-def _result(job: Job, weights: Weights, sets: Sets, piece: Piece) -> Result:
+def _result(prepared: _Prepared, weights: Weights, piece: Piece) -> Result:
+    job = prepared.job
     if not all(np.isfinite(w).all() for w in weights):
         fault = AboutTraining(
             f"training diverged (weights are not finite) in cell {piece.key[:12]}; lower learning_rate"
@@ -67,7 +81,11 @@ def _result(job: Job, weights: Weights, sets: Sets, piece: Piece) -> Result:
         fault.piece = piece.key
         raise fault
     arrays = {f"w{i}": w for i, w in enumerate(weights)}
-    for name, (features, labels) in sets.items():
-        arrays[f"logp_{name}"] = log_probabilities(job.model, weights, features)
-        arrays[f"y_{name}"] = labels.astype(np.int32)
-    return Result(arrays, {"n_classes": job.n_classes})
+    for name, records in prepared.sets.items():
+        arrays[f"logp_{name}"] = log_probabilities(job.model, weights, records.features)
+        arrays[f"y_{name}"] = records.labels.astype(np.int32)
+    meta: dict[str, Any] = {"n_classes": job.n_classes}
+    if prepared.trained_on is not None:
+        arrays["trained_on"] = np.packbits(prepared.trained_on)
+        meta["at_stake"] = len(prepared.trained_on)
+    return Result(arrays, meta)

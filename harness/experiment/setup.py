@@ -90,7 +90,29 @@ class ShadowPool(Config):
     count: int = Field(default=5, ge=1)
     """Shadow models per arm and repeat."""
     privacy: Literal["none", "like-target"] = "none"
-    """`none`: without noise, as the released code does; `like-target`: with the target's noise."""
+    """`none`: without noise, as the released code does; `like-target`: with the target's noise, or of halves with the
+    noise of the target's epsilon."""
+    trained_on: Literal["leftover", "halves"] = "leftover"
+    """`leftover`: records that are neither members nor attacked. `halves`: each model has a random half of the records
+    that are attacked, the next one the other half, and which half is recorded: LiRA's pool (Carlini et al. 2022)."""
+
+    @model_validator(mode="after")
+    def _pairs(self) -> ShadowPool:
+        if self.trained_on == "halves" and self.count % 2:
+            raise ValueError(f"a pool of halves has an even number of models, found count {self.count}")
+        return self
+
+    def capped(self, most: int | None) -> ShadowPool:
+        """The pool with at most so many models; one of halves keeps four, so that each record is in and out of two."""
+        if most is None:
+            return self
+        count = min(self.count, most if self.trained_on == "leftover" else max(4, most - most % 2))
+        return self.model_copy(update={"count": count})
+
+    def content(self) -> dict[str, Any]:
+        """What measurements follow from, as JSON; `trained_on` came after results had been named."""
+        found = self.model_dump(mode="json")
+        return found if self.trained_on != "leftover" else {k: v for k, v in found.items() if k != "trained_on"}
 
 
 class Setup(Config):
@@ -109,13 +131,19 @@ class Setup(Config):
     @property
     def prior(self) -> float:
         """Share of members among the records attacked."""
-        return self.sizes.members / (self.sizes.members + self.sizes.nonmembers)
+        return self.split.prior(self.sizes)
+
+    @property
+    def trained(self) -> int:
+        """Records that a target is trained on."""
+        return self.split.trained(self.sizes)
 
     def content(self) -> dict[str, Any]:
         """What measurements follow from, as JSON."""
         found = self.model_dump(mode="json", by_alias=True, exclude={"label"})
         plugins = {"dataset": self.dataset.content(), "split": self.split.content(), "model": self.model.content()}
-        return {**found, **plugins, "training": self.training.content()}
+        pools = {"pools": {name: pool.content() for name, pool in self.pools.items()}}
+        return {**found, **plugins, **pools, "training": self.training.content()}
 
     @model_validator(mode="after")
     def _consistent(self) -> Setup:
@@ -126,14 +154,18 @@ class Setup(Config):
                 f"split {kind!r} does not work on dataset {self.dataset.plugin_name()!r} (a {source}); these do: "
                 f"{', '.join(fits)}"
             )
+        refusal = self.split.refuses(self.sizes)
+        if refusal is not None:
+            raise ValueError(refusal)
         if self.training.engine not in ENGINES.names():
             raise ValueError(f"unknown engine {self.training.engine!r}; known: {', '.join(ENGINES.names())}")
         refusal = ENGINES[self.training.engine]().refuses(self.model, self.training)
         if refusal is not None:
             raise ValueError(refusal)
-        if self.training.batch_size > self.sizes.members:
+        if self.training.batch_size > self.trained:
+            what = "sizes.members" if self.trained == self.sizes.members else "the number of records trained on"
             raise ValueError(
-                f"training.batch_size ({self.training.batch_size}) is larger than sizes.members "
-                f"({self.sizes.members}); no whole batch could be made"
+                f"training.batch_size ({self.training.batch_size}) is larger than {what} ({self.trained}); no whole "
+                "batch could be made"
             )
         return self

@@ -14,7 +14,7 @@ from harness.attacks import ATTACKS, Attack, MembershipAttack
 from harness.claims.declared import Declared, listed, nearest
 from harness.claims.expectation import EXPECTATIONS, Expectation, MeasuredExpectation, TheoryExpectation
 from harness.config import Config
-from harness.experiment import Axis, Experiment
+from harness.experiment import Axis, Experiment, ShadowPool
 from harness.experiment.axes import RESERVED
 from harness.experiment.setup import Name
 from harness.formulas import FORMULAS
@@ -190,6 +190,8 @@ class Spec(Config):
                         f"attack {name!r} needs the pool {pool!r}; declare it under experiment.pools "
                         f"(arm {arm!r} has: {listed(setup.pools)})"
                     )
+                if pool is not None:
+                    _check_pool(f"attack {name!r}", attack, setup.pools[pool], pool)
         for attack_name, axes in self.attack_axes.items():
             for axis in axes:
                 if axis in RESERVED or axis in experiment.coordinates:
@@ -206,6 +208,14 @@ class Spec(Config):
                 of = len(claim.theory) or len(self.parts(claim))
             if any(part > of for part in entry.parts):
                 raise ValueError(f"layout row {name!r}: the claim {entry.claim!r} has {of} parts")
+
+
+def _check_pool(where: str, attack: Attack, pool: ShadowPool, name: str) -> None:
+    wanted = "halves" if attack.needs_halves else "leftover"
+    if pool.trained_on != wanted:
+        raise ValueError(f"{where} learns from models on {wanted}; set trained_on: {wanted} in the pool {name!r}")
+    if refusal := attack.refuses(pool.count):
+        raise ValueError(f"{where}: {refusal}")
 
 
 def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dict[str, Any], Attack]]:

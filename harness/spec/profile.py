@@ -191,9 +191,7 @@ def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:
         "epochs": _capped(arm.training.epochs, profile.epochs),
         "engine": profile.engine or arm.training.engine,
     }
-    pools = {
-        key: pool.model_copy(update={"count": _capped(pool.count, profile.shadows)}) for key, pool in arm.pools.items()
-    }
+    pools = {key: pool.capped(profile.shadows) for key, pool in arm.pools.items()}
     return arm.model_copy(
         update={
             "dataset": _substituted(arm.dataset, profile)[0],

@@ -79,7 +79,9 @@ def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
     rng = np.random.default_rng(2)
     found = of_answers(Answers(rng.normal(size=9), rng.normal(size=7), rng.random(9) < 0.5, rng.random(7) < 0.5))
     levels = ("5pct", "2pct", "1pct", "0.1pct")
-    assert set(found) == {"advantage", "tpr", "fpr", "auc", *(f"tpr_at_{level}_fpr" for level in levels)}
+    precision = {"best_precision", "held_out_precision"}
+    precision |= {"share_of_members", "shuffled_best_precision", *(f"{name}_gain" for name in precision)}
+    assert set(found) == {"advantage", "tpr", "fpr", "auc", *(f"tpr_at_{level}_fpr" for level in levels)} | precision
     logp, labels = rng.normal(size=(50, 3)), rng.integers(3, size=50)
     assert accuracy(Outputs(logp, labels)).value == accuracy_score(labels, logp.argmax(axis=1))
 

@@ -1,0 +1,74 @@
+"""The likelihood ratio attack, LiRA (Carlini et al. 2022 Algorithm 1; thudi2022 and tramer2025 Section 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from scipy.stats import norm
+
+from harness.arrays import Array
+from harness.attacks.attack import ATTACKS, Fitted, HalfModel, Target
+from harness.attacks.pooled import PooledAttack, confidence, of_each_record
+from harness.metrics.answers import Outputs
+
+FEWEST_FOR_RECORDS = 64
+"""Models of a pool below which `auto` pools the variance (Carlini et al. 2022, Section VI-C)."""
+SMALLEST = 1e-12
+"""Variances are at least this: records of which every model is as sure."""
+
+
+@ATTACKS.register
+class Lira(PooledAttack):
+    """Is the target's confidence in a record that of models trained on it, or of models that were not?"""
+
+    kind: Literal["lira"] = "lira"
+    online: bool = True
+    """True: likelihood ratio of both; False: how far above models not trained on the record, a one-sided test."""
+    variance: Literal["auto", "record", "pooled"] = "auto"
+    """`record`: each record's own variance; `pooled`: the mean of these; `auto`: the records' own from 64 models on."""
+    level: float = Field(default=0.05, gt=0, lt=1)
+    """Offline: a record is called a member if at most this chance gave a model not trained on it such confidence."""
+    summary: ClassVar[str] = "likelihood ratio on each record (LiRA)"
+
+    def refuses(self, pool_count: int) -> str | None:
+        if self.variance == "record" and pool_count < 4:
+            return f"a record's own variance needs two models with it and two without, a pool of 4; found {pool_count}"
+        return None
+
+    def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+        """Means and variances of the confidence, with and without each record."""
+        confidences = [confidence(self.first(m.at_stake)) for m in models]
+        mean_in, var_in, mean_out, var_out = of_each_record(confidences, models)
+        if self.variance == "pooled" or (self.variance == "auto" and len(models) < FEWEST_FOR_RECORDS):
+            var_in, var_out = (np.full_like(var, _mean(var)) for var in (var_in, var_out))
+        return {
+            "mean_in": mean_in,
+            "mean_out": mean_out,
+            "std_in": np.sqrt(np.maximum(var_in, SMALLEST)),
+            "std_out": np.sqrt(np.maximum(var_out, SMALLEST)),
+        }
+
+    def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
+        """Log of the likelihood ratio, or standard deviations above the models without the record."""
+        found, of = confidence(attacked), {name: values[at] for name, values in fitted.items()}
+        outside: Array = (found - of["mean_out"]) / of["std_out"]
+        if not self.online:
+            return outside
+        inside = (found - of["mean_in"]) / of["std_in"]
+        ratio: Array = (outside**2 - inside**2) / 2 + np.log(of["std_out"] / of["std_in"])
+        return ratio
+
+    def decided(self, scores: Array) -> Array:
+        """By a ratio above 1, or a p-value at the level."""
+        threshold = 0.0 if self.online else float(norm.isf(self.level))
+        found: Array = scores > threshold
+        return found
+
+
+def _mean(variances: Array) -> float:
+    """Of those that are known; 1 where none is, as in a pool of two models."""
+    known = variances[np.isfinite(variances)]
+    return float(known.mean()) if len(known) else 1.0

@@ -1,0 +1,264 @@
+"""LiRA and RMIA against their formulas, on scores whose truth is known, and on a pool that is trained once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mpmath
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from harness.arrays import Array
+from harness.attacks import HalfModel, Outputs, Target
+from harness.attacks.lira import Lira
+from harness.attacks.pooled import confidence
+from harness.attacks.rmia import Rmia
+from harness.errors import HarnessError
+from harness.execution.store import Store
+from harness.metrics.membership import auc
+from harness.paths import Project
+from tests.conftest import SMALL_SPEC, run_cli
+
+Make = Callable[..., Project]
+
+
+def outputs(logits: Array) -> Outputs:
+    """Two classes, label 1, of the given log-odds."""
+    logits = np.asarray(logits, dtype=np.float64)
+    return Outputs(np.stack([-np.logaddexp(0, logits), -np.logaddexp(0, -logits)], 1), np.ones(len(logits), np.int64))
+
+
+@dataclass
+class Known(Target):
+    """A target whose outputs are given."""
+
+    inside: Outputs
+    outside: Outputs
+    held_out: Outputs
+
+    @property
+    def members(self) -> Outputs:
+        return self.inside
+
+    @property
+    def nonmembers(self) -> Outputs:
+        return self.outside
+
+    @property
+    def test(self) -> Outputs:
+        return self.held_out
+
+    def features(self) -> tuple[Array, Array]:
+        raise NotImplementedError
+
+    def query(self, features: Array, labels: Array) -> Outputs:
+        raise NotImplementedError
+
+
+def pool_and_target(
+    rng: np.random.Generator, models: int, shift: float = 1.0, m: int = 40, n: int = 60
+) -> tuple[list[HalfModel], Known]:
+    """Log-odds of each record: its own hardness, plus `shift` for a model trained on it, plus noise of deviation 1."""
+    hardness, others = rng.normal(0, 3, m + n), rng.normal(0, 3, 50)
+    pool = []
+    for index in range(models):
+        if index % 2 == 0:
+            chosen = np.zeros(m + n, dtype=bool)
+            chosen[rng.permutation(m + n)[: (m + n) // 2]] = True
+        else:
+            chosen = ~chosen
+        seen = hardness + shift * chosen + rng.normal(size=m + n)
+        pool.append(HalfModel(outputs(seen), outputs(others + rng.normal(size=50)), chosen))
+    own = hardness + rng.normal(size=m + n)
+    own[:m] += shift
+    return pool, Known(outputs(own[:m]), outputs(own[m:]), outputs(others + rng.normal(size=50)))
+
+
+@given(st.lists(st.floats(-700, 700), min_size=2, max_size=6), st.integers(0, 5))
+def test_confidence_is_the_logit_in_high_precision(logits: list[float], label: int) -> None:
+    label %= len(logits)
+    values = np.array(logits)
+    logp = values - np.logaddexp.reduce(values)
+    with mpmath.workdps(700):
+        others = mpmath.fsum(mpmath.exp(mpmath.mpf(float(v))) for i, v in enumerate(logp) if i != label)
+        wanted = float(mpmath.mpf(float(logp[label])) - mpmath.log(others))
+    assert confidence(Outputs(logp[None], np.array([label])))[0] == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("variance", ["record", "pooled"])
+@pytest.mark.parametrize("online", [True, False])
+def test_lira_is_the_ratio_of_the_two_densities(variance: str, online: bool) -> None:
+    """Record by record, with SciPy's densities and NumPy's variances of the values on each side."""
+    pool, target = pool_and_target(np.random.default_rng(3), 8)
+    attack = Lira(variance=variance, online=online)  # type: ignore[arg-type]
+    found = attack.answers(target, attack.fit_halves(pool, 0))
+    seen = np.stack([confidence(m.at_stake) for m in pool])
+    masks = np.stack([m.trained_on for m in pool])
+    sides = [[seen[mask[:, r], r] for r in range(seen.shape[1])] for mask in (masks, ~masks)]
+    spread = [[np.var(values, ddof=1) for values in side] for side in sides]
+    if variance == "pooled":
+        spread = [[float(np.mean(side))] * len(side) for side in spread]
+    own = np.concatenate([confidence(target.members), confidence(target.nonmembers)])
+    for r, score in enumerate([*found.member_scores, *found.nonmember_scores]):
+        inside, outside = (norm(np.mean(side[r]), np.sqrt(s[r])) for side, s in zip(sides, spread, strict=True))
+        if online:
+            assert score == pytest.approx(inside.logpdf(own[r]) - outside.logpdf(own[r]), abs=1e-9)
+        else:
+            assert norm.sf(score) == pytest.approx(outside.sf(own[r]), rel=1e-6)
+
+
+def test_pooled_variance_is_taken_below_64_models() -> None:
+    for models, alike in ((62, True), (64, False)):
+        pool, _ = pool_and_target(np.random.default_rng(1), models)
+        fitted = Lira().fit_halves(pool, 0)
+        assert (len(set(fitted["std_out"].tolist())) == 1) == alike
+
+
+def test_lira_finds_what_can_be_found() -> None:
+    """With many models the ratio comes to the best test there is: AUC of two normals one deviation apart, 0.7602."""
+    rng = np.random.default_rng(5)
+    pool, target = pool_and_target(rng, 128, m=4000, n=4000)
+    lira = Lira()
+    found = lira.answers(target, lira.fit_halves(pool, 0))
+    measured = auc(found.member_scores, found.nonmember_scores)
+    assert abs(measured.value - norm.cdf(1 / np.sqrt(2))) < 4 * measured.stderr
+    # Decisions at ratio 1: both kinds of error have the chance that half a deviation is exceeded.
+    assert found.member_decisions.mean() == pytest.approx(norm.cdf(0.5), abs=0.03)
+    assert found.nonmember_decisions.mean() == pytest.approx(norm.sf(0.5), abs=0.03)
+    plain = auc(confidence(target.members), confidence(target.nonmembers))  # hardness hides it from a global threshold
+    assert plain.value < 0.62
+    offline = Lira(online=False, level=0.05)
+    called = offline.answers(target, offline.fit_halves(pool, 0))
+    assert called.nonmember_decisions.mean() == pytest.approx(0.05, abs=0.02)
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_rmia_is_the_share_of_the_population_that_a_record_is_favoured_over(online: bool) -> None:
+    """In two loops, from the ratios as the paper writes them."""
+    pool, target = pool_and_target(np.random.default_rng(7), 6)
+    attack = Rmia(online=online, gamma=1.3, a=0.4)
+    found = attack.answers(target, attack.fit_halves(pool, 0))
+
+    def p(of: Outputs, r: int) -> float:
+        return float(np.exp(of.log_probabilities[r, of.labels[r]]))
+
+    def reference(models: list[HalfModel], r: int, at_stake: bool) -> float:
+        if not at_stake:
+            out = np.mean([p(m.test, r) for m in models])
+            return float(out if online else ((1 + 0.4) * out + (1 - 0.4)) / 2)
+        out = np.mean([p(m.at_stake, r) for m in models if not m.trained_on[r]])
+        inside = np.mean([p(m.at_stake, r) for m in models if m.trained_on[r]])
+        return float((inside + out) / 2 if online else (out + (0.4 * out + 1 - 0.4)) / 2)
+
+    others = [p(target.test, z) / reference(pool, z, False) for z in range(50)]
+    for group, scores, first in (
+        (target.members, found.member_scores, 0),
+        (target.nonmembers, found.nonmember_scores, 40),
+    ):
+        for r, score in enumerate(scores):
+            own = p(group, r) / reference(pool, first + r, True)
+            assert score == pytest.approx(np.mean([own / other >= 1.3 for other in others]))
+
+
+def test_points_are_the_first_records_at_stake() -> None:
+    pool, target = pool_and_target(np.random.default_rng(2), 4)
+    attack = Lira(points=50)
+    some = attack.answers(target, attack.fit_halves(pool, 0))
+    every = Lira().answers(target, Lira(variance="record").fit_halves(pool, 0))
+    assert (len(some.member_scores), len(some.nonmember_scores)) == (40, 10)
+    assert len(every.nonmember_scores) == 60
+    with pytest.raises(HarnessError, match="none is a non-member; raise points"):
+        Lira(points=30).answers(target, Lira(points=30).fit_halves(pool, 0))
+
+
+COINS = (
+    SMALL_SPEC[: SMALL_SPEC.index("claims:")]
+    .replace(
+        "sizes: {members: 120, test: 40, nonmembers: 120}",
+        "sizes: {members: 300, test: 100}\n  split: {kind: sub-sample, probability: {axis: p, values: [0.3, 0.6]}}",
+    )
+    .replace("    size: {split: {kind: attribute, attribute: size, values: [small], twins: [mean radius]}}\n", "")
+    .replace("    iid: {split: {kind: random}}", "    coins: {}")
+    .replace("epsilons: [1, 10, .inf]", "epsilons: [10]")
+    .replace("  repeats: 2", "  repeats: 2\n  pools: {halves: {count: 4, trained_on: halves, privacy: like-target}}")
+    + """\
+  lira: {kind: lira}
+  rmia: {kind: rmia, points: 200}
+claims:
+  - id: beats
+    where: here
+    statement: The best precision is above the share of members.
+    expect: {kind: compare, left: {metric: best_precision, arm: coins, attack: lira}, relation: ">", right: {axis: p}}
+"""
+)
+
+
+def test_one_pool_serves_every_attack_target_and_repeat(make_project: Make) -> None:
+    project = make_project(COINS)
+    assert run_cli(project.root, "run", "-q").returncode == 0
+    store = Store(project.store)
+    models = [store.get("train", path.stem) for path in (project.store / "train").rglob("*.npz")]
+    roles = [model.meta["description"]["role"] for model in models]
+    assert (roles.count("half"), roles.count("target")) == (4, 4)
+    halves = [model for model in models if model.meta["description"]["role"] == "half"]
+    masks = {r.meta["description"]["index"]: np.unpackbits(r.arrays["trained_on"])[:300] for r in halves}
+    for even in (0, 2):
+        assert (masks[even] + masks[even + 1] == 1).all()
+        assert masks[even].sum() == 150
+    assert (masks[0] != masks[2]).any()
+    table = pd.read_parquet(project.reports / "full/own/cancer/measurements.parquet")
+    lira = table[table["attack"] == "lira"].set_index(["p", "repeat", "metric"])["value"]
+    assert lira[0.3, 0, "share_of_members"] == pytest.approx(0.3)
+    assert lira[0.6, 1, "share_of_members"] == pytest.approx(0.6)
+    assert lira[0.3, 0, "auc"] != lira[0.3, 1, "auc"]
+    assert set(table[table["attack"] == "rmia"]["n"]) >= {200}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("count: 4", "count: 5", "a pool of halves has an even number of models, found count 5"),
+        (
+            "count: 4, trained_on: halves",
+            "count: 4",
+            "attack 'lira' learns from models on halves; set trained_on: halves",
+        ),
+        ("{kind: lira}", "{kind: lira, variance: record}", ""),
+        ("count: 4", "count: 2", ""),
+        (
+            "sizes: {members: 300, test: 100}",
+            "sizes: {members: 300, test: 100, nonmembers: 5}",
+            "take sizes.nonmembers (5)",
+        ),
+        ("values: [0.3, 0.6]", "values: [0.001, 0.6]", "a share of 0.001 of 300 records is none, or all"),
+        ("values: [0.3, 0.6]", "values: [0.02, 0.6]", "larger than the number of records trained on (6)"),
+        ("{kind: rmia, points: 200}", "{kind: rmia, points: 1}", "points"),
+        (
+            "split: {kind: sub-sample, probability: {axis: p, values: [0.3, 0.6]}}",
+            "split: {kind: random}",
+            "nonmembers",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_clear_line(make_project: Make, old: str, new: str, says: str) -> None:
+    assert old in COINS
+    ran = run_cli(make_project(COINS.replace(old, new)).root, "validate")
+    if not says:
+        assert ran.returncode == 0, ran.stderr
+        return
+    assert ran.returncode == 2
+    assert says in ran.stderr
+    assert "cancer.yaml:" in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_a_records_own_variance_needs_two_models_on_each_side(make_project: Make) -> None:
+    text = COINS.replace("count: 4", "count: 2").replace("{kind: lira}", "{kind: lira, variance: record}")
+    ran = run_cli(make_project(text).root, "validate")
+    assert ran.returncode == 2
+    assert "a record's own variance needs two models with it and two without, a pool of 4; found 2" in ran.stderr
