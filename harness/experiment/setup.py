@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    SerializerFunctionWrapHandler,
+    Tag,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 import harness.data.datasets
 import harness.data.splits
@@ -109,10 +117,11 @@ class ShadowPool(Config):
         count = min(self.count, most if self.trained_on == "leftover" else max(4, most - most % 2))
         return self.model_copy(update={"count": count})
 
-    def content(self) -> dict[str, Any]:
-        """What measurements follow from, as JSON; `trained_on` came after results had been named."""
-        found = self.model_dump(mode="json")
-        return found if self.trained_on != "leftover" else {k: v for k, v in found.items() if k != "trained_on"}
+    @model_serializer(mode="wrap")
+    def _dumped(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """`trained_on` came after results had been named: as it was, it stays out of names."""
+        found: dict[str, Any] = dump(self)
+        return {k: v for k, v in found.items() if k != "trained_on" or v != "leftover"}
 
 
 class Setup(Config):
@@ -142,8 +151,7 @@ class Setup(Config):
         """What measurements follow from, as JSON."""
         found = self.model_dump(mode="json", by_alias=True, exclude={"label"})
         plugins = {"dataset": self.dataset.content(), "split": self.split.content(), "model": self.model.content()}
-        pools = {"pools": {name: pool.content() for name, pool in self.pools.items()}}
-        return {**found, **plugins, **pools, "training": self.training.content()}
+        return {**found, **plugins, "training": self.training.content()}
 
     @model_validator(mode="after")
     def _consistent(self) -> Setup:
