@@ -130,6 +130,23 @@ def test_more_repeats_than_the_table_has_are_all_that_is_trained(clone: Path) ->
     assert again.attrs["commits"].keys() == attrs["commits"].keys()
 
 
+def test_what_was_measured_stays_where_a_new_attack_needs_less(clone: Path) -> None:
+    """Whatever a run until decided asks for first, a table never loses rows that it had."""
+    before = measured(clone, "own/cancer")
+    assert before["repeat"].nunique() > 2
+    edit(
+        clone,
+        "specs/own/cancer.yaml",
+        "logloss: {kind: logloss}",
+        "logloss: {kind: logloss}\n  again: {kind: logloss, loss_of: float32-probabilities}",
+    )
+    assert run_cli(clone, "run", "--profile", "whole", "--quiet", "own/cancer").returncode == 0
+    after = measured(clone, "own/cancer")
+    same = ["arm", "epsilon", "repeat", "attack", "metric", "value", "stderr", "n", "work", "code"]
+    assert len(after.merge(before, on=same)) == len(before)
+    assert after[after["attack"] == "again"]["repeat"].nunique() == 2
+
+
 def test_only_the_flagship_takes_what_tables_hold(tmp_path: Path) -> None:
     def fault(text: str) -> str:
         (tmp_path / "params.yaml").write_text(text)

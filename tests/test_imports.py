@@ -15,7 +15,7 @@ ORDER = [
     "metrics privacy",
     "data",
     "training",
-    "attacks",
+    "attacks auditing",
     "claims",
     "theory",
     "experiment",

@@ -17,6 +17,7 @@ with the effect `EARLY_SLACK` standard errors larger. Once no claim asks for mor
 early has saved may be spent past it: on cells of claims that may still be decided with up to `CEILING` times
 as many, one standard error in favour of what was found, as long as all models together stay within `SHARE` of
 those of the fixed design (or twice `FEWEST` a cell, where that is more); claims expected to need the fewest go first.
+A profile may name another number of repeats that a cell may get (`reach`), within a share `SHARE` of as many in all.
 
 A profile may ask for more than a verdict: for one that is distribution-free. Then decided claims go on, by the same
 rules and up to `CEILING` times the spec's repeats, where what was found so far says that bets would decide them.
@@ -87,6 +88,7 @@ def wanted(
     most: int | None = None,
     whole: bool = False,
     likely: bool = False,
+    reach: int | None = None,
 ) -> dict[Attacked, int]:
     """Repeats that an open claim needs next, by cell and attack; empty where it is decided, or can no longer be.
 
@@ -94,11 +96,12 @@ def wanted(
         repeats: of the spec.
         most: repeats that a cell may get where they may decide; None: those of the spec.
         whole: not those of the next look, but those that are expected to decide.
+        reach: repeats with which a cell may decide that has not had the spec's; None: CEILING times the spec's.
         likely: only where those there are say that more are likely to decide, within the spec's repeats too.
     """
     if decided(findings):
         return {}
-    rule = _Rule(alpha / 2, len(findings), repeats, most or repeats, likely)
+    rule = _Rule(alpha / 2, len(findings), repeats, most or repeats, likely, reach)
     places = [(f, *rule.places(f)) for f in findings if f.outcome == "inconclusive"]
     # So the claim cannot be reproduced any more.
     hopeless = any(not chosen for _, chosen, _ in places) or any(f.outcome == "not run" for f in findings)
@@ -131,6 +134,7 @@ class _Rule:
     usual: int
     most: int
     likely: bool = False
+    reach: int | None = None
 
     def next_look(self, look: Look, finding: Finding) -> int:
         repeats = look.point.repeats
@@ -184,7 +188,7 @@ class _Rule:
         slack = EARLY_SLACK if early and not self.likely else SLACK
         hoped = effect.shifted(math.copysign(slack * effect.stderr, effect.mean))
         assert isinstance(hoped, Projecting)
-        return hoped.projected(level, CEILING * self.usual if early else self.most) is not None
+        return hoped.projected(level, (self.reach or CEILING * self.usual) if early else self.most) is not None
 
 
 def _clearness(look: Look, all_points: bool) -> tuple[float, float]:

@@ -7,6 +7,7 @@ import sys
 import typer
 
 from harness.commands.accountants import accountants
+from harness.commands.audit import audit
 from harness.commands.common import Root, state
 from harness.commands.data import data_app
 from harness.commands.judging import check, report
@@ -38,6 +39,7 @@ Examples:
 * `harness run my-table.yaml` a spec of your own, as it is declared, onto a page of its own
 * `harness check --require reproduced` exit 1 unless every claim is reproduced
 * `harness verify` exit 1 unless every verdict is what the committed baseline says
+* `harness audit fast` is DP-SGD here as private as it claims? `harness audit mine.py:train` asks it of yours
 """,
 )
 app.add_typer(data_app, name="data")
@@ -53,6 +55,7 @@ for command in (
     verify,
     multiverse,
     accountants,
+    audit,
     resolve,
     pipeline,
     migrate,

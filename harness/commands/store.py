@@ -103,7 +103,7 @@ def _share(
         for context, loaded in contexts(specs, profile, None, quiet):
             for one in loaded:
                 if not left_out(context, one):
-                    only |= {(piece.kind, piece.key) for piece in plan_of(context, one, context.times).pieces()}
+                    only |= {(piece.kind, piece.key) for piece in plan_of(context, one, context.times(one)).pieces()}
     found = move(Store(project_here().store), Shared(address), Progress(quiet), only)
     if as_json:
         faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in found.faults]
@@ -129,7 +129,6 @@ def store_gc(
     An edited spec or algorithm gives its cells new names and leaves the old ones behind. What is removed can
     be computed again; what a run under way is about to use is named by its spec and stays.
     """
-    from harness.claims.sequential import CEILING
     from harness.execution.housekeeping import plans_of, remove, waste
     from harness.execution.store import Store
     from harness.spec.profile import load_params
@@ -137,7 +136,7 @@ def store_gc(
     project = project_here()
     loaded = [*load(project, None), *(load(project, specs) if specs else [])]
     store = Store(project.store)
-    found = waste(store, plans_of(project, loaded, load_params(project).profiles, CEILING))
+    found = waste(store, plans_of(project, loaded, load_params(project).profiles))
     size = found.bytes
     if delete:
         remove(store, found)

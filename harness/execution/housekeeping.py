@@ -77,20 +77,21 @@ class Waste:
         return files + sum(p.stat().st_size for p in self.abandoned if p.is_file())
 
 
-def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Profile], times: int) -> list[Plan]:
-    """The plan of every spec under every profile, of `times` its repeats, as a run until decided may take.
+def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Profile]) -> list[Plan]:
+    """The plan of every spec under every profile, of as many repeats as a run until decided may take.
 
     Raises HarnessError where one cannot be planned.
     """
     plans = []
     for loaded in specs:
-        planned: list[Spec] = []
+        planned: list[tuple[Spec, int]] = []
         for name, profile in profiles.items():
             try:
-                spec = scale(loaded.spec, name, profile).spec
-                if spec not in planned:  # profiles that differ only in their design
-                    plans.append(make_plan(project, spec, times))
-                    planned.append(spec)
+                scaled = scale(loaded.spec, name, profile)
+                one = scaled.spec, scaled.times
+                if one not in planned:  # profiles that differ only in their design
+                    plans.append(make_plan(project, *one))
+                    planned.append(one)
             except HarnessError as error:
                 raise HarnessError(
                     f"{loaded.spec.id} ({name}): {error}; without its plan its cells cannot be told from waste"

@@ -17,8 +17,8 @@ from harness.execution.plan import Cell, Piece, Plan, in_order, with_needs
 from harness.hashing import fingerprint
 from harness.metrics import Value
 from harness.metrics.metric import metrics_of
+from harness.places import Attacked, Place
 from harness.places import Cell as Group
-from harness.places import Place
 from harness.spec.model import Spec
 
 RUNS = 5
@@ -66,6 +66,25 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Pl
         if len(cells) == size:
             _, name, where, _ = key
             yield cells, name, where
+
+
+def repeats_known(plan: Plan, known: Known) -> dict[Attacked, int]:
+    """How many repeats of each arm and place, from the first on, are known by attack (none: of the models themselves).
+
+    What was measured once stays in the table, whether or not a claim still asks for it.
+    """
+    lacking: dict[Attacked, int] = {}
+    seen: dict[Attacked, int] = {}
+    for cell in plan.cells:
+        pieces = {"": [cell.split, cell.model]}
+        for (name, _), piece in cell.evaluations.items():
+            pieces.setdefault(name, []).append(piece)
+        for name, wanted in pieces.items():
+            of = (cell.group, name)
+            seen[of] = max(seen.get(of, 0), cell.repeat + 1)
+            if not all(known.has(piece.work) for piece in wanted):
+                lacking[of] = min(cell.repeat, lacking.get(of, cell.repeat))
+    return {of: lacking.get(of, count) for of, count in seen.items()}
 
 
 def work_of_runs(runs: Iterable[Piece]) -> str:

@@ -18,7 +18,7 @@ from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
 from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
-from harness.execution.known import RUNS, Known, to_do
+from harness.execution.known import RUNS, Known, repeats_known, to_do
 from harness.execution.plan import (
     Piece,
     Plan,
@@ -123,7 +123,7 @@ def train(context: Context, loaded: Loaded) -> RunReport | None:
     if loaded.spec.experiment is None:
         return None
     try:
-        plan = plan_of(context, loaded, context.times)
+        plan = plan_of(context, loaded, context.times(loaded))
     except MissingData as missing:
         context.progress.say(f"{loaded.spec.id}: not run: {missing}")
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
@@ -148,7 +148,7 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
         return None
     scaled = context.scaled(loaded)
     try:
-        plan = plan_of(context, loaded, context.times)
+        plan = plan_of(context, loaded, context.times(loaded))
     except MissingData as missing:
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.measurements_file(loaded.spec.id))
         _write_plot(context, loaded.spec.id, None)
@@ -188,6 +188,7 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
     first = max(PILOT, min(RUNS, usual)) if _over_runs(scaled, metrics) else PILOT
     groups = dict.fromkeys(cell.group for cell in plan.cells)
     repeats = {(group, attack): min(usual, first) for group in groups for attack in ("", *scaled.spec.attacks)}
+    repeats |= {of: max(repeats[of], there) for of, there in repeats_known(plan, known).items()}
     open_claims = len(scaled.spec.claims)
     with Workforce(context.project, context.workers, context.progress, context.scheduler) as workforce:
         for number in itertools.count(1):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.claims.sequential import CEILING
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import Loaded
@@ -36,10 +35,9 @@ class Context:
         """Whether repeats are added until claims are decided."""
         return self.until_decided or self.profile.design == "sequential"
 
-    @property
-    def times(self) -> int:
+    def times(self, loaded: Loaded) -> int:
         """Times a spec's repeats that a cell may get."""
-        return CEILING if self.sequential else 1
+        return self.scaled(loaded).times if self.sequential else 1
 
     def scaled(self, loaded: Loaded) -> Scaled:
         """A spec under the chosen profile."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from harness.claims.sequential import CEILING
 from harness.config import Config
 from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.errors import HarnessError
@@ -46,6 +47,9 @@ class Profile(Config):
     """Of a sequential design. `distribution-free`: decided claims go on until their verdicts rest on the metrics'
     ranges
     alone, where at most three times the spec's repeats are likely to do (docs/statistics.md)."""
+    reach: int | None = Field(default=None, ge=1)
+    """Of a sequential design: repeats that a cell may get where an open claim needs them, within a third of what all
+    cells would have with so many. Default: three times the spec's, within a third of the fixed design's models."""
     from_tables: bool = False
     """Of a sequential design. What the committed tables of any profile hold of an experiment is not measured again, by
     whichever version of the code it was; verdicts say by which."""
@@ -54,7 +58,8 @@ class Profile(Config):
     skip: tuple[str, ...] = ()
     """Specs that are not trained; their claims on measurements are not run."""
     papers: dict[str, Profile] = {}
-    """A paper's specs are run by these settings instead, none of the others; `design`, `basis` and `skip` stay."""
+    """A paper's specs are run by these settings instead, none of the others; `design`, `basis`, `reach` and `skip`
+    stay."""
 
     @field_validator("engine")
     @classmethod
@@ -114,6 +119,20 @@ class Scaled:
     """The dataset that stands in for the spec's own, in words."""
     basis: Literal["shape", "distribution-free"] = "shape"
     """What the verdicts of a sequential design shall rest on."""
+    reach: int | None = None
+    """Repeats that a cell may get in a sequential design, where the profile says so."""
+
+    @property
+    def most(self) -> int:
+        """Repeats that a cell may get in a sequential design."""
+        usual = 0 if self.spec.experiment is None else self.spec.experiment.repeats
+        return max(CEILING * usual, self.reach or 0)
+
+    @property
+    def times(self) -> int:
+        """The same as times of the spec's own repeats, rounded up."""
+        usual = 1 if self.spec.experiment is None else self.spec.experiment.repeats
+        return -(-self.most // usual)
 
     @property
     def deviations(self) -> tuple[str, ...]:
@@ -162,7 +181,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     before = spec.experiment
     if before is None:
         return Scaled(spec, name, ())
-    basis = profile.basis
+    basis, reach = profile.basis, profile.reach
     profile = profile.papers.get(spec.paper, profile)
     arms = {key: _scaled_arm(spec, name, arm, profile) for key, arm in before.arms.items()}
     after = before.model_copy(update={"arms": arms, "repeats": _capped(before.repeats, profile.repeats)})
@@ -178,7 +197,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     scaled.__dict__.pop("declared", None)  # of the spec before
     substitutions = [s for arm in before.arms.values() if (s := _substituted(arm.dataset, profile)[1]) is not None]
     said = "; ".join(dict.fromkeys(substitutions)) or None
-    return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis)
+    return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis, reach)
 
 
 def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:

@@ -47,6 +47,8 @@ def resolved(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -
         return {"claims": judged}
     found = content(scaled)
     claims = {"claims": dumped["claims"]} if sequential else {}
+    if sequential and scaled.reach is not None:
+        claims["reach"] = scaled.reach
     attacks = {name: value for name, value in found.items() if name != "experiment"}
     trained = {"experiment": found["experiment"], "data": dict(data), **claims}
     return {"experiment": trained, "attacks": attacks, "claims": judged}

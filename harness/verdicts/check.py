@@ -222,16 +222,18 @@ def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) ->
     assert experiment is not None
     usual, axes = experiment.repeats, experiment.coordinates
     found = _findings_of_all(scaled, table, alpha)
-    within = {claim: wanted(findings, alpha, usual) for claim, findings in found.items()}
+    most = scaled.most
+    within = {claim: wanted(findings, alpha, usual, reach=most) for claim, findings in found.items()}
     if any(within.values()):
         return {claim: needs for claim, needs in within.items() if needs}
-    allowed = max(SHARE * experiment.models(), 2 * FEWEST * experiment.models() / usual)
-    past = {claim: wanted(findings, alpha, usual, CEILING * usual, whole=True) for claim, findings in found.items()}
+    cells = experiment.models() / usual
+    allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * most if most > CEILING * usual else 0)
+    past = {claim: wanted(findings, alpha, usual, most, whole=True) for claim, findings in found.items()}
     chosen: dict[str, dict[Attacked, int]] = {}
     for claim in sorted(past, key=lambda claim: _models_with(table, axes, [past[claim]])):
         reserved = [*(past[other] for other in chosen), past[claim]]
         if past[claim] and _models_with(table, axes, reserved) <= allowed:
-            chosen[claim] = wanted(found[claim], alpha, usual, CEILING * usual)
+            chosen[claim] = wanted(found[claim], alpha, usual, most)
     if chosen or scaled.basis != "distribution-free":
         return chosen
     settled = {claim for claim, findings in found.items() if decided(findings)}

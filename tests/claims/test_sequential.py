@@ -291,6 +291,10 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
     assert needs(0.004, undecided=20) == {
         "iid-held": {("iid", 1.0): 22}
     }  # within the spec's own repeats all are pursued
+    assert (scaled.most, scaled.times) == (120, 3)
+    scaled = scale(loaded.spec, "until", Profile(reach=500))
+    assert (scaled.most, scaled.times) == (500, 13)
+    assert needs(0.022) == needs(0.03, others=9) == {"iid-held": {("iid", 1.0): 45}}  # a profile that reaches further
 
 
 def test_arms_with_different_repeats_are_paired_by_the_first_ones() -> None:

@@ -1,0 +1,71 @@
+"""An engine of this package as the training function of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import harness.training.engines  # noqa: F401  (registers them)
+from harness.arrays import Array
+from harness.errors import HarnessError
+from harness.hashing import generator
+from harness.privacy.accountants import ACCOUNTANTS, Run
+from harness.training.engine import ENGINES, Job
+from harness.training.forward import initial_weights
+from harness.training.model import Weights
+from harness.training.models.logistic import Logistic
+from harness.training.settings import Training
+
+LEARNING_RATE = 1e-3
+"""So small that the canary's gradient is clipped at every step: what it leaves does not depend on how much that is."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """DP-SGD on a linear model, and what is claimed of it."""
+
+    epsilon: float
+    delta: float = 1e-5
+    records: int = 64
+    batch_size: int = 64
+    epochs: int = 10
+    accountant: str = "pld"
+
+    def noise_multiplier(self) -> float:
+        """Noise that the accountant asks for, for Poisson sampling and add/remove-one neighbours."""
+        if self.accountant not in ACCOUNTANTS:
+            known = ", ".join(sorted(ACCOUNTANTS))
+            raise HarnessError(f"audit: unknown accountant {self.accountant!r}; known: {known}")
+        run = Run(self.records, self.batch_size, self.epochs, self.delta)
+        return ACCOUNTANTS[self.accountant].calibrated(self.epsilon, run, "add-remove-one", "poisson")
+
+    def training(self, engine: str, **changed: Any) -> Training:
+        """Plain steps of Poisson batches."""
+        settings = {
+            "engine": engine,
+            "optimizer": "sgd",
+            "learning_rate": LEARNING_RATE,
+            "batch_size": self.batch_size,
+            "epochs": self.epochs,
+            "sampling": "poisson",
+        }
+        return Training.model_validate({**settings, **changed})
+
+
+class EngineTraining:
+    """Training of logistic regression by an engine, as a training function; its initial weights are no secret."""
+
+    def __init__(self, name: str, question: Question, **changed: Any) -> None:
+        """`changed` are fields of the engine's settings. Raises HarnessError for an unknown engine."""
+        if name not in ENGINES.names():
+            raise HarnessError(f"audit: unknown engine {name!r}; known: {', '.join(ENGINES.names())}")
+        self.engine, self.training = ENGINES[name](), question.training(name, **changed)
+        self.sigma = question.noise_multiplier()
+
+    def __call__(self, jobs: Sequence[tuple[Array, Array, int]]) -> list[Weights]:
+        return self.engine.train_stack([Job(Logistic(), self.training, self.sigma, x, y, 2, s) for x, y, s in jobs])
+
+    def initial(self, columns: int, seed: int) -> Weights:
+        """Weights before the first step of the run with this seed."""
+        return initial_weights(Logistic(), columns, 2, generator(seed, "weights"))

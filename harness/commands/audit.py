@@ -1,0 +1,134 @@
+"""`harness audit`: lower bounds on the epsilon of a training algorithm, from canaries, against what is claimed."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.commands.common import AsJson, Quiet, console, print_json, table_of
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.auditing import Bound
+
+CLAIMS = (1.0, 4.0, 10.0)
+
+
+def audit(
+    what: Annotated[
+        str, typer.Argument(metavar="ENGINE|FILE.py:FUNCTION", help="An engine of the harness, or a function of yours.")
+    ] = "fast",
+    epsilon: Annotated[
+        list[float] | None,
+        typer.Option(help="Claimed epsilon; may be repeated. Default for engines: 1, 4 and 10."),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Claimed delta.")] = 1e-5,
+    runs: Annotated[int, typer.Option(min=4, help="Trainings, half of them with the canary.")] = 1000,
+    score: Annotated[
+        str, typer.Option(help="What of a model is read: `weights` (linear models) or `loss` (of the canary).")
+    ] = "weights",
+    level: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95,
+    records: Annotated[int, typer.Option(help="Training records.")] = 64,
+    batch_size: Annotated[int, typer.Option(min=1, help="Records in a batch, on average (engines).")] = 64,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the records (engines).")] = 10,
+    accountant: Annotated[str, typer.Option(help="Accountant that calibrates the noise (engines).")] = "pld",
+    seed: Annotated[int, typer.Option(min=0, help="Root of every random choice.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw the lower bounds over what is claimed.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Is it as private as it claims? Trains with and without a canary, and bounds epsilon from below by what differs.
+
+    A bound above the claim refutes it at the given confidence: exit 1. A bound below it proves nothing: the canary or
+    the adversary may be too weak. `gaussian` assumes normal scores, as a linear model's weights on a column of its own
+    are; the others assume nothing but independent runs.
+
+    A function of yours takes features (n, d), labels (n,) and a seed, and gives a model: arrays of weights, or an
+    object with `coef_`, `get_weights()`, `predict_proba` or `predict`. With --score weights every run has to start
+    from the same weights. See docs/auditing.md, and examples/audit_output_perturbation.py.
+
+    Examples: `harness audit fast`; `harness audit mine.py:train --epsilon 1 --runs 2000 --score loss`
+    """
+    from harness.auditing import AUDITORS, canary_records, many_runs
+    from harness.auditing.engines import EngineTraining, Question
+    from harness.auditing.functions import own_function
+    from harness.progress import Progress
+    from harness.training.engine import ENGINES
+
+    if score not in ("weights", "loss"):
+        raise HarnessError(f"--score {score!r}: unknown; it is weights or loss")
+    is_engine = what in ENGINES.names()
+    own = None if is_engine else own_function(what)
+    if not is_engine and not epsilon:
+        raise HarnessError("--epsilon: say what is claimed of the function, such as --epsilon 1")
+    for claimed in epsilon or CLAIMS:
+        if not claimed > 0:
+            raise HarnessError(f"--epsilon {claimed:g}: it has to be above 0")
+    if not 0 < delta < 1:
+        raise HarnessError(f"--delta {delta:g}: it has to lie between 0 and 1")
+    if not 0 < level < 1:
+        raise HarnessError(f"--level {level:g}: it has to lie between 0 and 1, such as 0.95")
+    made, progress = canary_records(records, seed=seed), Progress(quiet)
+    trials = None
+    rows: list[tuple[float, Bound]] = []
+    for claimed in epsilon or CLAIMS:
+        if own is None:
+            question = Question(claimed, delta, records, batch_size, epochs, accountant)
+            trials = many_runs(EngineTraining(what, question), made, runs, seed, score, progress)  # type: ignore[arg-type]
+        elif trials is None:
+            trials = many_runs(own, made, runs, seed, score, progress)  # type: ignore[arg-type]
+        assert trials is not None
+        rows += [(claimed, a().bound(trials, delta, level)) for _, a in AUDITORS if a.sees == "many runs"]
+    if plot is not None:
+        _draw(rows, what, delta, plot)
+    exposed = any(bound.epsilon > claimed for claimed, bound in rows)
+    if as_json:
+        found = [{"claimed": claimed, "exposed": b.epsilon > claimed, **dataclasses.asdict(b)} for claimed, b in rows]
+        print_json({"audited": what, "delta": delta, "runs": runs, "score": score, "exposed": exposed, "bounds": found})
+    else:
+        _show(rows, what, delta, runs)
+    if exposed:
+        raise typer.Exit(1)
+
+
+def _show(rows: list[tuple[float, Bound]], what: str, delta: float, runs: int) -> None:
+    table = table_of("claimed", "auditor", "at least", "", "from")
+    for claimed, bound in rows:
+        verdict = "[red]exposed[/]" if bound.epsilon > claimed else "[green]not refuted[/]"
+        why = bound.why + (f"; if {bound.assumes}" if bound.assumes else "")
+        table.add_row(f"{claimed:g}", bound.auditor, f"{bound.epsilon:.3f}", verdict, why)
+    console.print(table)
+    print(f"{what}: epsilon at delta {delta:g}, lower bounds at {rows[0][1].level:.0%}, {runs} runs a claim")
+
+
+def _draw(rows: list[tuple[float, Bound]], what: str, delta: float, path: Path) -> None:
+    import io
+
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from harness.files import write_text
+
+    figure = Figure(figsize=(5, 4), layout="constrained")
+    axes = figure.subplots()
+    claims = sorted({claimed for claimed, _ in rows})
+    reach = [min(claims) / 2, max(claims) * 2]
+    axes.plot(reach, reach, color="black", linewidth=1, label="what is claimed")
+    names = list(dict.fromkeys(bound.auditor for _, bound in rows))
+    for name, marker in zip(names, "osD^v", strict=False):
+        points: list[Any] = [(c, b.epsilon) for c, b in rows if b.auditor == name]
+        axes.plot(*zip(*points, strict=True), marker=marker, label=name)
+    axes.set_xscale("log")
+    axes.set_xlabel(f"claimed epsilon, delta {delta:g}")
+    axes.set_ylabel(f"lower bound at {rows[0][1].level:.0%} confidence")
+    axes.set_title(what)
+    axes.legend()
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "audit", "svg.fonttype": "path"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    write_text(path, buffer.getvalue())
