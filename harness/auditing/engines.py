@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 import harness.training.engines  # noqa: F401  (registers them)
 from harness.arrays import Array
 from harness.errors import HarnessError
+from harness.formulas.gaussian import exact_noise_multiplier
 from harness.hashing import generator
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.training.engine import ENGINES, Job
@@ -37,8 +41,7 @@ class Question:
         if self.accountant not in ACCOUNTANTS:
             known = ", ".join(sorted(ACCOUNTANTS))
             raise HarnessError(f"audit: unknown accountant {self.accountant!r}; known: {known}")
-        run = Run(self.records, self.batch_size, self.epochs, self.delta)
-        return ACCOUNTANTS[self.accountant].calibrated(self.epsilon, run, "add-remove-one", "poisson")
+        return _calibrated(self)
 
     def training(self, engine: str, **changed: Any) -> Training:
         """Plain steps of Poisson batches."""
@@ -51,6 +54,14 @@ class Question:
             "sampling": "poisson",
         }
         return Training.model_validate({**settings, **changed})
+
+
+@cache
+def _calibrated(question: Question) -> float:
+    if question.batch_size == question.records:  # Gaussian mechanisms on everything: the closed form
+        return float(np.sqrt(question.epochs)) * exact_noise_multiplier(question.epsilon, question.delta)
+    run = Run(question.records, question.batch_size, question.epochs, question.delta)
+    return ACCOUNTANTS[question.accountant].calibrated(question.epsilon, run, "add-remove-one", "poisson")
 
 
 class EngineTraining:

@@ -31,7 +31,7 @@ from harness.verdicts.halves import halves, parts_text, repeats_of, seconds_a_mo
 
 ALPHA = 0.05
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
-CODE_OF = ("harness.claims", "harness.theory", "harness.formulas", "harness.privacy")
+CODE_OF = ("harness.claims", "harness.theory", "harness.auditing", "harness.formulas", "harness.privacy")
 """Packages whose modules decide a verdict, as far as its kind of claim and its formulas use them."""
 
 

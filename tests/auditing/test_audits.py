@@ -12,7 +12,7 @@ import pytest
 from harness.arrays import Array
 from harness.auditing import AUDITORS, canary_records, many_runs, one_at_a_time
 from harness.auditing.engines import EngineTraining, Question
-from harness.auditing.planted import BUGS, Bug, of_all_steps, trains
+from harness.auditing.planted import BUGS, Bug, spread_of_steps, trains
 from harness.errors import HarnessError
 from tests.conftest import REPO, run_cli
 
@@ -48,10 +48,10 @@ def test_batches_make_it_more_private_and_the_audit_weaker() -> None:
 
 RUNS: dict[Bug, int] = {
     "noise-over-batch": 60,
-    "batch-clipping": 200,
-    "layer-unclipped": 200,
+    "batch-clipping": 600,
+    "layer-unclipped": 600,
     "noise-reused": 60,
-    "wrong-rate": 400,
+    "wrong-rate": 2000,
 }
 """Trainings in which docs/auditing.md says that each bug is exposed."""
 
@@ -59,7 +59,7 @@ RUNS: dict[Bug, int] = {
 def audited(bug: Bug, runs: int, seed: int = 0) -> dict[str, float]:
     sampled = bug in ("noise-reused", "wrong-rate")
     question = Question(CLAIMED, batch_size=16 if sampled else 64)
-    score: Any = (lambda m: of_all_steps(m, RECORDS.column, 1)) if bug == "noise-reused" else "weights"
+    score: Any = (lambda m: spread_of_steps(m, RECORDS)) if bug == "noise-reused" else "weights"
     return bounds(many_runs(trains(question, bug), RECORDS, runs, seed, score))
 
 
@@ -77,7 +77,7 @@ def test_without_a_bug_one_audit_in_twenty_is_wrong_and_no_more() -> None:
     """Fifteen audits at 95%, each by its largest bound: four wrong would be a chance below 1 in 100."""
     assert set(RUNS) | {"none"} == set(BUGS)
     wrong = 0
-    for batch_size, score in ((64, "weights"), (16, "weights"), (16, lambda m: of_all_steps(m, RECORDS.column, 1))):
+    for batch_size, score in ((64, "weights"), (16, "weights"), (16, lambda m: spread_of_steps(m, RECORDS))):
         trained = trains(Question(CLAIMED, batch_size=batch_size))
         wrong += sum(bounds(many_runs(trained, RECORDS, 80, s, score))["gaussian"] > CLAIMED for s in range(5))
     assert wrong <= 3

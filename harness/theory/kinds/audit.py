@@ -1,0 +1,153 @@
+"""What audits of DP-SGD find: lower bounds on epsilon from canaries, against what is claimed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+from scipy.stats import binom
+
+from harness.auditing import AUDITORS, Auditor
+from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.config import Config
+from harness.theory.kinds.packages import PACKAGES
+
+if TYPE_CHECKING:
+    AnyAuditor = Auditor
+else:
+    AnyAuditor = AUDITORS.union()
+
+BY_CHANCE = 0.01
+"""Audits that are wrong more often than their level allows, with at most this chance, refute."""
+Sees = Literal["final", "all-steps", "spread-of-steps"]
+
+
+class Audited(Config):
+    """DP-SGD on a linear model, as `harness.auditing.planted` trains it, and what is claimed of it."""
+
+    epsilon: float = Field(gt=0)
+    delta: float = Field(default=1e-5, gt=0, lt=1)
+    bug: Literal["none", "noise-over-batch", "batch-clipping", "layer-unclipped", "noise-reused", "wrong-rate"] = "none"
+    records: int = Field(default=64, ge=4)
+    batch_size: int = Field(default=64, ge=1)
+    epochs: int = Field(default=10, ge=1)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Audited:
+        if self.batch_size > self.records:
+            raise ValueError(f"a batch of {self.batch_size} from {self.records} records makes no whole step")
+        return self
+
+
+@EXPECTATIONS.register
+class Audit(TheoryExpectation):
+    """Several audits of one training algorithm, each with trainings of its own.
+
+    `<=`: no more of them find epsilon above `right` than their level allows. `>`: more do. `below`: they find less than
+    audits of the same trainings that see more, by a sign test.
+    """
+
+    kind: Literal["audit"] = "audit"
+    packages: ClassVar[tuple[str, ...]] = PACKAGES
+    of: Audited
+    sees: Sees = "final"
+    """The final model; the gradients of all steps by their likelihood ratio; how much these vary."""
+    auditor: AnyAuditor
+    relation: Literal["<=", ">", "below"]
+    right: float | Literal["claimed", "final", "all-steps", "spread-of-steps"]
+    """A number or what is claimed; for `below`, what the other audits see."""
+    runs: int = Field(default=400, ge=20, le=100_000)
+    """Trainings of one audit, half of them with the canary."""
+    audits: int = Field(default=10, ge=1, le=1000)
+    seed: int = Field(default=0, ge=0)
+    level: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
+    """Of each audit."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Audit:
+        other = self.right in ("final", "all-steps", "spread-of-steps")
+        if (self.relation == "below") != other:
+            raise ValueError(
+                f"relation {self.relation!r} does not go with right {self.right!r}: a number or `claimed` "
+                "goes with <= and >, what other audits see with `below`"
+            )
+        if self.auditor.sees != "many runs":
+            raise ValueError(f"auditor {self.auditor.plugin_name()!r} looks at one run, these are audits of many")
+        fewest = 7 if other else 2
+        if self.audits < fewest:
+            raise ValueError(f"{self.audits} audits decide nothing; at least {fewest} are needed here")
+        return self
+
+    def text(self) -> str:
+        bug = "" if self.of.bug == "none" else f", {self.of.bug}"
+        audit = f"{self.auditor.plugin_name()} on {self.sees} of DP-SGD({self.of.epsilon:g}, {self.of.delta:g}{bug})"
+        right = f"{self.right:g}" if isinstance(self.right, float) else self.right
+        return f"{audit} {self.relation} {right}, {self.audits} audits of {self.runs} trainings"
+
+    def definitions(self) -> dict[str, str]:
+        """What the names in the text stand for."""
+        from harness.auditing.planted import BUGS
+
+        found = {self.auditor.plugin_name(): f"an auditor: {self.auditor.summary}"}
+        return found if self.of.bug == "none" else {**found, self.of.bug: f"a planted bug: {BUGS[self.of.bug]}"}
+
+    def judge(self) -> TheoryFinding:
+        """Train, audit, count."""
+        found = [self._bounds(i) for i in range(self.audits)]
+        how = f"{self.audits} audits of {self.runs} trainings, each at {self.level:.0%}"
+        if self.relation == "below":
+            less = sum(own < other for own, other in found)
+            more = sum(own > other for own, other in found)
+            outcome = self._by_sign(less, more)
+            mean = [sum(pair[i] for pair in found) / self.audits for i in (0, 1)]
+            reason = f"less in {less} of {self.audits} audits, more in {more}; mean {mean[0]:.3g} and {mean[1]:.3g}"
+            how += f"; sign test at {BY_CHANCE:g}"
+            return TheoryFinding(outcome, reason, (less - more) / self.audits, None, how)
+        right = self.of.epsilon if self.right == "claimed" else float(self.right)
+        bounds = sorted(own for own, _ in found)
+        above = sum(bound > right for bound in bounds)
+        exposed = float(binom.sf(above - 1, self.audits, 1 - self.level)) <= BY_CHANCE
+        reason = f"{above} of {self.audits} audits find more than {right:g}: {bounds[0]:.3g} to {bounds[-1]:.3g}"
+        middle = bounds[len(bounds) // 2]
+        if self.relation == "<=":
+            at = {"left": middle, "right": right} if exposed else None
+            return TheoryFinding("violated" if exposed else "reproduced", reason, right - middle, at, how)
+        return TheoryFinding("reproduced" if exposed else "inconclusive", reason, middle - right, None, how)
+
+    def _by_sign(self, less: int, more: int) -> Literal["reproduced", "violated", "inconclusive"]:
+        for count, outcome in ((less, "reproduced"), (more, "violated")):
+            if float(binom.sf(count - 1, self.audits, 0.5)) <= BY_CHANCE:
+                return outcome  # type: ignore[return-value]
+        return "inconclusive"
+
+    def _bounds(self, number: int) -> tuple[float, float]:
+        """Of the audit with this number: what it finds, and what one that sees what `right` names finds."""
+        from harness.auditing import Trials, canary_records, many_runs
+        from harness.auditing.engines import Question
+        from harness.auditing.planted import likelihood_of_steps, spread_of_steps, trains
+        from harness.auditing.trials import score_of
+        from harness.hashing import derive_seed
+
+        of = self.of
+        question = Question(of.epsilon, of.delta, of.records, of.batch_size, of.epochs, "rdp")
+        records, seed = canary_records(self.of.records), derive_seed(self.seed, "audit claim", number)
+        scores: dict[str, Any] = {
+            "final": lambda model: score_of(model, records, "weights"),
+            "all-steps": lambda model: likelihood_of_steps(model, records, question),
+            "spread-of-steps": lambda model: spread_of_steps(model, records),
+        }
+        wanted = [self.sees, *([str(self.right)] if self.relation == "below" else [])]
+        kept: list[list[float]] = []
+
+        def every(model: Any) -> float:
+            kept.append([scores[name](model) for name in wanted])
+            return kept[-1][0]
+
+        trials = many_runs(trains(question, self.of.bug), records, self.runs, seed, every)
+        own = self.auditor.bound(trials, self.of.delta, self.level).epsilon
+        if self.relation != "below":
+            return own, 0.0
+        other = [row[1] for row in kept]  # runs with the canary and without take turns
+        others = Trials(np.array(other[::2]), np.array(other[1::2]))
+        return own, self.auditor.bound(others, self.of.delta, self.level).epsilon
