@@ -168,3 +168,4 @@ def test_the_repositorys_flagship_runs_everything() -> None:
     profile = params.profiles[params.flagship]
     assert all(paper.attacks is None for paper in profile.papers.values())
     assert profile.basis == "distribution-free"
+    assert profile.skip == ()
