@@ -138,7 +138,7 @@ def test_a_function_that_cannot_be_audited_is_one_clear_line(train: Any, score: 
 
 def test_the_command_says_what_is_claimed_and_what_is_found(tmp_path: Path) -> None:
     example = REPO / "examples" / "audit_output_perturbation.py"
-    sound = run_cli(tmp_path, "audit", f"{example}:train", "--epsilon", "2", "--runs", "100", "-q")
+    sound = run_cli(tmp_path, "audit", f"{example}:train", "--epsilon", "2", "--runs", "60", "-q")
     assert sound.returncode == 0, sound.stderr
     assert "not refuted" in sound.stdout
     plot = tmp_path / "audit.svg"
