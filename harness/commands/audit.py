@@ -34,7 +34,9 @@ def audit(
     records: Annotated[int, typer.Option(help="Training records.")] = 64,
     batch_size: Annotated[int, typer.Option(min=1, help="Records in a batch, on average (engines).")] = 64,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the records (engines).")] = 10,
-    accountant: Annotated[str, typer.Option(help="Accountant that calibrates the noise (engines).")] = "pld",
+    accountant: Annotated[
+        str, typer.Option(help="Calibrates the noise of sampled batches (engines); that of full batches is exact.")
+    ] = "pld",
     seed: Annotated[int, typer.Option(min=0, help="Root of every random choice.")] = 0,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw the lower bounds over what is claimed.")

@@ -82,8 +82,8 @@ def test_one_runs_p_value_is_the_theorems(guesses: int, right: int, epsilon: flo
     assert p_value(100, guesses, right, epsilon, delta) == pytest.approx(wanted, rel=1e-8, abs=1e-12)
 
 
-def test_one_runs_printed_example() -> None:
-    """Steinke et al. (2023), Section 1: all of 1,000 guesses right or half of them say what a count must."""
+def test_half_right_says_nothing_and_all_right_what_their_chance_says() -> None:
+    """At delta 0 all of 1,000 guesses are right with the chance (1 / (1 + exp(-eps)))^1000."""
     assert largest_refused(1000, 1000, 500, 0.0, 0.05) == 0
     everything = largest_refused(1000, 1000, 1000, 0.0, 0.05)
     assert (1 / (1 + math.exp(-everything))) ** 1000 == pytest.approx(0.05, rel=1e-3)
