@@ -12,6 +12,7 @@ from harness.claims.operands import NAMED, FormulaValue, Level, Measured
 from harness.formulas import FORMULAS
 from harness.formulas.formula import unknown
 from harness.metrics import METRICS, metrics_of
+from harness.metrics.metric import OF_MODELS
 
 COORDINATES = ("epsilon", "delta", "prior")
 """Of every cell, besides its axes."""
@@ -29,6 +30,8 @@ class Declared:
     """Attacks that score records, so that runs can be compared record by record."""
     attack_axes: Mapping[str, Mapping[str, tuple[Any, ...]]] | None = None
     """Values of the axes of each attack."""
+    courses: frozenset[str] = frozenset()
+    """Arms whose models are measured after each epoch."""
     same_records: bool = False
     """All repeats share the first one's records."""
 
@@ -72,10 +75,12 @@ class Declared:
             known = (*self.attacks[attack], *(metrics_of("runs") if attack in self.scored else ()))
             of = f"of the attack {attack!r}"
         else:
-            known, of = (*metrics_of("model"), *metrics_of("baseline")), "of the model (no attack named)"
+            known, of = tuple(m for what in OF_MODELS for m in metrics_of(what)), "of the model (no attack named)"
         if metric not in known:
             raise ValueError(nearest("metric", metric, known, of))
         what = METRICS[metric].of if metric in METRICS else "answers"
+        if what == "course" and (without := sorted(set(arms) - self.courses)):
+            raise ValueError(f"{metric} is of every epoch; set training.epochs_measured to each (arm {without[0]!r})")
         if what == "baseline" and any(math.inf not in self.arms[arm].get("epsilon", ()) for arm in arms):
             raise ValueError(f"{metric} is relative to the model without noise; add .inf to the epsilons")
         if what == "runs" and not self.same_records:

@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from harness.config import Config
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
+from harness.metrics.metric import OF_MODELS
 from harness.places import Place, place, shown
 
 Relation = Literal["<", "<=", ">", ">="]
@@ -85,7 +86,7 @@ class Measured(Config):
         found: dict[str, Any] = {"arm": self.arm or left.arm, "mean_over": self.mean_over or left.mean_over}
         if not self.metric:
             found |= {"metric": left.metric, "minus": self.minus or left.minus, "times": self.times * left.times}
-        of_model = all(m in METRICS and METRICS[m].of in ("model", "baseline") for m in self.metric or left.metric)
+        of_model = all(m in METRICS and METRICS[m].of in OF_MODELS for m in self.metric or left.metric)
         found["attack"] = self.attack or (() if of_model else left.attack)
         found["at"] = {**left.fixed, **self.fixed}
         found["epsilon"] = None

@@ -35,6 +35,12 @@ class Dataset(Plugin, ABC):
 
     display: ClassVar[str] = ""
 
+    @classmethod
+    def modules(cls) -> tuple[str, ...]:
+        """The modules whose code decides what its records are."""
+        classes = (c.__module__ for c in cls.__mro__ if issubclass(c, Dataset))
+        return tuple(sorted({*classes, *cls.also_decided_by} - {__name__}))
+
     @property
     def name(self) -> str:
         """Name of the dataset's file under `data/` and of its fetch stage."""

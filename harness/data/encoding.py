@@ -66,6 +66,12 @@ def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, dr
         frame, rows = frame[complete], rows[complete]
     categories = categorical_columns(frame, schema)
     numbers = [c for c in frame.columns if c != schema.label and c not in categories]
+    classes = sorted(frame[schema.label].unique())
+    labels = np.searchsorted(np.asarray(classes), frame[schema.label].to_numpy()).astype(np.int64)
+    if not categories and preprocessing.scaling == "none":
+        plain = frame[numbers].to_numpy()
+        if plain.dtype == np.float32 and not np.isnan(plain.sum()):  # many of them, and on disk: not copied
+            return Encoded(plain, labels, tuple(numbers), tuple(map(str, classes)), rows)
     blocks: list[Array] = []
     names: list[str] = []
     for column in numbers:
@@ -89,11 +95,9 @@ def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, dr
     if preprocessing.scaling == "unit-norm":
         norms = np.linalg.norm(features, axis=1, keepdims=True)
         features = features / np.where(norms == 0, 1.0, norms)
-    classes = sorted(frame[schema.label].unique())
-    labels = np.searchsorted(np.asarray(classes), frame[schema.label].to_numpy())
     return Encoded(
         np.ascontiguousarray(features, dtype=np.float32),
-        labels.astype(np.int64),
+        labels,
         tuple(names),
         tuple(map(str, classes)),
         rows,

@@ -12,6 +12,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from harness.data.dataset import Dataset, TableDataset, table_digest
@@ -194,16 +195,37 @@ def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
 
 
 def _derived(project: Project, dataset: TableDataset, frame: pd.DataFrame, digest: str) -> pd.DataFrame:
-    """The table that the dataset makes of its canonical one, made once and kept beside the store."""
+    """The table that the dataset makes of its canonical one, made once and kept beside the store.
+
+    Its features have to be numbers of one type.
+    """
     derivation = dataset.derivation()
     if derivation is None:
         return frame
-    name = fingerprint([digest, derivation, code_fingerprint(type(dataset).__module__)])
-    path = project.store.parent / "derived" / f"{dataset.name}-{name[:16]}.parquet"
+    name = fingerprint([digest, derivation, code_fingerprint(*type(dataset).modules())])
+    labels = project.store.parent / "derived" / f"{dataset.name}-{name[:16]}.parquet"
+    values = labels.with_suffix(".npy")
     try:
-        return pd.read_parquet(path)
+        return _joined(labels, values)
     except (OSError, ValueError):
+        Progress().say(f"{dataset.name}: making what models see of it, once; this can take minutes")
         made = dataset.derive(frame)
-    with atomic_path(path) as temporary:
-        made.to_parquet(temporary, index=False, compression="zstd")
-    return made
+    label = dataset.schema_of_table().label
+    matrix = made.drop(columns=label)
+    with atomic_path(values) as temporary, temporary.open("wb") as stream:
+        np.save(stream, matrix.to_numpy())
+    kept = made[[label]]
+    kept.attrs = {"columns": list(matrix.columns)}
+    with atomic_path(labels) as temporary:
+        kept.to_parquet(temporary, index=False, compression="zstd")
+    return _joined(labels, values)
+
+
+def _joined(labels: Path, values: Path) -> pd.DataFrame:
+    """A derived table whose features stay on disk, where processes share them, until they are read."""
+    kept = pd.read_parquet(labels)
+    found = pd.DataFrame(np.load(values, mmap_mode="r"), columns=kept.attrs["columns"], copy=False)
+    if len(found) != len(kept):
+        raise ValueError(f"{values}: {len(found)} rows of {len(kept)}")
+    found.insert(0, kept.columns[0], kept.iloc[:, 0].to_numpy())
+    return found

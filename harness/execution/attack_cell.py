@@ -11,7 +11,7 @@ from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
 from harness.experiment import AnyModel
 from harness.metrics import ModelOutputs, Outputs, Value
-from harness.metrics.metric import of_model
+from harness.metrics.metric import of_course, of_model
 from harness.paths import Project
 from harness.spec.model import AnyAttack
 from harness.training.forward import log_probabilities
@@ -43,7 +43,10 @@ def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
     if piece.description["attack"] is None:
         model = store.get("train", piece.needs[0].key)
         sets = ModelOutputs(*(outputs(model, name) for name in ("members", "test", "nonmembers")))
-        return Result({}, {"metrics": _stored(of_model(sets))})
+        found = of_model(sets)
+        if "test_accuracies" in model.arrays:
+            found |= of_course(model.arrays["test_accuracies"], len(sets.test))
+        return Result({}, {"metrics": _stored(found)})
     attack = parse_as(AnyAttack, piece.description["attack"])
     target, fits = piece.needs[0], piece.needs[1:]
     fitted = store.get("fit", fits[0].key).arrays if fits else {}

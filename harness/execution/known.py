@@ -97,7 +97,8 @@ def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) ->
 
     `wanted`: metrics that claims are about; what is known without one of them is measured again.
     """
-    of_model, of_answers = (set(wanted) & set(metrics_of(of)) for of in ("model", "answers"))
+    of_model = set(wanted) & {*metrics_of("model"), *metrics_of("course")}
+    of_answers = set(wanted) & set(metrics_of("answers"))
     roots: dict[str, Piece] = {}
     for cell in plan.cells:
         if not known.has(cell.split.work):

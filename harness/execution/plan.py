@@ -211,7 +211,7 @@ def training_seconds(engine: str, steps: int, private: bool, parameters: int, op
 
 def data_digest(dataset: Dataset, table: FetchedTable | None) -> str:
     """What names the data: the canonical table's hash, or the generator's code."""
-    return "generator:" + code_fingerprint(type(dataset).__module__) if table is None else table.sha256
+    return "generator:" + code_fingerprint(*type(dataset).modules()) if table is None else table.sha256
 
 
 def input_width(dataset: Dataset, table: FetchedTable | None) -> tuple[int, int]:
@@ -299,7 +299,7 @@ class _Planner:
 
     def _drawn(self, split: Split, repeat: int, needs: tuple[Piece, ...]) -> Piece:
         setup = self.setup
-        modules = {type(split).__module__, type(setup.dataset).__module__}
+        modules = {type(split).__module__, *type(setup.dataset).modules()}
         modules |= {"harness.data.split", "harness.data.encoding", "harness.execution.materialize"}
         description = {
             "seed": self.experiment.seed,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,22 @@ class _Prepared:
     """Of the records at stake, where the model is one of a pool of halves."""
 
 
+@dataclass(frozen=True)
+class _Course:
+    """A model's accuracies on test records, epoch after epoch."""
+
+    job: Job
+    test: Records | None
+    accuracies: list[float] = field(default_factory=list)
+
+
+def _measure(courses: Sequence[_Course], stack: Sequence[Weights]) -> None:
+    for course, weights in zip(courses, stack, strict=True):
+        assert course.test is not None
+        found = log_probabilities(course.job.model, weights, course.test.features).argmax(axis=1)
+        course.accuracies.append(float(np.mean(found == course.test.labels)))
+
+
 def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
     """Train pieces that differ in data, noise and seed only: as one stack where their shapes agree.
 
@@ -42,10 +59,13 @@ def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
         alike.setdefault((*one.job.features.shape, one.job.n_classes), []).append(i)
     results: list[Result | None] = [None] * len(pieces)
     for members in alike.values():
-        jobs = [prepared[i].job for i in members]
-        trained = ENGINES[jobs[0].training.engine]().train_stack(jobs)
-        for i, weights in zip(members, trained, strict=True):
-            results[i] = _result(prepared[i], weights, pieces[i])
+        stack = [prepared[i] for i in members]
+        courses = [_Course(p.job, p.sets.get("test")) for p in stack]
+        watched = stack[0].job.training.epochs_measured == "each" and "test" in stack[0].sets
+        engine = ENGINES[stack[0].job.training.engine]()
+        trained = engine.train_stack([p.job for p in stack], partial(_measure, courses) if watched else None)
+        for i, weights, course in zip(members, trained, courses, strict=True):
+            results[i] = _result(prepared[i], weights, pieces[i], course)
     return [r for r in results if r is not None]
 
 
@@ -72,7 +92,7 @@ def _prepare(project: Project, piece: Piece) -> _Prepared:
     return _Prepared(job, records, trained_on)
 
 
-def _result(prepared: _Prepared, weights: Weights, piece: Piece) -> Result:
+def _result(prepared: _Prepared, weights: Weights, piece: Piece, course: _Course) -> Result:
     job = prepared.job
     if not all(np.isfinite(w).all() for w in weights):
         fault = AboutTraining(
@@ -84,6 +104,8 @@ def _result(prepared: _Prepared, weights: Weights, piece: Piece) -> Result:
     for name, records in prepared.sets.items():
         arrays[f"logp_{name}"] = log_probabilities(job.model, weights, records.features)
         arrays[f"y_{name}"] = records.labels.astype(np.int32)
+    if course.accuracies:
+        arrays["test_accuracies"] = np.array(course.accuracies)
     meta: dict[str, Any] = {"n_classes": job.n_classes}
     if prepared.trained_on is not None:
         arrays["trained_on"] = np.packbits(prepared.trained_on)

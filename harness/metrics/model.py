@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from harness.arrays import Array
 from harness.metrics.answers import ModelOutputs, Outputs
 from harness.metrics.metric import metric
 from harness.metrics.value import Value, average, share
@@ -52,3 +53,9 @@ for _word, _records in SETS.items():
 for _word in ("test", "nonmembers"):
     _text = f"share of the accuracy on {SETS[_word]} that noise costs"
     metric(f"accuracy_loss_{_word}", _text, of="baseline", low=-math.inf)(partial(_accuracy_loss, f"accuracy_{_word}"))
+
+
+@metric("best_accuracy_test", "largest accuracy on test records after any epoch (thudi2022 Figures 6, 8)", of="course")
+def _best_accuracy(accuracies: Array, n: int) -> Value:
+    best = float(accuracies.max())
+    return Value(best, float(np.sqrt(best * (1 - best) / n)), n)

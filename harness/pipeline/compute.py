@@ -268,17 +268,22 @@ def _write(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame, no
     not of the judge.
     """
     scaled = context.scaled(loaded)
-    codes, now = sorted(set(table["code"])), tracking.commit(context.project, "harness", "requirements.lock")
     table.attrs = {
         "data_sha256": plan.data_sha256,
         "hardware": hardware(),
         "experiment_sha256": experiment_digest(scaled),
         "experiment": canonical_json(content(scaled)),
         "design": "sequential" if context.sequential else "fixed",
-        "commits": {code: notes.commits.get(code, now) for code in codes},
+        **({"commits": _commits(context, table, notes)} if context.profile.from_tables else {}),
         **({"core_seconds": notes.core_seconds} if notes.core_seconds else {}),
     }
     write_parquet(table, context.measurements_file(loaded.spec.id))
+
+
+def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, str]:
+    """By code, the commit at which it measured; for tables that are kept in git, since others change with each."""
+    now = tracking.commit(context.project, "harness", "requirements.lock")
+    return {code: notes.commits.get(code, now) for code in sorted(set(table["code"]))}
 
 
 def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None, axes: Sequence[str] = ()) -> None:

@@ -121,6 +121,9 @@ class Spec(Config):
                 name: {axis: declared.values for axis, declared in axes.items()}
                 for name, axes in self.attack_axes.items()
             },
+            courses=frozenset(
+                name for name, arm in self.experiment.arms.items() if arm.training.epochs_measured == "each"
+            ),
             same_records=self.experiment.redraw == "training",
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -33,6 +33,10 @@ class Job:
         return self.noise_multiplier > 0
 
 
+AfterEpoch = Callable[[list[Weights]], None]
+"""What is done after each epoch with the weights of each model of a stack, as they are then."""
+
+
 class Engine(Plugin):
     """Base of all engines: turns a job into weights (kernel and bias of each layer in turn)."""
 
@@ -58,12 +62,14 @@ class Engine(Plugin):
         return 1
 
     @abstractmethod
-    def train(self, job: Job) -> Weights:
-        """Train one model from `job.seed` alone; the same job gives the same weights."""
+    def train(self, job: Job, after_epoch: AfterEpoch | None = None) -> Weights:
+        """Train one model from `job.seed` alone; the same job gives the same weights, whoever looks on."""
 
-    def train_stack(self, jobs: Sequence[Job]) -> list[Weights]:
+    def train_stack(self, jobs: Sequence[Job], after_epoch: AfterEpoch | None = None) -> list[Weights]:
         """Train several models that differ in data, noise multiplier and seed only."""
-        return [self.train(job) for job in jobs]
+        if after_epoch is not None and len(jobs) > 1:
+            raise ValueError("this engine trains one model after another; it shows the epochs of one alone")
+        return [self.train(job, after_epoch) for job in jobs]
 
 
 ENGINES: Registry[Engine] = Registry("engine")

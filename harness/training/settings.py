@@ -11,8 +11,9 @@ from harness.config import Config
 Optimizer = Literal["adam", "sgd", "momentum"]
 Sampling = Literal["shuffle", "poisson"]
 Clipping = Literal["per-example", "batch"]
+EpochsMeasured = Literal["last", "each"]
 
-ADDED_LATER: dict[str, Any] = {"momentum": 0.9, "clipping": "per-example"}
+ADDED_LATER: dict[str, Any] = {"momentum": 0.9, "clipping": "per-example", "epochs_measured": "last"}
 """Fields that came after cells had been named: at these values they stay out of a cell's name and seed."""
 
 
@@ -37,6 +38,9 @@ class Training(Config):
     """`per-example`, or `batch`: the mean gradient of a batch is clipped as one (jayaraman2019 Figure 1)."""
     sampling: Sampling = "shuffle"
     """`shuffle`: batches are cut from a fresh permutation each epoch; `poisson`: a coin a record and batch."""
+
+    epochs_measured: EpochsMeasured = "last"
+    """`each`: the accuracy on test records after each epoch is measured too, for `best_accuracy_test`."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Training:

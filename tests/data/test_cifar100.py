@@ -18,17 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from harness.data.datasets.cifar100 import (
-    PIXEL_BYTES,
-    Cifar100,
-    Cifar100Substitute,
-    balanced_clusters,
-    coarse_scores,
-    image_table,
-    pixels_of,
-    principal_components,
-)
+from harness.data.datasets.cifar10 import PIXEL_BYTES
+from harness.data.datasets.cifar100 import Cifar100, Cifar100Substitute, balanced_clusters, coarse_scores
 from harness.data.fetch import MissingData, fetch, read_table
+from harness.data.images import image_table, pixels_of, principal_components
 from harness.data.sources import RawFile, Source
 from harness.errors import HarnessError
 from harness.paths import Project

@@ -32,7 +32,7 @@ CASES = [
         "kind: csv",
         "kind: adlut",
         "experiment.dataset",
-        "unknown kind 'adlut'; known: adult, cifar100, cifar100-substitute, compas",
+        "unknown kind 'adlut'; known: adult, cifar10, cifar10-substitute, cifar100",
     ),
     (
         "{kind: logloss}",

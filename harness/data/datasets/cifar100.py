@@ -1,100 +1,34 @@
 """CIFAR-100 from the archive that its authors publish, and a substitute of its shape made from CIFAR-10.
 
-The canonical table of either has one row an image: its class and its pixels as bytes (row by row, red, green and blue
-of a pixel together). The table in use holds the principal components of the pixels (jayaraman2019 Section 4.1: 50).
-Only the archives of plain bytes are read; those of pickled objects are refused by not being asked for.
+Models see the principal components of the pixels (jayaraman2019 Section 4.1: 50). Only the archives of plain bytes are
+read; those of pickled objects are refused by not being asked for.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 from threadpoolctl import threadpool_limits
 
 from harness.arrays import Array
-from harness.data.dataset import DATASETS, Schema, TableDataset
+from harness.data.dataset import DATASETS
+from harness.data.datasets.cifar10 import (
+    ADDRESS,
+    ARCHIVE_ERRORS,
+    AS_JPEG,
+    AS_PUBLISHED,
+    PIXEL_BYTES,
+    planes_to_pixels,
+    read_cifar10,
+)
+from harness.data.images import Images, image_table
 from harness.data.sources import RawFile, Source
 from harness.errors import AboutDataset
-
-LABEL, PIXELS = "class", "pixels"
-SIDE, CHANNELS = 32, 3
-PIXEL_BYTES = SIDE * SIDE * CHANNELS
-ADDRESS = "https://www.cs.toronto.edu/~kriz/"
-ARCHIVE_ERRORS = (tarfile.TarError, EOFError, OSError)
-
-
-def image_table(labels: Array, pixels: Array) -> pd.DataFrame:
-    """The canonical table of images (n, 32, 32, 3) uint8 and their classes (n,)."""
-    rows = np.ascontiguousarray(pixels, dtype=np.uint8).reshape(len(labels), -1)
-    return pd.DataFrame({LABEL: labels.astype(np.uint8), PIXELS: [row.tobytes() for row in rows]})
-
-
-def pixels_of(table: pd.DataFrame) -> Array:
-    """Pixels (n, 3072) uint8 of a canonical table."""
-    return np.frombuffer(b"".join(table[PIXELS]), np.uint8).reshape(len(table), -1)
-
-
-def planes_to_pixels(planes: Array) -> Array:
-    """Images stored as a red, a green and a blue plane, (n, 3072), as (n, 32, 32, 3)."""
-    return planes.reshape(-1, CHANNELS, SIDE, SIDE).transpose(0, 2, 3, 1)
-
-
-def principal_components(pixels: Array, count: int) -> Array:
-    """Scores (n, count) float32 on the first principal components of pixels (n, d) between 0 and 1.
-
-    A component's sign is free: the entry of its direction that is largest in size is made positive.
-    """
-    from sklearn.decomposition import PCA
-
-    values = pixels.astype(np.float32)
-    values /= 255
-    with threadpool_limits(limits=1):
-        solver = "covariance_eigh" if len(values) > values.shape[1] else "full"
-        found = PCA(count, svd_solver=solver).fit(values)
-        largest = np.abs(found.components_).argmax(axis=1)
-        signs = np.sign(found.components_[np.arange(count), largest])
-        directions = np.ascontiguousarray((found.components_ * signs[:, None]).T, dtype=np.float32)
-        return np.asarray((values - found.mean_.astype(np.float32)) @ directions, dtype=np.float32)
-
-
-class Images(TableDataset):
-    """Images of 32 x 32 pixels, as principal components or as pixels."""
-
-    components: int | None = Field(default=50, ge=1, le=PIXEL_BYTES)
-    """Principal components that models see, of the pixels of all images; null: the pixels, between 0 and 1."""
-
-    def schema_of_table(self) -> Schema:
-        return Schema(LABEL, ())
-
-    @classmethod
-    def digest(cls, frame: pd.DataFrame) -> str:
-        """SHA-256 of the classes and of the pixels, one byte each."""
-        found = hashlib.sha256(",".join(frame.columns).encode())
-        found.update(frame[LABEL].to_numpy(np.uint8).tobytes())
-        for row in frame[PIXELS]:
-            found.update(row)
-        return found.hexdigest()
-
-    def derivation(self) -> dict[str, Any] | None:
-        return {"components": self.components}
-
-    def derive(self, table: pd.DataFrame) -> pd.DataFrame:
-        pixels = pixels_of(table)
-        if self.components is None:
-            values, letter = pixels.astype(np.float32) / 255, "x"
-        else:
-            values, letter = principal_components(pixels, self.components), "pc"
-        columns = [f"{letter}{i:04d}" for i in range(values.shape[1])]
-        labels = pd.DataFrame({LABEL: table[LABEL].to_numpy()})
-        return pd.concat([labels, pd.DataFrame(values, columns=columns)], axis=1)
 
 
 @DATASETS.register
@@ -184,14 +118,7 @@ class Cifar100Substitute(Images):
     kind: Literal["cifar100-substitute"] = "cifar100-substitute"
     display: ClassVar[str] = "substitute for CIFAR-100 (CIFAR-10, classes divided into clusters)"
     stands_in_for: ClassVar[str | None] = "cifar100"
-    sources: ClassVar[tuple[Source, ...]] = (
-        Source("CIFAR-10 as JPEG files", (RawFile("cifar10-jpeg.tar"),), folder="cifar10_jpeg"),
-        Source(
-            "Toronto (CIFAR-10)",
-            (RawFile("cifar-10-binary.tar.gz", ADDRESS + "cifar-10-binary.tar.gz"),),
-            folder="cifar10",
-        ),
-    )
+    sources: ClassVar[tuple[Source, ...]] = (AS_JPEG, AS_PUBLISHED)
     classes_before: ClassVar[int] = 10
     clusters: ClassVar[int] = 10
     images: ClassVar[int] = 60000
@@ -204,62 +131,8 @@ class Cifar100Substitute(Images):
 
         Raises HarnessError for an archive that is damaged, cut short, or of another form.
         """
-        ((name, path),) = files.items()
-        read = cls._jpegs if name.endswith(".tar") else cls._binary
-        try:
-            with tarfile.open(path) as archive:
-                labels, pixels = read(archive, name)
-        except ARCHIVE_ERRORS as error:
-            raise AboutDataset(f"{name}: not a readable archive: {error}") from None
-        counts = np.bincount(labels, minlength=cls.classes_before)
-        each = cls.images // cls.classes_before
-        if len(counts) != cls.classes_before or (counts != each).any():
-            raise AboutDataset(
-                f"{name}: {len(labels):,} images in classes of {counts.tolist()}, {each:,} each are right"
-            )
+        labels, pixels = read_cifar10(files, cls.images, cls.classes_before)
         return image_table(cls._divided(labels, pixels), pixels)
-
-    @classmethod
-    def _jpegs(cls, archive: tarfile.TarFile, name: str) -> tuple[Array, Array]:
-        from PIL import Image, UnidentifiedImageError
-
-        images: dict[str, tuple[str, Array]] = {}
-        for member in archive:
-            if member.isreg() and member.name.endswith(".jpg"):
-                stream = archive.extractfile(member)
-                assert stream is not None
-                try:
-                    image = Image.open(io.BytesIO(stream.read()), formats=["JPEG"])
-                    values = np.asarray(image.convert("RGB"))
-                except (UnidentifiedImageError, OSError) as error:
-                    raise AboutDataset(f"{name}: {member.name}: no readable JPEG image: {error}") from None
-                if values.shape != (SIDE, SIDE, CHANNELS):
-                    raise AboutDataset(f"{name}: {member.name}: {values.shape[:2]} pixels, 32 by 32 are right")
-                images[member.name] = (PurePosixPath(member.name).parent.name, values)
-        if not images:
-            raise AboutDataset(f"{name}: no JPEG image in it")
-        ordered = [images[key] for key in sorted(images)]
-        classes = sorted({label for label, _ in ordered})
-        labels = np.searchsorted(classes, [label for label, _ in ordered])
-        return labels, np.stack([values for _, values in ordered])
-
-    @classmethod
-    def _binary(cls, archive: tarfile.TarFile, name: str) -> tuple[Array, Array]:
-        parts = [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]
-        found: dict[str, Array] = {}
-        for member in archive:
-            base = PurePosixPath(member.name).name
-            stream = archive.extractfile(member) if member.isreg() and base in parts else None
-            if stream is not None:
-                data = stream.read()
-                if not data or len(data) % (1 + PIXEL_BYTES):
-                    raise AboutDataset(f"{name}: {base}: {len(data):,} bytes are no whole number of images")
-                found[base] = np.frombuffer(data, np.uint8).reshape(-1, 1 + PIXEL_BYTES)
-        missing = [part for part in parts if part not in found]
-        if missing:
-            raise AboutDataset(f"{name}: no {', '.join(missing)} in it; cifar-10-binary.tar.gz has them")
-        records = np.concatenate([found[part] for part in parts])
-        return records[:, 0].astype(np.int64), planes_to_pixels(records[:, 1:])
 
     @classmethod
     def _divided(cls, labels: Array, pixels: Array) -> Array:

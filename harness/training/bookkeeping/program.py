@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -121,17 +121,20 @@ class Program:
                     found[replicate].append(np.ascontiguousarray(value))
         return found
 
-    def train(self, stack: Stack) -> None:
-        """Go through all of `stack.order`."""
+    def train(self, stack: Stack, stops: int | None = None, at_stop: Callable[[], None] | None = None) -> None:
+        """Go through all of `stack.order`; after each `stops` steps do what is to be done then."""
         features = stack.features
         if self.carries_ones:
             features = np.concatenate([features, np.ones((len(features), 1), np.float32)], axis=1)
         norms = np.square(features, dtype=np.float64).sum(axis=1).astype(np.float32)
         tensors = [tf.constant(v) for v in (features, norms, stack.labels)]
         keys = [tf.constant(v) for v in (stack.noise_multipliers, stack.noise_keys, stack.dropout_keys)]
-        for start in range(0, len(stack.order), STEPS_A_CALL):
-            order = tf.constant(stack.order[start : start + STEPS_A_CALL])
-            self.run(*tensors, order, *keys, tf.constant(start, tf.int64))
+        steps = len(stack.order)
+        starts = sorted({*range(0, steps, STEPS_A_CALL), *range(0, steps, stops or steps)})
+        for start, end in zip(starts, [*starts[1:], steps], strict=True):
+            self.run(*tensors, tf.constant(stack.order[start:end]), *keys, tf.constant(start, tf.int64))
+            if at_stop is not None and stops is not None and end % stops == 0:
+                at_stop()
 
     def _run(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.hashing import derive_seed, generator
 from harness.training.batches import batches
-from harness.training.engine import ENGINES, Engine, Job
+from harness.training.engine import ENGINES, AfterEpoch, Engine, Job
 from harness.training.forward import initial_weights
 from harness.training.model import Model, Weights
 from harness.training.runtime import import_tensorflow
@@ -42,10 +42,10 @@ class Fast(Engine):
     def capacity(self, model: Model, training: Training, n_features: int, n_classes: int) -> int:
         return worthwhile(model, training, n_features, n_classes)
 
-    def train(self, job: Job) -> Weights:
-        return self.train_stack([job])[0]
+    def train(self, job: Job, after_epoch: AfterEpoch | None = None) -> Weights:
+        return self.train_stack([job], after_epoch)[0]
 
-    def train_stack(self, jobs: Sequence[Job]) -> list[Weights]:
+    def train_stack(self, jobs: Sequence[Job], after_epoch: AfterEpoch | None = None) -> list[Weights]:
         first, n = jobs[0], len(jobs[0].labels)
         for job in jobs:
             alike = (job.model, job.training, job.n_classes, job.private, job.features.shape)
@@ -54,7 +54,7 @@ class Fast(Engine):
         import_tensorflow()
         from harness.training.bookkeeping.program import Stack, program_for
 
-        training = first.training.model_copy(update={"epochs": 1})  # the graph is the same for any number of epochs
+        training = first.training.model_copy(update={"epochs": 1, "epochs_measured": "last"})  # as the graph is
         n_features = first.features.shape[1]
         program = program_for(first.model, training, n_features, first.n_classes, len(jobs), first.private)
         program.set_weights(
@@ -73,6 +73,8 @@ class Fast(Engine):
                 noise_multipliers=np.array([job.noise_multiplier for job in jobs], np.float32),
                 noise_keys=np.array([derive_seed(job.seed, "noise") for job in jobs], np.int64),
                 dropout_keys=np.array([derive_seed(job.seed, "dropout") for job in jobs], np.int64),
-            )
+            ),
+            stops=n // first.training.batch_size if after_epoch else None,
+            at_stop=(lambda: after_epoch(program.get_weights())) if after_epoch else None,
         )
         return program.get_weights()

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.hashing import derive_seed, generator
 from harness.training.batches import batches
-from harness.training.engine import ENGINES, Engine, Job
+from harness.training.engine import ENGINES, AfterEpoch, Engine, Job
 from harness.training.forward import initial_weights
 from harness.training.layer import Layer
 from harness.training.layers import AveragePool, Conv2d, Dense, Dropout, Flatten, MaxPool
@@ -88,6 +88,20 @@ def build(job: Job) -> Any:
     return model
 
 
+def _each_epoch(steps: int, after_epoch: AfterEpoch | None) -> list[Any]:
+    """Callbacks of Keras, which counts the steps of all epochs as one of its own."""
+    if after_epoch is None:
+        return []
+    show = after_epoch
+
+    class Each(import_tensorflow().keras.callbacks.Callback):  # type: ignore[misc]
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            if (batch + 1) % steps == 0:
+                show([[np.asarray(w) for w in self.model.get_weights()]])
+
+    return [Each()]
+
+
 @ENGINES.register
 class TfPrivacy(Engine):
     """Keras and TensorFlow Privacy; the semantics that every other engine must match."""
@@ -101,7 +115,7 @@ class TfPrivacy(Engine):
             return "engine tf-privacy trains on batches of one size; use sampling: shuffle or engine: fast"
         return None
 
-    def train(self, job: Job) -> Weights:
+    def train(self, job: Job, after_epoch: AfterEpoch | None = None) -> Weights:
         tf = import_tensorflow()
         tf.keras.backend.clear_session()
         tf.random.set_seed(derive_seed(job.seed, "noise") % (1 << 31))
@@ -116,5 +130,6 @@ class TfPrivacy(Engine):
 
         stream = tf.data.Dataset.from_tensor_slices(order).map(gather)
         # One Keras epoch over all steps: the batches of every epoch are in `order` already.
-        model.fit(stream, epochs=1, verbose=0)
+        per_epoch = len(job.labels) // job.training.batch_size
+        model.fit(stream, epochs=1, verbose=0, callbacks=_each_epoch(per_epoch, after_epoch))
         return [np.asarray(w) for w in model.get_weights()]

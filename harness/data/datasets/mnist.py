@@ -1,0 +1,96 @@
+"""MNIST and Fashion-MNIST from the IDX files that their authors publish."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from harness.arrays import Array
+from harness.data.dataset import DATASETS
+from harness.data.images import ScatteredImages, image_table
+from harness.data.sources import RawFile, Source
+from harness.errors import AboutDataset
+
+PARTS = {"train": 60000, "t10k": 10000}
+"""Images in each part; training images first."""
+CLASSES = 10
+
+
+def files_at(address: str) -> tuple[RawFile, ...]:
+    """The four files, images and then labels of each part."""
+    kinds = ("images-idx3-ubyte.gz", "labels-idx1-ubyte.gz")
+    names = [f"{part}-{kind}" for part in PARTS for kind in kinds]
+    return tuple(RawFile(name, address + name) for name in names)
+
+
+def read_idx(path: Path, shape: tuple[int, ...]) -> Array:
+    """The bytes of a gzipped IDX file. Raises HarnessError where it is damaged or of another type or shape."""
+    try:
+        with gzip.open(path) as stream:
+            data = stream.read()
+    except (OSError, EOFError, zlib.error) as error:
+        raise AboutDataset(f"{path.name}: not a readable gzip file: {error}") from None
+    head = 4 + 4 * len(shape)
+    expected = struct.pack(f">HBB{len(shape)}I", 0, 8, len(shape), *shape)
+    if data[:head] != expected:
+        raise AboutDataset(
+            f"{path.name}: not an IDX file of {' x '.join(map(str, shape))} unsigned bytes; is it the published one?"
+        )
+    values = np.frombuffer(data, np.uint8, offset=head)
+    if len(values) != int(np.prod(shape)):
+        raise AboutDataset(f"{path.name}: {len(values):,} bytes after its head, {int(np.prod(shape)):,} are right")
+    return values.reshape(shape)
+
+
+@DATASETS.register
+class Mnist(ScatteredImages):
+    """70,000 handwritten digits of 28 x 28 pixels (LeCun et al. 1998), training and then test images."""
+
+    kind: Literal["mnist"] = "mnist"
+    display: ClassVar[str] = "MNIST"
+    shape: ClassVar[tuple[int, int, int]] = (28, 28, 1)
+    parts: ClassVar[Mapping[str, int]] = PARTS
+    sources: ClassVar[tuple[Source, ...]] = (
+        Source("cvdf-datasets", files_at("https://storage.googleapis.com/cvdf-datasets/mnist/")),
+        Source("ossci-datasets", files_at("https://ossci-datasets.s3.amazonaws.com/mnist/")),
+    )
+    canonical_sha256: ClassVar[str | None] = "8b9f862dbf67b2318fba68860d74f890b2c5bc61dad2756ab0abbc1d37f1f1bd"
+
+    @classmethod
+    def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
+        """Read the four files. Raises HarnessError for one that is damaged or not of the published form."""
+        labels, pixels = [], []
+        for part, count in cls.parts.items():
+            images = read_idx(files[f"{part}-images-idx3-ubyte.gz"], (count, *cls.shape[:2]))
+            found = read_idx(files[f"{part}-labels-idx1-ubyte.gz"], (count,))
+            if (found >= CLASSES).any():
+                wrong = int(np.flatnonzero(found >= CLASSES)[0])
+                raise AboutDataset(
+                    f"{part}-labels-idx1-ubyte.gz: label {wrong + 1} is {found[wrong]}, below 10 is right"
+                )
+            labels.append(found)
+            pixels.append(images)
+        return image_table(np.concatenate(labels), np.concatenate(pixels)[..., None])
+
+
+@DATASETS.register
+class FashionMnist(Mnist):
+    """70,000 pictures of clothes in MNIST's form (Xiao, Rasul, Vollgraf 2017)."""
+
+    kind: Literal["fashion-mnist"] = "fashion-mnist"  # type: ignore[assignment]
+    display: ClassVar[str] = "Fashion-MNIST"
+    sources: ClassVar[tuple[Source, ...]] = (
+        Source(
+            "Zalando",
+            files_at("https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"),
+            folder="fashion_mnist",
+        ),
+    )
+    canonical_sha256: ClassVar[str | None] = "caa07be3b01ea8fedeeb691db1238ba0bf23c6fb3c1cd8e9de765bbaa0e07114"
