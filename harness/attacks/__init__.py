@@ -1,7 +1,16 @@
 """Attacks on models, one file each; importing this package registers them all."""
 
-from harness.attacks import attribute, lira, logloss, rmia, shokri
-from harness.attacks.attack import ATTACKS, Attack, AttackResult, HalfModel, MembershipAttack, ShadowOutputs, Target
+from harness.attacks import attribute, lira, logloss, rmia, shokri, vulnerability
+from harness.attacks.attack import (
+    ATTACKS,
+    Attack,
+    AttackResult,
+    HalfModel,
+    MembershipAttack,
+    ScoringAttack,
+    ShadowOutputs,
+    Target,
+)
 from harness.metrics.answers import Answers, Outputs
 
 __all__ = [
@@ -12,6 +21,7 @@ __all__ = [
     "HalfModel",
     "MembershipAttack",
     "Outputs",
+    "ScoringAttack",
     "ShadowOutputs",
     "Target",
     "attribute",
@@ -19,4 +29,5 @@ __all__ = [
     "logloss",
     "rmia",
     "shokri",
+    "vulnerability",
 ]

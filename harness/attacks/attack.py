@@ -129,20 +129,12 @@ class Attack(Plugin):
         """Attack one target."""
 
 
-class MembershipAttack(Attack):
-    """Tells members from non-members, by the model's outputs on a record."""
+class ScoringAttack(Attack):
+    """Tells members from non-members by a score of each record."""
 
     @property
     def measures(self) -> tuple[str, ...]:
         return metrics_of("answers")
-
-    @abstractmethod
-    def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:
-        """Score and decide on every record."""
-
-    def measure(self, target: Target, fitted: Fitted) -> AttackResult:
-        """Keep scores and decisions, and what they are worth."""
-        return self.kept(self.answer(target.members, target.nonmembers, fitted))
 
     def kept(self, found: Answers) -> AttackResult:
         """Scores and decisions, packed, and what they are worth."""
@@ -153,6 +145,18 @@ class MembershipAttack(Attack):
             "nonmember_decisions": np.packbits(found.nonmember_decisions),
         }
         return AttackResult(arrays, of_answers(found))
+
+
+class MembershipAttack(ScoringAttack):
+    """The same by the model's outputs on the record, whichever record it is."""
+
+    @abstractmethod
+    def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:
+        """Score and decide on every record."""
+
+    def measure(self, target: Target, fitted: Fitted) -> AttackResult:
+        """Keep scores and decisions, and what they are worth."""
+        return self.kept(self.answer(target.members, target.nonmembers, fitted))
 
 
 ATTACKS: Registry[Attack] = Registry("attack")

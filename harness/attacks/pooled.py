@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import AttackResult, Fitted, HalfModel, MembershipAttack, Target
+from harness.attacks.attack import AttackResult, Fitted, HalfModel, ScoringAttack, Target
 from harness.errors import HarnessError
 from harness.metrics.answers import Answers, Outputs
 
@@ -36,7 +36,7 @@ def probability(outputs: Outputs) -> Array:
     return found
 
 
-class PooledAttack(MembershipAttack):
+class PooledAttack(ScoringAttack):
     """Base of attacks that compare a target with models that were, and were not, trained on the record."""
 
     pool: str = "halves"
@@ -60,9 +60,6 @@ class PooledAttack(MembershipAttack):
     @abstractmethod
     def decided(self, scores: Array) -> Array:
         """Whom it calls members, (k,) bool."""
-
-    def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:
-        raise NotImplementedError("it has to know which records these are: see `measure`")
 
     def answers(self, target: Target, fitted: Fitted) -> Answers:
         """Scores and decisions on the attacked records."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from harness.attacks import MembershipAttack
+from harness.attacks import ScoringAttack
 from harness.execution.plan import Cell, Piece, Plan, in_order, with_needs
 from harness.hashing import fingerprint
 from harness.metrics import Value
@@ -60,7 +60,7 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Pl
     found: dict[tuple[Group, str, Place, int], list[Cell]] = {}
     for cell in plan.cells:
         for name, where in cell.evaluations:
-            if isinstance(spec.attacks[name], MembershipAttack):
+            if isinstance(spec.attacks[name], ScoringAttack):
                 found.setdefault((cell.group, name, where, cell.repeat // size), []).append(cell)
     for key, cells in found.items():
         if len(cells) == size:
@@ -106,7 +106,7 @@ def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) ->
         if not known.has(cell.model.work, of_model):
             roots[cell.model.key] = cell.model
         for (name, _), piece in cell.evaluations.items():
-            needed = of_answers if isinstance(spec.attacks[name], MembershipAttack) else ()
+            needed = of_answers if isinstance(spec.attacks[name], ScoringAttack) else ()
             if not known.has(piece.work, needed):
                 roots[piece.key] = piece
     for cells, name, where in groups_of_runs(plan, spec):

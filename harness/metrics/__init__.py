@@ -3,7 +3,7 @@
 A metric is one function with one registration (`metric`); importing this package registers the built-in ones.
 """
 
-from harness.metrics import exposure, membership, model, precision
+from harness.metrics import exposure, membership, model, points, precision
 from harness.metrics.answers import Answers, ModelOutputs, Outputs, Run
 from harness.metrics.metric import METRICS, Metric, metric, metrics_of
 from harness.metrics.value import Value, average, share
@@ -22,6 +22,7 @@ __all__ = [
     "metric",
     "metrics_of",
     "model",
+    "points",
     "precision",
     "share",
 ]

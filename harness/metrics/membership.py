@@ -97,3 +97,19 @@ for _name, _level in FPR_LEVELS.items():
     metric(
         f"tpr_at_{_name}_fpr", f"true-positive rate at a false-positive rate of {_level:g}", of="answers", fpr=_level
     )(partial(_at, _level))
+
+
+SUREST = 0.01
+
+
+@metric(
+    "nonmember_precision_1pct",
+    "share of non-members among the 1% of the records with the lowest scores: how sure a call of non-member can be",
+    of="answers",
+)
+def _nonmember_precision(answers: Answers) -> Value:
+    scores = np.concatenate([answers.member_scores, answers.nonmember_scores])
+    of_others = np.arange(len(scores)) >= len(answers.member_scores)
+    k = max(1, round(SUREST * len(scores)))
+    threshold = np.sort(scores)[k - 1]
+    return share(of_others[scores <= threshold])

@@ -1,10 +1,11 @@
 """What a metric is, and the registry that a decorator puts it into.
 
-A metric is a function of one of five things (`of`), by which it is known when and for whom it is measured:
+A metric is a function of one of six things (`of`), by which it is known when and for whom it is measured:
 
 - `answers`: an attack's scores and decisions on one model;
 - `model`: a model's own outputs, without an attack;
 - `course`: a model's accuracies on test records after each epoch (`training.epochs_measured: each`);
+- `points`: rates of each record over the models of a pool;
 - `baseline`: a model's metrics beside those of the same arm and repeat trained without noise;
 - `runs`: the scores that an attack gives the same records in all repeats (`redraw: training`).
 """
@@ -13,13 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.arrays import Array
 from harness.metrics.answers import Answers, ModelOutputs, Run
 from harness.metrics.value import Value
 
-Of = Literal["answers", "model", "course", "baseline", "runs"]
+if TYPE_CHECKING:
+    from harness.metrics.points import Points
+
+Of = Literal["answers", "model", "course", "points", "baseline", "runs"]
 OF_MODELS: tuple[Of, ...] = ("model", "course", "baseline")
 """What metrics that no attack is needed for are functions of."""
 
@@ -75,6 +79,11 @@ def of_model(outputs: ModelOutputs) -> dict[str, Value]:
 def of_course(accuracies: Array, n: int) -> dict[str, Value]:
     """Every metric of a model's accuracies on `n` test records after each epoch, (epochs,)."""
     return _measured("course", accuracies, n)
+
+
+def of_points(points: Points) -> dict[str, Value]:
+    """Every metric of what an attack does to each record over many models."""
+    return _measured("points", points)
 
 
 def against_baseline(own: Mapping[str, Value], baseline: Mapping[str, Value]) -> dict[str, Value]:

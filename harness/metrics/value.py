@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import beta
 
 from harness.arrays import Array
 
@@ -28,3 +29,13 @@ def average(values: Array) -> Value:
     """The mean of values (n,), with its standard error."""
     spread = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
     return Value(float(values.mean()), spread, len(values))
+
+
+def rate_at_least(hits: int, n: int, level: float) -> float:
+    """Clopper-Pearson lower confidence bound on a rate, one-sided."""
+    return 0.0 if hits == 0 else float(beta.ppf(1 - level, hits, n - hits + 1))
+
+
+def rate_at_most(hits: int, n: int, level: float) -> float:
+    """Clopper-Pearson upper confidence bound on a rate, one-sided."""
+    return 1.0 if hits == n else float(beta.ppf(level, hits + 1, n - hits))

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 import harness.claims.kinds
 import harness.theory.kinds  # noqa: F401  (these imports register the built-in kinds of claims)
-from harness.attacks import ATTACKS, Attack, MembershipAttack
+from harness.attacks import ATTACKS, Attack, ScoringAttack
 from harness.claims.declared import Declared, listed, nearest
 from harness.claims.expectation import EXPECTATIONS, Expectation, MeasuredExpectation, TheoryExpectation
 from harness.config import Config
@@ -116,7 +116,7 @@ class Spec(Config):
         return Declared(
             arms={arm: self.experiment.levels(arm) for arm in self.experiment.arms},
             attacks={name: attack.measures for name, attack in self.attacks.items()},
-            scored=frozenset(name for name, attack in self.attacks.items() if isinstance(attack, MembershipAttack)),
+            scored=frozenset(name for name, attack in self.attacks.items() if isinstance(attack, ScoringAttack)),
             attack_axes={
                 name: {axis: declared.values for axis, declared in axes.items()}
                 for name, axes in self.attack_axes.items()

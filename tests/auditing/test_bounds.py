@@ -14,11 +14,12 @@ from scipy.stats import binomtest, chi, norm
 
 from harness.auditing import AUDITORS, OneRun, Trials
 from harness.auditing.auditors.all_thresholds import AllThresholds
-from harness.auditing.auditors.clopper_pearson import ClopperPearson, at_least, at_most
+from harness.auditing.auditors.clopper_pearson import ClopperPearson
 from harness.auditing.auditors.gaussian import Gaussian, _least
 from harness.auditing.auditors.one_run import OneRunAuditor, largest_refused, p_value
 from harness.errors import HarnessError
 from harness.formulas.gaussian import exact_noise_multiplier
+from harness.metrics.value import rate_at_least, rate_at_most
 
 DELTA = 1e-5
 
@@ -39,8 +40,8 @@ def gaussian(epsilon: float, m: int, n: int, rng: np.random.Generator) -> Trials
 def test_rates_are_clopper_pearsons(hits: int, n: int, level: float) -> None:
     hits = min(hits, n)
     low, high = binomtest(hits, n).proportion_ci(2 * level - 1, method="exact")
-    assert at_least(hits, n, level) == pytest.approx(low, abs=1e-9)
-    assert at_most(hits, n, level) == pytest.approx(high, abs=1e-9)
+    assert rate_at_least(hits, n, level) == pytest.approx(low, abs=1e-9)
+    assert rate_at_most(hits, n, level) == pytest.approx(high, abs=1e-9)
 
 
 def test_clopper_pearson_by_hand() -> None:

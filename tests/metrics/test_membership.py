@@ -81,7 +81,13 @@ def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
     levels = ("5pct", "2pct", "1pct", "0.1pct")
     precision = {"best_precision", "held_out_precision"}
     precision |= {"share_of_members", "shuffled_best_precision", *(f"{name}_gain" for name in precision)}
-    assert set(found) == {"advantage", "tpr", "fpr", "auc", *(f"tpr_at_{level}_fpr" for level in levels)} | precision
+    assert set(found) == {
+        "advantage",
+        "tpr",
+        "fpr",
+        "auc",
+        *(f"tpr_at_{level}_fpr" for level in levels),
+    } | precision | {"nonmember_precision_1pct"}
     logp, labels = rng.normal(size=(50, 3)), rng.integers(3, size=50)
     assert accuracy(Outputs(logp, labels)).value == accuracy_score(labels, logp.argmax(axis=1))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.auditing.auditor import AUDITORS, Auditor, Bound, Trials, check_question, log_ratio
-from harness.auditing.auditors.clopper_pearson import at_least, at_most
+from harness.metrics.value import rate_at_least, rate_at_most
 
 
 def ranks(n: int) -> list[int]:
@@ -45,4 +45,4 @@ class AllThresholds(Auditor):
     def _at(self, own: Array, other: Array, k: int, each: float, delta: float) -> tuple[float, int]:
         threshold = np.sort(own)[len(own) - k]
         hits = int((other > threshold).sum())
-        return log_ratio(at_least(hits, len(other), each), at_most(k - 1, len(own), each), delta), hits
+        return log_ratio(rate_at_least(hits, len(other), each), rate_at_most(k - 1, len(own), each), delta), hits

@@ -6,20 +6,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.stats import beta
 
 from harness.arrays import Array
 from harness.auditing.auditor import AUDITORS, Auditor, Bound, Trials, check_question, log_ratio
-
-
-def at_least(hits: int, n: int, level: float) -> float:
-    """Clopper-Pearson lower confidence bound on a rate, one-sided."""
-    return 0.0 if hits == 0 else float(beta.ppf(1 - level, hits, n - hits + 1))
-
-
-def at_most(hits: int, n: int, level: float) -> float:
-    """Clopper-Pearson upper confidence bound on a rate, one-sided."""
-    return 1.0 if hits == n else float(beta.ppf(level, hits + 1, n - hits))
+from harness.metrics.value import rate_at_least, rate_at_most
 
 
 @AUDITORS.register
@@ -45,7 +35,7 @@ class ClopperPearson(Auditor):
         m, n = len(inside), len(outside)
         each = 1 - (1 - level) / 2
         # Both directions read the same two intervals, each at half of the error.
-        tpr, fpr = at_least(hits, m, each), at_most(false, n, each)
+        tpr, fpr = rate_at_least(hits, m, each), rate_at_most(false, n, each)
         found = max(log_ratio(tpr, fpr, delta), log_ratio(1 - fpr, 1 - tpr, delta))
         return Bound(
             self.plugin_name(), found, level, f"{hits} of {m} with and {false} of {n} without above {threshold:.4g}"

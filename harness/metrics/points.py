@@ -1,0 +1,217 @@
+"""What an attack does to each record, over many models: whom an average hides (tramer2025 Figures 2 to 4).
+
+Selection and measurement are kept apart wherever records are picked: they are picked by one half of the models, and
+what is said of them is measured on the other half, both ways.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import rankdata
+
+from harness.arrays import Array
+from harness.metrics.metric import metric
+from harness.metrics.value import Value, average, rate_at_least, rate_at_most
+
+NEARLY_ALWAYS = 0.9
+TENTH = 0.1
+
+
+def two_halves(models: int) -> tuple[Array, Array]:
+    """(m,) bool each: every other pair of models, and the rest."""
+    first = np.arange(models) // 2 % 2 == 0
+    return first, ~first
+
+
+@dataclass(frozen=True)
+class Points:
+    """What is known of `n` records under `m` models, of which 2j and 2j + 1 were trained on complementary halves."""
+
+    confidences: Array
+    """(m, n), log p / (1 - p) of the record's own class."""
+    inside: Array
+    """(m, n) bool: the model was trained on the record."""
+    caught: Array
+    """(m, n) bool: the attack calls it a member, at the false-positive rate at which it is run."""
+    caught_within: Array
+    """(m, n) bool: the same where the attack has learnt from models of the same of the two `halves()` alone. Records
+    are picked by this: learnt from all, one that is by chance higher where it is in would pick itself."""
+    top: float = 0.001
+    """Share of records that count as the most vulnerable."""
+    delta: float = 0.0
+
+    @cached_property
+    def losses(self) -> Array:
+        """Cross-entropy, (m, n)."""
+        found: Array = np.logaddexp(0.0, -self.confidences)
+        return found
+
+    @property
+    def count(self) -> int:
+        """Number of records."""
+        return int(self.inside.shape[1])
+
+    def halves(self) -> tuple[Array, Array]:
+        """(m,) bool each: every other pair of models, and the rest."""
+        return two_halves(len(self.inside))
+
+    def rate(self, caught: Array, models: Array, inside: bool) -> Array:
+        """Of the models (m,) that were trained on a record, or were not, the share in which it is caught: (n,)."""
+        return self.mean(caught, models, inside)
+
+    def mean(self, values: Array, models: Array, inside: bool) -> Array:
+        """The same mean of values (m, n): (n,)."""
+        side = self.inside[models] == inside
+        found: Array = np.where(side, values[models], 0.0).sum(axis=0) / np.maximum(1, side.sum(axis=0))
+        return found
+
+    def spread(self, values: Array, models: Array, inside: bool) -> Array:
+        """The same variance, without bias: (n,)."""
+        side = self.inside[models] == inside
+        squares = np.where(side, (values[models] - self.mean(values, models, inside)) ** 2, 0.0).sum(axis=0)
+        found: Array = squares / np.maximum(1, side.sum(axis=0) - 1)
+        return found
+
+    def separation(self, models: Array) -> Array:
+        """Distance of a record's two means of the confidence, in their standard deviations pooled: (n,)."""
+        apart = self.mean(self.confidences, models, True) - self.mean(self.confidences, models, False)
+        both = [self.spread(self.confidences, models, side) for side in (True, False)]
+        found: Array = apart / np.sqrt(np.maximum(sum(both) / 2, 1e-12))
+        return found
+
+    def picked(self, share: float, by: Callable[[Array], Array]) -> tuple[tuple[Array, Array], ...]:
+        """Both ways: the records (k,) of which `by` is largest on one half of the models, and the other half."""
+        first, second = self.halves()
+        k = max(1, round(share * self.count))
+        ways = ((first, second), (second, first))
+        return tuple((np.argsort(-by(chosen), kind="stable")[:k], rest) for chosen, rest in ways)
+
+
+def _vulnerable(points: Points) -> tuple[tuple[Array, Array], ...]:
+    """By how often they are caught, and among those caught as often by how far apart their confidences are."""
+
+    def by(models: Array) -> Array:
+        apart = points.separation(models)
+        found: Array = points.rate(points.caught_within, models, True) + 1e-6 * rankdata(apart) / points.count
+        return found
+
+    return points.picked(points.top, by)
+
+
+def _of_vulnerable(points: Points, inside: bool) -> tuple[int, int]:
+    """How often the most vulnerable were caught, of how many times that they were members, or were not."""
+    caught = tried = 0
+    for chosen, models in _vulnerable(points):
+        side = points.inside[models][:, chosen] == inside
+        caught += int((points.caught[models][:, chosen] & side).sum())
+        tried += int(side.sum())
+    return caught, tried
+
+
+def _rate(points: Points, inside: bool) -> Value:
+    caught, tried = _of_vulnerable(points, inside)
+    p = caught / tried
+    return Value(p, float(np.sqrt(p * (1 - p) / tried)), tried)
+
+
+def _everyone(points: Points) -> Array:
+    return np.ones(len(points.inside), dtype=bool)
+
+
+@metric(
+    "tpr_of_most_vulnerable", "true-positive rate on the records that other models find most vulnerable", of="points"
+)
+def _tpr_of_most_vulnerable(points: Points) -> Value:
+    return _rate(points, True)
+
+
+@metric("fpr_of_most_vulnerable", "false-positive rate on these records", of="points")
+def _fpr_of_most_vulnerable(points: Points) -> Value:
+    return _rate(points, False)
+
+
+@metric(
+    "epsilon_of_most_vulnerable",
+    "lower bound (95%, Clopper-Pearson) on epsilon from both rates on these records",
+    of="points",
+    high=math.inf,
+)
+def _epsilon_of_most_vulnerable(points: Points) -> Value:
+    (hits, m), (false, n) = _of_vulnerable(points, True), _of_vulnerable(points, False)
+    tpr, fpr = rate_at_least(hits, m, 0.975), rate_at_most(false, n, 0.975)
+    return Value(math.log(max(1.0, (tpr - points.delta) / fpr)), 0.0, m + n)
+
+
+@metric("median_point_tpr", "true-positive rate on the median record, over all models trained on it", of="points")
+def _median_point_tpr(points: Points) -> Value:
+    return Value(float(np.median(points.rate(points.caught, _everyone(points), True))), 0.0, points.count)
+
+
+@metric(
+    "share_nearly_always_caught",
+    f"share of records caught in {NEARLY_ALWAYS:.0%} of the models trained on them",
+    of="points",
+)
+def _share_nearly_always_caught(points: Points) -> Value:
+    return average((points.rate(points.caught, _everyone(points), True) >= NEARLY_ALWAYS).astype(np.float64))
+
+
+@metric("mean_point_tpr", "true-positive rate, the mean over records and models", of="points")
+def _mean_point_tpr(points: Points) -> Value:
+    return average(points.rate(points.caught, _everyone(points), True))
+
+
+@metric(
+    "between_point_share",
+    "share of the variance of losses, in models not trained on them, that is between records",
+    of="points",
+    low=-1.0,
+)
+def _between_point_share(points: Points) -> Value:
+    everyone = _everyone(points)
+    means, within = points.mean(points.losses, everyone, False), points.spread(points.losses, everyone, False)
+    tried = (~points.inside).sum(axis=0)
+    between = float(means.var(ddof=1) - (within / tried).mean())
+    return Value(between / (between + float(within.mean())), 0.0, points.count)
+
+
+@metric(
+    "hardness_separation",
+    "rank correlation of a record's loss in models without it with how far training on it moves it",
+    of="points",
+    low=-1.0,
+)
+def _hardness_separation(points: Points) -> Value:
+    first, second = points.halves()
+    found = []
+    for hard, apart in ((first, second), (second, first)):
+        ranks = [rankdata(points.mean(points.losses, hard, False)), rankdata(points.separation(apart))]
+        found.append(float(np.corrcoef(ranks[0], ranks[1])[0, 1]))
+    return Value(float(np.mean(found)), 1 / math.sqrt(points.count), points.count)
+
+
+@metric(
+    "separation",
+    "how far training on a record moves its confidence, in standard deviations",
+    of="points",
+    low=-math.inf,
+    high=math.inf,
+)
+def _separation(points: Points) -> Value:
+    return average(np.mean([points.separation(half) for half in points.halves()], axis=0))
+
+
+@metric(
+    "separation_of_top_tenth",
+    "the same of the tenth of the records that other models find moved most",
+    of="points",
+    low=-math.inf,
+    high=math.inf,
+)
+def _separation_of_top_tenth(points: Points) -> Value:
+    return average(np.concatenate([points.separation(rest)[k] for k, rest in points.picked(TENTH, points.separation)]))
