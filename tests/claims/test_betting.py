@@ -119,6 +119,7 @@ def test_both_directions_and_shifts(values: np.ndarray, tested: float, by: float
     assert moved.p_above(tested + by) == pytest.approx(one.p_above(tested), rel=1e-6)
     assert moved.mean == pytest.approx(one.mean + by)
     assert moved.each == pytest.approx(values + by)
+    assert moved.interval() == pytest.approx([end + by for end in one.interval()], abs=2e-4)
     assert one.shifted(by, -1.0).p_above(by - tested) == pytest.approx(one.p_below(tested), rel=1e-6)
     assert one.stderr == pytest.approx(values.std(ddof=1) / math.sqrt(len(values)))
 

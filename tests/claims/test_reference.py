@@ -180,7 +180,10 @@ def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
     assert detectable(two, 0.025) == pytest.approx(0.3 * (stats.t.isf(0.025, 1) + stats.t.isf(0.2, 1)))
     assert detectable(replace(two, stderr=0.0), 0.025) is None
     assert detectable(replace(two, n=1), 0.025) is None
+    assert repeats_needed(Estimate(mean=1.0, stderr=0.3, dof=7, n=8), 0.025) == 9
+    assert repeats_needed(Estimate(mean=0.0, stderr=0.3, dof=7, n=8), 0.025) is None
     assert (Estimate().stderr, Estimate().p_above(0.0)) == (0.0, 1.0)
+    assert two.p_above(0.0) == pytest.approx(stats.t.sf(1 / 3, 1))
     assert estimate(np.array([0.1, 0.2])).n == 2
 
 
@@ -267,6 +270,8 @@ def test_a_bound_is_held_at_the_level_of_one_side() -> None:
         assert point.bound == pytest.approx(BOUND)
         held = judge({**claim, "margin": 0.0}, frame({("a", 1.0): BOUND - distance * error + values})).points[0]
         assert held.bound_status == expected
+        above = judge({**claim, "margin": 0.0}, frame({("a", 1.0): BOUND + distance * error + values})).points[0]
+        assert above.bound_status == {"held": "broken"}.get(expected, expected)
 
 
 def test_rounds_for_a_better_basis_are_of_half_as_many_more() -> None:
@@ -311,6 +316,33 @@ def test_designs_count_every_look_unless_told_otherwise() -> None:
     for design, last in ((Sequential(), Sequential(last=True)), (Bounded(), Bounded(last=True))):
         assert design.mean(one).p_above(0.5) < 0.01
         assert last.mean(one).p_above(0.5) > 0.1
+
+
+def test_a_series_is_stretched_with_its_errors_and_its_range() -> None:
+    found = Series(np.array([0.1, 0.3]), np.array([0.01, 0.02]), low=-0.5, high=1.0).times(-4.0)
+    assert found.values == pytest.approx([-0.4, -1.2])
+    assert found.errors == pytest.approx([0.04, 0.08])
+    assert (found.low, found.high) == (-4.0, 2.0)
+
+
+def test_of_two_sides_one_without_runs_tells_nothing() -> None:
+    some, none = Series(np.array([3.0]), np.array([0.5])), Series(np.zeros(0), np.zeros(0))
+    assert Sequential().of_records([some, none], 5) == Estimate()
+    assert Sequential().of_records([some, some], 5).mean == 0.0
+
+
+def test_agreeing_values_have_an_interval_of_no_width() -> None:
+    """The search for its end starts where no error says how far to go."""
+    low, high = divided(np.full(40, 0.3), np.zeros(40), 3).interval()
+    assert (low, high) == pytest.approx((0.3, 0.3), abs=1e-6)
+
+
+def test_a_reason_says_at_how_many_points_it_holds() -> None:
+    table = frame({("a", e): 0.5 + 0.01 * np.arange(8) for e in (1.0, 2.0)})
+    claim = {"kind": "compare", "left": {"metric": "advantage", "arm": "a", "attack": "t"}, "relation": ">"}
+    claim |= {"right": {"value": 0.1}}
+    assert judge({**claim, "for": "all"}, table).reason.startswith("holds at every point; weakest")
+    assert judge({**claim, "for": "some"}, table).reason.startswith("holds at some point; strongest")
 
 
 def test_two_values_have_a_spread() -> None:

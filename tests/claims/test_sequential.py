@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -485,6 +486,11 @@ def test_models_that_a_verdict_stands_on() -> None:
     evidence = evidence_of({("a", 1.0): noisy(0.5, 12), ("a", 2.0): noisy(0.5, 7), ("b", 2.0): noisy(0.3, 9, 1)})
     found = [*judged(above(0.4), evidence), *judged(above(0.0, arm="b"), evidence)]
     assert cells_used(found) == (12 + 7 + 7, 3)
+    nobody = [
+        replace(f, looks=tuple(replace(k, point=k.point.model_copy(update={"repeats": 0})) for k in f.looks))
+        for f in found
+    ]
+    assert cells_used(nobody) == (0, 3)
 
 
 def test_a_projection_at_its_very_end() -> None:

@@ -416,3 +416,19 @@ def test_poisson_batches_have_binomial_sizes() -> None:
     assert abs(sizes.var() - expected.var()) < 5 * expected.var() * np.sqrt(2 / 1000)
     counts = np.bincount(order[order >= 0], minlength=200)
     assert stats.chisquare(counts).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_looking_on_after_each_epoch_changes_nothing(private: bool) -> None:
+    jobs = [job(Mlp(hidden=(4,)), 0.8 if private else 0.0, n=10, batch_size=3, epochs=4, seed=s) for s in (1, 2)]
+    seen: list[list[Weights]] = []
+    watched = Fast().train_stack(jobs, seen.append)
+    assert len(seen) == 4
+    for own, last, plain in zip(watched, seen[-1], Fast().train_stack(jobs), strict=True):
+        assert all(np.array_equal(a, b) and np.array_equal(a, c) for a, b, c in zip(own, last, plain, strict=True))
+    # The first epochs of a long training are a short one.
+    short = [
+        job(Mlp(hidden=(4,)), todo.noise_multiplier, n=10, batch_size=3, epochs=2, seed=todo.seed) for todo in jobs
+    ]
+    for own, after_two in zip(Fast().train_stack(short), seen[1], strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(own, after_two, strict=True))

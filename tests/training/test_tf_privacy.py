@@ -11,7 +11,7 @@ from harness.training.batches import batches
 from harness.training.engine import Job
 from harness.training.engines.tf_privacy import TfPrivacy, build
 from harness.training.forward import initial_weights, log_probabilities
-from harness.training.model import Model
+from harness.training.model import Model, Weights
 from harness.training.models import Logistic, Mlp
 from harness.training.runtime import import_tensorflow
 from harness.training.settings import Training
@@ -165,3 +165,14 @@ def test_batches_pass_over_every_record_once_an_epoch() -> None:
     for epoch in order.reshape(3, 20):
         assert len(set(epoch.tolist())) == 20
     assert (order[:2] != order[2:4]).any()
+
+
+def test_the_reference_shows_its_epochs() -> None:
+    todo = job(Logistic(), 0.5, epochs=3)
+    seen: list[list[Weights]] = []
+    found = TfPrivacy().train(todo, seen.append)
+    assert len(seen) == 3
+    assert all(np.array_equal(a, b) for a, b in zip(found, seen[-1][0], strict=True))
+    assert not np.array_equal(seen[0][0][0], seen[1][0][0])
+    with pytest.raises(ValueError, match="the epochs of one alone"):
+        TfPrivacy().train_stack([todo, todo], seen.append)
