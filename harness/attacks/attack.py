@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.config import Plugin, Registry
+from harness.errors import HarnessError
 from harness.metrics import Answers, Outputs, Value, metrics_of
 from harness.metrics.metric import of_answers
 
@@ -32,6 +33,13 @@ class HalfModel:
     test: Outputs
     trained_on: Array
     """(n,) bool."""
+
+    def __post_init__(self) -> None:
+        if len(self.trained_on) != len(self.at_stake):
+            raise HarnessError(
+                f"a model of the pool: a mask of {len(self.trained_on)} records does not fit its outputs, which are of "
+                f"{len(self.at_stake)}; masks and outputs have to be of the same records, in the same order"
+            )
 
 
 Fitted = dict[str, Array]

@@ -124,6 +124,7 @@ THEORY = """
       cmd: harness check --profile ${{profile}} ${{item}}
       deps:
         - {resolved}/${{item}}/claims.json
+        - harness/auditing
         - harness/formulas
         - harness/privacy
         - harness/theory
