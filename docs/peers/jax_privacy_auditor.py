@@ -6,8 +6,8 @@ Run it in an environment of its own, from the project's root:
     PYTHONPATH=. peer/bin/python docs/peers/jax_privacy_auditor.py
 
 It prints a table and ends with 1 where two numbers differ by more than half of the fourth decimal. Their area under the
-ROC curve is that under its convex hull, and their Gaussian bound is another method (rates over all thresholds, where the
-one here is of the scores' own distribution); neither is compared.
+ROC curve is that under its convex hull, and their Gaussian bound is another method (rates over all thresholds, where
+the one here is of the scores' own distribution); neither is compared.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Attacks on models, one file each; importing this package registers them all."""
 
-from harness.attacks import attribute, lira, logloss, rmia, shokri, vulnerability
+from harness.attacks import attribute, blind, lira, logloss, quantile, rmia, shokri, vulnerability
 from harness.attacks.attack import (
     ATTACKS,
     Attack,
@@ -25,8 +25,10 @@ __all__ = [
     "ShadowOutputs",
     "Target",
     "attribute",
+    "blind",
     "lira",
     "logloss",
+    "quantile",
     "rmia",
     "shokri",
     "vulnerability",

@@ -73,6 +73,10 @@ class Target(ABC):
     def features(self) -> tuple[Array, Array]:
         """Features of the members (m, d) and of the non-members (n, d), in the order of their outputs."""
 
+    def test_features(self) -> Array:
+        """Features of the records of `test` (k, d)."""
+        raise NotImplementedError("this target has no such records")
+
     @abstractmethod
     def query(self, features: Array, labels: Array) -> Outputs:
         """The model's outputs on any records: features (k, d) and labels (k,)."""
@@ -91,6 +95,8 @@ class Attack(Plugin):
 
     access: ClassVar[Literal["posteriors", "labels"]] = "posteriors"
     """What the attack must be able to ask of the target."""
+    reads_features: ClassVar[bool] = False
+    """Whether it asks for features of records, which are then needed wherever it is run."""
     knows_training_loss: ClassVar[bool] = False
     """Whether the adversary is given the target's mean training loss."""
 

@@ -41,6 +41,7 @@ class AttributeInference(Attack):
     """The two values tried: the 25% and 75% quantiles of all values, or of the distinct values; of an attribute that
     takes two values, `distinct-quantiles` tries these."""
 
+    reads_features: ClassVar[bool] = True
     summary: ClassVar[str] = "attribute inference (Yeom et al.)"
     knows_training_loss: ClassVar[bool] = True
 

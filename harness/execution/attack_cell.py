@@ -92,5 +92,9 @@ class TrainedTarget(Target):
         draw = draw_of(self._project, self._piece.needs[0])
         return draw.members.features, draw.nonmembers.features
 
+    def test_features(self) -> Array:
+        found: Array = draw_of(self._project, self._piece.needs[0]).test.features
+        return found
+
     def query(self, features: Array, labels: Array) -> Outputs:
         return Outputs(log_probabilities(self._model, self._weights, features), labels)

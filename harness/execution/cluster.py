@@ -35,6 +35,7 @@ from harness.files import sha256_file, write_bytes
 from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.progress import Progress
+from harness.spec.model import AnyAttack
 
 CONNECT_TIMEOUT_S = 15
 POLL_S = 2.0
@@ -124,7 +125,9 @@ class _WorkerProject(Project):
 
 def _tables_of(project: Project, piece: Piece) -> set[str]:
     """Paths below the root of the table files that a piece reads. Raises HarnessError for one outside of it."""
-    if piece.kind not in ("split", "train"):
+    attack = piece.description.get("attack") if piece.kind == "evaluate" else None
+    reads = attack is not None and parse_as(AnyAttack, attack).reads_features
+    if piece.kind not in ("split", "train") and not reads:
         return set()
     split = piece
     while split.needs:
