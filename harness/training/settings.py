@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from harness.config import Config
 
@@ -47,6 +47,12 @@ class Training(Config):
         if self.clipping == "batch" and self.sampling == "poisson":
             raise ValueError("clipping: batch needs batches of one size; use sampling: shuffle")
         return self
+
+    @model_serializer(mode="wrap")
+    def _dumped(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """`epochs_measured` came after specs had been accepted: as it was, it stays out of their names."""
+        found: dict[str, Any] = dump(self)
+        return {k: v for k, v in found.items() if k != "epochs_measured" or v != "last"}
 
     def without_noise(self) -> Training:
         """The same for models without noise, which clip nothing: how they would does not name them."""
