@@ -168,4 +168,5 @@ def test_the_repositorys_flagship_runs_everything() -> None:
     profile = params.profiles[params.flagship]
     assert all(paper.attacks is None for paper in profile.papers.values())
     assert profile.basis == "distribution-free"
-    assert profile.skip == ()
+    waiting = ("thudi2022/fig4-cifar10", "thudi2022/fig6-cifar10", "thudi2022/fig8-mnist")
+    assert profile.skip == waiting  # their claims are shown as not run

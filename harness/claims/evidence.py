@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -34,6 +34,8 @@ class ArmFacts:
     delta: float
     prior: float = 0.5
     """Share of members among the records attacked."""
+    at: Mapping[Place, Mapping[str, float]] = field(default_factory=dict)
+    """Where axes vary them: `delta` and `prior` at each place."""
     shuffled_epochs: int | None = None
     """Where the accountant assumes other batches than the shuffled ones trained on: for how long."""
     batch_clipped: bool = False
@@ -256,7 +258,7 @@ class Evidence:
         if cell in self._epsilon:  # an epsilon that follows from other axes
             found.setdefault("epsilon", self._epsilon[cell])
         fixed = METRICS[curve.metric].coordinates if curve.metric in METRICS else {}
-        return {"delta": facts.delta, "prior": facts.prior, **fixed, **found}
+        return {"delta": facts.delta, "prior": facts.prior, **facts.at.get(cell[1], {}), **fixed, **found}
 
     def formula(self, right: FormulaValue, curve: Curve, where: Mapping[str, Any], **instead: float) -> float:
         """A formula's value for what a curve measures at a place; `instead` replaces coordinates."""

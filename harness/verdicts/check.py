@@ -23,7 +23,7 @@ from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint, fingerprint, own_modules
 from harness.metrics import METRICS
-from harness.places import Attacked, Cell
+from harness.places import Attacked, Cell, Place, place
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled, as_run, stopped_early
 from harness.verdicts.basis import Judged, on_its_basis, points_of, rests_on, together
@@ -97,13 +97,17 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Evidence:
     """A spec's measurements, with what claims need to know of its arms."""
     experiment = spec.experiment
     assert experiment is not None
-    arms = {}
+    arms, places = {}, dict[str, dict[Place, dict[str, float]]]()
+    for variant in experiment.variants() if experiment.axes else ():
+        known = {"delta": variant.setup.privacy.delta, "prior": variant.setup.prior}
+        places.setdefault(variant.arm, {})[place(variant.place)] = known
     for name, arm in experiment.arms.items():
         shuffled = arm.training.sampling == "shuffle" and arm.privacy.sampling != "shuffle"
         drawn = [arm.dataset.content(), arm.preprocessing.model_dump(mode="json"), arm.sizes.model_dump(mode="json")]
         arms[name] = ArmFacts(
             delta=arm.privacy.delta,
             prior=arm.prior,
+            at=places.get(name, {}),
             shuffled_epochs=arm.training.epochs if shuffled else None,
             batch_clipped=arm.training.clipping == "batch",
             draws=fingerprint([*drawn, arm.split.content()]),

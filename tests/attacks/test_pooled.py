@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from harness.attacks.pooled import confidence
 from harness.attacks.rmia import Rmia
 from harness.errors import HarnessError
 from harness.execution.store import Store
+from harness.formulas import FORMULAS
 from harness.metrics.membership import auc
 from harness.paths import Project
 from tests.conftest import SMALL_SPEC, run_cli
@@ -194,6 +196,10 @@ claims:
     where: here
     statement: The best precision is above the share of members.
     expect: {kind: compare, left: {metric: best_precision, arm: coins, attack: lira}, relation: ">", right: {axis: p}}
+  - id: bound
+    where: here
+    statement: Theorem 1's bound, at the share of members that p says.
+    expect: {kind: compare, left: {metric: best_precision, arm: coins, attack: lira}, relation: "<=", right: {formula: ppv-upper}}
 """
 )
 
@@ -217,6 +223,10 @@ def test_one_pool_serves_every_attack_target_and_repeat(make_project: Make) -> N
     assert lira[0.6, 1, "share_of_members"] == pytest.approx(0.6)
     assert lira[0.3, 0, "auc"] != lira[0.3, 1, "auc"]
     assert set(table[table["attack"] == "rmia"]["n"]) >= {200}
+    verdicts = json.loads((project.reports / "full/own/cancer/verdicts.json").read_text())["verdicts"]
+    shown = {point["at"]["p"]: point["right"] for point in verdicts[1]["points"]}
+    bound = FORMULAS["ppv-upper"]
+    assert shown == {p: pytest.approx(bound.value({"epsilon": 10.0, "prior": p})) for p in (0.3, 0.6)}
 
 
 @pytest.mark.parametrize(

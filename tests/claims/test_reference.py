@@ -182,8 +182,11 @@ def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
     assert detectable(replace(two, n=1), 0.025) is None
     assert repeats_needed(Estimate(mean=1.0, stderr=0.3, dof=7, n=8), 0.025) == 9
     assert repeats_needed(Estimate(mean=0.0, stderr=0.3, dof=7, n=8), 0.025) is None
+    assert repeats_needed(Estimate(mean=0.5, stderr=0.0, dof=7, n=8), 0.025) is None
+    assert repeats_needed(Estimate(mean=50.0, stderr=1.0, dof=7, n=8), 0.025) == 9
     assert (Estimate().stderr, Estimate().p_above(0.0)) == (0.0, 1.0)
     assert two.p_above(0.0) == pytest.approx(stats.t.sf(1 / 3, 1))
+    assert two.interval() == pytest.approx((0.1 - 0.3 * stats.t.isf(0.025, 1), 0.1 + 0.3 * stats.t.isf(0.025, 1)))
     assert estimate(np.array([0.1, 0.2])).n == 2
 
 

@@ -38,7 +38,7 @@ CASES = [
         "{kind: logloss}",
         "{kind: loglos}",
         "attacks.logloss",
-        "unknown kind 'loglos'; known: attribute-inference, lira, logloss, rmia, shokri",
+        "unknown kind 'loglos'; known: attribute-inference, blind, lira, logloss",
     ),
     ("{kind: random}", "{kind: randon}", "split", "unknown kind 'randon'"),
     ("{kind: random}", "{}", "split", "field 'kind' is missing"),
