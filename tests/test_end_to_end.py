@@ -251,7 +251,7 @@ def test_missing_data_is_not_run_and_stops_nothing(finished: Project, tmp_path: 
         (["run", "--profile", "nope"], "unknown profile 'nope'; params.yaml has: full, one"),
         (["run", "--stage", "nope"], "--stage 'nope': unknown"),
         (["check", "--require", "nope"], "--require 'nope': unknown verdict"),
-        (["data", "fetch", "nope"], "no dataset 'nope' to fetch; known: adult, cifar100"),
+        (["data", "fetch", "nope"], "no dataset 'nope' to fetch; known: adult, cifar10"),
         (["validate", "nowhere.yaml"], "nowhere.yaml: no such file"),
     ],
 )
@@ -333,8 +333,18 @@ def test_help_teaches_and_json_parses(finished: Project) -> None:
     assert planned["specs"][0]["missing"] == 0
     assert json.loads(run_cli(finished.root, "validate", "--json").stdout)[0]["valid"] is True
     known = {row["dataset"] for row in json.loads(run_cli(finished.root, "data", "status", "--json").stdout)}
-    tables = {"adult", "compas", "location30", "purchase100", "texas100", "cifar100"}
-    assert known == tables | {"purchase100-substitute", "cifar100-substitute"}
+    tables = {
+        "adult",
+        "compas",
+        "location30",
+        "purchase100",
+        "texas100",
+        "cifar10",
+        "cifar100",
+        "mnist",
+        "fashion-mnist",
+    }
+    assert known == tables | {"purchase100-substitute", "cifar10-substitute", "cifar100-substitute"}
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

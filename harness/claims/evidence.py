@@ -74,13 +74,22 @@ class Evidence:
         """Of metrics of several runs: the last run of each group of them."""
         self._varies: dict[tuple[str, str, str], tuple[str, ...]] = {}
         self._levels: dict[tuple[str, str, str], dict[str, dict[Any, None]]] = {}
-        for key, group in ordered.groupby([*named, *self.axes], dropna=False):
-            arm, attack, metric = (str(part) for part in key[:3])
-            values = key[3:]
+        numbers, errors = (ordered[name].to_numpy(float) for name in ("value", "stderr"))
+        repeats = ordered["repeat"].to_numpy(int)
+        keys = [ordered[name].to_numpy() for name in (*named, *self.axes)]
+        # Rows of a group follow each other; slices of columns cost a tenth of what frames of the groups would.
+        group = ordered.groupby([*named, *self.axes], dropna=False).ngroup().to_numpy()
+        ends = np.append(np.flatnonzero(np.diff(group)) + 1, len(group)) if len(group) else np.zeros(0, dtype=int)
+        for start, end in zip([0, *ends[:-1]], ends, strict=len(ends) > 0):
+            arm, attack, metric = (str(column[start]) for column in keys[:3])
+            values = (column[start] for column in keys[3:])
             where = place((axis, v) for axis, v in zip(self.axes, values, strict=True) if v == v and v is not None)
-            self._groups[arm, attack, metric, where] = _series(group, metric, self._drawn.get(arm))
+            rows = slice(start, end)
+            drawn = self._drawn.get(arm)
+            found = _series(numbers[rows], errors[rows], repeats[rows], metric, drawn)
+            self._groups[arm, attack, metric, where] = found
             if of_runs(metric):
-                self._ends[arm, attack, metric, where] = group["repeat"].to_numpy(int)
+                self._ends[arm, attack, metric, where] = repeats[rows]
             self._varies[arm, attack, metric] = tuple(axis for axis, _ in where)
             levels = self._levels.setdefault((arm, attack, metric), {})
             for axis, value in where:
@@ -292,9 +301,11 @@ def means(
     drawn = drawn_by_arm(needed)
     wanted = needed[needed["metric"].isin(metrics)]
     found = {}
-    for (arm, attack, metric, *values), group in wanted.groupby(["arm", "attack", "metric", *axes], dropna=False):
-        where = place((axis, v) for axis, v in zip(axes, values, strict=True) if v == v and v is not None)
-        found[str(arm), str(attack), str(metric), where] = design.mean(_series(group, str(metric), drawn.get(arm)))
+    for (arm, attack, metric, *levels), group in wanted.groupby(["arm", "attack", "metric", *axes], dropna=False):
+        where = place((axis, v) for axis, v in zip(axes, levels, strict=True) if v == v and v is not None)
+        values, errors, repeats = (group[name].to_numpy() for name in ("value", "stderr", "repeat"))
+        series = _series(values, errors, repeats, str(metric), drawn.get(arm))
+        found[str(arm), str(attack), str(metric), where] = design.mean(series)
     return found
 
 
@@ -324,15 +335,17 @@ def drawn_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:
     return found
 
 
-def _series(group: pd.DataFrame, metric: str, drawn: tuple[dict[int, int], int] | None) -> Series:
+def _series(
+    values: Array, errors: Array, repeats: Array, metric: str, drawn: tuple[dict[int, int], int] | None
+) -> Series:
     known = METRICS.get(metric)
     found = Series(
-        group["value"].to_numpy(float),
-        group["stderr"].to_numpy(float),
+        values,
+        errors,
         low=known.low if known else -math.inf,
         high=known.high if known else math.inf,
     )
     if drawn is None:
         return found
     by_repeat, outcomes = drawn
-    return replace(found, drawn=np.array([by_repeat[r] for r in group["repeat"]], dtype=np.int64), outcomes=outcomes)
+    return replace(found, drawn=np.array([by_repeat[r] for r in repeats], dtype=np.int64), outcomes=outcomes)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -62,12 +62,12 @@ def check_spec(
 ) -> list[Verdict]:
     """Judge every claim of a spec. Without a table, claims that need measurements are *not run* (`why_not`)."""
     spec = scaled.spec
-    evidence = None
+    evidence, judges = None, dict[str, Judge]()
     if table is not None and spec.experiment is not None:
         evidence = evidence_of(spec, table)
         if evidence.design.name == "fixed":
             scaled = as_run(scaled, evidence.repeats)
-        elif still_open := repeats_wanted(scaled, table, alpha):
+        elif still_open := repeats_wanted(scaled, table, alpha, evidence, judges):
             scaled = stopped_early(scaled, len(still_open))
     common: dict[str, object] = {
         "paper": spec.paper,
@@ -87,7 +87,8 @@ def check_spec(
     verdicts = []
     for index, claim in enumerate(spec.claims):
         try:
-            verdicts.append(_check_claim(claim, scaled, evidence, why_not, common, spent))
+            judged = judges.get(claim.id) or _judge(claim, spec, alpha)
+            verdicts.append(_check_claim(claim, scaled, evidence, why_not, common, spent, judged))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
@@ -133,6 +134,7 @@ def _check_claim(
     why_not: str,
     common: dict[str, object],
     spent: tuple[dict[Cell, int], float | None],
+    judged: Judge,
 ) -> Verdict:
     repeats, seconds = spent
     parts = scaled.spec.parts(claim)
@@ -162,7 +164,6 @@ def _check_claim(
         nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}
         return Verdict.model_validate({**common, **described, **nothing})
     alpha = float(str(common["alpha"]))
-    judged = partial(_findings, parts, scaled.spec, alpha)
     found = on_its_basis(judged, evidence, alpha)
     if evidence.design.name == "sequential":
         models, cells = cells_used(found.findings)
@@ -204,6 +205,23 @@ def _definitions(parts: Sequence[MeasuredExpectation]) -> dict[str, str]:
     return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in names}
 
 
+Judge = Callable[[Evidence], list[Finding]]
+
+
+def _judge(claim: Claim, spec: Spec, alpha: float) -> Judge:
+    """What judges a claim; it remembers what it found in the evidence of one table, by design and repeats."""
+    parts = spec.parts(claim)
+    known: dict[tuple[Design, int | None], list[Finding]] = {}
+
+    def judged(evidence: Evidence) -> list[Finding]:
+        key = (evidence.design, evidence.first)
+        if key not in known:
+            known[key] = _findings(parts, spec, alpha, evidence)
+        return known[key]
+
+    return judged
+
+
 def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, evidence: Evidence) -> list[Finding]:
     fewest = evidence.design.fewest
     found = []
@@ -214,18 +232,27 @@ def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, ev
     return found
 
 
-def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) -> dict[str, dict[Attacked, int]]:
+def repeats_wanted(
+    scaled: Scaled,
+    table: pd.DataFrame,
+    alpha: float = ALPHA,
+    evidence: Evidence | None = None,
+    judges: dict[str, Judge] | None = None,
+) -> dict[str, dict[Attacked, int]]:
     """By claim that is still open: the repeats that each cell and attack needs next; none of claims that need none.
 
     Repeats past the spec's are only asked for where no claim asks for any within it, and where all models together
     would stay within a share of the fixed design's. Once none asks for any, and where the profile asks for verdicts
-    that are distribution-free, so do the decided claims that are not yet. Raises ClaimError for a claim that cannot be
-    judged.
+    that are distribution-free, so do the decided claims that are not yet. Raises ClaimError for a claim that
+    cannot be judged. `evidence` is the table's, where it is at hand; what judges of it is put into `judges`, by claim.
     """
     experiment = scaled.spec.experiment
     assert experiment is not None
     usual, axes = experiment.repeats, experiment.coordinates
-    found = _findings_of_all(scaled, table, alpha)
+    evidence = evidence or evidence_of(scaled.spec, table)
+    judges = {} if judges is None else judges
+    judges |= {claim.id: _judge(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
+    found = _findings_of_all(scaled, evidence, judges)
     most = scaled.most
     within = {claim: wanted(findings, alpha, usual, reach=most) for claim, findings in found.items()}
     if any(within.values()):
@@ -241,7 +268,7 @@ def repeats_wanted(scaled: Scaled, table: pd.DataFrame, alpha: float = ALPHA) ->
     if chosen or scaled.basis != "distribution-free":
         return chosen
     settled = {claim for claim, findings in found.items() if decided(findings)}
-    free = _findings_of_all(scaled, table, alpha, Bounded())
+    free = _findings_of_all(scaled, evidence, judges, Bounded())
     on = {claim: wanted(free[claim], alpha, usual, CEILING * usual, likely=True) for claim in settled}
     return {claim: needs for claim, needs in on.items() if needs}
 
@@ -255,17 +282,16 @@ def _models_with(table: pd.DataFrame, axes: Sequence[str], needs: list[dict[Atta
 
 
 def _findings_of_all(
-    scaled: Scaled, table: pd.DataFrame, alpha: float, design: Design | None = None
+    scaled: Scaled, evidence: Evidence, judges: Mapping[str, Judge], design: Design | None = None
 ) -> dict[str, list[Finding]]:
     """By claim on measurements: the findings of the first look that decides it; those of all repeats with a
     `design`."""
-    evidence = evidence_of(scaled.spec, table)
     found = {}
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
             continue
         try:
-            judged = partial(_findings, scaled.spec.parts(claim), scaled.spec, alpha)
+            judged = judges[claim.id]
             findings = first_verdict(judged, evidence)[0] if design is None else judged(evidence.by(design))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
