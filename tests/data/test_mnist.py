@@ -106,6 +106,7 @@ def test_features_that_are_taken_as_they_are_are_those_that_are_encoded(make: Ca
         ("t10k_labels_idx1_ubyte", gzip.compress(gzip.decompress(idx(np.zeros(3, np.uint8)))[:-1]), "2 bytes after"),
         ("train_labels_idx1_ubyte", idx(np.zeros(5, np.uint8))[:-9], "not a readable gzip file"),
     ],
+    ids=["not gzip", "too few images", "label beyond nine", "a byte short", "cut off"],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, file: str, content: bytes, message: str) -> None:
     folder = write(tmp_path, **{file: content})
