@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.execution import grid_times, overheads, store_reads
+from benchmarks.queries import label_times, sampling_seconds
 from harness.files import write_text
 from harness.verdicts.check import hardware
 
@@ -141,11 +142,17 @@ def execution(_rounds: int) -> dict[str, Any]:
     return {"grid": grid_times(console), "overheads": overheads(console), "store": store_reads(console)}
 
 
+def queries(rounds: int) -> dict[str, Any]:
+    """Asking trained models for labels, one thread, and the sampling attack."""
+    return {"labels": label_times(console, rounds), "sampling": sampling_seconds(console)}
+
+
 SECTIONS: dict[str, Callable[[int], dict[str, Any]]] = {
     "engines": engines,
     "scaling": scaling,
     "replicates": replicates,
     "execution": execution,
+    "queries": queries,
 }
 
 

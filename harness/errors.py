@@ -43,6 +43,12 @@ class AboutPrivacy(HarnessError):
     field = "privacy"
 
 
+class AboutModel(HarnessError):
+    """The fault is in an arm's `model`."""
+
+    field = "model"
+
+
 class AboutTraining(HarnessError):
     """The fault is in `training`."""
 

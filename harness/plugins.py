@@ -6,6 +6,7 @@ A package names the modules that register under the entry-point group `harness.p
 - a data set: a `TableDataset` or `GeneratorDataset`, with `@DATASETS.register`
 - a split, a model, an engine, an attack: `Split`, `Model`, `Engine`, `MembershipAttack` or `Attack`, with
   `@SPLITS.register` and so on
+- a defence: a `Defence` whose `wrap` puts an `Oracle` in front of another, with `@DEFENCES.register`
 - a formula, such as a bound: a function with `@formula` (provable: arithmetic of `numbers`) or `@computed`
 - a metric: a function with `@metric`
 - a kind of claim: a `MeasuredExpectation` or `TheoryExpectation` with `@EXPECTATIONS.register`; `over_grid` judges it
@@ -21,6 +22,7 @@ from harness.claims.operands import Curve, FormulaValue, Measured, Number, Real,
 from harness.config import Config, Plugin
 from harness.data.dataset import DATASETS, GeneratorDataset, Schema, TableDataset
 from harness.data.split import SPLITS, Split, TableSplit
+from harness.defences import DEFENCES, Defence, LabelsOnly, Oracle
 from harness.errors import HarnessError
 from harness.formulas import computed, formula, numbers
 from harness.hashing import generator
@@ -31,6 +33,7 @@ from harness.training.model import MODELS, Model
 __all__ = [
     "ATTACKS",
     "DATASETS",
+    "DEFENCES",
     "ENGINES",
     "EXPECTATIONS",
     "MODELS",
@@ -42,6 +45,7 @@ __all__ = [
     "Config",
     "Curve",
     "Declared",
+    "Defence",
     "Engine",
     "Evidence",
     "Finding",
@@ -49,6 +53,7 @@ __all__ = [
     "GeneratorDataset",
     "HarnessError",
     "Job",
+    "LabelsOnly",
     "Look",
     "Measured",
     "MeasuredExpectation",
@@ -56,6 +61,7 @@ __all__ = [
     "Model",
     "ModelOutputs",
     "Number",
+    "Oracle",
     "Outputs",
     "Part",
     "Plugin",

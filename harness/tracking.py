@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import sqlite3
 import subprocess
 import time
@@ -162,5 +163,5 @@ def _metric_name(row: Mapping[Any, Any], spec: Spec) -> str:
     """`attack.metric`, with the values of the attack's own axes."""
     if not row["attack"]:
         return str(row["metric"])
-    own = "".join(f".{axis}={shown(row[axis])}" for axis in spec.attack_axes.get(row["attack"], {}))
-    return f"{row['attack']}{own}.{row['metric']}"
+    own = "".join(f".{axis} {shown(row[axis])}" for axis in spec.attack_axes.get(row["attack"], {}))
+    return re.sub(r"[^\w\-. ]", "-", f"{row['attack']}{own}.{row['metric']}", flags=re.ASCII)  # what MLflow takes

@@ -12,7 +12,7 @@ ORDER = [
     "arrays errors files",
     "hashing paths progress places",
     "config formulas",
-    "metrics privacy",
+    "metrics privacy defences",
     "data",
     "training",
     "attacks auditing",

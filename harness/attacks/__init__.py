@@ -1,6 +1,21 @@
 """Attacks on models, one file each; importing this package registers them all."""
 
-from harness.attacks import attribute, blind, lira, logloss, quantile, rmia, shokri, vulnerability
+from harness.attacks import (
+    attribute,
+    blind,
+    boundary,
+    gap,
+    gradient_norm,
+    lira,
+    logloss,
+    max_posterior,
+    posterior_network,
+    quantile,
+    rmia,
+    sampling,
+    shokri,
+    vulnerability,
+)
 from harness.attacks.attack import (
     ATTACKS,
     Attack,
@@ -8,6 +23,7 @@ from harness.attacks.attack import (
     HalfModel,
     MembershipAttack,
     ScoringAttack,
+    ShadowModel,
     ShadowOutputs,
     Target,
 )
@@ -22,14 +38,21 @@ __all__ = [
     "MembershipAttack",
     "Outputs",
     "ScoringAttack",
+    "ShadowModel",
     "ShadowOutputs",
     "Target",
     "attribute",
     "blind",
+    "boundary",
+    "gap",
+    "gradient_norm",
     "lira",
     "logloss",
+    "max_posterior",
+    "posterior_network",
     "quantile",
     "rmia",
+    "sampling",
     "shokri",
     "vulnerability",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.config import Plugin, Registry
+from harness.defences import Oracle
 from harness.errors import HarnessError
 from harness.metrics import Answers, Outputs, Value, metrics_of
 from harness.metrics.metric import of_answers
@@ -42,11 +43,35 @@ class HalfModel:
             )
 
 
+@dataclass(frozen=True)
+class ShadowModel:
+    """One shadow model that the adversary, whose it is, asks what it likes."""
+
+    oracle: Oracle
+    inside: tuple[Array, Array]
+    """Features (k, d) and labels (k,) of the records that it was trained on."""
+    outside: tuple[Array, Array]
+    """The same of records that it was not."""
+
+
 Fitted = dict[str, Array]
 
 
 class Target(ABC):
-    """What an attack may ask of the model that it attacks."""
+    """What an attack may ask of the model that it attacks.
+
+    What a defence answers comes by `oracle` alone; outputs on records exist where posteriors are answered.
+    """
+
+    @property
+    def oracle(self) -> Oracle:
+        """The model with what defends it in front."""
+        raise NotImplementedError("this target answers no further questions")
+
+    @property
+    def seed(self) -> int:
+        """Root of the attack's own random choices on this target."""
+        return 0
 
     @property
     @abstractmethod
@@ -77,9 +102,17 @@ class Target(ABC):
         """Features of the records of `test` (k, d)."""
         raise NotImplementedError("this target has no such records")
 
-    @abstractmethod
+    def labels(self) -> tuple[Array, Array]:
+        """The true classes of the members (m,) and of the non-members (n,), which the adversary knows."""
+        return self.members.labels, self.nonmembers.labels
+
+    def gradient_norms(self) -> tuple[Array, Array]:
+        """Norm of the gradient of the loss in all weights, on the members (m,) and on the non-members (n,)."""
+        raise NotImplementedError("this target does not show its weights")
+
     def query(self, features: Array, labels: Array) -> Outputs:
         """The model's outputs on any records: features (k, d) and labels (k,)."""
+        return Outputs(self.oracle.log_probabilities(features), labels)
 
 
 @dataclass(frozen=True)
@@ -95,6 +128,8 @@ class Attack(Plugin):
 
     access: ClassVar[Literal["posteriors", "labels"]] = "posteriors"
     """What the attack must be able to ask of the target."""
+    asks_shadows: ClassVar[bool] = False
+    """Whether it asks shadow models about records of its own making; then it learns by `fit_asking`, else by `fit`."""
     reads_features: ClassVar[bool] = False
     """Whether it asks for features of records, which are then needed wherever it is run."""
     knows_training_loss: ClassVar[bool] = False
@@ -119,6 +154,10 @@ class Attack(Plugin):
         """The same attack that learns for at most so many epochs; attacks that do not learn are as they were."""
         return self
 
+    def fitting(self) -> Self:
+        """The same attack as far as it matters for what it learns; those that are alike in it learn once."""
+        return self
+
     def fitting_seconds(self, records: int) -> float:
         """Estimated core-seconds to learn from so many shadow records."""
         return 0.01
@@ -129,6 +168,15 @@ class Attack(Plugin):
     def refuses(self, pool_count: int) -> str | None:
         """Why it cannot learn from a pool of so many models, or None."""
         return None
+
+    @property
+    def needs_answers(self) -> Literal["posteriors", "labels"]:
+        """What the target has to answer for it."""
+        return self.access
+
+    def fit_asking(self, shadows: Sequence[ShadowModel], seed: int) -> Fitted:
+        """What the attack learns from shadow models that it may ask, before it sees a target."""
+        return {}
 
     def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
         """What the attack learns from a pool of halves before it sees a target."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.claims.operands import NAMED, FormulaValue, Level, Measured
+from harness.claims.operands import NAMED, Chosen, FormulaValue, Level, Measured
 from harness.formulas import FORMULAS
 from harness.formulas.formula import unknown
 from harness.metrics import METRICS, metrics_of
@@ -69,6 +69,20 @@ class Declared:
                 for name in operand.mean_over:
                     if name not in axes:
                         raise ValueError(nearest("axis", name, axes))
+                if operand.chosen is not None:
+                    self._check_chosen(operand.chosen, operand, arm)
+
+    def _check_chosen(self, chosen: Chosen, operand: Measured, arm: str) -> None:
+        axes = self.axes(arm)
+        if chosen.axis not in axes:
+            raise ValueError(f"chosen: {nearest('axis', chosen.axis, axes)}")
+        if any(isinstance(value, bool | str) for value in axes[chosen.axis]):
+            raise ValueError(
+                f"chosen: the axis {chosen.axis!r} has values that are no numbers; none of them is the least"
+            )
+        if chosen.axis in operand.fixed or chosen.axis in operand.mean_over:
+            raise ValueError(f"chosen: the axis {chosen.axis!r} is fixed, or averaged over, already")
+        self._check_metric(chosen.metric, "", (arm,))
 
     def _check_metric(self, metric: str, attack: str, arms: Iterable[str]) -> None:
         if attack:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Design, Fixed, Series, design_of
-from harness.claims.operands import Curve, FormulaValue, Level
+from harness.claims.operands import Chosen, Curve, FormulaValue, Level
 from harness.claims.statistics import Mean
 from harness.errors import HarnessError
 from harness.formulas import formula_named
@@ -129,8 +129,7 @@ class Evidence:
 
         Raises HarnessError where there are no measurements of it.
         """
-        closed = {name for name, _ in curve.at} | set(curve.mean_over)
-        return tuple(axis for axis in self.axes if axis in self._known(curve) and axis not in closed)
+        return tuple(axis for axis in self.axes if axis in self._known(curve) and axis not in curve.closed)
 
     def _known(self, curve: Curve) -> tuple[str, ...]:
         found = self._varies.get((curve.arm, curve.attack, curve.metric))
@@ -196,6 +195,8 @@ class Evidence:
 
     def series(self, curve: Curve, where: Mapping[str, Any]) -> Series:
         """One number a repeat. Raises HarnessError where there are none."""
+        if curve.chosen is not None:
+            return self._chosen(curve, curve.chosen, where).times(curve.times)
         parts = [self._at(curve, point) for point in self._points(curve, where)]
         found = parts[0]
         for other in parts[1:]:
@@ -203,9 +204,30 @@ class Evidence:
         return found.times(curve.times / len(parts))
 
     def _points(self, curve: Curve, where: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The place itself, or those that the curve is averaged over there."""
-        choices = [self.levels(curve, axis) for axis in curve.mean_over]
-        return [{**where, **dict(zip(curve.mean_over, chosen, strict=True))} for chosen in product(*choices)]
+        """The place itself, or those that the curve is averaged over, or chosen from, there."""
+        axes = [*curve.mean_over, *([curve.chosen.axis] if curve.chosen is not None else [])]
+        choices = [self.levels(curve, axis) for axis in axes]
+        return [{**where, **dict(zip(axes, chosen, strict=True))} for chosen in product(*choices)]
+
+    def _chosen(self, curve: Curve, chosen: Chosen, where: Mapping[str, Any]) -> Series:
+        """In each repeat the value at the least place of an axis where another metric is as it has to be."""
+        by = replace(curve, metric=chosen.metric, attack="", minus=None, mean_over=(), chosen=None)
+        fixed = tuple((axis, value) for axis, value in curve.at if axis in self.cell_axes)
+        by, open_ = replace(by, at=fixed), replace(curve, chosen=None, times=1.0)
+        places = [{**where, chosen.axis: level} for level in self.levels(curve, chosen.axis)]
+        values = [self.series(open_, point) for point in places]
+        others = [self._one(by, chosen.metric, point) for point in places]
+        n = min(len(series.values) for series in (*values, *others))
+        holds = np.stack([chosen.holds(series.values[:n]) for series in others])
+        holds[-1] = True
+        first, repeats = holds.argmax(axis=0), np.arange(n)
+        return replace(
+            values[0].first(n),
+            values=np.stack([series.values[:n] for series in values])[first, repeats],
+            errors=np.stack([series.errors[:n] for series in values])[first, repeats],
+            low=min(series.low for series in values),
+            high=max(series.high for series in values),
+        )
 
     def _at(self, curve: Curve, where: Mapping[str, Any]) -> Series:
         found = self._one(curve, curve.metric, where)

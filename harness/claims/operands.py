@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from harness.arrays import Array
 from harness.config import Config
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
@@ -38,6 +39,32 @@ NAMED = ("metric", "arm", "attack")
 """What a claim may be made for several of, besides the values of axes."""
 
 
+class Chosen(Config):
+    """The place on an axis that is chosen in each repeat, by a metric of the same models."""
+
+    axis: str = "epsilon"
+    """The axis; its least value is taken of which the metric is as it has to be, and where none is, the largest."""
+    metric: str
+    """Of the model itself, such as `accuracy_loss_nonmembers`."""
+    at_most: Real | None = None
+    at_least: Real | None = None
+
+    @model_validator(mode="after")
+    def _one_bound(self) -> Chosen:
+        if (self.at_most is None) == (self.at_least is None):
+            raise ValueError("give one of at_most and at_least")
+        return self
+
+    def holds(self, values: Array) -> Array:
+        """Which values of the metric (n,) are as they have to be: (n,) bool."""
+        found: Array = values <= self.at_most if self.at_most is not None else values >= self.at_least
+        return found
+
+    def text(self) -> str:
+        bound = f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
+        return f"the least {self.axis} where {self.metric} is {bound}"
+
+
 @dataclass(frozen=True)
 class Curve:
     """One metric of one arm, and of one attack where it is an attack's, over the axes that are left open."""
@@ -50,10 +77,19 @@ class Curve:
     """Axes that are fixed."""
     times: float = 1.0
     mean_over: tuple[str, ...] = ()
+    chosen: Chosen | None = None
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """Axes along which it does not vary, though what it is of does."""
+        return frozenset(
+            {name for name, _ in self.at} | {*self.mean_over} | ({self.chosen.axis} if self.chosen else set())
+        )
 
     def text(self) -> str:
         where = [self.arm, *([self.attack] if self.attack else [])]
         where += [f"{name} = {shown(value)}" for name, value in self.at]
+        where += [self.chosen.text()] if self.chosen else []
         name = self.metric if self.minus is None else f"{self.metric} - {self.minus}"
         found = f"{name}({', '.join(where)})"
         if self.mean_over:
@@ -80,10 +116,14 @@ class Measured(Config):
     """A factor, for claims about ratios."""
     mean_over: Several = ()
     """Axes over which the mean is taken, repeat by repeat."""
+    chosen: Chosen | None = Field(default=None, exclude_if=lambda chosen: chosen is None)
+    """The axis whose value another metric chooses in each repeat, such as the least epsilon that keeps accuracy."""
 
     def inheriting(self, left: Measured) -> Measured:
         """This side with what it leaves out taken from the left one."""
         found: dict[str, Any] = {"arm": self.arm or left.arm, "mean_over": self.mean_over or left.mean_over}
+        if not self.arm:
+            found["chosen"] = self.chosen or left.chosen
         if not self.metric:
             found |= {"metric": left.metric, "minus": self.minus or left.minus, "times": self.times * left.times}
         of_model = all(m in METRICS and METRICS[m].of in OF_MODELS for m in self.metric or left.metric)
@@ -117,7 +157,7 @@ class Measured(Config):
         """Of a side that names one metric, one arm and at most one attack."""
         (metric,), (arm,) = self.metric, self.arm
         attack = self.attack[0] if self.attack else ""
-        return Curve(metric, arm, attack, self.minus, place(self.fixed), self.times, self.mean_over)
+        return Curve(metric, arm, attack, self.minus, place(self.fixed), self.times, self.mean_over, self.chosen)
 
 
 class FormulaValue(Config):

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from harness.arrays import Array
-from harness.attacks import HalfModel, ShadowOutputs, Target
-from harness.execution.materialize import draw_of, parse_as, piece_seed
+from harness.attacks import HalfModel, ShadowModel, ShadowOutputs, Target
+from harness.defences import Defence, ModelOracle, Oracle
+from harness.errors import HarnessError
+from harness.execution.materialize import draw_of, parse_as, piece_seed, shadow_of
 from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
-from harness.experiment import AnyModel
+from harness.experiment import AnyDefence, AnyModel
+from harness.hashing import derive_seed
 from harness.metrics import ModelOutputs, Outputs, Value
 from harness.metrics.metric import of_course, of_model
 from harness.paths import Project
 from harness.spec.model import AnyAttack
+from harness.training.asking import Labels, gradient_norms
 from harness.training.forward import log_probabilities
+from harness.training.model import Weights
 
 
 def outputs(result: Result, name: str) -> Outputs:
@@ -28,14 +35,36 @@ def half_model(result: Result) -> HalfModel:
     return HalfModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on)
 
 
-def do_fit(_project: Project, store: Store, piece: Piece) -> Result:
+def do_fit(project: Project, store: Store, piece: Piece) -> Result:
     attack = parse_as(AnyAttack, piece.description["attack"])
     models = [store.get("train", need.key) for need in piece.needs]
     if attack.needs_halves:
         return Result(attack.fit_halves([half_model(m) for m in models], piece_seed(piece)), {})
+    if attack.asks_shadows:
+        asked = [shadow_model(project, store, need) for need in piece.needs]
+        return Result(attack.fit_asking(asked, piece_seed(piece)), {})
     shadows = [ShadowOutputs(outputs(m, "inside"), outputs(m, "outside")) for m in models]
     fitted = attack.fit(shadows, models[0].meta["n_classes"], piece_seed(piece))
     return Result(fitted, {})
+
+
+def weights_of(result: Result) -> Weights:
+    """A stored model's weights."""
+    return [result.arrays[f"w{i}"] for i in range(sum(name.startswith("w") for name in result.arrays))]
+
+
+def oracle_of(store: Store, piece: Piece) -> Oracle:
+    """A trained model, to be asked about any record."""
+    result, model = store.get("train", piece.key), parse_as(AnyModel, piece.description["model"])
+    weights = weights_of(result)
+    return ModelOracle(partial(log_probabilities, model, weights), result.meta["n_classes"], Labels(model, weights))
+
+
+def shadow_model(project: Project, store: Store, piece: Piece) -> ShadowModel:
+    """A shadow model with the records that it was trained on and those that it was not."""
+    drawn = shadow_of(project, piece.needs[0], piece.description["index"])
+    inside, outside = ((records.features, records.labels) for records in (drawn.inside, drawn.outside))
+    return ShadowModel(oracle_of(store, piece), inside, outside)
 
 
 def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
@@ -50,7 +79,8 @@ def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
     attack = parse_as(AnyAttack, piece.description["attack"])
     target, fits = piece.needs[0], piece.needs[1:]
     fitted = store.get("fit", fits[0].key).arrays if fits else {}
-    found = attack.measure(TrainedTarget(project, store, target), fitted)
+    defence = parse_as(AnyDefence, piece.description.get("defence", {"kind": "none"}))
+    found = attack.measure(TrainedTarget(project, store, target, defence, piece_seed(piece)), fitted)
     return Result(found.arrays, {"metrics": _stored(found.metrics)})
 
 
@@ -59,26 +89,41 @@ def _stored(metrics: dict[str, Value]) -> dict[str, list[float]]:
 
 
 class TrainedTarget(Target):
-    """A target as the store holds it."""
+    """A target as the store holds it, with what defends it in front."""
 
-    def __init__(self, project: Project, store: Store, piece: Piece) -> None:
-        self._project, self._store, self._piece = project, store, piece
+    def __init__(self, project: Project, store: Store, piece: Piece, defence: Defence, seed: int) -> None:
+        self._project, self._store, self._piece, self._seed = project, store, piece, seed
         self._result = store.get("train", piece.key)
-        self._model = parse_as(AnyModel, piece.description["model"])
-        count = sum(name.startswith("w") for name in self._result.arrays)
-        self._weights = [self._result.arrays[f"w{i}"] for i in range(count)]
+        self._oracle = defence.wrap(oracle_of(store, piece), derive_seed(seed, "defence"))
+
+    @property
+    def oracle(self) -> Oracle:
+        return self._oracle
+
+    @property
+    def seed(self) -> int:
+        return self._seed
 
     @property
     def members(self) -> Outputs:
-        return outputs(self._result, "members")
+        return self._kept("members")
 
     @property
     def nonmembers(self) -> Outputs:
-        return outputs(self._result, "nonmembers")
+        return self._kept("nonmembers")
 
     @property
     def test(self) -> Outputs:
-        return outputs(self._result, "test")
+        return self._kept("test")
+
+    def _kept(self, name: str) -> Outputs:
+        """What the model answered when it had been trained. Raises HarnessError where labels alone are answered."""
+        if self._oracle.answers == "labels":
+            raise HarnessError("an attack asked for posteriors of a target that answers labels alone")
+        return outputs(self._result, name)
+
+    def labels(self) -> tuple[Array, Array]:
+        return outputs(self._result, "members").labels, outputs(self._result, "nonmembers").labels
 
     @property
     def places(self) -> tuple[Array, Array]:
@@ -92,9 +137,14 @@ class TrainedTarget(Target):
         draw = draw_of(self._project, self._piece.needs[0])
         return draw.members.features, draw.nonmembers.features
 
+    def gradient_norms(self) -> tuple[Array, Array]:
+        if self._oracle.answers == "labels":
+            raise HarnessError("an attack asked for gradients of a target that answers labels alone")
+        asked = weights_of(self._result), zip(self.features(), self.labels(), strict=True)
+        model = parse_as(AnyModel, self._piece.description["model"])
+        inside, outside = (gradient_norms(model, asked[0], features, labels) for features, labels in asked[1])
+        return inside, outside
+
     def test_features(self) -> Array:
         found: Array = draw_of(self._project, self._piece.needs[0]).test.features
         return found
-
-    def query(self, features: Array, labels: Array) -> Outputs:
-        return Outputs(log_probabilities(self._model, self._weights, features), labels)

@@ -127,6 +127,8 @@ def _tables_of(project: Project, piece: Piece) -> set[str]:
     """Paths below the root of the table files that a piece reads. Raises HarnessError for one outside of it."""
     attack = piece.description.get("attack") if piece.kind == "evaluate" else None
     reads = attack is not None and parse_as(AnyAttack, attack).reads_features
+    if piece.kind == "fit":
+        reads = parse_as(AnyAttack, piece.description["attack"]).asks_shadows
     if piece.kind not in ("split", "train") and not reads:
         return set()
     split = piece

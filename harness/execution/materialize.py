@@ -23,8 +23,9 @@ from harness.experiment import AnyDataset, AnySplit
 from harness.hashing import derive_seed, generator
 from harness.paths import Project
 
-NOT_COORDINATES = ("code", "packages", "data", "engine")
-"""What names a piece without choosing its random numbers: a changed version repeats the same draws."""
+NOT_COORDINATES = ("code", "packages", "metrics", "data", "engine", "defence")
+"""What names a piece without choosing its random numbers: a changed version repeats the same draws, and an attack asks
+the same questions whatever defends the target."""
 
 
 def parse_as(kind: Any, value: Any) -> Any:

@@ -23,7 +23,8 @@ from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
 from harness.data.encoding import categorical_columns
 from harness.data.fetch import FetchedTable, read_table
 from harness.data.split import Split
-from harness.errors import AboutSizes, HarnessError
+from harness.defences import Undefended
+from harness.errors import AboutModel, AboutSizes, HarnessError
 from harness.execution.store import Result, Store
 from harness.experiment import Experiment, Setup, ShadowPool, Variant
 from harness.hashing import code_fingerprint, fingerprint
@@ -278,7 +279,10 @@ class _Planner:
         training = setup.training
         engine = ENGINES[training.engine]()
         width, n_classes = input_width(setup.dataset, table)
-        placed = placed_layers(setup.model, width, n_classes)
+        try:
+            placed = placed_layers(setup.model, width, n_classes)
+        except ValueError as error:
+            raise AboutModel(f"{error}; the dataset, or the model, has to be another one") from None
         self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
         self.operations = 6.0 * training.batch_size * sum(p.layer.operations(p.shape) for p in placed)
         self.capacity = engine.capacity(setup.model, training, width, n_classes)
@@ -377,6 +381,14 @@ class _Planner:
             self.store.put("noise", key, Result({}, {"noise_multiplier": sigma, "description": question}))
             return sigma
 
+    def _defended(self, description: dict[str, Any]) -> dict[str, Any]:
+        """An attack's description with the defence in front of the target, where there is one."""
+        defence = self.setup.defence
+        if isinstance(defence, Undefended):
+            return description
+        code = fingerprint([description["code"], defence.code])
+        return {**description, "defence": defence.content(), "code": code}
+
     def cell(self, variant: Variant, sigma: float, repeat: int, attacks: list[tuple[str, Place, Attack]]) -> Cell:
         split = self.split(repeat if self.experiment.redraw == "split" else 0)
         target = self.train(split, sigma, repeat)
@@ -394,8 +406,9 @@ class _Planner:
                     noise = 0.0 if pool.privacy == "none" else sigma
                     shadows = tuple(self.train(split, noise, repeat, index) for index in range(pool.count))
                 cost = attack.fitting_seconds(2 * pool.count * self.setup.sizes.members)
-                fitted = (self._once(Piece("fit", description, shadows, cost)),)
-            measured = {**description, "metrics": metrics}
+                learning = {"attack": attack.fitting().content(), "code": attack.code}
+                fitted = (self._once(Piece("fit", learning, shadows, cost)),)
+            measured = {**self._defended(description), "metrics": metrics}
             piece = Piece("evaluate", measured, (target, *fitted), SECONDS_PER_EVALUATION)
             evaluations[name, where] = self._once(piece)
         return Cell(

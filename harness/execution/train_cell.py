@@ -16,6 +16,7 @@ from harness.execution.materialize import draw_of, half_of, parse_as, piece_seed
 from harness.execution.plan import Piece
 from harness.execution.store import Result
 from harness.experiment import AnyModel
+from harness.metrics import Outputs
 from harness.paths import Project
 from harness.training.engine import ENGINES, Job
 from harness.training.forward import log_probabilities
@@ -32,20 +33,51 @@ class _Prepared:
     """Of the records at stake, where the model is one of a pool of halves."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Course:
-    """A model's accuracies on test records, epoch after epoch."""
+    """What a model does on records that it is not trained on, epoch after epoch, until it no longer improves."""
 
     job: Job
-    test: Records | None
+    records: Records | None
+    kept: bool
+    """Whether the accuracies are wanted."""
     accuracies: list[float] = field(default_factory=list)
+    best: float = -np.inf
+    since: int = 0
+    """Epochs without improvement."""
+    weights: Weights | None = None
+    """Those to be kept, where they are not the last ones."""
+    ended: bool = False
+
+    @property
+    def watched(self) -> bool:
+        """Whether anything is to be done after an epoch."""
+        return self.records is not None and (self.kept or self.job.training.early_stopping is not None)
+
+    def see(self, weights: Weights) -> None:
+        """Take the model as it is after one more epoch."""
+        assert self.records is not None
+        if self.ended:
+            return
+        found = Outputs(log_probabilities(self.job.model, weights, self.records.features), self.records.labels)
+        accuracy = float(np.mean(found.log_probabilities.argmax(axis=1) == found.labels))
+        self.accuracies.append(accuracy)
+        stopping = self.job.training.early_stopping
+        if stopping is None:
+            return
+        now = accuracy if stopping.watch == "accuracy" else -float(found.losses().mean())
+        better = now > self.best
+        self.best, self.since = max(now, self.best), 0 if better else self.since + 1
+        self.ended = self.since >= stopping.patience
+        if better if stopping.keep == "best" else self.ended:
+            self.weights = [np.array(w) for w in weights]
 
 
-def _measure(courses: Sequence[_Course], stack: Sequence[Weights]) -> None:
+def _measure(courses: Sequence[_Course], stack: Sequence[Weights]) -> bool:
+    """Take the models of a stack after one more epoch; True when all have ended."""
     for course, weights in zip(courses, stack, strict=True):
-        assert course.test is not None
-        found = log_probabilities(course.job.model, weights, course.test.features).argmax(axis=1)
-        course.accuracies.append(float(np.mean(found == course.test.labels)))
+        course.see(weights)
+    return all(course.ended for course in courses)
 
 
 def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
@@ -60,12 +92,13 @@ def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
     results: list[Result | None] = [None] * len(pieces)
     for members in alike.values():
         stack = [prepared[i] for i in members]
-        courses = [_Course(p.job, p.sets.get("test")) for p in stack]
-        watched = stack[0].job.training.epochs_measured == "each" and "test" in stack[0].sets
+        each = stack[0].job.training.epochs_measured == "each"
+        courses = [_Course(p.job, p.sets.get("test", p.sets.get("outside")), each and "test" in p.sets) for p in stack]
+        watched = courses[0].watched
         engine = ENGINES[stack[0].job.training.engine]()
         trained = engine.train_stack([p.job for p in stack], partial(_measure, courses) if watched else None)
         for i, weights, course in zip(members, trained, courses, strict=True):
-            results[i] = _result(prepared[i], weights, pieces[i], course)
+            results[i] = _result(prepared[i], course.weights or weights, pieces[i], course)
     return [r for r in results if r is not None]
 
 
@@ -104,9 +137,11 @@ def _result(prepared: _Prepared, weights: Weights, piece: Piece, course: _Course
     for name, records in prepared.sets.items():
         arrays[f"logp_{name}"] = log_probabilities(job.model, weights, records.features)
         arrays[f"y_{name}"] = records.labels.astype(np.int32)
-    if course.accuracies:
+    if course.kept:
         arrays["test_accuracies"] = np.array(course.accuracies)
     meta: dict[str, Any] = {"n_classes": job.n_classes}
+    if job.training.early_stopping is not None:
+        meta["epochs"] = len(course.accuracies)
     if prepared.trained_on is not None:
         arrays["trained_on"] = np.packbits(prepared.trained_on)
         meta["at_stake"] = len(prepared.trained_on)

@@ -2,10 +2,11 @@
 
 from harness.experiment.axes import Axis, Derived
 from harness.experiment.experiment import Arm, Experiment, Variant
-from harness.experiment.setup import AnyDataset, AnyModel, AnySplit, Privacy, Setup, ShadowPool, epsilon_of
+from harness.experiment.setup import AnyDataset, AnyDefence, AnyModel, AnySplit, Privacy, Setup, ShadowPool, epsilon_of
 
 __all__ = [
     "AnyDataset",
+    "AnyDefence",
     "AnyModel",
     "AnySplit",
     "Arm",

@@ -23,6 +23,7 @@ from harness.config import Config, load_external_plugins
 from harness.data.dataset import DATASETS, Dataset, GeneratorDataset
 from harness.data.encoding import Preprocessing
 from harness.data.split import SPLITS, Sizes, Split
+from harness.defences import DEFENCES, Defence, Undefended
 from harness.experiment.axes import Derived
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.privacy.accounting import Accounting
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     AnyDataset = Dataset
     AnySplit = Split
     AnyModel = Model
+    AnyDefence = Defence
 else:
     AnyDataset, AnySplit, AnyModel = DATASETS.union(), SPLITS.union(), MODELS.union()
+    AnyDefence = DEFENCES.union()
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 """A name in a spec: of a claim, an arm, an attack, an axis."""
@@ -136,6 +139,8 @@ class Setup(Config):
     training: Training
     privacy: Privacy
     pools: dict[Name, ShadowPool] = {}
+    defence: AnyDefence = Field(default=Undefended(), exclude_if=lambda defence: isinstance(defence, Undefended))
+    """What stands between the trained target and those who attack it. It changes no training; none is in no name."""
 
     @property
     def prior(self) -> float:

@@ -3,7 +3,7 @@
 A metric is one function with one registration (`metric`); importing this package registers the built-in ones.
 """
 
-from harness.metrics import exposure, membership, model, points, precision
+from harness.metrics import exposure, membership, model, points, precision, queried
 from harness.metrics.answers import Answers, ModelOutputs, Outputs, Run
 from harness.metrics.metric import METRICS, Metric, metric, metrics_of
 from harness.metrics.value import Value, average, share
@@ -24,5 +24,6 @@ __all__ = [
     "model",
     "points",
     "precision",
+    "queried",
     "share",
 ]

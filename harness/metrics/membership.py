@@ -113,3 +113,30 @@ def _nonmember_precision(answers: Answers) -> Value:
     k = max(1, round(SUREST * len(scores)))
     threshold = np.sort(scores)[k - 1]
     return share(of_others[scores <= threshold])
+
+
+def best_threshold(member_scores: Array, nonmember_scores: Array) -> float:
+    """The score from which on to call a record a member so that TPR - FPR is largest; of several, the highest."""
+    candidates = np.unique(np.concatenate([member_scores, nonmember_scores]))
+    hit, false = (
+        1 - np.searchsorted(np.sort(scores), candidates, side="left") / len(scores)
+        for scores in (member_scores, nonmember_scores)
+    )
+    gained = hit - false
+    return float(candidates[np.flatnonzero(gained >= gained.max() - 1e-12)[-1]])
+
+
+def _accuracy(found: Value) -> Value:
+    return Value((1 + found.value) / 2, found.stderr / 2, found.n)
+
+
+@metric("attack_accuracy", "accuracy of the attack's decisions, members and non-members counting alike", of="answers")
+def _attack_accuracy(answers: Answers) -> Value:
+    return _accuracy(_advantage(answers))
+
+
+@metric("best_attack_accuracy", "the same at the threshold that is best on the records themselves", of="answers")
+def _best_attack_accuracy(answers: Answers) -> Value:
+    threshold = best_threshold(answers.member_scores, answers.nonmember_scores)
+    found = advantage(answers.member_scores >= threshold, answers.nonmember_scores >= threshold)
+    return _accuracy(found if found.value > 0 else Value(0.0, found.stderr, found.n))

@@ -1,11 +1,12 @@
 """What a metric is, and the registry that a decorator puts it into.
 
-A metric is a function of one of six things (`of`), by which it is known when and for whom it is measured:
+A metric is a function of one of seven things (`of`), by which it is known when and for whom it is measured:
 
 - `answers`: an attack's scores and decisions on one model;
 - `model`: a model's own outputs, without an attack;
 - `course`: a model's accuracies on test records after each epoch (`training.epochs_measured: each`);
 - `points`: rates of each record over the models of a pool;
+- `queried`: what an attack has asked about changed copies of records;
 - `baseline`: a model's metrics beside those of the same arm and repeat trained without noise;
 - `runs`: the scores that an attack gives the same records in all repeats (`redraw: training`).
 """
@@ -22,8 +23,9 @@ from harness.metrics.value import Value
 
 if TYPE_CHECKING:
     from harness.metrics.points import Points
+    from harness.metrics.queried import Queried
 
-Of = Literal["answers", "model", "course", "points", "baseline", "runs"]
+Of = Literal["answers", "model", "course", "points", "queried", "baseline", "runs"]
 OF_MODELS: tuple[Of, ...] = ("model", "course", "baseline")
 """What metrics that no attack is needed for are functions of."""
 
@@ -84,6 +86,11 @@ def of_course(accuracies: Array, n: int) -> dict[str, Value]:
 def of_points(points: Points) -> dict[str, Value]:
     """Every metric of what an attack does to each record over many models."""
     return _measured("points", points)
+
+
+def of_queried(queried: Queried) -> dict[str, Value]:
+    """Every metric of what an attack has asked about changed copies."""
+    return _measured("queried", queried)
 
 
 def against_baseline(own: Mapping[str, Value], baseline: Mapping[str, Value]) -> dict[str, Value]:

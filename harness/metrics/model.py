@@ -55,6 +55,11 @@ for _word in ("test", "nonmembers"):
     metric(f"accuracy_loss_{_word}", _text, of="baseline", low=-math.inf)(partial(_accuracy_loss, f"accuracy_{_word}"))
 
 
+@metric("epochs_trained", "epochs until training ended", of="course", low=1.0, high=math.inf)
+def _epochs(accuracies: Array, n: int) -> Value:
+    return Value(float(len(accuracies)), 0.0, n)
+
+
 @metric("best_accuracy_test", "largest accuracy on test records after any epoch (thudi2022 Figures 6, 8)", of="course")
 def _best_accuracy(accuracies: Array, n: int) -> Value:
     best = float(accuracies.max())

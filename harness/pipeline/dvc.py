@@ -83,6 +83,7 @@ MEASURED = """
         - models/${{profile}}/resolved/${{item}}/attacks.json
         - models/${{profile}}/${{item}}.parquet
         - harness/attacks
+        - harness/defences
         - harness/metrics
         - harness/execution/attack_cell.py
         - harness/execution/table.py
@@ -196,6 +197,7 @@ FLAGSHIP_MEASURED = """
         - flagship/resolved/${{item}}/attacks.json
         - harness/attacks
         - harness/data
+        - harness/defences
         - harness/execution/attack_cell.py
         - harness/execution/materialize.py
         - harness/execution/plan.py

@@ -212,8 +212,8 @@ def merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_nulls(found: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """Without the keys that are null and that `base` has: a null takes away what would be inherited."""
-    kept = {key: value for key, value in found.items() if value is not None or key not in base}
+    """Without the keys that are null where `base` has something: a null takes away what would be inherited."""
+    kept = {key: value for key, value in found.items() if value is not None or base.get(key) is None}
     return {
         key: without_nulls(value, base[key]) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
         for key, value in kept.items()

@@ -195,10 +195,26 @@ class Spec(Config):
                     )
                 if pool is not None:
                     _check_pool(f"attack {name!r}", attack, setup.pools[pool], pool)
+        self._check_access(experiment)
         for attack_name, axes in self.attack_axes.items():
             for axis in axes:
                 if axis in RESERVED or axis in experiment.coordinates:
                     raise ValueError(f"attack {attack_name!r}: an axis cannot be named {axis!r}; that name is taken")
+
+    def _check_access(self, experiment: Experiment) -> None:
+        """Raises ValueError where an attack needs more than a defence leaves to ask for."""
+        varied = any(axis.field.split(".")[0] == "defence" for axis in experiment.axes.values())
+        setups = [(v.arm, v.setup) for v in experiment.variants()] if varied else list(experiment.arms.items())
+        for arm, defence in ((arm, setup.defence) for arm, setup in setups if setup.defence.answers == "labels"):
+            for name, attack in self.attacks.items():
+                if attack.needs_answers == "posteriors":
+                    one_hot = "labels_as" in type(attack).model_fields
+                    raise ValueError(
+                        f"attack {name!r} needs posteriors, and in the arm {arm!r} the defence "
+                        f"{defence.plugin_name()!r} answers labels alone; "
+                        + ("set labels_as: one-hot in the attack, or " if one_hot else "")
+                        + "leave the attack or the arm out"
+                    )
 
     def _check_layout(self, table: Layout) -> None:
         known = {claim.id: claim for claim in self.claims}

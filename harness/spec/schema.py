@@ -56,6 +56,8 @@ def json_schema() -> dict[str, Any]:
             if name not in NO_AXIS and value.get("type") in SCALARS:
                 kept = {key: value.pop(key) for key in list(value) if key not in ("description", "default", "title")}
                 value["anyOf"] = [kept, {"$ref": "#/$defs/AxisHere"}]
+            elif name not in NO_AXIS and any(one.get("type") in SCALARS for one in value.get("anyOf", ())):
+                value["anyOf"] = [*value["anyOf"], {"$ref": "#/$defs/AxisHere"}]
     return schema
 
 

@@ -6,6 +6,8 @@ ball that covers an interval gives the range of a formula on it. Derivatives are
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from flint import arb, ctx
@@ -24,13 +26,32 @@ def interval(low: float, high: float) -> Any:
     return arb(low) if low == high else arb(low).union(arb(high))
 
 
+@cache
+def _zeros(count: int) -> tuple[Vector, Matrix]:
+    """The derivatives of a number."""
+    none = (arb(0),) * count
+    return none, (none,) * count
+
+
+def _symmetric(n: int, entry: Callable[[int, int], Any]) -> Matrix:
+    """The matrix (n, n) of which the entries from the diagonal on are given."""
+    if n == 1:
+        return ((entry(0, 0),),)
+    rows: list[list[Any]] = [[None] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i, n):
+            rows[i][j] = rows[j][i] = entry(i, j)
+    return tuple([tuple(row) for row in rows])
+
+
 class Ball:
     """A ball, its gradient and its Hessian by the variables of a box."""
 
-    __slots__ = ("gradient", "hessian", "value")
+    __slots__ = ("flat", "gradient", "hessian", "value")
 
-    def __init__(self, value: Any, gradient: Vector, hessian: Matrix) -> None:
-        self.value, self.gradient, self.hessian = value, gradient, hessian
+    def __init__(self, value: Any, gradient: Vector, hessian: Matrix, flat: bool = False) -> None:
+        """`flat`: it does not depend on the variables, so that both derivatives are zero."""
+        self.value, self.gradient, self.hessian, self.flat = value, gradient, hessian, flat
 
     @classmethod
     def variable(cls, low: float, high: float, index: int, count: int) -> Ball:
@@ -42,8 +63,7 @@ class Ball:
     @classmethod
     def constant(cls, value: float, count: int) -> Ball:
         """A number among `count` variables."""
-        zero = arb(0)
-        return cls(arb(float(value)), (zero,) * count, ((zero,) * count,) * count)
+        return cls(arb(float(value)), *_zeros(count), flat=True)
 
     def like(self, value: float) -> Ball:
         """A number among the same variables."""
@@ -54,30 +74,33 @@ class Ball:
 
     def _chain(self, value: Any, slope: Any, bend: Any) -> Ball:
         """f(self), from f and its first and second derivative at the value."""
-        g = self.gradient
-        gradient = tuple(slope * a for a in g)
-        hessian = tuple(
-            tuple(bend * a * b + slope * h for b, h in zip(g, row, strict=True))
-            for a, row in zip(g, self.hessian, strict=True)
-        )
-        return Ball(value, gradient, hessian)
+        if self.flat:
+            return Ball(value, self.gradient, self.hessian, flat=True)
+        g, h = self.gradient, self.hessian
+        bent = [bend * a for a in g]
+        hessian = _symmetric(len(g), lambda i, j: bent[i] * g[j] + slope * h[i][j])
+        return Ball(value, tuple([slope * a for a in g]), hessian)
 
     def __add__(self, other: Any) -> Ball:
         o = self._lift(other)
+        value = self.value + o.value
+        if self.flat or o.flat:
+            found = o if self.flat else self
+            return Ball(value, found.gradient, found.hessian, flat=found.flat)
+        h, q = self.hessian, o.hessian
         return Ball(
-            self.value + o.value,
-            tuple(a + b for a, b in zip(self.gradient, o.gradient, strict=True)),
-            tuple(
-                tuple(a + b for a, b in zip(r, q, strict=True)) for r, q in zip(self.hessian, o.hessian, strict=True)
-            ),
+            value,
+            tuple([a + b for a, b in zip(self.gradient, o.gradient, strict=True)]),
+            _symmetric(len(h), lambda i, j: h[i][j] + q[i][j]),
         )
 
     __radd__ = __add__
 
     def __neg__(self) -> Ball:
-        return Ball(
-            -self.value, tuple(-g for g in self.gradient), tuple(tuple(-h for h in row) for row in self.hessian)
-        )
+        if self.flat:
+            return Ball(-self.value, self.gradient, self.hessian, flat=True)
+        h = self.hessian
+        return Ball(-self.value, tuple([-g for g in self.gradient]), _symmetric(len(h), lambda i, j: -h[i][j]))
 
     def __sub__(self, other: Any) -> Ball:
         return self + (-self._lift(other))
@@ -87,15 +110,24 @@ class Ball:
 
     def __mul__(self, other: Any) -> Ball:
         o = self._lift(other)
+        if self.flat or o.flat:
+            factor, found = (self.value, o) if self.flat else (o.value, self)
+            return found._scaled(factor)
         x, y, g, k = self.value, o.value, self.gradient, o.gradient
-        n = range(len(g))
+        h, q = self.hessian, o.hessian
         return Ball(
             x * y,
-            tuple(a * y + b * x for a, b in zip(g, k, strict=True)),
-            tuple(
-                tuple(self.hessian[i][j] * y + o.hessian[i][j] * x + g[i] * k[j] + g[j] * k[i] for j in n) for i in n
-            ),
+            tuple([a * y + b * x for a, b in zip(g, k, strict=True)]),
+            _symmetric(len(g), lambda i, j: h[i][j] * y + q[i][j] * x + g[i] * k[j] + g[j] * k[i]),
         )
+
+    def _scaled(self, factor: Any) -> Ball:
+        """Times a number that does not depend on the variables."""
+        if self.flat:
+            return Ball(self.value * factor, self.gradient, self.hessian, flat=True)
+        h = self.hessian
+        hessian = _symmetric(len(h), lambda i, j: h[i][j] * factor)
+        return Ball(self.value * factor, tuple([a * factor for a in self.gradient]), hessian)
 
     __rmul__ = __mul__
 

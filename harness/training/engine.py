@@ -33,8 +33,8 @@ class Job:
         return self.noise_multiplier > 0
 
 
-AfterEpoch = Callable[[list[Weights]], None]
-"""What is done after each epoch with the weights of each model of a stack, as they are then."""
+AfterEpoch = Callable[[list[Weights]], bool]
+"""What is done after each epoch with the weights of each model of a stack, as they are then. True ends the training."""
 
 
 class Engine(Plugin):

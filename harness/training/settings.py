@@ -13,8 +13,30 @@ Sampling = Literal["shuffle", "poisson"]
 Clipping = Literal["per-example", "batch"]
 EpochsMeasured = Literal["last", "each"]
 
-ADDED_LATER: dict[str, Any] = {"momentum": 0.9, "clipping": "per-example", "epochs_measured": "last"}
+ADDED_LATER: dict[str, Any] = {
+    "momentum": 0.9,
+    "clipping": "per-example",
+    "epochs_measured": "last",
+    "early_stopping": None,
+}
 """Fields that came after cells had been named: at these values they stay out of a cell's name and seed."""
+
+NOT_DUMPED = ("epochs_measured", "early_stopping")
+
+
+class EarlyStopping(Config):
+    """Training ends when records that the model is not trained on say that it no longer improves.
+
+    They are the arm's test records, of a shadow model those that it is not trained on. Noise is calibrated for all
+    `epochs`: whoever stops earlier has spent less.
+    """
+
+    watch: Literal["loss", "accuracy"] = "loss"
+    """What has to improve."""
+    patience: int = Field(default=5, ge=1)
+    """Epochs without improvement after which training ends."""
+    keep: Literal["best", "last"] = "best"
+    """The weights after the best epoch, or after the last one."""
 
 
 class Training(Config):
@@ -42,17 +64,25 @@ class Training(Config):
     epochs_measured: EpochsMeasured = "last"
     """`each`: the accuracy on test records after each epoch is measured too, for `best_accuracy_test`."""
 
+    early_stopping: EarlyStopping | None = None
+    """When training ends before its last epoch; null: never."""
+
     @model_validator(mode="after")
     def _consistent(self) -> Training:
+        if self.early_stopping is not None and self.early_stopping.patience >= self.epochs:
+            raise ValueError(
+                f"early_stopping: with a patience of {self.early_stopping.patience} no training of {self.epochs} "
+                "epochs can end early; a patience below the epochs would"
+            )
         if self.clipping == "batch" and self.sampling == "poisson":
             raise ValueError("clipping: batch needs batches of one size; use sampling: shuffle")
         return self
 
     @model_serializer(mode="wrap")
     def _dumped(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """`epochs_measured` came after specs had been accepted: as it was, it stays out of their names."""
+        """Fields that came after specs had been accepted: as it was, they stay out of their names."""
         found: dict[str, Any] = dump(self)
-        return {k: v for k, v in found.items() if k != "epochs_measured" or v != "last"}
+        return {k: v for k, v in found.items() if k not in NOT_DUMPED or v != ADDED_LATER[k]}
 
     def without_noise(self) -> Training:
         """The same for models without noise, which clip nothing: how they would does not name them."""

@@ -164,6 +164,15 @@ def test_the_command_says_what_is_claimed_and_what_is_found(tmp_path: Path) -> N
     assert json.loads(again.stdout) == found
 
 
+def test_a_keras_function_is_audited_and_its_bug_exposed(tmp_path: Path) -> None:
+    example = REPO / "examples" / "audit_keras.py"
+    wrong = run_cli(tmp_path, "audit", f"{example}:clips_the_sum", "--epsilon", "2", "--runs", "200", "-q", "--json")
+    assert wrong.returncode == 1, wrong.stderr
+    assert max(b["epsilon"] for b in json.loads(wrong.stdout)["bounds"] if b["auditor"] == "gaussian") > 2
+    sound = run_cli(tmp_path, "audit", f"{example}:train", "--epsilon", "2", "--runs", "40", "-q", "--json")
+    assert sound.returncode == 0, sound.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -20,6 +20,7 @@ from harness.data.split import Draw, Sizes, TableSource, TableSplit
 from harness.data.splits.attribute import Attribute
 from harness.data.splits.joint import Joint
 from harness.data.splits.kmeans import KMeansPerClass
+from harness.data.splits.quarters import Quarters
 from harness.data.splits.random import Random
 from harness.errors import HarnessError
 from harness.paths import Project
@@ -203,3 +204,20 @@ def test_iid_draw_of_the_mixture_is_independent() -> None:
     draw = Random().draw(Mixture(m=20), Sizes(members=4000, test=100, nonmembers=4000), rng())
     parts = np.bincount((draw.members.features.argmax(axis=1) - draw.members.labels) % 20, minlength=20)
     assert parts.min() > 120
+
+
+def test_quarters_are_four_equal_parts_that_share_no_record() -> None:
+    frame = pd.DataFrame({"x": np.arange(43.0), "y": np.arange(43) % 2})
+    source, sizes = source_of(frame, Schema("y", ())), Sizes(members=10, test=10, nonmembers=10)
+    draw = Quarters().draw(source, sizes, rng())
+    shadow = Quarters().shadow(source, draw, sizes, rng(3))
+    parts = [draw.members, draw.nonmembers, shadow.inside, shadow.outside]
+    records = [tuple(row) for part in parts for row in part.features]
+    assert [len(part) for part in parts] == [10] * 4
+    assert len(set(records)) == 40
+    assert np.array_equal(draw.test.features, draw.nonmembers.features)
+    again = Quarters().from_indices(source, draw.indices, draw.facts)
+    assert np.array_equal(again.test.features, draw.test.features)
+    assert "set sizes.test and sizes.nonmembers to sizes.members (10), found 5 and 10" in str(
+        Quarters().refuses(Sizes(members=10, test=5, nonmembers=10))
+    )

@@ -49,6 +49,21 @@ def test_an_arm_differs_in_any_field(make_project: Make) -> None:
     assert fewer.privacy.epsilons == (1.0,)  # type: ignore[attr-defined]
 
 
+def test_a_null_of_the_experiment_is_a_value_and_of_an_arm_takes_away(make_project: Make) -> None:
+    text = (
+        SMALL_SPEC.replace("epochs: 3}", "epochs: 9, early_stopping: null}")
+        .replace(
+            "    iid: {split: {kind: random}}\n",
+            "    iid: {split: {kind: random}}\n    stops: {extends: iid, training: {early_stopping: {patience: 2}}}\n"
+            "    again: {extends: stops, training: {early_stopping: null, l2_norm_clip: null}}\n",
+        )
+        .replace("epochs: 9,", "epochs: 9, l2_norm_clip: 3.0,")
+    )
+    arms = load_specs(make_project(text), [])[0].spec.experiment.arms  # type: ignore[union-attr]
+    assert [arms[name].training.early_stopping is None for name in ("iid", "stops", "again")] == [True, False, True]
+    assert [arms[name].training.l2_norm_clip for name in ("stops", "again")] == [3.0, 1.0]
+
+
 def test_what_arms_share_is_trained_once(make_project: Make) -> None:
     """An arm that differs in nothing that training sees has the same models; a null takes a pool away."""
     project = make_project(with_arms("    again: {extends: iid, label: the same}\n"))

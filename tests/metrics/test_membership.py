@@ -87,7 +87,8 @@ def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
         "fpr",
         "auc",
         *(f"tpr_at_{level}_fpr" for level in levels),
-    } | precision | {"nonmember_precision_1pct"}
+    } | precision | {"nonmember_precision_1pct", "attack_accuracy", "best_attack_accuracy"}
+    assert found["attack_accuracy"].value == (1 + found["advantage"].value) / 2 <= found["best_attack_accuracy"].value
     logp, labels = rng.normal(size=(50, 3)), rng.integers(3, size=50)
     assert accuracy(Outputs(logp, labels)).value == accuracy_score(labels, logp.argmax(axis=1))
 

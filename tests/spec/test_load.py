@@ -38,7 +38,7 @@ CASES = [
         "{kind: logloss}",
         "{kind: loglos}",
         "attacks.logloss",
-        "unknown kind 'loglos'; known: attribute-inference, blind, lira, logloss",
+        "unknown kind 'loglos'; known: attribute-inference, blind, boundary, gap, gradient-norm",
     ),
     ("{kind: random}", "{kind: randon}", "split", "unknown kind 'randon'"),
     ("{kind: random}", "{}", "split", "field 'kind' is missing"),

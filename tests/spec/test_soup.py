@@ -24,6 +24,11 @@ SOUP = (REPO / "tests" / "spec" / "soup.yaml").read_text().splitlines()
 METRICS = metrics_of("answers")
 
 
+def drawn(rng: np.random.Generator, mean: float) -> float:
+    """Within the range of every metric."""
+    return float(np.clip(rng.normal(mean, 0.1), 0.01, 0.99))
+
+
 def measurements() -> pd.DataFrame:
     """Made-up measurements of the soup's experiment as it stands unchanged; one metric never varies."""
     rng, rows = np.random.default_rng(0), []
@@ -34,7 +39,7 @@ def measurements() -> pd.DataFrame:
         for epsilon in (1.0, 10.0, 100.0, float("inf")):
             for repeat in range(8 if arm == "iid" else 7):
                 for attack, metric in names:
-                    value = 120.0 if metric.startswith("count") else 0.5 if metric == "tpr" else rng.normal(0.2, 0.1)
+                    value = 120.0 if metric.startswith("count") else 0.5 if metric == "tpr" else drawn(rng, 0.2)
                     rows.append((arm, attack, metric, epsilon, repeat, value, 0.01, 1.0 / epsilon))
                 if repeat == 0:
                     for attack in ("logloss", "shokri"):
@@ -119,7 +124,7 @@ def measured_on_axes() -> pd.DataFrame:
             names += [("attribute", m, count) for m in AttributeInference().measures for count in (1.0, 2.0, 3.0)]
             for attack, metric, count in names:
                 where = (variant.arm, attack, metric, variant.epsilon, variant.place["rate"], count)
-                rows.append((*where, repeat, rng.normal(0.3, 0.1), 0.01, 1.0 / variant.epsilon))
+                rows.append((*where, repeat, drawn(rng, 0.3), 0.01, 1.0 / variant.epsilon))
     columns = ["arm", "attack", "metric", "epsilon", "rate", "count", "repeat", "value", "stderr", "noise_multiplier"]
     return pd.DataFrame(rows, columns=columns)
 

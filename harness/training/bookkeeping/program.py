@@ -121,8 +121,8 @@ class Program:
                     found[replicate].append(np.ascontiguousarray(value))
         return found
 
-    def train(self, stack: Stack, stops: int | None = None, at_stop: Callable[[], None] | None = None) -> None:
-        """Go through all of `stack.order`; after each `stops` steps do what is to be done then."""
+    def train(self, stack: Stack, stops: int | None = None, at_stop: Callable[[], bool] | None = None) -> None:
+        """Go through all of `stack.order`; after each `stops` steps do what is to be done then, which may end it."""
         features = stack.features
         if self.carries_ones:
             features = np.concatenate([features, np.ones((len(features), 1), np.float32)], axis=1)
@@ -133,8 +133,8 @@ class Program:
         starts = sorted({*range(0, steps, STEPS_A_CALL), *range(0, steps, stops or steps)})
         for start, end in zip(starts, [*starts[1:], steps], strict=True):
             self.run(*tensors, tf.constant(stack.order[start:end]), *keys, tf.constant(start, tf.int64))
-            if at_stop is not None and stops is not None and end % stops == 0:
-                at_stop()
+            if at_stop is not None and stops is not None and end % stops == 0 and at_stop():
+                return
 
     def _run(
         self,

@@ -16,6 +16,9 @@ from harness.training.runtime import import_tensorflow
 from harness.training.settings import Training
 from harness.training.stacking import worthwhile
 
+NOT_IN_THE_GRAPH = {"epochs": 1, "epochs_measured": "last", "early_stopping": None}
+"""What of a training changes no step: set alike, so that compiled graphs are shared."""
+
 
 @ENGINES.register
 class Fast(Engine):
@@ -54,7 +57,7 @@ class Fast(Engine):
         import_tensorflow()
         from harness.training.bookkeeping.program import Stack, program_for
 
-        training = first.training.model_copy(update={"epochs": 1, "epochs_measured": "last"})  # as the graph is
+        training = first.training.model_copy(update=NOT_IN_THE_GRAPH)
         n_features = first.features.shape[1]
         program = program_for(first.model, training, n_features, first.n_classes, len(jobs), first.private)
         program.set_weights(

@@ -13,39 +13,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from harness.hashing import derive_seed, generator
+from harness.training.as_keras import keras_layers
 from harness.training.batches import batches
 from harness.training.engine import ENGINES, AfterEpoch, Engine, Job
 from harness.training.forward import initial_weights
-from harness.training.layer import Layer
-from harness.training.layers import AveragePool, Conv2d, Dense, Dropout, Flatten, MaxPool
+from harness.training.layers import Dense
 from harness.training.model import Model, Weights
 from harness.training.runtime import import_tensorflow
 from harness.training.settings import Training
-
-
-def _keras_layer(layer: Layer, penalty: Any) -> Any:
-    keras = import_tensorflow().keras.layers
-    match layer:
-        case Dense():
-            return keras.Dense(layer.units, layer.activation, kernel_regularizer=penalty)
-        case Conv2d():
-            return keras.Conv2D(
-                layer.filters,
-                layer.kernel,
-                layer.stride,
-                layer.padding,
-                activation=layer.activation,
-                kernel_regularizer=penalty,
-            )
-        case MaxPool():
-            return keras.MaxPooling2D(layer.size, layer.step)
-        case AveragePool():
-            return keras.AveragePooling2D(layer.size, layer.step)
-        case Dropout():
-            return keras.Dropout(layer.rate)
-        case Flatten():
-            return keras.Flatten()
-    raise ValueError(f"engine tf-privacy does not know the layer {layer.plugin_name()}")
 
 
 def build(job: Job) -> Any:
@@ -54,13 +29,9 @@ def build(job: Job) -> Any:
     from tensorflow_privacy.privacy.fast_gradient_clipping import layer_registry
     from tensorflow_privacy.privacy.keras_models.dp_keras_model import DPSequential
 
-    shape = job.model.input_shape(job.features.shape[1])
     penalty = tf.keras.regularizers.L2(job.model.l2) if job.model.l2 else None
     own = job.model.layers(job.n_classes)
-    layers = [tf.keras.layers.InputLayer((job.features.shape[1],))]
-    if len(shape) > 1:
-        layers.append(tf.keras.layers.Reshape(shape))
-    layers += [_keras_layer(layer, penalty) for layer in own]
+    layers = keras_layers(job.model, job.features.shape[1], job.n_classes, penalty)
     if job.private:
         model = DPSequential(
             l2_norm_clip=job.training.l2_norm_clip,
@@ -97,7 +68,7 @@ def _each_epoch(steps: int, after_epoch: AfterEpoch | None) -> list[Any]:
     class Each(import_tensorflow().keras.callbacks.Callback):  # type: ignore[misc]
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             if (batch + 1) % steps == 0:
-                show([[np.asarray(w) for w in self.model.get_weights()]])
+                self.model.stop_training = show([[np.asarray(w) for w in self.model.get_weights()]])
 
     return [Each()]
 
@@ -107,7 +78,7 @@ class TfPrivacy(Engine):
     """Keras and TensorFlow Privacy; the semantics that every other engine must match."""
 
     kind: Literal["tf-privacy"] = "tf-privacy"
-    modules: ClassVar[tuple[str, ...]] = ("harness.training.engines.tf_privacy",)
+    modules: ClassVar[tuple[str, ...]] = ("harness.training.engines.tf_privacy", "harness.training.as_keras")
     packages: ClassVar[tuple[str, ...]] = ("tensorflow", "tensorflow-privacy", "keras", "numpy")
 
     def refuses(self, model: Model, training: Training) -> str | None:

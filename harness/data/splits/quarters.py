@@ -1,0 +1,42 @@
+"""Four equal parts: the target's training and test records, and a shadow model's (rahimian2021 Section 5.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from harness.data.encoding import Encoded
+from harness.data.split import SPLITS, Draw, Owners, Sizes, Source, TableSource, TableSplit
+
+
+@SPLITS.register
+class Quarters(TableSplit):
+    """Members, non-members, and as many records each for a shadow model to be trained on and not, uniformly drawn.
+
+    The target's accuracy is measured on the records that the attack has to tell from members, so `sizes.test` is
+    `sizes.nonmembers`, and both are `sizes.members`.
+    """
+
+    kind: Literal["quarters"] = "quarters"
+    needs: ClassVar[tuple[Literal["table", "generator"], ...]] = ("table",)
+
+    def refuses(self, sizes: Sizes) -> str | None:
+        if sizes.members == sizes.test == sizes.nonmembers:
+            return None
+        return (
+            "split 'quarters' has parts of one size; set sizes.test and sizes.nonmembers to sizes.members "
+            f"({sizes.members}), found {sizes.test} and {sizes.nonmembers}"
+        )
+
+    def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
+        mask = np.zeros(len(encoded.labels), dtype=bool)
+        mask[rng.permutation(len(mask))[: len(mask) // 2]] = True
+        return Owners(mask)
+
+    def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
+        """Members from one half of the table, the two parts of the shadow model from what is left of the other."""
+        drawn = super().draw(source, sizes.model_copy(update={"test": 0}), rng)
+        indices = {**drawn.indices, "test": drawn.indices["nonmembers"]}
+        return replace(drawn, test=drawn.nonmembers, indices=indices, facts={**drawn.facts, "test": sizes.nonmembers})
