@@ -214,7 +214,7 @@ def test_the_example_package_adds_five_things_and_edits_nothing(tmp_path: Path) 
         "blobs#above-the-best": "reproduced",
     }
     table = pd.read_parquet(root / "reports/own/blobs/measurements.parquet")
-    assert {"precision", "advantage"} <= set(table.loc[table["attack"] == "gap", "metric"])
+    assert {"precision", "advantage"} <= set(table.loc[table["attack"] == "correct", "metric"])
 
 
 @pytest.mark.parametrize("classes", [2, 14])

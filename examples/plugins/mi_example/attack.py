@@ -1,4 +1,4 @@
-"""The gap attack (rahimian2021 Section 5.3): it needs labels alone."""
+"""Member iff classified correctly, by the outputs that are kept; the package's own `gap` asks the target for labels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from harness.plugins import ATTACKS, Answers, MembershipAttack, Outputs
 
 
 @ATTACKS.register
-class Gap(MembershipAttack):
+class Correct(MembershipAttack):
     """Member iff the record is classified correctly."""
 
-    kind: Literal["gap"] = "gap"
-    summary: ClassVar[str] = "gap attack"
-    access: ClassVar[Literal["posteriors", "labels"]] = "labels"
+    kind: Literal["correct"] = "correct"
+    summary: ClassVar[str] = "member iff classified correctly"
 
     def answer(self, members: Outputs, nonmembers: Outputs, fitted: dict[str, Any]) -> Answers:
         inside, outside = (o.log_probabilities.argmax(axis=1) == o.labels for o in (members, nonmembers))
