@@ -15,8 +15,9 @@ WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 repro: $(STAMP)
 	harness pipeline
 	dvc repro
-	@echo "this run:             reports/quick/index.html (a small one, which decides little)"
-	@echo "the run that decides: reports/sequential/index.html (committed; docs/flagship.md)"
+	harness site --profile sequential
+	@echo "this run:             reports/quick/site/index.html (a small one, which decides little)"
+	@echo "the run that decides: reports/sequential/site/index.html (its tables are committed; docs/flagship.md)"
 
 test: $(STAMP) lint
 	pytest -n $(WORKERS) --dist loadfile -m "not slow"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -52,6 +53,11 @@ class _LineBar:
 class _Silent:
     def advance(self, amount: float = 1, note: str = "") -> None:
         pass
+
+
+def hush() -> None:
+    """Keep off the terminal that an accountant left an order out of its search."""
+    logging.getLogger("absl").setLevel(logging.ERROR)
 
 
 class Progress:

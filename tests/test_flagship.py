@@ -82,7 +82,7 @@ def test_a_clone_finds_everything_done(clone: Path) -> None:
 def test_an_edited_claim_runs_its_check_and_the_report_alone(clone: Path) -> None:
     edit(clone, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
     assert repro(clone) == ["resolve", "check@own/cancer", "report"]
-    assert "rows is 569 (printed: 570)" in (clone / "reports/whole/summary.md").read_text()
+    assert "Rows is 569 (printed: 570)" in (clone / "reports/whole/summary.md").read_text()
     assert trained(clone) == set()
 
 

@@ -28,7 +28,7 @@ def test_an_own_spec_runs_as_declared_onto_a_page_of_its_own(make_project: Make)
     mine.write_text(SMALL_SPEC)
     ran = run_cli(project.root, "run", "mine.yaml")
     assert ran.returncode == 0, ran.stderr
-    assert "report: reports/own/mine/index.html" in ran.stdout
+    assert "report: reports/own/mine/site/index.html" in ran.stdout
     table = pd.read_parquet(project.reports / "own/mine/measurements.parquet")
     assert (table["repeat"].nunique(), table["epsilon"].nunique(), set(table["attack"])) == (2, 3, {"", "logloss"})
     verdicts = json.loads((project.reports / "own/mine/verdicts.json").read_text())["verdicts"]
@@ -45,7 +45,7 @@ def test_running_one_spec_leaves_the_others_on_the_page(make_project: Make) -> N
     (project.specs / "own" / "second.yaml").write_text(SMALL_SPEC.replace("Breast cancer", "Second"))
     assert run_cli(project.root, "run").returncode == 0
     root = project.reports / "full"
-    names = ("index.html", "verdicts.json", "metrics.json", "summary.md")
+    names = ("site/index.html", "site/papers/own.html", "verdicts.json", "metrics.json", "summary.md", "claims.csv")
     before = {name: (root / name).read_text() for name in names}
     assert json.loads(before["metrics.json"])["claims"] == 6
     ran = run_cli(project.root, "run", "own/second")
@@ -61,7 +61,7 @@ def test_names_inside_the_figures_of_a_page_do_not_collide(make_project: Make) -
     project = make_project()
     (project.specs / "own" / "second.yaml").write_text(SMALL_SPEC)
     assert run_cli(project.root, "run").returncode == 0
-    page = (project.reports / "full" / "index.html").read_text()
+    page = (project.reports / "full/site/papers/own.html").read_text()
     assert page.count("<svg") == 2
     ids = re.findall(r'\bid="([^"]*)"', page)
     assert len(ids) == len(set(ids))
@@ -77,8 +77,8 @@ def test_specs_without_verdicts_are_named_on_the_page(make_project: Make) -> Non
     project = make_project()
     (project.specs / "own" / "second.yaml").write_text(SMALL_SPEC)
     assert run_cli(project.root, "run", "own/second").returncode == 0
-    page = (project.reports / "full" / "index.html").read_text()
-    assert "Not run yet under this profile: own/cancer." in page
+    page = (project.reports / "full/site/index.html").read_text()
+    assert "Not run yet under this profile, and not on this page: own/cancer." in page
 
 
 def test_a_damaged_table_is_one_clear_line(make_project: Make) -> None:

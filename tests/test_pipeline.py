@@ -92,7 +92,7 @@ def test_nothing_to_do_does_nothing(root: Path) -> None:
 def test_an_edited_expectation_runs_check_and_report_alone(root: Path) -> None:
     edit(root, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
     assert sorted(stages_run(root)) == ["check@own/cancer", "report", "resolve"]
-    assert "rows is 569 (printed: 570)" in (root / "reports/full/summary.md").read_text()
+    assert "Rows is 569 (printed: 570)" in (root / "reports/full/summary.md").read_text()
 
 
 def test_an_edited_attack_never_retrains(root: Path) -> None:
@@ -188,5 +188,5 @@ def test_the_own_table_example_runs_on_a_users_csv(tmp_path: Path) -> None:
     table = pd.read_parquet(root / "reports/own/mine/measurements.parquet")
     assert table.groupby("repeat").size().index.tolist() == [0, 1, 2, 3, 4]
     assert sorted(table["epsilon"].unique()) == [0.1, 1, 10, np.inf]
-    assert "mine" in (root / "reports/own/mine/index.html").read_text()
+    assert "mine" in (root / "reports/own/mine/site/papers/own.html").read_text()
     assert not (root / "reports/one").exists()

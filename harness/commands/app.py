@@ -10,7 +10,7 @@ from harness.commands.accountants import accountants
 from harness.commands.audit import audit
 from harness.commands.common import Root, state
 from harness.commands.data import data_app
-from harness.commands.judging import check, report
+from harness.commands.judging import bundle, check, report, site
 from harness.commands.migrate import migrate
 from harness.commands.multiverse import multiverse
 from harness.commands.pipeline import pipeline, resolve
@@ -19,7 +19,10 @@ from harness.commands.specs import list_specs, schema, validate
 from harness.commands.store import store_app
 from harness.commands.verify import verify
 from harness.errors import HarnessError
+from harness.progress import hush
 
+TRAINS = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
+"""Packages of the extra `train`: all but these are there with `pip install .`."""
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -52,6 +55,8 @@ for command in (
     run,
     check,
     report,
+    site,
+    bundle,
     verify,
     multiverse,
     accountants,
@@ -70,12 +75,19 @@ def _global(project: Root = None) -> None:
 
 def main() -> None:
     """Entry point: one clear line and exit 2 for bad input, never a traceback."""
-    if sys.version_info[:2] != (3, 11):
-        found = f"{sys.version_info[0]}.{sys.version_info[1]}"
-        print(f"harness: Python 3.11 is needed (TensorFlow Privacy's last release), this is {found}", file=sys.stderr)
-        sys.exit(2)
+    hush()
     try:
         app()
+    except ModuleNotFoundError as error:
+        if str(error.name).split(".")[0].replace("-", "_") not in TRAINS:
+            raise
+        needs = (
+            ""
+            if sys.version_info < (3, 12)
+            else ", on Python 3.11 (TensorFlow Privacy's last release runs on no later)"
+        )
+        print(f"harness: this needs {error.name}: pip install 'mi-dp-harness[train]'{needs}", file=sys.stderr)
+        sys.exit(2)
     except HarnessError as error:
         for line in str(error).splitlines():
             print(f"harness: {line}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -53,21 +54,53 @@ def check(
 
 
 def report(specs: Names = None, profile: ProfileName = None) -> None:
-    """Write `reports/<profile>/`: the page, a Markdown summary and all verdicts, from what `check` wrote.
+    """Write `reports/<profile>/`: all verdicts, a Markdown summary and the site, from what `check` wrote.
 
-    The page is of all specs of the profile, whichever are named; a file outside of specs/ has a page of its own.
+    The site is of all specs of the profile, whichever are named; a file outside of specs/ has one of its own.
     """
     for context, loaded in contexts(specs, profile, None, True):
         write_page(context, loaded)
 
 
+def site(profile: ProfileName = None) -> None:
+    """Build the site of a profile from its committed tables and verdicts: `reports/<profile>/site/index.html`.
+
+    Needs no TensorFlow and judges nothing. `report` builds it too, after it has written all verdicts.
+    """
+    from harness.report.build import build_site
+
+    for context, loaded in contexts(None, profile, None, True):
+        front = build_site(context, whole_profile(context, loaded))
+        print(f"site: {front.relative_to(context.project.root)}")
+
+
+def bundle(
+    claim: Annotated[str, typer.Argument(metavar="SPEC#CLAIM", help="Such as `humphries2020/fig6#logloss-cap`.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: <claim>.crate.zip.")] = None,
+    profile: ProfileName = None,
+) -> None:
+    """Pack a verdict with all that it needs, as an RO-Crate: spec, table, verdict, code, versions.
+
+    The archive is a small checkout: unpacked, `harness check` judges the claim again from the table in it.
+    """
+    from harness.report.bundle import bundle as pack
+
+    spec, mark, name = claim.partition("#")
+    if not mark:
+        raise HarnessError(f"{claim!r} names no claim; write SPEC#CLAIM, such as humphries2020/fig6#logloss-cap")
+    ((context, (loaded,)),) = contexts([spec], profile, None, True)
+    target = out or Path(f"{spec.replace('/', '-')}--{name}.crate.zip")
+    files = pack(context, loaded, name, target)
+    print(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
+
+
 def write_page(context: Context, loaded: list[Loaded]) -> None:
     """Write the page that specs belong to; print their verdicts and where it is."""
-    from harness.report.build import build
+    from harness.report.build import build, front
 
     everything = build(context, whole_profile(context, loaded))
     mine = {one.spec.id for one in loaded}
     print_verdicts([v for v in everything.verdicts if v.spec in mine])
-    where = (context.page / "index.html").relative_to(context.project.root)
+    where = front(context).relative_to(context.project.root)
     others = len({v.spec for v in everything.verdicts} - mine)
     print(f"report: {where}" + (f" (with {others} other specs of the profile)" if others else ""))

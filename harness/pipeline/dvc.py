@@ -138,7 +138,7 @@ THEORY = """
 """
 REPORT = """
   report:
-{wdir}    desc: The page, the summary and all verdicts of the profile
+{wdir}    desc: All verdicts of the profile, the summary and the site
     cmd: harness report --profile ${{profile}}
     deps:
       - specs
@@ -146,7 +146,7 @@ REPORT = """
       - harness/verdicts/catalogue.py
 {folders}
     outs:
-      - reports/${{profile}}/index.html:
+      - reports/${{profile}}/claims.csv:
           cache: false
       - reports/${{profile}}/summary.md:
           cache: false

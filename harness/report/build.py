@@ -1,258 +1,155 @@
-"""Gather every spec's verdicts into `reports/<profile>/`: HTML, Markdown, `verdicts.json`, `metrics.json`."""
+"""Gather every spec's verdicts into `reports/<profile>/`: `verdicts.json`, `metrics.json`, a summary, and the site."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import jinja2
-import pandas as pd
 from ruamel.yaml import YAML
 
 from harness import tracking
-from harness.claims.design import design_of
-from harness.claims.evidence import means, ordered
-from harness.claims.verdict import Verdict, VerdictFile, basis_text, dump
+from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
-from harness.pipeline import Context, core_seconds, left_out, measurements, read_verdicts
-from harness.places import shown
-from harness.places import text as places_text
-from harness.report.figures import draw, draw_bounds
-from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
+from harness.paths import Project
+from harness.pipeline import Context, for_each, left_out, measurements
+from harness.report.beside import write_beside
+from harness.report.figures import draw_picture
+from harness.report.findings import Shown, read_findings
+from harness.report.gather import Section, counterexample, gather, judged, timings
+from harness.report.site import ORDER, Site, chosen_findings, papers_of, write_site
+from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.load import Loaded
-from harness.spec.model import Unstated
-from harness.spec.profile import Scaled, as_run, load_params, stopped_early
-from harness.verdicts.catalogue import RATE, corrected
-from harness.verdicts.check import ALPHA, hardware, repeats_wanted
+from harness.spec.profile import load_params
+from harness.verdicts import baseline
+from harness.verdicts.catalogue import corrected
+from harness.verdicts.check import ALPHA, hardware
 
-ORDER = ("violated", "inconclusive", "not run", "reproduced")
-
-
-@dataclass(frozen=True)
-class Section:
-    """One spec in the report."""
-
-    spec: Any
-    reductions: tuple[str, ...]
-    substitution: str | None
-    verdicts: tuple[Verdict, ...]
-    svg: str
-    means: list[dict[str, Any]]
-    tables: list[dict[str, Any]]
-    """Tables that the paper prints, in its layout."""
-    formulas: list[dict[str, Any]]
-    """Printed tables of formulas, in its layout."""
-    exposed: list[dict[str, Any]]
-    """Members exposed in one, in some and in every run."""
-    outcomes: list[dict[str, Any]]
-    """Advantage by the outcome that a split draws."""
-    unstated: tuple[Unstated, ...]
-    sha256: str
-    data_sha256: str
-    folder: str
-    files: str
-    """Its folder, from the page."""
-    why_not: str
-    sequential: bool
-    models: int
-    models_fixed: int
-    """Trained targets, and how many the fixed design has."""
-
-
-def judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
-    """Those of the specs that have verdicts under the profile; the others are not run yet."""
-    return [loaded for loaded in specs if context.verdicts_file(loaded.spec.id).is_file()]
+RUN = "run.json"
 
 
 def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     """Write the report of a profile from the verdicts that `check` wrote, of all its specs. Returns all verdicts."""
-    there = judged(context, specs)
-    absent = [loaded for loaded in specs if loaded not in there]
-    left = [loaded.spec.id for loaded in absent if left_out(context, loaded)]
-    not_yet = [loaded.spec.id for loaded in absent if not left_out(context, loaded)]
-    sections = [_section(context, loaded) for loaded in there]
-    verdicts = corrected([v for s in sections for v in s.verdicts])
-    by_id = {v.id: v for v in verdicts}
-    sections = [replace(s, verdicts=tuple(by_id[v.id] for v in s.verdicts)) for s in sections]
+    sections = _sections(context, specs)
+    verdicts = tuple(v for s in sections for v in s.verdicts)
     everything = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=verdicts)
     root = context.page
     counts = Counter(str(v.verdict) for v in verdicts)
     tally = {name: counts.get(name, 0) for name in ORDER}
     write_text(root / "verdicts.json", dump(everything))
     write_text(root / "metrics.json", json.dumps({"claims": len(verdicts), **tally}, indent=1) + "\n")
-    write_text(root / "summary.md", _markdown(context, sections, tally))
-    papers = YAML(typ="safe").load((context.project.specs / "papers.yaml").read_text(encoding="utf-8"))
-    html = (
-        _environment()
-        .get_template("report.html")
-        .render(
-            profile=context.profile_name,
-            sections=sections,
-            verdicts=verdicts,
-            tally=tally,
-            alpha=ALPHA,
-            papers=papers,
-            catalogue=catalogue_sentence(verdicts),
-            not_yet=not_yet,
-            left=left,
-            flagship=_flagship(context),
-        )
-    )
-    write_text(root / "index.html", html)
-    _write_run(context, there)
+    write_text(root / "summary.md", markdown(context.profile_name, sections, tally))
+    write_beside(root, verdicts, tally)
+    _write_run(context, judged(context, specs))
+    _write_site(context, specs, sections)
     return everything
 
 
-def _flagship(context: Context) -> str | None:
-    """Where the page of the run that decides lies, seen from this one; None where this is it, or there is none."""
-    name = load_params(context.project).flagship
-    page = None if name is None else context.project.reports / name / "index.html"
-    if page is None or name == context.profile_name or not page.is_file():
-        return None
-    return os.path.relpath(page, context.page)
+def build_site(context: Context, specs: Sequence[Loaded], root: Path | None = None) -> Path:
+    """Write the site alone, from what is there, to `root` or its own place; returns its front page."""
+    return _write_site(context, specs, _sections(context, specs), root)
 
 
-def _section(context: Context, loaded: Loaded) -> Section:
-    scaled: Scaled = context.scaled(loaded)
-    judged = read_verdicts(context, loaded).verdicts
-    table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
-    if table is not None:
-        svg, means = draw(scaled.spec, table), _means(table, scaled.spec.axes)
-    else:
-        svg, means = ("" if scaled.spec.experiment is not None else draw_bounds(scaled.spec)), []
-    sequential = table is not None and design_of(table).name == "sequential"
-    done = scaled if table is None or sequential else as_run(scaled, int(table["repeat"].nunique()))
-    if sequential and table is not None and (still_open := repeats_wanted(scaled, table)):
-        done = stopped_early(scaled, len(still_open))
-    experiment = scaled.spec.experiment
-    return Section(
-        sequential=sequential,
-        models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
-        models_fixed=experiment.models() if experiment else 0,
-        spec=scaled.spec,
-        reductions=done.reductions,
-        substitution=scaled.substitution,
-        verdicts=judged,
-        svg=svg,
-        means=means,
-        tables=printed_tables(scaled.spec, judged),
-        formulas=formula_tables(scaled.spec, judged),
-        exposed=[] if table is None else exposed_rows(table),
-        outcomes=[] if table is None else outcome_rows(table),
-        unstated=scaled.spec.unstated,
-        sha256=loaded.sha256,
-        folder=loaded.spec.id,
-        files=context.folder(loaded.spec.id).relative_to(context.page).as_posix(),
-        why_not=why_not,
-        data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
-    )
+def _sections(context: Context, specs: Sequence[Loaded]) -> list[Section]:
+    """Every judged spec, its verdicts corrected for all claims of the profile."""
+    sections = for_each(gather, context, judged(context, specs), "drawing")
+    by_id = {v.id: v for v in corrected([v for s in sections for v in s.verdicts])}
+    return [replace(s, verdicts=tuple(by_id[v.id] for v in s.verdicts)) for s in sections]
 
 
-def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:
-    return len(table.drop_duplicates(["arm", *axes, "repeat"]))
-
-
-def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[dict[str, Any]]:
-    """Mean and 95% interval of every metric but counts, by arm, attack and place, ready to print.
-
-    Columns are the values of epsilon, or of the first axis where epsilon follows from others.
-    """
-    wanted = ("advantage", "tpr", "fpr", "auc", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    every = means(table, wanted, axes)
-    across = "epsilon" if "epsilon" in axes else axes[0]
-    levels = ordered({dict(where)[across]: None for *_, where in every if across in dict(where)})
-    for (arm, attack, metric, where), found in every.items():
-        at = dict(where)
-        if across not in at:
-            continue
-        low, high = found.interval()
-        half = max(high - found.mean, found.mean - low)
-        others = "".join(f", {axis} {shown(value)}" for axis, value in where if axis != across)
-        label = f"{attack}: {metric}" if attack else str(metric)
-        row = rows.setdefault((arm, label, others), {"arm": arm + others, "metric": label, "of": metric, "cells": {}})
-        row["cells"][at[across]] = f"{found.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
-    listed = sorted(rows.values(), key=lambda r: (r["arm"], wanted.index(r["of"])))
-    return [
-        {**r, "values": [r["cells"].get(e, "") for e in levels], "across": across, "levels": levels} for r in listed
-    ]
-
-
-def _markdown(context: Context, sections: Sequence[Section], tally: dict[str, int]) -> str:
-    lines = [f"# Verdicts, profile `{context.profile_name}`", ""]
-    lines.append(", ".join(f"{count} {name}" for name, count in tally.items() if count) + ".")
+def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Section], root: Path | None = None) -> Path:
+    absent = [loaded for loaded in specs if not context.verdicts_file(loaded.spec.id).is_file()]
     verdicts = [v for s in sections for v in s.verdicts]
-    if text := catalogue_sentence(verdicts):
-        lines += ["", text]
-    for section in sections:
-        lines += ["", f"## {section.spec.id}: {section.spec.title}", ""]
-        if section.substitution:
-            lines += [f"Substituted: {section.substitution}", ""]
-        if section.reductions:
-            lines += [f"Scaled: {'; '.join(section.reductions)}.", ""]
-        lines += ["| claim | verdict | basis | why |", "| --- | --- | --- | --- |"]
-        for v in section.verdicts:
-            why = ". ".join(filter(None, [v.reason, v.halves, v.would_decide and f"Would decide: {v.would_decide}"]))
-            why = why.replace("|", "\\|")
-            claim = f"{v.statement.replace('|', chr(92) + '|')} ({v.where})"
-            lines.append(f"| {claim} | **{v.verdict}** | {basis_text(v)} | {why} |")
-    return "\n".join(lines) + "\n"
-
-
-def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
-    """How many verdicts on measurements stand when all claims share one level; empty where none was decided."""
-    known = [v for v in verdicts if v.p_catalogue is not None]
-    if not known:
-        return ""
-    fallen = [v.id for v in known if (v.p_catalogue or 0.0) > ALPHA]
-    bases = Counter(v.basis for v in known)
-    on = [
-        f"{bases['distribution-free']} are distribution-free" if bases["distribution-free"] else "",
-        f"{bases['shape']} rest on no outcome being rarer than stated" if bases["shape"] else "",
-        f"{bases['records']} on errors of drawing records" if bases["records"] else "",
-    ]
-    stand = sum(bool(v.stands) for v in known)
-    text = (
-        f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
-        f"{stand} of them stand at a false discovery rate of {RATE:.0%} over all {known[0].claims_tested} claims "
-        f"tested (e-BH, for any dependence between them), and {len(known) - len(fallen)} at level {ALPHA:g} for all "
-        "together (Holm)."
+    findings, _ = chosen_findings(read_findings(context.project.specs / "findings.yaml"), sections, verdicts)
+    site = Site(
+        profile=context.profile_name,
+        papers=papers_of(sections, citations(context.project)),
+        findings=findings,
+        pictures=_pictures(context, specs, findings, {v.id: v for v in verdicts}),
+        changes=_changes(context, verdicts),
+        sentence=catalogue_sentence(verdicts, listed=False),
+        facts=_facts(context),
+        flagship=_flagship(context),
+        alpha=ALPHA,
+        left=tuple(_left(loaded.spec.id) for loaded in absent if left_out(context, loaded)),
+        not_yet=tuple(loaded.spec.id for loaded in absent if not left_out(context, loaded)),
     )
-    return text + (f" Not at that level: {', '.join(fallen)}." if fallen else "")
+    root = front(context).parent if root is None else root
+    write_site(root, site)
+    return root / "index.html"
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("harness.report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["number"] = lambda x: "" if x is None else f"{x:.4g}"
-    environment.filters["epsilon"] = shown
-    environment.filters["places"] = places_text
-    environment.filters["basis"] = basis_text
-    environment.filters["slug"] = lambda text: text.replace("/", "-").replace("#", "-")
-    return environment
+def front(context: Context) -> Path:
+    """The first page of a profile's site."""
+    return context.page / "site" / "index.html"
+
+
+def citations(project: Project) -> dict[str, dict[str, Any]]:
+    """`specs/papers.yaml`."""
+    found: dict[str, dict[str, Any]] = YAML(typ="safe").load((project.specs / "papers.yaml").read_text("utf-8"))
+    return found
+
+
+def _pictures(
+    context: Context, specs: Sequence[Loaded], findings: Sequence[Shown], verdicts: Mapping[str, Verdict]
+) -> dict[str, str]:
+    """The small figure of each finding that has one."""
+    by_id, found = {one.spec.id: one for one in specs}, {}
+    for finding in (f.finding for f in findings):
+        picture = finding.picture
+        if picture is None:
+            continue
+        if (refuted := verdicts.get(picture.counterexample or "")) is not None:
+            found[finding.id] = counterexample(refuted, context.scaled(by_id[refuted.spec]).spec, small=True)
+        if (one := by_id.get(picture.spec or "")) is not None and picture.panel is not None:
+            table, _ = measurements(context, one)
+            if table is not None:
+                found[finding.id] = draw_picture(context.scaled(one).spec, table, picture.panel, picture)
+    return found
+
+
+def _left(spec_id: str) -> str:
+    return f"The profile leaves {spec_id} out."
+
+
+def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdict, str], ...]:
+    path = context.page / "baseline.json"
+    if not path.is_file():
+        return ()
+    accepted = {f"{spec}#{c}": was for spec, of in baseline.read(path).specs.items() for c, was in of.verdicts.items()}
+    return tuple((v, accepted[v.id]) for v in verdicts if v.id in accepted and accepted[v.id] != v.verdict)
+
+
+def _flagship(context: Context) -> str | None:
+    """Where the front of the run that decides lies, seen from this one; None where this is it, or there is none."""
+    name = load_params(context.project).flagship
+    page = None if name is None else context.project.reports / name / "site" / "index.html"
+    if page is None or name == context.profile_name or not (page.parents[1] / "verdicts.json").is_file():
+        return None
+    return os.path.relpath(page, front(context).parent)
+
+
+def _facts(context: Context) -> dict[str, Any]:
+    path = context.page / RUN
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
 
 
 def _write_run(context: Context, specs: Sequence[Loaded]) -> None:
-    """`run.js`: times, commit and machine of this very run, apart so that the page itself is reproducible.
+    """`run.json`: times, commit and machine of this very run, apart so that the other pages are reproducible.
 
     Left as it is where the cells of the run are not in this machine's store (a clone that only checks).
     """
-    ran = [one for one in specs if one.spec.experiment is not None and not left_out(context, one)]
-    timings: dict[str, Any] = {}
-    for one in ran:
-        timings[one.spec.id] = core_seconds(context, one)
-        if timings[one.spec.id] is None and (context.page / "run.js").is_file():
-            return
-    target = context.page / "run.js"
-    facts = {"commit": tracking.commit(context.project), "machine": hardware(), "timings": timings}
-    write_text(target, "window.HARNESS_RUN = " + json.dumps(facts, indent=1, sort_keys=True) + ";\n")
+    target = context.page / RUN
+    known = timings(context, specs)
+    if known is None:
+        return
+    facts = {"commit": tracking.commit(context.project), "machine": hardware(), "timings": known}
+    write_text(target, json.dumps(facts, indent=1, sort_keys=True) + "\n")

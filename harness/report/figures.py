@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import math
-import re
-from collections.abc import Callable, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from itertools import product
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,21 +13,28 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.evidence import groups_by_outcome, means
+from harness.errors import HarnessError
 from harness.experiment import Experiment
 from harness.formulas import FORMULAS
 from harness.formulas.gaussian import shuffled_epsilon
-from harness.hashing import fingerprint
-from harness.places import Place, place
+from harness.places import Place, place, shown
 from harness.places import text as places_text
+from harness.report.findings import Picture
+from harness.report.theme import BOUND, COLOURS, Label, Titles, label_ends, svg_of
+from harness.report.words import attack_words, figure, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
+from harness.theory.domain import Interval, number
+from harness.theory.kinds.inequality import Inequality
+from harness.theory.term import Term
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ("#0b6e99", "#d9730d", "#6940a5", "#0f7b6c", "#ad1a72", "#64473a")
 STYLES = ("-", "--", ":", "-.")
-PANELS_ACROSS = 3
+LONGEST = 66
+"""Characters of names below a panel that fit side by side."""
+LETTER = {"epsilon": "ε", "delta": "δ"}
 METRIC_LABELS = {
     "accuracy_train": "train",
     "accuracy_test": "test",
@@ -66,73 +71,93 @@ def _beyond(epsilon: Array) -> float:
     return float(finite.max() if len(finite) else 1.0) * 10
 
 
-def draw(spec: Spec, table: pd.DataFrame) -> str:
-    """All panels of a spec side by side, as one `<svg>` element."""
+def draw(spec: Spec, table: pd.DataFrame) -> list[str]:
+    """The panels of a spec's figure, each as one `<svg>` element."""
     panels = spec.figure or (Panel(title="Membership advantage", metrics=("advantage",)),)
+    found = []
+    for index, panel in enumerate(panels):
 
-    def paint(axes: list[Axes]) -> None:
-        for axis, panel in zip(axes, panels, strict=True):
-            paint_panel(axis, panel, spec, table)
+        def paint(axes: list[Axes], panel: Panel = panel) -> Titles:
+            titles: dict[str, list[str]] = {}
+            paint_panel(axes[0], panel, spec, table, titles)
+            return titles
 
-    return _svg(len(panels), paint, f"{spec.where}: {spec.title}", spec.id)
+        label = f"{spec.where}: {panel.title} ({spec.title}); the numbers are in the table below it"
+        found.append(svg_of(1, paint, label, f"{spec.id} {index}"))
+    return found
 
 
-def _svg(panels: int, paint: Callable[[list[Axes]], None], label: str, name: str = "figure") -> str:
-    """Run `paint` on fresh axes and return the SVG; the same data always give the same bytes.
+def paint_panel(
+    axis: Axes,
+    panel: Panel,
+    spec: Spec,
+    table: pd.DataFrame,
+    titles: dict[str, list[str]] | None = None,
+    label: bool = True,
+) -> list[Label]:
+    """Draw one panel of a spec's measurements on `axis`; it reaches as high as its highest point.
 
-    Names inside it start with a hash of `name`, so that several fit on one page.
+    Args:
+        titles: receives what points say on hover, by the name of their line.
+        label: whether to write names at the curves.
+
+    Returns:
+        the names that curves bear.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    settings: Any = {"svg.hashsalt": "harness", "svg.fonttype": "none", "font.size": 10}
-    with mpl.rc_context(settings):
-        across = panels if panels <= PANELS_ACROSS else PANELS_ACROSS
-        down = math.ceil(panels / across)
-        figure = Figure(figsize=(6.2 * across, 4.1 * down))
-        paint([figure.add_subplot(down, across, i + 1) for i in range(panels)])
-        figure.tight_layout()
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    svg = out.getvalue()
-    own = "f" + fingerprint(name)[:5]
-    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", svg)
-    return svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(label, quote=True)}"', 1)
-
-
-def paint_panel(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> None:
-    """Draw one panel of a spec's measurements on `axis`; it reaches as high as its highest point."""
     assert spec.experiment is not None
+    titles = {} if titles is None else titles
     if panel.x == "arm":
-        highest = _arms(axis, panel, spec, table)
+        highest, labels = _arms(axis, panel, spec, table, titles)
     else:
-        highest = _curves(axis, panel, spec, table)
-    axis.set_ylabel(panel.y or panel.metrics[0])
-    axis.set_title(panel.title, fontsize=11)
+        highest, labels = _curves(axis, panel, spec, table, titles)
+    axis.set_ylabel(panel.y or metric_words(panel.metrics[0]))
+    axis.set_title(panel.title, fontsize=10.5, loc="left", pad=10)
     below_zero = {metric for attack in spec.attacks.values() for metric in attack.measures} & set(panel.metrics)
     top = max(panel.top, 1.05 * highest)
     drawn = [np.asarray(line.get_ydata(), float) for line in axis.lines]  # intervals of few repeats have no end
     lowest = min((float(np.min(y[np.isfinite(y)])) for y in drawn if np.isfinite(y).any()), default=0.0)
     axis.set_ylim(min(-0.1 * min(1.0, top), 1.05 * lowest) if below_zero else 0.0, top)
-    axis.grid(alpha=0.25)
-    axis.legend(fontsize=8, framealpha=0.85)
+    axis.grid(linewidth=0.6)
+    axis.set_axisbelow(True)
+    if label:
+        label_ends(axis, labels)
+    return labels
 
 
-def _arms(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
-    """Arms side by side, at the largest epsilon; returns the highest value."""
+def _said(titles: dict[str, list[str]], texts: Sequence[str]) -> str:
+    """The name of a line whose points say these texts."""
+    name = f"points-{len(titles)}"
+    titles[name] = list(texts)
+    return name
+
+
+def _point_text(name: str, across: str, x: Any, mean: float, low: float, high: float) -> str:
+    at = "without noise" if across == "epsilon" and np.isinf(x) else f"{LETTER.get(across, across)} = {shown(x)}"
+    ends = f" ({figure(low)} to {figure(high)})" if math.isfinite(low) and math.isfinite(high) else ""
+    return f"{name}, {at}: {figure(mean)}{ends}"
+
+
+def _arms(
+    axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame, titles: dict[str, list[str]]
+) -> tuple[float, list[Label]]:
+    """Arms side by side, at the largest epsilon; returns the highest value and the names of the series."""
     assert spec.experiment is not None
     arms = panel.arms or tuple(spec.experiment.arms)
     of_attacks = {metric for attack in spec.attacks.values() for metric in attack.measures}
-    highest = 0.0
-    for index, metric in enumerate(panel.metrics):
-        for number, attack in enumerate(panel.attacks or tuple(spec.attacks) if metric in of_attacks else ("",)):
+    highest, labels = 0.0, list[Label]()
+    names = [spec.experiment.arms[arm].label or arm for arm in arms]
+    for metric in panel.metrics:
+        for nth, attack in enumerate(panel.attacks or tuple(spec.attacks) if metric in of_attacks else ("",)):
             of_arms = [(i, _largest(series(table, arm, attack, metric))) for i, arm in enumerate(arms)]
             found = [(i, *values) for i, values in of_arms if values is not None]
             if not found:
                 continue
             place, mean, low, high = np.array(found).T
-            label = METRIC_LABELS.get(metric, metric) + (f", {attack}" if attack else "")
-            axis.errorbar(
+            said = METRIC_LABELS.get(metric, metric_words(metric))
+            label = f"{said}, {attack_words(attack)}" if attack else said
+            label = attack_words(attack) if attack and len(panel.metrics) == 1 else label
+            colour = COLOURS[len(labels) % len(COLOURS)]
+            drawn = axis.errorbar(
                 place,
                 mean,
                 yerr=[mean - low, high - mean],
@@ -140,13 +165,20 @@ def _arms(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
                 markersize=4,
                 capsize=3,
                 label=label,
-                color=COLOURS[index % len(COLOURS)],
-                fillstyle="full" if number == 0 else "none",
+                color=colour,
+                fillstyle="full" if nth == 0 else "none",
             )
+            texts = [
+                f"{names[int(i)]}, {label}: {figure(m)} ({figure(lo)} to {figure(hi)})"
+                for i, m, lo, hi in zip(place, mean, low, high, strict=True)
+            ]
+            drawn.lines[0].set_gid(_said(titles, texts))
+            labels.append((label, colour, float(mean[-1])))
             highest = max(highest, float(np.where(np.isfinite(high), high, mean).max()))
-    axis.set_xticks(range(len(arms)), [spec.experiment.arms[arm].label or arm for arm in arms])
+    wide = max(8, LONGEST // len(names))
+    axis.set_xticks(range(len(arms)), ["\n".join(wrap(name, wide)) for name in names], fontsize=8)
     axis.set_xlim(-0.5, len(arms) - 0.5)
-    return highest
+    return highest, labels
 
 
 def _largest(lines: dict[Place, Line]) -> tuple[float, float, float] | None:
@@ -156,8 +188,10 @@ def _largest(lines: dict[Place, Line]) -> tuple[float, float, float] | None:
     return None
 
 
-def _curves(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
-    """Means over an axis, their intervals, printed values and formulas; returns the highest mean."""
+def _curves(
+    axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame, titles: dict[str, list[str]]
+) -> tuple[float, list[Label]]:
+    """Means over an axis, their intervals, printed values and formulas; returns the highest mean and their names."""
     experiment = spec.experiment
     assert experiment is not None
     arms = panel.arms or tuple(experiment.arms)
@@ -174,24 +208,28 @@ def _curves(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
     beyond = _beyond(np.concatenate(list(places.values()))) if over == "epsilon" else math.inf
     printed = printed_values(spec)
     across: list[float] = []
-    labelled, highest = False, 0.0
+    labels, highest = list[Label](), 0.0
     for index, (arm, attack, metric) in enumerate(curves):
         at = {float(e): float(min(p, beyond)) for e, p in zip(grids[arm], places[arm], strict=True)}
         lines = series(table, arm, attack, metric, over, spec.axes)
         fixed = {key: value for key, value in panel.at.items() if key != over}
         lines = {rest: line for rest, line in lines.items() if fixed.items() <= dict(rest).items()}
-        for number, (rest, (levels, mean, low, high)) in enumerate(lines.items()):
+        for nth, (rest, (levels, mean, low, high)) in enumerate(lines.items()):
             x = np.array([at[e] for e in levels]) if over == "epsilon" else levels
             across += [float(v) for v in x if over == "epsilon" and v < beyond]
             highest = max(highest, float(mean.max()))
             colour = COLOURS[(arms.index(arm) if by_arm else index) % len(COLOURS)]
-            style = STYLES[((attacks.index(attack) if attack else 0) + number) % len(STYLES)]
+            style = STYLES[((attacks.index(attack) if attack else 0) + nth) % len(STYLES)]
             label = _label(spec, panel, (arm, attack, metric), dict(rest), by_arm, len(attacks) > 1)
-            axis.plot(x, mean, style, color=colour, marker="o", markersize=3.5, linewidth=1.6, label=label)
+            texts = [_point_text(label, over, *row) for row in zip(levels, mean, low, high, strict=True)]
+            look: dict[str, Any] = {"color": colour, "marker": "o", "markersize": 3.5, "linewidth": 1.6}
+            axis.plot(x, mean, style, **look, label=label, gid=_said(titles, texts))
+            labels.append((label, colour, float(mean[-1])))
             axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
             if metric in of_attacks and over == "epsilon":
                 line = {"color": colour, "linestyle": style, "linewidth": 0.8, "alpha": 0.55}
-                highest = max(highest, _outcomes(axis, table, (arm, attack, metric), at, line))
+                reached = _outcomes(axis, table, (arm, attack, metric), at, line)
+                highest = max(highest, reached)
             key = arm, attack, metric
             known = [
                 (where, printed[key, place({**dict(rest), over: level})])
@@ -199,26 +237,28 @@ def _curves(axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame) -> float:
                 if (key, place({**dict(rest), over: level})) in printed
             ]
             if known:
-                note = None if labelled else "printed in the paper"
                 there, given = zip(*known, strict=True)
-                axis.plot(there, given, "x", color=colour, markersize=6, markeredgewidth=1.4, zorder=4, label=note)
-                labelled = True
+                texts = [f"the paper prints {figure(v)} for {label}" for v in given]
+                cross: dict[str, Any] = {"markersize": 6, "markeredgewidth": 1.4, "zorder": 4}
+                axis.plot(there, given, "x", color=colour, gid=_said(titles, texts), **cross)
     if over != "epsilon":
         axis.set_xlabel(over)
-        return highest
+        return highest, labels
     finite = [float(e) for grid in grids.values() for e in grid if math.isfinite(e)]
     finite = across or finite if panel.x != "epsilon" else finite
     facts = {"delta": experiment.arms[arms[0]].privacy.delta, "prior": experiment.arms[arms[0]].prior}
     for name in panel.formulas if finite else ():
         fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
-        axis.plot(fine, FORMULAS[name].curve(fine, **facts), color="black", linewidth=1.3, label=f"bound ({name})")
+        curve = FORMULAS[name].curve(fine, **facts)
+        axis.plot(fine, curve, color=BOUND, linewidth=1.3, label=f"bound ({name})")
+        labels.append((f"bound ({name})", BOUND, float(curve[-1])))
     axis.set_xscale("log")
     if panel.x == "epsilon":
         _ticks(axis, tuple(sorted({float(e) for grid in grids.values() for e in grid})))
-        axis.set_xlabel("epsilon")
+        axis.set_xlabel("ε")
     else:
-        axis.set_xlabel("epsilon as trained (exact, shuffled batches)")
-    return highest
+        axis.set_xlabel("ε as trained (exact, shuffled batches)")
+    return highest, labels
 
 
 def _label(
@@ -228,7 +268,8 @@ def _label(
     arm, attack, metric = curve
     assert spec.experiment is not None
     arm_label = spec.experiment.arms[arm].label or arm
-    label = f"{arm_label}, {attack}" if attack and several else METRIC_LABELS.get(metric, metric)
+    of_metric = METRIC_LABELS.get(metric, metric_words(metric))
+    label = f"{arm_label}, {attack_words(attack)}" if attack and several else of_metric
     if by_arm and not (attack and several):
         label = arm_label if len(panel.metrics) == 1 else f"{arm_label}: {label}"
     others = {axis: value for axis, value in rest.items() if axis not in panel.at}
@@ -244,8 +285,8 @@ def _outcomes(
     for _, name, outcome, epsilon, part in groups_by_outcome(table[table["arm"] == arm], metric):
         if name == attack:
             lines.setdefault(outcome, []).append((at[epsilon], float(part["value"].mean())))
-    for number, points in enumerate(lines.values()):
-        axis.plot(*zip(*points, strict=True), **line, label="by what its split drew" if number == 0 else None)
+    for nth, points in enumerate(lines.values()):
+        axis.plot(*zip(*points, strict=True), **line, label="by what its split drew" if nth == 0 else None)
     return max((value for points in lines.values() for _, value in points), default=0.0)
 
 
@@ -287,40 +328,143 @@ Lines = dict[str, list[tuple[float, float]]]
 def draw_lines(panels: dict[str, Lines], x: str) -> str:
     """Panels side by side, on doubly logarithmic axes: by the name of its vertical axis, named lines of (x, y)."""
 
-    def paint(axes: list[Axes]) -> None:
+    def paint(axes: list[Axes]) -> Titles:
+        titles: dict[str, list[str]] = {}
         for axis, (y, lines) in zip(axes, panels.items(), strict=True):
             for index, (name, points) in enumerate(lines.items()):
                 colour, style = COLOURS[index % len(COLOURS)], STYLES[index // len(COLOURS)]
                 across, up = zip(*points, strict=True)
-                axis.plot(across, up, style, color=colour, marker="o", markersize=3, linewidth=1.5, label=name)
+                texts = [f"{name}, {x} = {figure(a)}: {figure(u)}" for a, u in points]
+                marked = axis.plot(across, up, style, color=colour, marker="o", markersize=3, linewidth=1.5, label=name)
+                marked[0].set_gid(_said(titles, texts))
             axis.set_xscale("log")
             axis.set_yscale("log")
             axis.set_xlabel(x)
             axis.set_ylabel(y)
-            axis.grid(alpha=0.25)
-            axis.legend(fontsize=8)
+            axis.grid(linewidth=0.6)
+            axis.legend(fontsize=8, framealpha=0.6)
+        return titles
 
-    return _svg(len(panels), paint, " and ".join(panels) + f" over {x}")
+    return svg_of(len(panels), paint, " and ".join(panels) + f" over {x}", " ".join(panels))
 
 
-def draw_bounds(spec: Spec) -> str:
-    """The bounds that a spec without an experiment names in its figure, over epsilon; nothing where it names none."""
-    panels = [panel for panel in spec.figure if panel.formulas]
-    if not panels:
-        return ""
+def draw_bounds(spec: Spec) -> list[str]:
+    """The bounds that a spec without an experiment names in its figure, over epsilon; one `<svg>` a panel."""
+    found = []
+    for index, panel in enumerate(panel for panel in spec.figure if panel.formulas):
 
-    def paint(axes: list[Axes]) -> None:
-        epsilon = np.geomspace(0.01, 100, 400)
-        for axis, panel in zip(axes, panels, strict=True):
+        def paint(axes: list[Axes], panel: Panel = panel) -> Titles:
+            (axis,), labels = axes, list[Label]()
+            epsilon = np.geomspace(0.01, 100, 400)
             for colour, name in zip(COLOURS, panel.formulas, strict=False):
                 formula = FORMULAS[name]
                 curve = formula.curve(epsilon, delta=0.0 if formula.pure_only else 1e-5)
-                axis.plot(epsilon, curve, color=colour, label=f"{name}: {formula.text}")
+                axis.plot(epsilon, curve, color=colour, label=name)
+                labels.append((name, colour, float(curve[-1])))
             axis.set_xscale("log")
-            axis.set_xlabel("epsilon")
+            axis.set_xlabel("ε")
             axis.set_ylabel(panel.y)
-            axis.set_title(panel.title, fontsize=11)
-            axis.grid(alpha=0.25)
-            axis.legend(fontsize=8)
+            axis.set_title(panel.title, fontsize=10.5, loc="left", pad=10)
+            axis.grid(linewidth=0.6)
+            label_ends(axis, labels)
+            return {}
 
-    return _svg(len(panels), paint, f"{spec.where}: {spec.title}", spec.id)
+        found.append(svg_of(1, paint, f"{spec.where}: {panel.title}", f"{spec.id} {index}"))
+    return found
+
+
+SMALL = (3.3, 2.0)
+"""Inches of a picture on the front."""
+
+
+def draw_picture(spec: Spec, table: pd.DataFrame, panel: Panel, picture: Picture) -> str:
+    """A panel small enough for a card, with the picture's horizontal lines; one `<svg>`."""
+
+    def paint(axes: list[Axes]) -> Titles:
+        titles: dict[str, list[str]] = {}
+        lines = [(name, BOUND, height) for name, height in picture.lines.items()]
+        labels = paint_panel(axes[0], panel, spec, table, titles, label=False)
+        for _, _, height in lines:
+            axes[0].axhline(height, color=BOUND, linewidth=1.1, linestyle="--")
+        if picture.bottom is not None or picture.top is not None:
+            axes[0].set_ylim(picture.bottom, picture.top)
+        label_ends(axes[0], [*(labels if len(labels) > 1 else ()), *lines], 8)
+        return titles
+
+    lines = [f"a line at {height:g} ({name})" for name, height in picture.lines.items()]
+    label = ", ".join([panel.title, *lines])
+    return svg_of(1, paint, label, f"{spec.id} {panel.title}", SMALL)
+
+
+def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, small: bool = False) -> str:
+    """Both sides of a refuted inequality along one of its variables, through the point that refutes it.
+
+    The variable is the first whose domain is an interval, or has most values; empty where there is none.
+    """
+    spans: dict[str, Array] = {}
+    for variable, domain in part.over.items():
+        if isinstance(domain, Interval):
+            wide = domain.low > 0 and domain.high / domain.low > WIDE
+            space = np.geomspace if wide else np.linspace
+            spans[variable] = space(domain.low, domain.high, 60)
+        elif len(domain.values) > 1:
+            spans[variable] = np.array(sorted(domain.values))
+        if not (part.left.exact() and part.right.exact()) and variable in spans:
+            few = np.linspace(0, len(spans[variable]) - 1, COMPUTED).round().astype(int)
+            spans[variable] = spans[variable][np.unique(few)]
+    if not spans:
+        return ""
+    variable = max(spans, key=lambda v: len(spans[v]))
+    x = np.union1d(spans[variable], [at[variable]])
+    sides = [_along(side, at, variable, x) for side in (part.left, part.right)]
+    drawn = [y[np.isfinite(y)] for y in sides]
+    if any(len(y) < 2 for y in drawn):
+        return ""
+
+    def paint(axes: list[Axes]) -> Titles:
+        (axis,), labels, titles = axes, list[Label](), dict[str, list[str]]()
+        names = ["claimed to be smaller", "and this larger"] if part.relation in ("<", "<=") else ["left", "right"]
+        names = ["claimed to be larger", "and this smaller"] if part.relation in (">", ">=") else names
+        for colour, text, y in zip((COLOURS[1], BOUND), names, sides, strict=True):
+            axis.plot(x, y, color=colour, linewidth=1.6)
+            end = y[np.isfinite(y)][-1]
+            labels.append((text, colour, float(end)))
+        texts = [
+            f"{LETTER.get(variable, variable)} = {figure(at[variable])}: {figure(at[s])}" for s in ("left", "right")
+        ]
+        both = [at["left"], at["right"]]
+        axis.plot([at[variable]] * 2, both, "o", color=COLOURS[4], markersize=5, zorder=5, gid=_said(titles, texts))
+        finite = np.concatenate(drawn)
+        if finite.min() > 0 and finite.max() / finite.min() > WIDE:
+            axis.set_yscale("log")
+        if isinstance(part.over[variable], Interval) and x[0] > 0 and x[-1] / x[0] > WIDE:
+            axis.set_xscale("log")
+        axis.set_xlabel(LETTER.get(variable, variable))
+        axis.grid(linewidth=0.6)
+        label_ends(axis, labels, 8 if small else 8.5)
+        return titles
+
+    fixed = ", ".join(f"{k} = {v:g}" for k, v in at.items() if k not in ("left", "right", variable))
+    label = f"Both sides of {part.text()} over {variable}" + (f", at {fixed}" if fixed else "")
+    return svg_of(1, paint, label, f"{name} counterexample {small}", SMALL if small else (4.2, 2.6))
+
+
+COMPUTED = 7
+"""Points that a formula is drawn at which takes a search or an enumeration."""
+WIDE = 50.0
+"""Ratio of the ends of an axis past which it is logarithmic."""
+
+
+def _along(side: Term, at: Mapping[str, float], variable: str, x: Array) -> Array:
+    """Values of one side over a variable, the others as at the point; not-a-number where it has none."""
+    found = []
+    for value in x:
+        try:
+            found.append(number(side, {**{k: at[k] for k in side.variables()}, **_only(side, variable, float(value))}))
+        except (HarnessError, ArithmeticError, ValueError):
+            found.append(math.nan)
+    return np.array(found)
+
+
+def _only(side: Term, variable: str, value: float) -> dict[str, float]:
+    return {variable: value} if variable in side.variables() else {}

@@ -23,7 +23,7 @@ from harness.spec.model import Spec, attack_variants
 from harness.spec.readings import readings
 from harness.spec.surface import SHARED, core
 
-NOT_SPECS = ("papers.yaml", "pipeline.yaml")
+NOT_SPECS = ("papers.yaml", "findings.yaml", "pipeline.yaml")
 RENAMED = {"bound": "formula", "quantity": "formula", "accountant": "privacy", "clipping": "training", "l2": "model"}
 """What fields were called, or where they stood, and where to look now."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd
@@ -57,6 +58,15 @@ def hardware() -> str:
     return f"{name}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
 
 
+def installed(names: Iterable[str]) -> dict[str, str]:
+    """Versions of packages, of those that are there: whoever only judges has no TensorFlow."""
+    found = {}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
 def check_spec(
     scaled: Scaled, sha256: str, table: pd.DataFrame | None, why_not: str = "", alpha: float = ALPHA
 ) -> list[Verdict]:
@@ -75,7 +85,7 @@ def check_spec(
         "profile": scaled.profile,
         "alpha": alpha,
         "spec_sha256": sha256,
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": installed(PACKAGES),
     }
     if spec.experiment is not None:
         mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
@@ -150,7 +160,7 @@ def _check_claim(
         "code": _code(every),
     }
     if claim.theory:
-        packages = {name: version(name) for e in claim.theory for name in e.packages}
+        packages = installed(name for e in claim.theory for name in e.packages)
         return Verdict.model_validate({**common, **described, **_theory(claim.theory), "packages": packages})
     described |= {
         "definitions": _definitions(parts),

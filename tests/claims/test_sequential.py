@@ -359,10 +359,10 @@ def test_a_run_until_decided(make_project: Any) -> None:
     assert held.models is not None
     assert held.models_fixed == 2 * 14
     assert held.models <= held.stopped * 2
-    page = (project.reports / "until" / "index.html").read_text()
-    assert f"stopped after {held.stopped} repeats" in page
-    assert f'<span class="small basis">{basis_text(held)}</span>' in page
-    assert f"{held.points[0].holds} of {held.points[0].repeats}, " in page
+    page = (project.reports / "until/site/claims/own-cancer--iid-held.html").read_text()
+    assert f"Runs were added until it was decided, after {held.stopped}." in page
+    assert basis_text(held) in page
+    assert f"{held.points[0].holds} of {held.points[0].repeats}</td>" in page
     assert "at a false discovery rate of 5%" in page
 
 
@@ -381,7 +381,7 @@ def test_a_run_that_was_stopped_is_judged_on_what_is_there(make_project: Any) ->
     held = next(v for v in judged if v["id"].endswith("iid-held"))
     assert (held["verdict"], held["fidelity"], held["stopped"]) == ("inconclusive", "scaled", None)
     assert held["reductions"] == ["stopped while 2 claims asked for more repeats"]
-    assert "stopped while 2 claims" in (project.reports / "until" / "index.html").read_text()
+    assert "stopped while 2 claims" in (project.reports / "until/site/claims/own-cancer--iid-held.html").read_text()
     assert run_cli(project.root, "run").returncode == 0  # goes on, and then none asks any more
     judged = json.loads(written.read_text())["verdicts"]
     assert {tuple(v["reductions"]) for v in judged} == {()}

@@ -5,14 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from sklearn.isotonic import IsotonicRegression
 
 from harness.paths import Project
 from harness.report.figures import draw, paint_panel
+from harness.report.theme import apart
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -72,7 +77,30 @@ def test_no_point_is_cut_off(spec: Spec, x: str) -> None:
 def test_the_same_data_give_the_same_bytes(spec: Spec) -> None:
     one, two = draw(spec, measured(spec, 0.3)), draw(spec, measured(spec, 0.3))
     assert one == two
-    assert re.search(r'aria-label="Section 4.1', one)
+    assert len(one) == len(spec.figure)
+    assert all(re.search(r'role="img" aria-label="Section 4.1', svg) for svg in one)
+
+
+def test_a_point_says_its_value_and_colours_are_the_pages(spec: Spec) -> None:
+    svg = draw(spec, measured(spec, 0.3))[0]
+    titles = re.findall(r"<use [^>]*><title>([^<]*)</title>", svg)
+    assert len(titles) == 2 * len(spec.experiment.arms if spec.experiment else ())
+    assert "1e-05, train: 0.302 (0.3 to 0.304)" in titles
+    assert not re.search(r"#(?!f)[0-9a-f]{6}", svg), "a colour that a dark page would not change"
+    assert "var(--c0)" in svg
+    ElementTree.fromstring(svg)
+
+
+@given(st.lists(st.floats(0, 1), max_size=9), st.floats(0.001, 0.2))
+def test_labels_are_apart_in_order_and_moved_no_further_than_needed(heights: list[float], gap: float) -> None:
+    """The least sum of squared moves with such gaps, against a solver."""
+    given_ = sorted(heights)
+    found = apart(given_, gap)
+    assert all(b - a >= gap - 1e-9 for a, b in itertools.pairwise(found))
+    if given_:
+        offsets = gap * np.arange(len(given_))
+        best = IsotonicRegression().fit_transform(np.arange(len(given_)), np.array(given_) - offsets) + offsets
+        assert found == pytest.approx(best.tolist(), abs=1e-9)
 
 
 def test_each_outcome_that_a_split_draws_has_its_own_line(spec: Spec) -> None:
@@ -89,6 +117,6 @@ def test_each_outcome_that_a_split_draws_has_its_own_line(spec: Spec) -> None:
     heights = [float(np.asarray(line.get_ydata())[-1]) for line in axis.lines]
     assert heights == pytest.approx([0.5, 0.2, 0.8])
     assert axis.get_ylim()[1] > 0.8
-    assert [text.get_text() for text in axis.get_legend().get_texts()].count("by what its split drew") == 1
+    assert [line.get_label() for line in axis.lines].count("by what its split drew") == 1
     paint_panel(axis := Figure().add_subplot(), panel, spec, table)
     assert len(axis.lines) == 1

@@ -83,7 +83,7 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     folder = project.reports / "full" / "own" / "cancer" / "readings"
     assert sorted(p.name for p in folder.iterdir()) == ["scaling-min-max", "scaling-none"]
     assert run_cli(project.root, "report").returncode == 0
-    page = (project.reports / "full" / "index.html").read_text()
+    page = (project.reports / "full/site/claims/own-cancer--iid-held.html").read_text()
     assert "experiment.preprocessing.scaling = min-max" in page
     assert "of 2 other readings agree" in page
     # A reading of another version of the experiment is not judged by its old measurements.

@@ -13,7 +13,7 @@ from ville.evalues import ebh
 
 from harness.claims.betting import Stream, joined
 from harness.claims.verdict import Verdict
-from harness.report.build import catalogue_sentence
+from harness.report.summary import catalogue_sentence
 from harness.verdicts.catalogue import corrected, e_bh, holm
 
 

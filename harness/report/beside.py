@@ -1,0 +1,54 @@
+"""Small files beside the site, for other tools: all claims as CSV, and a badge."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from harness.claims.verdict import Verdict, basis_text
+from harness.files import write_text
+
+COLUMNS = ("id", "paper", "where", "kind", "verdict", "fidelity", "effect", "low", "high", "basis", "stands", "reason")
+
+
+def write_beside(root: Path, verdicts: Sequence[Verdict], tally: Mapping[str, int]) -> None:
+    """Write `claims.csv` and `badge.svg` into the folder of a profile."""
+    write_text(root / "claims.csv", claims_csv(verdicts))
+    write_text(root / "badge.svg", badge(tally))
+
+
+def claims_csv(verdicts: Sequence[Verdict]) -> str:
+    """One row a claim; the columns are `COLUMNS`, effect and interval at the deciding point."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for v in verdicts:
+        low, high = v.interval or (None, None)
+        row = [v.id, v.paper, v.where, v.kind, v.verdict, v.fidelity, v.effect, low, high, basis_text(v), v.stands]
+        writer.writerow([*row, v.reason])
+    return out.getvalue()
+
+
+LEFT, CHARACTER = 46, 6.4
+"""Pixels of the left half of the badge, and of a character."""
+
+
+def badge(tally: Mapping[str, int]) -> str:
+    """An SVG of one line: how many claims came out how."""
+    text = " · ".join(f"{tally[name]} {name}" for name in ("reproduced", "violated", "inconclusive") if tally.get(name))
+    text = text or "nothing run"
+    right = round(len(text) * CHARACTER + 14)
+    width = LEFT + right
+    said = escape(f"claims: {text}", quote=True)
+    font = 'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" fill="#fff"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{said}">'
+        f"<title>{said}</title>"
+        f'<rect width="{LEFT}" height="20" fill="#444c54"/>'
+        f'<rect x="{LEFT}" width="{right}" height="20" fill="#0b5394"/>'
+        f'<g {font} text-anchor="middle"><text x="{LEFT / 2}" y="14">claims</text>'
+        f'<text x="{LEFT + right / 2}" y="14">{escape(text)}</text></g></svg>\n'
+    )

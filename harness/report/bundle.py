@@ -1,0 +1,148 @@
+"""A verdict with all that it needs to be judged again, as an RO-Crate: spec, table, verdict, code, versions.
+
+RO-Crate (https://w3id.org/ro/crate): a ZIP file whose `ro-crate-metadata.json` says what each file is.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness import tracking
+from harness.claims.verdict import Verdict
+from harness.errors import HarnessError
+from harness.files import atomic_path
+from harness.pipeline import Context, read_verdicts
+from harness.report.words import letters, sentence
+from harness.spec.load import Loaded
+
+PROJECT_FILES = ("LICENSE", "CITATION.cff", "pyproject.toml", "requirements.lock", "params.yaml")
+README = """\
+# {verdict}: {statement}
+
+{paper}, {where}.
+
+{sentence}
+
+## Judge it again
+
+This archive is a small checkout: the spec, the table of measurements, the verdict and the code that judged it. With
+Python 3.11, in the folder that it was unpacked to:
+
+    python3.11 -m venv .venv
+    .venv/bin/python -m pip install --no-deps --require-hashes -r requirements.lock
+    .venv/bin/python -m harness check --profile {profile} {spec}
+
+`verdict.json` has every number, and by which code, on which machine and from which data it was measured.
+"""
+
+
+def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[str]:
+    """Write the RO-Crate of a claim's verdict to `target`, atomically; returns the names of the files in it.
+
+    Raises HarnessError for a claim that the spec does not have, or that was not judged under the profile.
+    """
+    from rocrate.rocrate import ROCrate
+
+    verdict = _verdict_of(context, loaded, claim)
+    root = context.project.root
+    crate = ROCrate()
+    crate.name = f"{verdict.verdict}: {letters(verdict.statement)}"
+    crate.description = sentence(verdict, context.scaled(loaded).spec)
+    crate.license = "https://spdx.org/licenses/MIT"
+    crate.datePublished = _date(context)
+    added: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for path, about in _files(context, loaded):
+            name = path.relative_to(root).as_posix()
+            properties = {"name": about, "contentSize": str(path.stat().st_size)}
+            added[name] = crate.add_file(path, dest_path=name, properties=properties)
+        made = {
+            "verdict.json": json.dumps(verdict.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n",
+            "README.md": _readme(context, loaded, verdict),
+        }
+        for name, text in made.items():
+            path = Path(folder) / name
+            path.write_text(text, encoding="utf-8")
+            added[name] = crate.add_file(path, dest_path=name, properties={"name": name.partition(".")[0]})
+        crate.add(_judging(crate, context, loaded, added))
+        with atomic_path(target) as temporary:
+            crate.write_zip(temporary.with_suffix(".zip"))
+            temporary.with_suffix(".zip").replace(temporary)
+    return sorted(added)
+
+
+def _verdict_of(context: Context, loaded: Loaded, claim: str) -> Verdict:
+    every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
+    if claim not in every:
+        raise HarnessError(f"{loaded.spec.id}: no claim {claim!r}; it has {', '.join(every)}")
+    return every[claim]
+
+
+def _date(context: Context) -> datetime.datetime:
+    """Of the commit, so that the same checkout gives the same crate; now, outside of git."""
+    import subprocess
+
+    asked = ["git", "-C", str(context.project.root), "log", "-1", "--format=%cI"]
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        return datetime.datetime.fromisoformat(said)
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return datetime.datetime.now(datetime.UTC)
+
+
+def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
+    """Every file that the verdict follows from, and what it is."""
+    root = context.project.root
+    for name in PROJECT_FILES:
+        if (root / name).is_file():
+            yield root / name, {"requirements.lock": "versions of every package, by hash"}.get(name, name)
+    said = sorted({*loaded.document.files, *loaded.said.files})
+    for path in (p for p in said if p.is_relative_to(root)):
+        yield path, f"spec {loaded.spec.id}" if path == loaded.document.files[0] else "what the spec extends"
+    for path in (context.project.specs / "papers.yaml", context.measurements_file(loaded.spec.id)):
+        if path.is_file():
+            yield path, "table of measurements" if path.suffix == ".parquet" else "citations"
+    yield context.verdicts_file(loaded.spec.id), f"verdicts of {loaded.spec.id}"
+    package = Path(__file__).resolve().parents[1]
+    code = root / "harness"
+    if code.is_dir() and code.resolve() == package:
+        for path in sorted(code.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path, "code"
+
+
+def _readme(context: Context, loaded: Loaded, verdict: Verdict) -> str:
+    return README.format(
+        verdict=verdict.verdict,
+        statement=letters(verdict.statement),
+        paper=verdict.paper,
+        where=letters(verdict.where),
+        sentence=sentence(verdict, context.scaled(loaded).spec),
+        profile=context.profile_name,
+        spec=loaded.spec.id,
+    )
+
+
+def _judging(crate: Any, context: Context, loaded: Loaded, added: dict[str, Any]) -> Any:
+    """The act of judging, from table and spec to verdict."""
+    from rocrate.model.contextentity import ContextEntity
+
+    table = context.measurements_file(loaded.spec.id)
+    inputs = [name for name in added if name.startswith("specs/")]
+    inputs += [table.relative_to(context.project.root).as_posix()] if table.is_file() else []
+    return ContextEntity(
+        crate,
+        "#judging",
+        properties={
+            "@type": "CreateAction",
+            "name": f"harness check --profile {context.profile_name} {loaded.spec.id}",
+            "object": [{"@id": name} for name in inputs],
+            "result": [{"@id": "verdict.json"}],
+            "description": f"code at commit {tracking.commit(context.project)}",
+        },
+    )

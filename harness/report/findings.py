@@ -1,0 +1,146 @@
+"""`specs/findings.yaml`: what was found, in words, each tied to the verdicts that it rests on.
+
+A finding is shown only where every claim that it names has the verdict that it says, so the text cannot outlive them;
+numbers in it are taken from the verdicts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from harness.claims.verdict import Outcome, Verdict
+from harness.config import Config
+from harness.errors import HarnessError
+from harness.report.words import deciding, figure, left_interval
+from harness.spec.document import load_document, located
+from harness.spec.model import Spec
+from harness.spec.page import Name, Panel
+
+_VALUE = re.compile(r"\{([a-z0-9-]+)\.([a-z]+)\}")
+
+
+class Rests(Config):
+    """A claim that a finding rests on, and the verdict that it needs."""
+
+    claim: str
+    """`<spec>#<claim>`."""
+    verdict: Outcome = Field(alias="is")
+
+
+class Picture(Config):
+    """A small figure: a panel of a spec's measurements, or a counter-example of a claim on theory."""
+
+    spec: str | None = None
+    panel: Panel | None = None
+    lines: dict[str, float] = {}
+    """Horizontal lines, by their label."""
+    bottom: float | None = None
+    top: float | None = None
+    """Ends of the vertical axis."""
+    counterexample: str | None = None
+    """`<spec>#<claim>`: both of its sides, through the point that refutes it."""
+
+
+class Finding(Config):
+    """One finding."""
+
+    id: Name
+    title: str
+    paper: Name
+    where: str
+    sort: Literal["print is wrong", "print holds", "left open"] = "print is wrong"
+    text: str
+    """In words; `{alias.value}`, `{alias.low}`, `{alias.high}`, `{alias.line}`, `{alias.at}` are of a verdict."""
+    rests: dict[Name, Rests] = Field(min_length=1)
+    """By alias."""
+    picture: Picture | None = None
+    front: bool = True
+    """Whether it stands on the front."""
+
+
+class Findings(Config):
+    """The file."""
+
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A finding whose claims came out as it says, with its numbers filled in."""
+
+    finding: Finding
+    text: str
+    claims: tuple[Verdict, ...]
+
+
+def read_findings(path: Path) -> tuple[Finding, ...]:
+    """The findings declared; none where there is no file. Raises HarnessError with file, line and field."""
+    if not path.is_file():
+        return ()
+    document = load_document(path)
+    try:
+        found = Findings.model_validate(document.data).findings
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = tuple(first["loc"])
+        field = ".".join(map(str, keys))
+        raise HarnessError(f"{located(document, keys)}: {field}: {first['msg']}") from None
+    for index, finding in enumerate(found):
+        for alias, _ in _VALUE.findall(finding.text):
+            if alias not in finding.rests:
+                where = located(document, ("findings", index, "text"))
+                known = ", ".join(finding.rests)
+                raise HarnessError(f"{where}: findings.{index}.text: {{{alias}.…}} is none of its claims ({known})")
+    return found
+
+
+def shown(
+    findings: Sequence[Finding], verdicts: Mapping[str, Verdict], specs: Mapping[str, Spec]
+) -> tuple[list[Shown], list[str]]:
+    """Those that hold under these verdicts, and a line on each that does not."""
+    kept, dropped = [], []
+    for finding in findings:
+        wrong = [
+            f"{r.claim} is {verdicts[r.claim].verdict if r.claim in verdicts else 'not there'}, not {r.verdict}"
+            for r in finding.rests.values()
+            if r.claim not in verdicts or verdicts[r.claim].verdict != r.verdict
+        ]
+        if wrong:
+            dropped.append(f"{finding.id}: {'; '.join(wrong)}")
+            continue
+        known = {alias: verdicts[r.claim] for alias, r in finding.rests.items()}
+        values = {m: _value(known[m[0]], m[1], specs) for m in _VALUE.findall(finding.text)}
+        if lacking := [f"{known[alias].id} has no {name}" for (alias, name), text in values.items() if text is None]:
+            dropped.append(f"{finding.id}: {'; '.join(lacking)}")
+            continue
+        text = _VALUE.sub(lambda m, v=values: str(v[m.group(1), m.group(2)]), finding.text)  # type: ignore[misc]
+        kept.append(Shown(finding, " ".join(text.split()), tuple(known.values())))
+    return kept, dropped
+
+
+def _value(verdict: Verdict, name: str, specs: Mapping[str, Spec]) -> str | None:
+    """A number of a verdict as text; None where it has none of that name."""
+    if verdict.counterexample and name in verdict.counterexample:
+        return figure(verdict.counterexample[name])
+    point = deciding(verdict)
+    if point is None:
+        return None
+    spec = specs[verdict.spec]
+    claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
+    interval = left_interval(spec.parts(claim)[point.expectation], point) or (point.low, point.high)
+    values = {
+        "value": point.left,
+        "line": point.right,
+        "at": point.epsilon,
+        "low": interval[0],
+        "high": interval[1],
+        "repeats": point.repeats,
+    }
+    found = values.get(name)
+    return None if found is None else figure(float(found))

@@ -1,0 +1,164 @@
+"""A claim's points against its margin, as rows of small plots: estimate, interval, the line to clear."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.claims.expectation import Expectation
+from harness.claims.kinds.close import Close
+from harness.claims.kinds.compare import Compare
+from harness.claims.kinds.two_sided import TwoSided
+from harness.claims.operands import Curve
+from harness.claims.verdict import Outcome, Point
+from harness.report.words import curve_words, figure, left_interval, where_words
+from harness.spec.model import Spec
+
+WIDTH = 320.0
+"""Of a row's plot, in pixels."""
+INSET = 8.0
+MOST = 60
+"""Rows drawn of a claim; the weakest come first where there are more."""
+Span = tuple[float, float | None, float | None, float]
+"""Estimate, ends of its interval (None: unbounded), and the line to clear, on one axis."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One point; positions in pixels."""
+
+    place: str
+    dot: float
+    left: float
+    right: float
+    """Ends of the interval."""
+    open_left: bool
+    open_right: bool
+    """Whether the interval goes on beyond what is drawn."""
+    line: float
+    value: str
+    interval: str
+    needed: str
+    state: Outcome
+    runs: str
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The points of one part of a claim, on one axis."""
+
+    of: str
+    """What is measured."""
+    axis: str
+    """What is drawn."""
+    rows: tuple[Row, ...]
+    ticks: tuple[tuple[float, str], ...]
+
+
+def forests(
+    points: Sequence[Point], parts: Sequence[Expectation], spec: Spec, alpha: float
+) -> tuple[list[Forest], int]:
+    """The forest plots of a claim, one for each part that has points, and how many points are left out of them."""
+    usable = [p for p in points if p.expectation < len(parts) and math.isfinite(p.effect)]
+    kept = {id(p) for p in sorted(usable, key=lambda p: -p.p_support)[:MOST]}
+    found = []
+    for index, part in enumerate(parts):
+        mine = [p for p in usable if p.expectation == index and id(p) in kept]
+        if mine:
+            found.append(_forest(mine, part, spec, alpha))
+    return found, len(usable) - len(kept)
+
+
+def _forest(points: Sequence[Point], part: Expectation, spec: Spec, alpha: float) -> Forest:
+    axis, spans = _spans(points, part)
+    low, high = _ends_of_axis(spans)
+
+    def place(x: float) -> float:
+        return round(INSET + (WIDTH - 2 * INSET) * (min(max(x, low), high) - low) / (high - low), 1)
+
+    rows = []
+    for p, (value, a, b, line) in zip(points, spans, strict=True):
+        rows.append(
+            Row(
+                place=where_words(p, spec.axes).removeprefix("at "),
+                dot=place(value),
+                left=place(low if a is None else a),
+                right=place(high if b is None else b),
+                open_left=a is None or a < low,
+                open_right=b is None or b > high,
+                line=place(line),
+                value=figure(value),
+                interval=_interval(a, b),
+                needed=figure(line),
+                state=_state(p, alpha),
+                runs=f"{p.holds} of {p.repeats}" if p.holds is not None else str(p.repeats),
+            )
+        )
+    ticks = tuple((place(x), figure(float(f"{x:.3g}"))) for x in (low, (low + high) / 2, high))
+    return Forest(_subject(part, spec), axis, tuple(rows), ticks)
+
+
+def _spans(points: Sequence[Point], part: Expectation) -> tuple[str, list[Span]]:
+    """What the axis is of, and each point on it."""
+    if isinstance(part, Close):
+        width = part.tolerance
+        return "how far apart", [(abs(p.left - p.right), *_turned(p, width), width) for p in points]
+    if isinstance(part, Compare):
+        intervals = [left_interval(part, p) for p in points]
+        if all(interval is not None for interval in intervals):
+            found = zip(points, intervals, strict=True)
+            return "measured", [(p.left, *(i or (None, None)), p.right) for p, i in found]
+        upward = part.relation in (">", ">=")
+        if upward:
+            return "difference", [
+                (p.effect + part.margin, _add(p.low, part.margin), _add(p.high, part.margin), part.margin)
+                for p in points
+            ]
+        return "difference", [(part.margin - p.effect, *_turned(p, part.margin), part.margin) for p in points]
+    return "distance to the line, positive: as claimed", [(p.effect, p.low, p.high, 0.0) for p in points]
+
+
+def _turned(point: Point, line: float) -> tuple[float | None, float | None]:
+    """Ends of `line - effect`."""
+    return (
+        None if point.high is None else line - point.high,
+        None if point.low is None else line - point.low,
+    )
+
+
+def _add(x: float | None, y: float) -> float | None:
+    return None if x is None else x + y
+
+
+def _subject(part: Expectation, spec: Spec) -> str:
+    if not isinstance(part, TwoSided):
+        return ""
+    left, right = part.alternatives()[0]
+    against = f" against the {curve_words(right, spec)}" if isinstance(right, Curve) else ""
+    return curve_words(left, spec) + against
+
+
+def _state(point: Point, alpha: float) -> Outcome:
+    """Of this point by itself: its interval clears the line, misses it, or neither."""
+    if point.p_support <= alpha / 2:
+        return "reproduced"
+    return "violated" if point.p_oppose <= alpha / 2 else "inconclusive"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    if low is None and high is None:
+        return "unbounded"
+    return f"{'−∞' if low is None else figure(low)} to {'∞' if high is None else figure(high)}"
+
+
+def _ends_of_axis(spans: Sequence[Span]) -> tuple[float, float]:
+    """From where to where: all estimates and lines, and of the intervals what does not dwarf those."""
+    core = [x for value, _, _, line in spans for x in (value, line)]
+    low, high = min(core), max(core)
+    reach = 3 * max(high - low, 0.05 * max(abs(low), abs(high)), 1e-9)
+    ends = [x for _, a, b, _ in spans for x in (a, b) if x is not None and math.isfinite(x)]
+    low = min([low, *(max(x, low - reach) for x in ends)])
+    high = max([high, *(min(x, high + reach) for x in ends)])
+    margin = 0.04 * (high - low) or 0.5
+    return low - margin, high + margin

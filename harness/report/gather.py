@@ -1,0 +1,150 @@
+"""What the page of a profile is made of: each spec with its verdicts, its measurements and what stands beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from harness.claims.design import design_of
+from harness.claims.evidence import means, ordered
+from harness.claims.verdict import Verdict
+from harness.pipeline import Context, core_seconds, left_out, measurements, read_verdicts
+from harness.places import shown
+from harness.report.figures import draw, draw_bounds, draw_counterexample
+from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
+from harness.report.words import metric_words
+from harness.spec.load import Loaded
+from harness.spec.model import Spec
+from harness.spec.profile import Scaled
+from harness.theory.kinds.inequality import Inequality
+
+
+@dataclass(frozen=True)
+class Section:
+    """One spec in the report."""
+
+    spec: Spec
+    reductions: tuple[str, ...]
+    substitution: str | None
+    verdicts: tuple[Verdict, ...]
+    measured: bool
+    """Whether there are measurements."""
+    figures: tuple[str, ...]
+    """Its panels, each one `<svg>`."""
+    counterexamples: dict[str, str]
+    """By claim: both sides of what is refuted, as one `<svg>`."""
+    means: list[dict[str, Any]]
+    tables: list[dict[str, Any]]
+    """Tables that the paper prints, in its layout."""
+    formulas: list[dict[str, Any]]
+    """Printed tables of formulas, in its layout."""
+    exposed: list[dict[str, Any]]
+    """Members exposed in one, in some and in every run."""
+    outcomes: list[dict[str, Any]]
+    """Advantage by the outcome that a split draws."""
+    sha256: str
+    data_sha256: str
+    files: str
+    """Its folder, from the folder of the profile."""
+    why_not: str
+    sequential: bool
+    models: int
+    models_fixed: int
+    """Trained targets, and how many the fixed design has."""
+
+
+def judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
+    """Those of the specs that have verdicts under the profile; the others are not run yet."""
+    return [loaded for loaded in specs if context.verdicts_file(loaded.spec.id).is_file()]
+
+
+def gather(context: Context, loaded: Loaded) -> Section:
+    """A spec as it was judged."""
+    return _section(context, loaded, read_verdicts(context, loaded).verdicts)
+
+
+def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> Section:
+    scaled: Scaled = context.scaled(loaded)
+    experiment = scaled.spec.experiment
+    table, why_not = measurements(context, loaded) if experiment is not None else (None, "")
+    sequential = table is not None and design_of(table).name == "sequential"
+    return Section(
+        sequential=sequential,
+        models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
+        models_fixed=experiment.models() if experiment else 0,
+        spec=scaled.spec,
+        reductions=next((v.reductions for v in judged if v.reductions), ()),
+        substitution=scaled.substitution,
+        verdicts=judged,
+        measured=table is not None,
+        figures=_figures(scaled.spec, table),
+        counterexamples={v.id: svg for v in judged if (svg := counterexample(v, scaled.spec))},
+        means=[] if table is None else _means(table, scaled.spec.axes),
+        tables=printed_tables(scaled.spec, judged),
+        formulas=formula_tables(scaled.spec, judged),
+        exposed=[] if table is None else exposed_rows(table),
+        outcomes=[] if table is None else outcome_rows(table),
+        sha256=loaded.sha256,
+        files=context.folder(loaded.spec.id).relative_to(context.page).as_posix(),
+        why_not=why_not,
+        data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
+    )
+
+
+def _figures(spec: Spec, table: pd.DataFrame | None) -> tuple[str, ...]:
+    if table is not None:
+        return tuple(draw(spec, table))
+    return tuple(draw_bounds(spec)) if spec.experiment is None else ()
+
+
+def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> str:
+    """Both sides of the inequality that is refuted, through the point that refutes it; empty where there is no line."""
+    if verdict.counterexample is None:
+        return ""
+    claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
+    names = verdict.counterexample.keys() - {"left", "right"}
+    for part, outcome in zip(claim.theory, verdict.parts or (verdict.verdict,) * len(claim.theory), strict=False):
+        if isinstance(part, Inequality) and outcome == "violated" and set(part.over) == names:
+            return draw_counterexample(part, verdict.counterexample, verdict.id, small)
+    return ""
+
+
+def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, Any] | None:
+    """Core-seconds of each spec's cells, by their kind; None where the store of this machine lacks some."""
+    ran = [one for one in specs if one.spec.experiment is not None and not left_out(context, one)]
+    found = {one.spec.id: core_seconds(context, one) for one in ran}
+    return None if any(one is None for one in found.values()) else found
+
+
+def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:
+    return len(table.drop_duplicates(["arm", *axes, "repeat"]))
+
+
+def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[dict[str, Any]]:
+    """Mean and 95% interval of every metric but counts, by arm, attack and place, ready to print.
+
+    Columns are the values of epsilon, or of the first axis where epsilon follows from others.
+    """
+    wanted = ("advantage", "tpr", "fpr", "auc", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    every = means(table, wanted, axes)
+    across = "epsilon" if "epsilon" in axes else axes[0]
+    levels = ordered({dict(where)[across]: None for *_, where in every if across in dict(where)})
+    for (arm, attack, metric, where), found in every.items():
+        at = dict(where)
+        if across not in at:
+            continue
+        low, high = found.interval()
+        half = max(high - found.mean, found.mean - low)
+        others = "".join(f", {axis} {shown(value)}" for axis, value in where if axis != across)
+        label = f"{attack}: {metric_words(metric)}" if attack else metric_words(str(metric))
+        row = rows.setdefault((arm, label, others), {"arm": arm + others, "metric": label, "of": metric, "cells": {}})
+        row["cells"][at[across]] = f"{found.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+    listed = sorted(rows.values(), key=lambda r: (r["arm"], wanted.index(r["of"])))
+    return [
+        {**r, "values": [r["cells"].get(e, "") for e in levels], "across": across, "levels": levels} for r in listed
+    ]

@@ -1,0 +1,308 @@
+"""The site of a profile: a front, a page a paper, a page a claim, theory, and how to read it all.
+
+Static files that need no network and no script; with scripts there are search, filters and readable hover.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from harness.claims.verdict import Point, Verdict, basis_text
+from harness.files import write_text
+from harness.places import shown
+from harness.places import text as places_text
+from harness.report.findings import Finding, Shown
+from harness.report.findings import shown as shown_findings
+from harness.report.forest import forests
+from harness.report.gather import Section
+from harness.report.mathml import mathml
+from harness.report.words import (
+    LETTERS,
+    SIGNS,
+    counterexample_words,
+    deciding,
+    figure,
+    letters,
+    sentence,
+)
+from harness.spec.model import Claim
+
+ORDER = ("violated", "inconclusive", "not run", "reproduced")
+STATIC = ("site.css", "site.js")
+KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper, its citation and its sections in its own order."""
+
+    key: str
+    title: str
+    authors: str
+    year: int
+    url: str
+    about: str
+    sections: tuple[Section, ...]
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [v for s in self.sections for v in s.verdicts]
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How many claims came out how."""
+        return tally(self.verdicts)
+
+    @property
+    def short(self) -> str:
+        """`Humphries et al. 2020`."""
+        names = [name.split()[-1] for name in self.authors.split(", ")]
+        if self.key in ("own", "harness"):
+            return self.title
+        who = names[0] if len(names) == 1 else f"{names[0]} & {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+        return f"{who} {self.year}"
+
+
+@dataclass(frozen=True)
+class Site:
+    """Everything that the pages show."""
+
+    profile: str
+    papers: tuple[Paper, ...]
+    findings: tuple[Shown, ...]
+    pictures: Mapping[str, str]
+    """By finding: one `<svg>`."""
+    changes: tuple[tuple[Verdict, str], ...]
+    """Claims whose verdict is another than the accepted one, and that."""
+    sentence: str
+    """How many verdicts stand among all."""
+    facts: Mapping[str, Any]
+    """Commit, machine and times of the run, where they are known."""
+    flagship: str | None
+    alpha: float
+    left: tuple[str, ...] = ()
+    not_yet: tuple[str, ...] = ()
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [v for paper in self.papers for v in paper.verdicts]
+
+
+def slug(verdict_id: str) -> str:
+    """Name of a claim's page."""
+    spec, _, claim = verdict_id.partition("#")
+    return f"{spec.replace('/', '-')}--{claim}"
+
+
+def in_order(sections: Sequence[Section]) -> tuple[Section, ...]:
+    """The figures of a paper by their number, then what was measured besides, then theory."""
+
+    def key(section: Section) -> tuple[int, float, str]:
+        spec = section.spec
+        number = re.search(r"(?:Figures?|Tables?) (\d+)", spec.where)
+        measured = spec.experiment is not None or bool(spec.figure)
+        ours = not any(claim.catalogue for claim in spec.claims)
+        return (1 if ours else 0 if measured else 2, float(number.group(1)) if number else math.inf, spec.id)
+
+    return tuple(sorted(sections, key=key))
+
+
+def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, Any]]) -> tuple[Paper, ...]:
+    """The papers that sections belong to, in the order of the citations; own checks last."""
+    by_paper: dict[str, list[Section]] = {}
+    for section in sections:
+        by_paper.setdefault(section.spec.paper, []).append(section)
+    order = [*(k for k in citations if k in by_paper), *(k for k in by_paper if k not in citations)]
+    order.sort(key=lambda k: k in ("own", "harness"))
+    found = []
+    for key in order:
+        cited = citations.get(key, {})
+        found.append(
+            Paper(
+                key=key,
+                title=str(cited.get("title", key)),
+                authors=str(cited.get("authors", "")),
+                year=int(cited.get("year", 0)),
+                url=str(cited.get("url", "")),
+                about=" ".join(str(cited.get("about", "")).split()),
+                sections=in_order(by_paper[key]),
+            )
+        )
+    return tuple(found)
+
+
+def chosen_findings(
+    findings: Sequence[Finding], sections: Sequence[Section], verdicts: Sequence[Verdict]
+) -> tuple[tuple[Shown, ...], list[str]]:
+    """The findings that hold under these verdicts, and a line on each that does not."""
+    specs = {s.spec.id: s.spec for s in sections}
+    papers = {s.spec.paper for s in sections}
+    mine = [f for f in findings if f.paper in papers]
+    kept, dropped = shown_findings(mine, {v.id: v for v in verdicts}, specs)
+    return tuple(kept), dropped
+
+
+def write_site(root: Path, site: Site) -> int:
+    """Write every page below `root`, remove those of claims that are gone, and return how many there are."""
+    pages = dict(_pages(site))
+    for name in STATIC:
+        pages[f"static/{name}"] = files("harness.report").joinpath("static", name).read_text(encoding="utf-8")
+    for name, text in pages.items():
+        write_text(root / name, text)
+    for path in [*root.glob("claims/*.html"), *root.glob("papers/*.html"), *root.glob("*.html")]:
+        if path.relative_to(root).as_posix() not in pages:
+            path.unlink()
+    return len(pages)
+
+
+def _pages(site: Site) -> Sequence[tuple[str, str]]:
+    environment = _environment()
+    specs = {s.spec.id: s for p in site.papers for s in p.sections}
+    said = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
+    common: dict[str, Any] = {"site": site, "said": said, "signs": SIGNS, "order": ORDER, "kinds": KINDS}
+
+    def page(template: str, up: str, **given: Any) -> str:
+        return environment.get_template(template).render(**common, up=up, **given)
+
+    pictures = {f.finding.id: Markup(site.pictures.get(f.finding.id, "")) for f in site.findings}
+    found = [
+        ("index.html", page("front.html", "", pictures=pictures, tally=tally(site.verdicts))),
+        ("reading.html", page("reading.html", "")),
+        ("run.html", page("run.html", "")),
+        ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
+    ]
+    for paper in site.papers:
+        mine = [f for f in site.findings if f.finding.paper == paper.key]
+        figures = {s.spec.id: [Markup(svg) for svg in s.figures] for s in paper.sections}
+        given = {"paper": paper, "figures": figures, "tally": tally(paper.verdicts)}
+        found.append((f"papers/{paper.key}.html", page("paper.html", "../", findings=mine, pictures=pictures, **given)))
+        for section in paper.sections:
+            claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
+            for index, verdict in enumerate(section.verdicts):
+                given = _claim(site, section, verdict, claims[verdict.id])
+                around = section.verdicts[index - 1 : index] if index else (), section.verdicts[index + 1 : index + 2]
+                neighbours = {"before": around[0], "after": around[1], "paper": paper, "section": section}
+                found.append((f"claims/{slug(verdict.id)}.html", page("claim.html", "../", **given, **neighbours)))
+    return found
+
+
+def tally(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    """Counts of the four verdicts."""
+    counts = Counter(v.verdict for v in verdicts)
+    order = ("reproduced", "violated", "inconclusive", "not run")
+    return {name: counts[name] for name in order}  # type: ignore[index]
+
+
+def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict[str, Any]:
+    spec = section.spec
+    parts = [] if claim.theory else spec.parts(claim)
+    point = deciding(verdict)
+    drawn, hidden = forests(verdict.points, parts, spec, site.alpha)
+    return {
+        "v": verdict,
+        "claim": claim,
+        "slug": slug(verdict.id),
+        "math": [
+            (Markup(mathml(text)), text, verdict.parts[i] if i < len(verdict.parts) else None)
+            for i, text in enumerate(verdict.inequality)
+        ],
+        "forests": drawn,
+        "hidden": hidden,
+        "counterexample": Markup(section.counterexamples.get(verdict.id, "")),
+        "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
+        "sure": _sure(verdict, point),
+        "commands": _commands(site, section, verdict),
+    }
+
+
+def _sure(verdict: Verdict, point: Point | None) -> list[str]:
+    """How sure one is of a verdict, one sentence each."""
+    found = []
+    if point is not None and point.holds is not None and point.share is not None and verdict.verdict == "reproduced":
+        found.append(
+            f"At the closest place it holds in {point.holds} of {point.repeats} runs, each taken by itself, and so in "
+            f"at least {point.share:.0%} of all runs (97.5% sure)."
+        )
+    elif point is not None:
+        found.append(f"{point.repeats} runs at the place that decides.")
+    if text := basis_text(verdict):
+        if verdict.basis in ("proof", "exact"):
+            found.append(f"It rests on no sampling: {text}.")
+        else:
+            found.append(f"The interval is at 95%; what it rests on: {text}.")
+    if verdict.e_value is not None and math.isfinite(verdict.e_value):
+        stands = ""
+        if verdict.stands is not None:
+            how = "stands" if verdict.stands else "does not stand"
+            stands = f"; among the {verdict.claims_tested} claims tested it {how} at a false discovery rate of 5%"
+        found.append(f"A bet on it would have multiplied its stake by {figure(verdict.e_value)}{stands}.")
+    if verdict.stopped is not None:
+        found.append(f"Runs were added until it was decided, after {verdict.stopped}.")
+    if verdict.readings:
+        same = sum(r.verdict == verdict.verdict for r in verdict.readings)
+        found.append(f"{same} of {len(verdict.readings)} other readings agree, of what the paper leaves open.")
+    if verdict.halves:
+        found.append(f"{verdict.halves[:1].upper()}{verdict.halves[1:]}.")
+    return found
+
+
+def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str, str]]:
+    """What judges it again, and what measures it again."""
+    profile = f" --profile {site.profile}"
+    if section.files == "." or site.profile == "own":
+        return [(f"harness check {section.spec.id}", "judges it again from the table that is here")]
+    found = [(f"harness check{profile} {section.spec.id}", "judges it again from the committed table, in seconds")]
+    if section.spec.experiment is not None:
+        cost = f"; {section.models:,} models stand behind it" if section.models else ""
+        found.append((f"harness run{profile} {section.spec.id}", f"trains and attacks what the table lacks{cost}"))
+    return found
+
+
+def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
+    """Claims that need no training, by paper: over what domain, and by what."""
+    found = []
+    for paper in site.papers:
+        rows = []
+        for section in paper.sections:
+            claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
+            for verdict in section.verdicts:
+                if claims[verdict.id].theory:
+                    domain = "; ".join(dict.fromkeys(_domain(text) for text in verdict.inequality if _domain(text)))
+                    rows.append((verdict, letters(domain)))
+        if rows:
+            found.append((paper, rows))
+    return found
+
+
+def _domain(text: str) -> str:
+    return text.partition(" for ")[2]
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("harness.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["number"] = lambda x: "" if x is None else figure(float(x))
+    environment.filters["level"] = shown
+    environment.filters["places"] = places_text
+    environment.filters["basis"] = basis_text
+    environment.filters["letters"] = letters
+    environment.filters["letter"] = lambda name: LETTERS.get(name, name)
+    environment.filters["slug"] = slug
+    environment.filters["word"] = lambda text: text.replace(" ", "-")
+    environment.filters["anchor"] = lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower())
+    return environment

@@ -1,0 +1,63 @@
+"""The verdicts as Markdown: `summary.md`, and a shorter one for a pull request."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from harness.claims.verdict import Verdict, basis_text
+from harness.report.gather import Section
+from harness.report.words import SIGNS, sentence
+from harness.verdicts.catalogue import RATE
+from harness.verdicts.check import ALPHA
+
+
+def markdown(profile: str, sections: Sequence[Section], tally: Mapping[str, int]) -> str:
+    """Every claim with its verdict, by spec."""
+    lines = [f"# Verdicts, profile `{profile}`", ""]
+    lines.append(", ".join(f"{count} {name}" for name, count in tally.items() if count) + ".")
+    verdicts = [v for s in sections for v in s.verdicts]
+    if text := catalogue_sentence(verdicts):
+        lines += ["", text]
+    for section in sections:
+        lines += ["", f"## {section.spec.id}: {section.spec.title}", ""]
+        if section.substitution:
+            lines += [f"Substituted: {section.substitution}", ""]
+        if section.reductions:
+            lines += [f"Scaled: {'; '.join(section.reductions)}.", ""]
+        lines += ["| | claim | found | basis |", "| --- | --- | --- | --- |"]
+        for v in section.verdicts:
+            claim = _cell(f"{v.statement} ({v.where})")
+            found = _cell(sentence(v, section.spec))
+            lines.append(f"| {SIGNS[v.verdict]} **{v.verdict}** | {claim} | {found} | {basis_text(v)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def catalogue_sentence(verdicts: Sequence[Verdict], listed: bool = True) -> str:
+    """How many verdicts on measurements stand when all claims share one level; empty where none was decided.
+
+    Args:
+        listed: name those that do not.
+    """
+    known = [v for v in verdicts if v.p_catalogue is not None]
+    if not known:
+        return ""
+    fallen = [v.id for v in known if (v.p_catalogue or 0.0) > ALPHA]
+    bases = Counter(v.basis for v in known)
+    on = [
+        f"{bases['distribution-free']} are distribution-free" if bases["distribution-free"] else "",
+        f"{bases['shape']} rest on no outcome being rarer than stated" if bases["shape"] else "",
+        f"{bases['records']} on errors of drawing records" if bases["records"] else "",
+    ]
+    stand = sum(bool(v.stands) for v in known)
+    text = (
+        f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
+        f"{stand} of them stand at a false discovery rate of {RATE:.0%} over all {known[0].claims_tested} claims "
+        f"tested (e-BH, for any dependence between them), and {len(known) - len(fallen)} at level {ALPHA:g} for all "
+        "together (Holm)."
+    )
+    return text + (f" Not at that level: {', '.join(fallen)}." if fallen and listed else "")

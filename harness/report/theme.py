@@ -1,0 +1,151 @@
+"""From what the plotting library writes to an SVG of the page: its colours, its font, values to hover over."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from harness.hashing import fingerprint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#0b6e99", "#b45309", "#6940a5", "#0f7b6c", "#ad1a72", "#64473a")
+INK, RULE, BOUND = "#010203", "#040506", "#070809"
+"""Stand-ins for colours that the page decides, as it is light or dark."""
+VARIABLES = {
+    **{colour: f"var(--c{i})" for i, colour in enumerate(COLOURS)},
+    INK: "var(--ink)",
+    RULE: "var(--rule)",
+    BOUND: "var(--bound)",
+}
+_COORDINATES = re.compile(r' (?:d|x|y|transform)="[^"]*"')
+_LONG = re.compile(r"(\d\.\d{2})\d+")
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+MOST_LABELS, LONGEST_LABEL = 7, 28
+"""Curves, and characters of their names, that are labelled at their ends; else there is a legend below the panel."""
+Titles = Mapping[str, Sequence[str]]
+"""By the name of a line: what each of its points says on hover."""
+Label = tuple[str, str, float]
+"""Text, colour, and height at the right end."""
+
+
+def svg_of(
+    panels: int, paint: Callable[[list[Axes]], Titles], label: str, name: str, size: tuple[float, float] = (3.8, 2.8)
+) -> str:
+    """Run `paint` on fresh axes, side by side, and return one `<svg>`; the same data always give the same bytes.
+
+    Args:
+        paint: draws, and returns what points say on hover.
+        label: what the figure shows, in words, for those who cannot see it.
+        name: names inside the SVG start with a hash of it, so that several fit on one page.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    settings: Any = {
+        "svg.hashsalt": "harness",
+        "svg.fonttype": "none",
+        "font.size": 9.5,
+        "path.simplify": True,
+        **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+        "grid.color": RULE,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+    with mpl.rc_context(settings):
+        figure = Figure(figsize=(size[0] * panels, size[1]))
+        figure.patch.set_alpha(0.0)
+        axes = [figure.add_subplot(1, panels, i + 1) for i in range(panels)]
+        for axis in axes:
+            axis.patch.set_alpha(0.0)
+        titles = paint(axes)
+        out = io.StringIO()
+        figure.savefig(
+            out, format="svg", bbox_inches="tight", pad_inches=0.04, metadata={"Date": None, "Creator": None}
+        )
+    return themed(out.getvalue(), titles, label, name)
+
+
+def themed(svg: str, titles: Titles, label: str, name: str) -> str:
+    """The same with the page's colours and font, a text for screen readers, and values on hover."""
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    root = ElementTree.fromstring(svg[svg.index("<svg") :])
+    for metadata in root.findall(f"{{{SVG}}}metadata"):
+        root.remove(metadata)
+    for group in root.iter(f"{{{SVG}}}g"):
+        said = titles.get(group.get("id", ""))
+        if said is None:
+            continue
+        marks = list(group.iter(f"{{{SVG}}}use"))
+        for mark, text in zip(marks, said, strict=False):
+            ElementTree.SubElement(mark, f"{{{SVG}}}title").text = text
+        group.set("class", "points")
+    text = ElementTree.tostring(root, encoding="unicode")
+    own = "f" + fingerprint(name)[:5]
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
+    for colour, variable in VARIABLES.items():
+        text = text.replace(colour, variable)
+    text = re.sub(r"font: ([\d.]+)px[^;\"]*", r"font-size: \1px", text)
+    wide = re.search(r'viewBox="0 0 ([\d.]+)', text)
+    width = f"{float(wide.group(1)) * 4 / 3:.0f}px" if wide else "100%"
+    text = re.sub(r' (?:width|height)="[\d.]+pt"', "", text, count=2)
+    text = _COORDINATES.sub(lambda m: _LONG.sub(r"\1", m.group()), text)
+    described = escape(label, quote=True)
+    return re.sub(r"\n\s*", "\n", text).replace(
+        "<svg", f'<svg style="width: {width}" role="img" aria-label="{described}"', 1
+    )
+
+
+def label_ends(axis: Axes, labels: Sequence[Label], size: float = 8.5) -> None:
+    """Names at the right ends of curves, pushed apart where they would touch; many go below the panel instead."""
+    if len(labels) > MOST_LABELS or max((len(text) for text, _, _ in labels), default=0) > LONGEST_LABEL:
+        _below(axis, labels, size)
+        return
+    low, high = axis.get_ylim()
+    logarithmic = axis.get_yscale() == "log"
+
+    def up(y: float) -> float:
+        y = min(max(y, low), high)
+        return (math.log(y / low) / math.log(high / low)) if logarithmic else (y - low) / (high - low)
+
+    tall = axis.get_window_extent().height / axis.get_figure(root=True).dpi  # type: ignore[union-attr]
+    gap = 1.2 * size / 72 / tall
+    placed = sorted(((up(y), text, colour) for text, colour, y in labels if math.isfinite(y)), key=lambda p: p[0])
+    heights = apart([p[0] for p in placed], gap)
+    for height, (_, text, colour) in zip(heights, placed, strict=True):
+        axis.text(1.015, height, text, color=colour, fontsize=size, va="center", transform=axis.transAxes)
+
+
+def apart(heights: Sequence[float], gap: float) -> list[float]:
+    """Ascending heights moved as little as possible so that neighbours are at least `gap` apart (pooled neighbours)."""
+    groups: list[tuple[float, int]] = []  # (sum of heights less their offset, count)
+    for index, height in enumerate(heights):
+        groups.append((height - gap * index, 1))
+        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
+            total, count = groups.pop()
+            before, many = groups.pop()
+            groups.append((before + total, many + count))
+    flat = [total / count for total, count in groups for _ in range(count)]
+    return [base + gap * index for index, base in enumerate(flat)]
+
+
+def _below(axis: Axes, labels: Sequence[Label], size: float) -> None:
+    """The names as a legend under the panel, in columns."""
+    from matplotlib.lines import Line2D
+
+    known = {line.get_label(): line for line in axis.lines}
+    handles = [known.get(text) or Line2D([], [], color=colour) for text, colour, _ in labels]
+    names = [text for text, _, _ in labels]
+    lines = max((tick.get_text().count("\n") for tick in axis.get_xticklabels()), default=0)
+    below = -0.16 - 0.05 * lines
+    axis.legend(
+        handles, names, fontsize=size - 0.5, frameon=False, loc="upper left", bbox_to_anchor=(-0.12, below), ncols=2
+    )

@@ -1,0 +1,283 @@
+"""A verdict in one plain sentence, and the names of this project in words that anybody in the field knows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.claims.expectation import Expectation
+from harness.claims.kinds.close import Close
+from harness.claims.kinds.compare import Compare
+from harness.claims.kinds.two_sided import TwoSided
+from harness.claims.operands import AxisValue, Curve, FormulaValue, Number
+from harness.claims.verdict import Point, Verdict
+from harness.places import shown
+from harness.spec.model import Spec
+
+SIGNS = {"reproduced": "✓", "violated": "✗", "inconclusive": "?", "not run": "–"}
+ATTACKS = {
+    "logloss": "loss attack",
+    "shokri": "shadow-model attack",
+    "lira": "LiRA",
+    "rmia": "RMIA",
+    "lrn": "learned attack (LRN)",
+    "lrn-free": "threshold on the largest posterior (LRN-Free)",
+    "blind": "attack that never sees the model",
+    "gap": "gap attack",
+}
+METRICS = {
+    "advantage": "membership advantage",
+    "auc": "AUC",
+    "tpr": "true-positive rate",
+    "fpr": "false-positive rate",
+    "accuracy_train": "accuracy on members",
+    "accuracy_test": "test accuracy",
+    "accuracy_nonmembers": "accuracy on non-members",
+    "accuracy_loss_test": "accuracy lost to noise, on test records",
+    "accuracy_loss_nonmembers": "accuracy lost to noise, on non-members",
+    "attack_accuracy": "attack accuracy",
+    "best_attack_accuracy": "best attack accuracy",
+    "best_accuracy_test": "best test accuracy after any epoch",
+    "best_precision": "best precision over thresholds",
+    "best_precision_gain": "best precision over thresholds, less the share of members",
+    "held_out_precision": "precision at a threshold of other records",
+}
+LETTERS = {"epsilon": "ε", "eps": "ε", "delta": "δ", "sigma": "σ", "alpha": "α", "mu": "μ", "lambda": "λ", "inf": "∞"}
+RELATIONS = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
+_LETTER = re.compile(r"(?<!\w)(?<!\w-)(" + "|".join(LETTERS) + r")(?![\w]|-(?!DP))")
+_RATE = re.compile(r"tpr_at_(.+)pct_fpr")
+_PART = re.compile(r"(?:^|; )part (\d+) of (\d+): ")
+_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|inf|nan)"
+_AGAINST = re.compile(
+    rf"(?P<left>.+) = (?P<x>{_NUMBER}) against (?P<y>{_NUMBER})(?: at (?P<at>(?!no finite)[^;]+))?(?P<rest>.*)"
+)
+_GAME = re.compile(rf"(\w+) ({_NUMBER}) \[({_NUMBER}), ({_NUMBER})\] against ({_NUMBER})")
+
+
+def figure(value: float) -> str:
+    """A number as a reader wants it: at most three significant digits, thousands apart, no e-notation near one."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
+        mantissa, _, power = f"{value:.2e}".partition("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}×10{_raised(int(power))}".replace("-", "−")
+    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def _raised(power: int) -> str:
+    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def letters(text: str) -> str:
+    """Names of Greek letters as the letters, and signs of order as such."""
+    text = text.replace("<=", "≤").replace(">=", "≥").replace("log_inverse_delta", "ln(1/δ)")
+    return _LETTER.sub(lambda m: LETTERS[m.group(1)], text)
+
+
+def metric_words(metric: str) -> str:
+    """A metric by the name that the field has for it."""
+    if found := _RATE.fullmatch(metric):
+        return f"TPR at {found.group(1)}% FPR"
+    return METRICS.get(metric, metric.replace("_", " "))
+
+
+def attack_words(attack: str) -> str:
+    """An attack by the name that the field has for it."""
+    return ATTACKS.get(attack, f"{attack.replace('-', ' ')} attack")
+
+
+def where_words(point: Point, axes: Sequence[str]) -> str:
+    """`at ε = 5`, or nothing where there is one place alone."""
+    places = [f"{LETTERS.get(name, name)} = {shown(value)}" for name, value in (point.at or {}).items()]
+    if point.epsilon is not None:
+        places.insert(0, f"ε = {point.epsilon:g}")
+    elif "epsilon" in axes:
+        return f"without noise{', at ' + ', '.join(places) if places else ''}"
+    return f"at {', '.join(places)}" if places else ""
+
+
+def curve_words(curve: Curve, spec: Spec) -> str:
+    """What is measured, of which attack, on what."""
+    name = metric_words(curve.metric)
+    if curve.minus is not None:
+        name = f"{name} less {metric_words(curve.minus)}"
+    if curve.attack:
+        name = f"{name} of the {attack_words(curve.attack).removeprefix('the ')}"
+    arms = spec.experiment.arms if spec.experiment is not None else {}
+    if len(arms) > 1 and curve.arm in arms:
+        name += f" ({arms[curve.arm].label or curve.arm})"
+    if curve.at:
+        name += ", " + ", ".join(f"{LETTERS.get(n, n)} = {shown(v)}" for n, v in curve.at)
+    if curve.chosen is not None:
+        name += f", at {letters(curve.chosen.text())}"
+    if curve.mean_over:
+        name = f"mean over {', '.join(curve.mean_over)} of the {name}"
+    return name if curve.times == 1 else f"{curve.times:g} × the {name}"
+
+
+def left_interval(part: Expectation, point: Point) -> tuple[float | None, float | None] | None:
+    """The 95% interval of the left side, where the right side is not measured itself; None where it cannot be told."""
+    if not isinstance(part, TwoSided) or not isinstance(part.right, Number | FormulaValue | AxisValue):
+        return None
+    low, high = point.low, point.high
+    if isinstance(part, Compare):
+        if part.relation in (">", ">="):
+            return _plus(point.right, low), _plus(point.right, high)
+        return _minus(point.right, high), _minus(point.right, low)
+    if isinstance(part, Close) and low is not None and high is not None and high < part.tolerance:
+        above = point.left >= point.right
+        near, far = part.tolerance - high, part.tolerance - low
+        return (point.right + near, point.right + far) if above else (point.right - far, point.right - near)
+    return None
+
+
+def _plus(x: float, y: float | None) -> float | None:
+    return None if y is None else x + y
+
+
+def _minus(x: float, y: float | None) -> float | None:
+    return None if y is None else x - y
+
+
+def span(interval: tuple[float | None, float | None] | None) -> str:
+    """` (0.92 to 0.93)`, or nothing where there is no interval."""
+    if interval is None or interval == (None, None):
+        return ""
+    low, high = interval
+    if low is None:
+        return f" (at most {figure(high or 0.0)})"
+    return f" (at least {figure(low)})" if high is None else f" ({figure(low)} to {figure(high)})"
+
+
+def deciding(verdict: Verdict) -> Point | None:
+    """The point that the verdict's reason speaks of, with the interval that the verdict rests on."""
+    for point in verdict.points:
+        if verdict.effect == point.effect and verdict.interval == (point.low, point.high):
+            return point
+        if verdict.interval is not None and verdict.interval == (point.free_low, point.free_high):
+            return point.model_copy(update={"low": point.free_low, "high": point.free_high})
+    said = [
+        p for p in verdict.points if f"{p.left:.3g} against {p.right:.3g}, effect {p.effect:.3g} " in verdict.reason
+    ]
+    if not said:
+        return None
+    low, high = verdict.interval or (said[0].low, said[0].high)
+    return said[0].model_copy(update={"low": low, "high": high})
+
+
+def sentence(verdict: Verdict, spec: Spec) -> str:
+    """What was found, in words before numbers, each with its uncertainty."""
+    if verdict.verdict == "not run":
+        why = "this profile leaves it out" if "leaves this spec out" in verdict.reason else verdict.reason
+        return f"Not run: {why}."
+    claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
+    if claim is None or claim.theory:
+        return _theory(verdict)
+    parts = spec.parts(claim)
+    point = deciding(verdict)
+    part = parts[point.expectation] if point is not None and point.expectation < len(parts) else None
+    if point is None or not isinstance(part, Compare | Close):
+        return _bare(verdict)
+    left, right = part.alternatives()[0] if len(part.alternatives()) == 1 else (None, None)
+    subject = curve_words(left, spec) if left is not None else "what is measured"
+    return _measured(verdict, spec, part, point, subject, right)
+
+
+def _bare(verdict: Verdict) -> str:
+    """The judge's own words where a claim is of another kind than a comparison."""
+    pieces = _PART.split(verdict.reason)
+    text = pieces[0] if len(pieces) == 1 else "; ".join(pieces[3::3])
+    text = re.sub(r", effect \S+ \[[^\]]+\]", "", text)
+    text = letters(text).replace("_", " ")
+    text = text[:1].upper() + text[1:]
+    more = f" {verdict.halves[:1].upper()}{verdict.halves[1:]}." if verdict.halves and "part" in verdict.halves else ""
+    return f"{text}.{more}".replace("..", ".")
+
+
+def _measured(verdict: Verdict, spec: Spec, part: Compare | Close, point: Point, subject: str, right: Any) -> str:
+    where = where_words(point, spec.axes)
+    value = figure(point.left) + span(left_interval(part, point))
+    line = _line(part, point, right, spec)
+    places = len(verdict.points)
+    if verdict.verdict == "reproduced":
+        close = f"{where[:1].upper()}{where[1:]} the" if where else "The"
+        many = f"Holds in all {places} comparisons. Closest: {close[:1].lower()}{close[1:]}" if places > 1 else close
+        if part.quantifier == "some":
+            many = f"Holds, and most clearly {where}: the" if where else "The"
+        return f"{many} {subject} is {value}, {line}."
+    if verdict.verdict == "violated":
+        at = f"{where[:1].upper()}{where[1:]} the" if where else "The"
+        several = "" if len(verdict.parts) < 2 else f" ({_count(verdict, 'violated')})"
+        return f"{at} {subject} is {value}, {line}{several}."
+    at = f" {where}" if where else ""
+    decide = f" To decide it: {verdict.would_decide}." if verdict.would_decide else ""
+    return f"Too close to call{at}: the {subject} is {value}, {line}.{decide}"
+
+
+def _count(verdict: Verdict, outcome: str) -> str:
+    return f"{sum(p == outcome for p in verdict.parts)} of {len(verdict.parts)} parts fail"
+
+
+def _line(part: Compare | Close, point: Point, right: Any, spec: Spec) -> str:
+    """What the left side has to clear."""
+    line = figure(point.right)
+    if isinstance(part, Close):
+        if isinstance(right, Number):
+            return f"where {line} is claimed, give or take {figure(part.tolerance)}"
+        what = f"the {curve_words(right, spec)} is" if isinstance(right, Curve) else "the formula gives"
+        return f"and {what} {line}; they may differ by {figure(part.tolerance)}"
+    need = RELATIONS[part.relation]
+    if isinstance(right, Curve):
+        gap = span((point.low, point.high)).removeprefix(" (").removesuffix(")")
+        room = f"; {figure(abs(point.effect))} {'to spare' if point.effect >= 0 else 'short'}"
+        room += f", 95% interval {gap}" if gap else ""
+        shift = ", margin included" if part.margin else ""
+        return f"where {need} the {curve_words(right, spec)} is claimed, {line}{shift}{room}"
+    if isinstance(right, FormulaValue):
+        return f"where {need} {line} is claimed (the formula {right.formula})"
+    return f"where {need} {line} is claimed"
+
+
+def _theory(verdict: Verdict) -> str:
+    pieces = _PART.split(verdict.reason)
+    texts = [pieces[0]] if len(pieces) == 1 else pieces[3::3]
+    if len(texts) == 1:
+        return _theorem(texts[0])
+    if verdict.verdict == "violated":
+        return _theorem(next((t for t in texts if t.startswith("refuted")), texts[0]))
+    whole = "Both" if len(texts) == 2 else f"All {len(texts)}"
+    if all(t.startswith("proved") for t in texts):
+        return f"{whole} parts are proved."
+    proved = sum(t.startswith("proved") for t in texts)
+    many = f"{proved} of {len(texts)} parts are proved" if proved else f"{whole} parts hold where computed"
+    return f"{many}. Closest: {_theorem(texts[0])}" if not proved else f"{many}, the others hold where computed."
+
+
+def _theorem(text: str) -> str:
+    """One part of a claim on theory, in words."""
+    if found := _GAME.fullmatch(text):
+        name, x, low, high, y = found.groups()
+        known = {"ppv": "positive accuracy", "tpr": "true-positive rate", "fpr": "false-positive rate"}
+        return f"Played out, the {known.get(name, letters(name))} is {x} ({low} to {high}), against {y}."
+    head, _, rest = text.partition(": ") if text.startswith(("refuted", "proved:")) else text.partition("; closest: ")
+    found = _AGAINST.fullmatch(rest)
+    where = f" at {letters(found['at'])}" if found and found["at"] else ""
+    if text.startswith("refuted") and found:
+        share = head.removeprefix("refuted").strip(" ()")
+        often = f" ({share})" if share else ""
+        found_, allowed = figure(float(found["x"])), figure(float(found["y"]))
+        return f"Refuted{where}{often}: it is {found_} where the claim allows {allowed}."
+    if text.startswith("proved:"):
+        return f"Proved: {rest}."
+    if found:
+        word = "Proved" if text.startswith("proved") else "Holds wherever it was computed"
+        return f"{word}; closest{where}: {figure(float(found['x']))} against {figure(float(found['y']))}."
+    return letters(text[:1].upper() + text[1:]).rstrip(".") + "."
+
+
+def counterexample_words(found: Mapping[str, float]) -> str:
+    """`ε = 0, δ = 1`, without the two sides."""
+    return ", ".join(f"{LETTERS.get(k, k)} = {figure(v)}" for k, v in found.items() if k not in ("left", "right"))

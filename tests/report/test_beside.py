@@ -1,0 +1,86 @@
+"""What stands beside the site: claims as CSV, a badge, a verdict packed with all it needs, how to cite."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from ruamel.yaml import YAML
+
+from harness.claims.verdict import VerdictFile
+from harness.report.beside import COLUMNS, badge, claims_csv
+from tests.conftest import REPO, run_cli
+
+CLAIM = "humphries2020/fig6#logloss-cap"
+
+
+def test_claims_as_csv() -> None:
+    verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
+    rows = list(csv.DictReader(io.StringIO(claims_csv(verdicts))))
+    assert len(rows) == len(verdicts)
+    assert tuple(rows[0]) == COLUMNS
+    cap = next(row for row in rows if row["id"] == CLAIM)
+    assert cap["verdict"] == "violated"
+    assert float(cap["low"]) < float(cap["effect"]) < float(cap["high"]) < 0
+    assert (REPO / "reports/sequential/claims.csv").read_text() == claims_csv(verdicts)
+
+
+def test_a_badge_counts_verdicts() -> None:
+    svg = badge({"reproduced": 3, "violated": 2, "inconclusive": 0, "not run": 9})
+    root = ElementTree.fromstring(svg)
+    assert [e.text for e in root.iter() if e.tag.endswith("text")] == ["claims", "3 reproduced · 2 violated"]
+    assert "nothing run" in badge({})
+
+
+def test_a_bundle_judges_itself_again(tmp_path: Path) -> None:
+    """Unpacked elsewhere, with nothing else of this checkout: the same verdict, from the table in the archive."""
+    packed = tmp_path / "cap.zip"
+    ran = run_cli(REPO, "bundle", CLAIM, "-p", "sequential", "--out", str(packed))
+    assert ran.returncode == 0, ran.stderr
+    there = tmp_path / "there"
+    zipfile.ZipFile(packed).extractall(there)
+    crate = json.loads((there / "ro-crate-metadata.json").read_text())["@graph"]
+    named = {e["@id"] for e in crate if e.get("@type") == "File"}
+    files = {p.relative_to(there).as_posix() for p in there.rglob("*") if p.is_file()}
+    assert named == files - {"ro-crate-metadata.json"}
+    (judging,) = [e for e in crate if e.get("@type") == "CreateAction"]
+    assert {"@id": "specs/humphries2020/fig6.yaml"} in judging["object"]
+    assert {"@id": "specs/humphries2020/_base.yaml"} in judging["object"]
+    env = {k: v for k, v in os.environ.items() if k not in ("HARNESS_DATA", "PYTHONPATH")}
+    command = [sys.executable, "-m", "harness", "check", "-q", "-p", "sequential", "humphries2020/fig6", "--json"]
+    again = subprocess.run(
+        command, cwd=there, env={**env, "PYTHONPATH": str(there)}, capture_output=True, text=True, check=True
+    )
+    judged = {v["id"]: v for v in json.loads(again.stdout)}
+    before = json.loads((there / "verdict.json").read_text())
+    assert judged[CLAIM] == before
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ("humphries2020/fig6", "names no claim; write SPEC#CLAIM"),
+        ("humphries2020/fig6#capped", "no claim 'capped'; it has high-advantage, "),
+        ("humphries2020/fig66#cap", "fig66"),
+    ],
+)
+def test_a_bundle_of_nothing_is_one_line(tmp_path: Path, claim: str, message: str) -> None:
+    out = tmp_path / "x.zip"
+    ran = run_cli(REPO, "bundle", claim, "-p", "sequential", "--out", str(out))
+    assert (ran.returncode, message in ran.stderr) == (2, True), ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not out.exists()
+
+
+def test_how_to_cite() -> None:
+    said = YAML(typ="safe").load((REPO / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors"} <= said.keys()
+    assert f'version = "{said["version"]}"' in (REPO / "pyproject.toml").read_text()

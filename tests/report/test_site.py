@@ -1,0 +1,282 @@
+"""The site in a real browser: what a reviewer does with it, and what a spec's text may not do to it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+
+from harness.paths import Project
+from harness.pipeline import Context
+from harness.progress import Progress
+from harness.report.build import build_site
+from harness.spec.load import load_specs
+from harness.spec.profile import load_params
+from tests.conftest import REPO, SMALL_SPEC, run_cli
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SPECS = ["humphries2020", "thudi2022/theory", "tramer2025/theory"]
+PAGES = [
+    "index.html",
+    "theory.html",
+    "papers/humphries2020.html",
+    "claims/humphries2020-fig6--logloss-cap.html",
+    "claims/thudi2022-theory--unlearning-capacity-as-printed.html",
+]
+browser_only = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of some of the flagship's specs, from the committed tables."""
+    project = Project(REPO)
+    params = load_params(project)
+    name = str(params.flagship)
+    context = Context(project, name, params.profiles[name], 1, Progress(quiet=True))
+    root = tmp_path_factory.mktemp("site")
+    build_site(context, load_specs(project, SPECS), root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page whose console has to stay silent and which may ask for nothing but files."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page, said, asked = context.new_page(), list[str](), list[str]()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    yield page
+    context.close()
+    assert said == []
+    assert {urlsplit(url).scheme for url in asked} <= {"file", "data"}
+
+
+def visible(page: Any) -> int:
+    return int(page.evaluate("[...document.querySelectorAll('#claims tbody tr')].filter(r => !r.hidden).length"))
+
+
+@browser_only
+def test_search_filters_and_order(site: Path, page: Any) -> None:
+    page.goto(f"file://{site}/index.html")
+    every = visible(page)
+    known = json.loads((REPO / "reports/sequential/verdicts.json").read_text())["verdicts"]
+    mine = [v for v in known if v["spec"].startswith(tuple(SPECS))]
+    assert every == len(mine)
+    page.select_option("#by-verdict", "violated")
+    assert visible(page) == sum(v["verdict"] == "violated" for v in mine)
+    page.select_option("#by-paper", "thudi2022")
+    wrong = [v for v in mine if v["verdict"] == "violated" and v["paper"] == "thudi2022"]
+    assert visible(page) == len(wrong)
+    assert page.text_content("#shown") == f"{len(wrong)} of {every}"
+    page.fill("#q", "nothing has these words")
+    assert visible(page) == 0
+    assert page.is_visible("#none")
+    page.fill("#q", "")
+    page.select_option("#by-paper", "")
+    page.select_option("#by-verdict", "")
+    page.select_option("#by-kind", "measured")
+    assert visible(page) == sum(v["kind"] == "training" for v in mine)
+    page.check("#exact")
+    assert visible(page) == sum(v["kind"] == "training" and v["fidelity"] == "exact" for v in mine)
+    page.uncheck("#exact")
+    page.select_option("#by-kind", "")
+    page.select_option("#sort", "verdict")
+    order = page.evaluate("[...document.querySelectorAll('#claims tbody tr')].map(r => r.dataset.verdict)")
+    assert order == sorted(order, key=["violated", "inconclusive", "not run", "reproduced"].index)
+    # What is chosen stands in the address, and is there again after a reload.
+    page.select_option("#by-verdict", "inconclusive")
+    here = page.url
+    page.goto("about:blank")
+    page.goto(here)
+    assert page.input_value("#by-verdict") == "inconclusive"
+    assert visible(page) == sum(v["verdict"] == "inconclusive" for v in mine)
+
+
+@browser_only
+def test_points_say_their_values_on_hover(site: Path, page: Any) -> None:
+    page.goto(f"file://{site}/papers/humphries2020.html")
+    mark = page.locator(".points use").nth(2)
+    said = mark.locator("title").text_content()
+    assert re.search(r"ε = [\d.]+: −?[\d.]+", said)
+    mark.dispatch_event("mouseenter")
+    assert page.text_content("#tip") == said
+    assert page.is_visible("#tip")
+    mark.dispatch_event("mouseleave")
+    assert not page.is_visible("#tip")
+
+
+@browser_only
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_an_accessibility_check_finds(site: Path, browser: Any, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    context = browser.new_context(color_scheme=scheme)
+    tab = context.new_page()
+    for name in PAGES if scheme == "light" else PAGES[-2:]:
+        tab.goto(f"file://{site}/{name}")
+        found = axe.run(tab).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"][:120]) for v in found] == [], name
+    ink, paper = tab.evaluate("[getComputedStyle(document.documentElement)].flatMap(s => [s.color, s.backgroundColor])")
+    brightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ink, paper)]
+    assert (brightness[0] < brightness[1]) == (scheme == "light")
+    context.close()
+
+
+@browser_only
+def test_nothing_is_wider_than_a_phone(site: Path, page: Any) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    for path in sorted(site.rglob("*.html")):
+        page.goto(f"file://{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path.name
+
+
+@browser_only
+def test_print_shows_what_is_folded_and_no_controls(site: Path, page: Any) -> None:
+    page.goto(f"file://{site}/claims/humphries2020-fig6--logloss-cap.html")
+    assert not page.is_visible("dl.small dt:has-text('provenance'), dt:has-text('seed')")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.is_visible("dt:has-text('seed')")
+    assert not page.is_visible("header.top")
+    assert len(page.pdf()) > 10_000
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 between Chromium's own margins
+    cut = "[...document.querySelectorAll('table')].filter(t => t.getBoundingClientRect().right > innerWidth).length"
+    assert page.evaluate(cut) == 0
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    assert not page.is_visible("dt:has-text('seed')")
+
+
+@browser_only
+def test_all_is_readable_without_scripts(site: Path, browser: Any) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(f"file://{site}/index.html")
+    assert not tab.is_visible("#filter")
+    assert tab.locator("#claims tbody tr").count() > 60
+    tab.locator("article.card h3 a").first.click()
+    assert tab.is_visible(".answer.violated")
+    context.close()
+
+
+def test_every_link_leads_somewhere_and_every_claim_has_a_page(site: Path) -> None:
+    linked: set[Path] = set()
+    for path in site.rglob("*.html"):
+        text = path.read_text()
+        ids = set(re.findall(r'\bid="([^"]*)"', text))
+        for target in re.findall(r'\b(?:href|src)="([^"]*)"', text):
+            if target.startswith(("http", "data:")):
+                continue
+            if target.startswith("#"):
+                assert target[1:] in ids or re.match(r"#f[0-9a-f]{5}-", target), (path.name, target)
+                continue
+            there = Path(urlsplit(urljoin(f"file://{path}", target)).path)
+            if there.is_relative_to(site):
+                assert there.is_file(), (path.name, target)
+                linked.add(there)
+                fragment = urlsplit(target).fragment
+                assert not fragment or f'id="{fragment}"' in there.read_text(), (path.name, target)
+    assert linked >= set(site.glob("claims/*.html"))
+    claims = sum(len(one.spec.claims) for one in load_specs(Project(REPO), SPECS))
+    assert len(list(site.glob("claims/*.html"))) == claims
+
+
+def test_the_front_is_light_and_says_first_what_is_wrong(site: Path) -> None:
+    front = (site / "index.html").read_text()
+    assert len(front.encode()) < 500_000
+    cards = re.findall(r'<article class="card">.*?</article>', front, flags=re.DOTALL)
+    assert 3 <= len(cards) <= 6
+    assert "print is wrong" in cards[0]
+    assert "0.922" in cards[0] or re.search(r"reaches 0\.9\d", cards[0])
+    assert not re.search(r"\{[a-z]+\.[a-z]+\}", front)
+
+
+def test_text_of_a_spec_is_text(make_project: Callable[..., Project]) -> None:
+    """Markup in a title, a statement or a reading is shown, never run; without measurements nothing has to be trained."""
+    evil = "<script>alert(1)</script><b onclick=x>&amp;"
+    text = re.sub(r"(?m)^title: .*$", f"title: '{evil}'", SMALL_SPEC).replace("where: here", f"where: '{evil}'")
+    assert text.count(evil) >= 2
+    project = make_project(text)
+    assert run_cli(project.root, "check").returncode == 0
+    ran = run_cli(project.root, "report")
+    assert ran.returncode == 0, ran.stderr
+    pages = list((project.reports / "full/site").rglob("*.html"))
+    assert len(pages) > 4
+    for path in pages:
+        assert "<script>alert" not in path.read_text(), path.name
+        assert "<b onclick" not in path.read_text(), path.name
+    assert any("&lt;script&gt;alert(1)" in path.read_text() for path in pages)
+
+
+def test_pages_of_claims_that_are_gone_are_removed(make_project: Callable[..., Project]) -> None:
+    project = make_project()
+    assert run_cli(project.root, "check").returncode == 0
+    assert run_cli(project.root, "report").returncode == 0
+    root = project.reports / "full/site"
+    assert (root / "claims/own-cancer--counts.html").is_file()
+    stale = root / "claims/own-cancer--old.html"
+    stale.write_text("old")
+    ran = run_cli(project.root, "site")
+    assert ran.returncode == 0, ran.stderr
+    assert "site: reports/full/site/index.html" in ran.stdout
+    assert not stale.exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("is: violated", "is: wrong", r"findings.yaml:4: findings.0.rests.one.is: Input should be"),
+        ("{one.value}", "{two.value}", r"findings.yaml:\d+: findings.0.text: \{two.…\} is none of its claims \(one\)"),
+        ("title: T", "titel: T", r"findings.yaml:\d+: findings.0.title?"),
+    ],
+)
+def test_faults_of_the_findings_name_their_line(
+    make_project: Callable[..., Project], old: str, new: str, message: str
+) -> None:
+    project = make_project()
+    text = (
+        "findings:\n  - {id: a, title: T, paper: own, where: here, text: 'it is {one.value}', rests:\n"
+        "      {one: {claim: 'own/cancer#counts',\n       is: violated}}}\n"
+    )
+    assert old in text
+    (project.specs / "findings.yaml").write_text(text.replace(old, new))
+    assert run_cli(project.root, "check").returncode == 0
+    ran = run_cli(project.root, "report")
+    assert ran.returncode == 2
+    assert re.search(message, ran.stderr), ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_a_finding_is_shown_only_while_its_claims_are_as_it_says(site: Path) -> None:
+    """The committed findings hold under the committed verdicts, each of them."""
+    from harness.claims.verdict import VerdictFile
+    from harness.report.findings import read_findings, shown
+
+    findings = read_findings(REPO / "specs/findings.yaml")
+    text = (REPO / "reports/sequential/verdicts.json").read_text()
+    verdicts = {v.id: v for v in VerdictFile.model_validate_json(text).verdicts}
+    specs = {one.spec.id: one.spec for one in load_specs(Project(REPO), [])}
+    kept, dropped = shown(findings, verdicts, specs)
+    assert dropped == []
+    assert len(kept) == len(findings)
+    first = findings[0]
+    claim = next(iter(first.rests.values())).claim
+    turned = {**verdicts, claim: verdicts[claim].model_copy(update={"verdict": "reproduced"})}
+    kept, dropped = shown(findings, turned, specs)
+    assert len(kept) == len(findings) - 1
+    assert dropped == [f"{first.id}: {claim} is reproduced, not violated"]

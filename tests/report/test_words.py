@@ -1,0 +1,148 @@
+"""Verdicts in words: numbers as a reader wants them, one sentence a verdict, formulas as MathML."""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.claims.verdict import Point, Verdict, VerdictFile
+from harness.paths import Project
+from harness.report.forest import WIDTH, forests
+from harness.report.mathml import mathml
+from harness.report.words import deciding, figure, left_interval, letters, sentence
+from harness.spec.load import load_specs
+from harness.spec.model import Spec
+from tests.conftest import REPO
+
+
+@pytest.fixture(scope="module")
+def judged() -> tuple[dict[str, Spec], list[Verdict]]:
+    """The committed verdicts of the flagship, and the specs that they are of."""
+    specs = {one.spec.id: one.spec for one in load_specs(Project(REPO), [])}
+    text = (REPO / "reports/sequential/verdicts.json").read_text()
+    return specs, list(VerdictFile.model_validate_json(text).verdicts)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.92249, "0.922"),
+        (-0.0283, "−0.0283"),
+        (1.0, "1"),
+        (0.0, "0"),
+        (1801.2, "1,801"),
+        (49145700.0, "4.91×10⁷"),
+        (0.000319, "3.19×10⁻⁴"),
+        (math.inf, "∞"),
+        (-math.inf, "−∞"),
+    ],
+)
+def test_numbers(value: float, text: str) -> None:
+    assert figure(value) == text
+
+
+@given(st.floats(-1e9, 1e9).filter(lambda x: x == 0 or abs(x) > 1e-12))
+def test_a_number_keeps_three_digits(value: float) -> None:
+    text = figure(value).replace("−", "-").replace(",", "")
+    mantissa, _, power = text.partition("×10")
+    digits = "".join(str("⁰¹²³⁴⁵⁶⁷⁸⁹".index(c)) if c in "⁰¹²³⁴⁵⁶⁷⁸⁹" else "-" for c in power)
+    read = float(mantissa) * 10.0 ** int(digits or 0)
+    assert read == pytest.approx(value, rel=0.0051)
+
+
+def test_letters() -> None:
+    assert letters("eps <= 1 and delta at epsilon_0, exp(eps) >= alpha") == "ε ≤ 1 and δ at epsilon_0, exp(ε) ≥ α"
+
+
+def test_every_committed_verdict_has_one_sentence(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    specs, verdicts = judged
+    for verdict in verdicts:
+        said = sentence(verdict, specs[verdict.spec])
+        assert said.endswith("."), said
+        assert said[0].isupper() or said[0].isdigit() or said.startswith("TPR"), said
+        for jargon in ("part 1 of", ", effect ", " nan", "None", "against the against", "  "):
+            assert jargon not in said.lower() or jargon in verdict.statement, (verdict.id, said)
+
+
+def test_a_violated_number_is_told_with_its_interval(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    specs, verdicts = judged
+    verdict = next(v for v in verdicts if v.id == "humphries2020/fig6#logloss-cap")
+    point = deciding(verdict)
+    assert point is not None
+    assert point.left > 0.905 == point.right
+    said = sentence(verdict, specs[verdict.spec])
+    assert f"is {figure(point.left)} (" in said
+    assert "where at most 0.905 is claimed" in said
+
+
+def test_intervals_of_the_left_side_follow_from_the_effect(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    """Wherever it is told, the interval of what is measured holds the measurement, and is on the effect's side."""
+    specs, verdicts = judged
+    told = 0
+    for verdict in verdicts:
+        spec = specs[verdict.spec]
+        claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
+        parts = spec.parts(claim)
+        for point in verdict.points:
+            interval = left_interval(parts[point.expectation], point)
+            if interval is None or point.low is None or point.high is None:
+                continue
+            low, high = interval
+            assert low is not None
+            assert high is not None
+            told += 1
+            assert low <= high
+            if point.low <= point.effect <= point.high:
+                assert low - 1e-9 <= point.left <= high + 1e-9, verdict.id
+    assert told > 300
+
+
+def test_forest_rows_are_where_their_numbers_are(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    specs, verdicts = judged
+    verdict = next(v for v in verdicts if v.id == "humphries2020/fig6#logloss-cap")
+    spec = specs[verdict.spec]
+    claim = next(c for c in spec.claims if c.id == "logloss-cap")
+    (capped, near), hidden = forests(verdict.points, spec.parts(claim), spec, 0.05)
+    assert (capped.axis, near.axis, hidden) == ("measured", "how far apart", 0)
+    for forest in (capped, near):
+        for row in forest.rows:
+            assert 0 <= row.left <= row.dot <= row.right <= WIDTH or row.open_left or row.open_right
+    beyond = [row for row in capped.rows if row.state == "violated"]
+    assert beyond
+    assert all(row.dot > row.line and row.left >= row.line for row in beyond)
+    many = [p.model_copy(update={"p_support": i / 200}) for i, p in enumerate(verdict.points * 5)]
+    drawn, hidden = forests(many, spec.parts(claim), spec, 0.05)
+    assert sum(len(f.rows) for f in drawn) == 60 == len(many) - hidden
+
+
+def test_an_unbounded_interval_is_open() -> None:
+    specs = load_specs(Project(REPO), ["humphries2020/fig6"])
+    spec = specs[0].spec
+    claim = next(c for c in spec.claims if c.id == "logloss-cap")
+    point = Point(
+        expectation=0, epsilon=1.0, left=0.5, right=0.9, effect=0.4, low=None, high=None, p_support=0.5, p_oppose=0.5,
+        repeats=1,
+    )  # fmt: skip
+    (forest,), _ = forests([point], spec.parts(claim), spec, 0.05)
+    (row,) = forest.rows
+    assert (row.open_left, row.open_right, row.interval, row.state) == (True, True, "unbounded", "inconclusive")
+
+
+def test_every_inequality_is_well_formed_mathml(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    """Nothing of the text is lost: what remains without markup are its letters and digits."""
+    for text in {text for verdict in judged[1] for text in verdict.inequality}:
+        found = mathml(text).replace("&#160;", " ")
+        root = ElementTree.fromstring(found)
+        flat = "".join(root.itertext())
+        if "e+" not in text and "e-" not in text and "log_inverse" not in text:
+            names = letters(text).replace("≤", "<=").replace("≥", ">=")
+            assert [c for c in flat if c.isalnum()] == [c for c in names if c.isalnum()], text
+
+
+def test_text_of_a_spec_cannot_bring_markup() -> None:
+    assert "<script" not in mathml("<script>alert(1)</script> <= 1")
+    ElementTree.fromstring(mathml("\"&<x>' <= é"))
