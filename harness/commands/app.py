@@ -13,10 +13,12 @@ from harness.commands.data import data_app
 from harness.commands.judging import bundle, check, report, site
 from harness.commands.migrate import migrate
 from harness.commands.multiverse import multiverse
+from harness.commands.new import new
 from harness.commands.pipeline import pipeline, resolve
 from harness.commands.run import plan, run
 from harness.commands.specs import list_specs, schema, validate
 from harness.commands.store import store_app
+from harness.commands.telling import demo, explain, status
 from harness.commands.verify import verify
 from harness.errors import HarnessError
 from harness.progress import hush
@@ -25,7 +27,6 @@ TRAINS = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tens
 """Packages of the extra `train`: all but these are there with `pip install .`."""
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="""
@@ -36,6 +37,9 @@ attacks, judges and reports; each finished piece is kept, so a run that stops go
 
 Examples:
 
+* `harness demo` ten seconds: a claim judged, one number changed, and what catches it
+* `harness status --profile sequential` how things stand; `harness explain humphries2020/fig6#logloss-cap` one claim
+* `harness new spec mine` a working spec to start from; `new attack`, `dataset`, `formula`, `claim` begin a package
 * `harness ls` what there is
 * `harness plan humphries2020/fig3` what a run would do and take
 * `harness run humphries2020/fig3 --profile quick` do it
@@ -58,6 +62,10 @@ for command in (
     site,
     bundle,
     verify,
+    explain,
+    status,
+    demo,
+    new,
     multiverse,
     accountants,
     audit,

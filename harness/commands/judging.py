@@ -19,6 +19,7 @@ from harness.commands.common import (
     print_verdicts,
     whole_profile,
 )
+from harness.commands.telling import ClaimName, named
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def site(profile: ProfileName = None) -> None:
 
 
 def bundle(
-    claim: Annotated[str, typer.Argument(metavar="SPEC#CLAIM", help="Such as `humphries2020/fig6#logloss-cap`.")],
+    claim: ClaimName,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: <claim>.crate.zip.")] = None,
     profile: ProfileName = None,
 ) -> None:
@@ -85,11 +86,8 @@ def bundle(
     """
     from harness.report.bundle import bundle as pack
 
-    spec, mark, name = claim.partition("#")
-    if not mark:
-        raise HarnessError(f"{claim!r} names no claim; write SPEC#CLAIM, such as humphries2020/fig6#logloss-cap")
-    ((context, (loaded,)),) = contexts([spec], profile, None, True)
-    target = out or Path(f"{spec.replace('/', '-')}--{name}.crate.zip")
+    context, loaded, name = named(claim, profile)
+    target = out or Path(f"{loaded.spec.id.replace('/', '-')}--{name}.crate.zip")
     files = pack(context, loaded, name, target)
     print(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
 

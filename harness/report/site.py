@@ -17,7 +17,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from harness.claims.verdict import Point, Verdict, basis_text
+from harness.claims.verdict import Verdict, basis_text
 from harness.files import write_text
 from harness.places import shown
 from harness.places import text as places_text
@@ -32,6 +32,7 @@ from harness.report.words import (
     counterexample_words,
     deciding,
     figure,
+    how_sure,
     letters,
     sentence,
 )
@@ -220,40 +221,9 @@ def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict
         "hidden": hidden,
         "counterexample": Markup(section.counterexamples.get(verdict.id, "")),
         "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
-        "sure": _sure(verdict, point),
+        "sure": how_sure(verdict, point),
         "commands": _commands(site, section, verdict),
     }
-
-
-def _sure(verdict: Verdict, point: Point | None) -> list[str]:
-    """How sure one is of a verdict, one sentence each."""
-    found = []
-    if point is not None and point.holds is not None and point.share is not None and verdict.verdict == "reproduced":
-        found.append(
-            f"At the closest place it holds in {point.holds} of {point.repeats} runs, each taken by itself, and so in "
-            f"at least {point.share:.0%} of all runs (97.5% sure)."
-        )
-    elif point is not None:
-        found.append(f"{point.repeats} runs at the place that decides.")
-    if text := basis_text(verdict):
-        if verdict.basis in ("proof", "exact"):
-            found.append(f"It rests on no sampling: {text}.")
-        else:
-            found.append(f"The interval is at 95%; what it rests on: {text}.")
-    if verdict.e_value is not None and math.isfinite(verdict.e_value):
-        stands = ""
-        if verdict.stands is not None:
-            how = "stands" if verdict.stands else "does not stand"
-            stands = f"; among the {verdict.claims_tested} claims tested it {how} at a false discovery rate of 5%"
-        found.append(f"A bet on it would have multiplied its stake by {figure(verdict.e_value)}{stands}.")
-    if verdict.stopped is not None:
-        found.append(f"Runs were added until it was decided, after {verdict.stopped}.")
-    if verdict.readings:
-        same = sum(r.verdict == verdict.verdict for r in verdict.readings)
-        found.append(f"{same} of {len(verdict.readings)} other readings agree, of what the paper leaves open.")
-    if verdict.halves:
-        found.append(f"{verdict.halves[:1].upper()}{verdict.halves[1:]}.")
-    return found
 
 
 def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import AxisValue, Curve, FormulaValue, Number
-from harness.claims.verdict import Point, Verdict
+from harness.claims.verdict import Point, Verdict, basis_text
 from harness.places import shown
 from harness.spec.model import Spec
 
@@ -281,3 +281,34 @@ def _theorem(text: str) -> str:
 def counterexample_words(found: Mapping[str, float]) -> str:
     """`ε = 0, δ = 1`, without the two sides."""
     return ", ".join(f"{LETTERS.get(k, k)} = {figure(v)}" for k, v in found.items() if k not in ("left", "right"))
+
+
+def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
+    """How sure one is of a verdict, one sentence each."""
+    found = []
+    if point is not None and point.holds is not None and point.share is not None and verdict.verdict == "reproduced":
+        found.append(
+            f"At the closest place it holds in {point.holds} of {point.repeats} runs, each taken by itself, and so in "
+            f"at least {point.share:.0%} of all runs (97.5% sure)."
+        )
+    elif point is not None:
+        found.append(f"{point.repeats} runs at the place that decides.")
+    if text := basis_text(verdict):
+        if verdict.basis in ("proof", "exact"):
+            found.append(f"It rests on no sampling: {text}.")
+        else:
+            found.append(f"The interval is at 95%; what it rests on: {text}.")
+    if verdict.e_value is not None and math.isfinite(verdict.e_value):
+        stands = ""
+        if verdict.stands is not None:
+            how = "stands" if verdict.stands else "does not stand"
+            stands = f"; among the {verdict.claims_tested} claims tested it {how} at a false discovery rate of 5%"
+        found.append(f"A bet on it would have multiplied its stake by {figure(verdict.e_value)}{stands}.")
+    if verdict.stopped is not None:
+        found.append(f"Runs were added until it was decided, after {verdict.stopped}.")
+    if verdict.readings:
+        same = sum(r.verdict == verdict.verdict for r in verdict.readings)
+        found.append(f"{same} of {len(verdict.readings)} other readings agree, of what the paper leaves open.")
+    if verdict.halves:
+        found.append(f"{verdict.halves[:1].upper()}{verdict.halves[1:]}.")
+    return found

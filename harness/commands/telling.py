@@ -1,0 +1,236 @@
+"""`harness explain`, `status`, `demo`: what was found, in words, on a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.commands.common import (
+    COLOURS,
+    AsJson,
+    ProfileName,
+    console,
+    context_for,
+    contexts,
+    print_json,
+    table_of,
+)
+from harness.errors import HarnessError
+from harness.paths import Project
+
+if TYPE_CHECKING:
+    from harness.claims.verdict import Verdict
+    from harness.pipeline import Context
+    from harness.spec.load import Loaded
+
+SHOWN = 12
+"""Points of a claim that `explain` lists."""
+ClaimName = Annotated[str, typer.Argument(metavar="SPEC#CLAIM", help="Such as `humphries2020/fig6#logloss-cap`.")]
+
+
+def named(claim: str, profile: str | None) -> tuple[Context, Loaded, str]:
+    """The spec of a claim, and the claim's own name. Raises HarnessError where it names none."""
+    spec, mark, name = claim.partition("#")
+    if not mark:
+        raise HarnessError(f"{claim!r} names no claim; write SPEC#CLAIM, such as humphries2020/fig6#logloss-cap")
+    ((context, (loaded,)),) = contexts([spec], profile, None, True)
+    return context, loaded, name
+
+
+def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = False) -> None:
+    """Say what was found of a claim: the verdict in one sentence, how sure it is, its weakest points, what it rests on.
+
+    Reads the verdict that `check` wrote; judges nothing.
+    """
+    from harness.pipeline import read_verdicts
+    from harness.report.words import SIGNS, deciding, how_sure, letters, sentence
+
+    context, loaded, name = named(claim, profile)
+    every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
+    if name not in every:
+        raise HarnessError(f"{loaded.spec.id}: no claim {name!r}; it has {', '.join(every)}")
+    verdict = every[name]
+    spec = context.scaled(loaded).spec
+    said, sure = sentence(verdict, spec), how_sure(verdict, deciding(verdict))
+    if as_json:
+        print_json({**verdict.model_dump(mode="json"), "sentence": said, "how_sure": sure})
+        return
+    colour = COLOURS[verdict.verdict]
+    console.print(f"[{colour}]{SIGNS[verdict.verdict]} {verdict.verdict}[/]  {verdict.paper}, {verdict.where}")
+    console.print(f"[bold]{letters(verdict.statement)}[/]\n", highlight=False)
+    console.print(said + "\n", highlight=False)
+    for text in (letters(text) for text in verdict.inequality):
+        console.print(f"  {text}", highlight=False, markup=False)
+    for title, lines in (("How sure", sure), ("What it rests on", _rests(verdict))):
+        if lines:
+            console.print(f"\n[bold]{title}[/]")
+            for line in lines:
+                console.print(f"- {line}", highlight=False, markup=False)
+    _print_points(context, loaded, verdict)
+    console.print(f"\nharness check -p {context.profile_name} {verdict.spec}   judges it again", highlight=False)
+
+
+def _rests(verdict: Verdict) -> list[str]:
+    reduced = [f"Smaller than in the paper: {'; '.join(verdict.reductions)}."] if verdict.reductions else []
+    differs = [f"Differs from the paper: {text}" for text in verdict.deviations]
+    read = [f"Read otherwise ({r.field} = {r.value}): {r.verdict}." for r in verdict.readings]
+    return [*reduced, *verdict.flags, *differs, *read]
+
+
+def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
+    from harness.report.forest import forests
+
+    spec = context.scaled(loaded).spec
+    claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
+    weakest = sorted(verdict.points, key=lambda p: -p.p_support)[:SHOWN]
+    kept = [p for p in verdict.points if p in weakest]
+    drawn, _ = forests(kept, spec.parts(claim) if not claim.theory else (), spec, verdict.alpha)
+    for forest in drawn:
+        table = table_of("where", forest.axis, "95%", "line", "holds in")
+        for row in forest.rows:
+            state = f"[{COLOURS[row.state]}]{row.value}[/]"
+            table.add_row(row.place, state, row.interval, row.needed, row.runs)
+        console.print(f"\n[bold]{forest.of}[/]")
+        console.print(table)
+    if len(verdict.points) > SHOWN:
+        console.print(f"The {SHOWN} weakest of {len(verdict.points)} points.")
+
+
+def status(profile: ProfileName = None, as_json: AsJson = False) -> None:
+    """Say how things stand under a profile: verdicts by paper, what is open, what would decide it."""
+    from harness.commands.common import load
+    from harness.pipeline import read_verdicts
+
+    context = context_for(profile, None, True)
+    loaded = load(context.project, None)
+    there = [one for one in loaded if context.verdicts_file(one.spec.id).is_file()]
+    verdicts = [v for one in there for v in read_verdicts(context, one).verdicts]
+    not_judged = [one.spec.id for one in loaded if one not in there]
+    tallies: dict[str, Counter[str]] = {}
+    for v in verdicts:
+        tallies.setdefault(v.paper, Counter())[v.verdict] += 1
+    undecided = [v for v in verdicts if v.verdict == "inconclusive"]
+    if as_json:
+        listed = [{"id": v.id, "would_decide": v.would_decide} for v in undecided]
+        print_json({"profile": context.profile_name, "papers": tallies, "open": listed, "not_judged": not_judged})
+        return
+    table = table_of("paper", *COLOURS)
+    for paper, tally in tallies.items():
+        table.add_row(paper, *(str(tally[name]) for name in COLOURS))
+    table.add_row("all", *(str(sum(tally[name] for tally in tallies.values())) for name in COLOURS))
+    console.print(f"profile {context.profile_name}")
+    console.print(table)
+    if undecided:
+        console.print("\n[bold]Open[/], and what would decide it:")
+        for v in undecided:
+            console.print(f"  {v.id}: {v.would_decide or v.reason}", highlight=False, markup=False)
+    if not_judged:
+        console.print(f"\nNot judged yet: {', '.join(not_judged)}")
+    console.print(f"\nharness site -p {context.profile_name}   builds the site of it", highlight=False)
+
+
+DEMO = "humphries2020/fig6"
+DEMO_CLAIM = "logloss-cap"
+
+
+def demo() -> None:
+    """Show in ten seconds what is checked: judge a committed claim, then change one number, and see what catches it.
+
+    Works on a copy in a temporary folder; nothing of the checkout changes. Needs no network and no TensorFlow.
+    """
+    from harness.commands.common import project_here
+    from harness.spec.profile import load_params
+
+    project = project_here()
+    profile = load_params(project).flagship
+    source = None if profile is None else project.reports / profile
+    if profile is None or source is None or not (source / DEMO / "measurements.parquet").is_file():
+        raise HarnessError(f"demo: needs the committed tables of {DEMO}; run it in a clone of the project")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Project(Path(folder))
+        _copy(project, copy, profile)
+        found = _judged(copy, profile)
+        print(f"1. {DEMO}#{DEMO_CLAIM}, from its committed table of measurements:")
+        _say(found, copy, profile)
+        print(f"   {_compared(copy, profile)}\n")
+        print("2. The same with one measurement changed (an advantage of one run at ε = 5, lowered by 0.2):")
+        _change_table(copy.reports / profile / DEMO / "measurements.parquet")
+        print(f"   {_compared(copy, profile)}\n")
+        shutil.copy(source / DEMO / "measurements.parquet", copy.reports / profile / DEMO)
+        print("3. The same with the claim changed (capped at 0.95 instead of 0.9):")
+        spec = copy.specs / f"{DEMO}.yaml"
+        text = spec.read_text(encoding="utf-8")
+        text = text.replace("right: {value: 0.9}, margin: 0.005", "right: {value: 0.95}, margin: 0.005", 1)
+        spec.write_text(text, encoding="utf-8")
+        print(f"   {_compared(copy, profile)}\n")
+        print("Each verdict carries hashes of its spec and its table, and `harness verify` compares all of them.")
+
+
+def _copy(project: Project, copy: Project, profile: str) -> None:
+    (copy.reports / profile / DEMO).mkdir(parents=True)
+    (copy.specs / DEMO).parent.mkdir(parents=True)
+    shutil.copy(project.params, copy.params)
+    shutil.copy(project.specs / "papers.yaml", copy.specs)
+    for path in (project.specs / DEMO).parent.glob("_*.yaml"):
+        shutil.copy(path, copy.specs / DEMO.split("/")[0])
+    shutil.copy(project.specs / f"{DEMO}.yaml", copy.specs / f"{DEMO}.yaml")
+    shutil.copy(project.reports / profile / DEMO / "measurements.parquet", copy.reports / profile / DEMO)
+    shutil.copy(project.reports / profile / "baseline.json", copy.reports / profile)
+
+
+def _at(copy: Project, profile: str) -> tuple[Context, Loaded]:
+    from harness.pipeline import Context
+    from harness.progress import Progress
+    from harness.spec.load import load_specs
+    from harness.spec.profile import load_params
+
+    context = Context(copy, profile, load_params(copy).profiles[profile], 1, Progress(quiet=True))
+    return context, load_specs(copy, [DEMO])[0]
+
+
+def _judged(copy: Project, profile: str) -> list[Verdict]:
+    from harness.pipeline import judge
+
+    return judge(*_at(copy, profile))
+
+
+def _say(verdicts: list[Verdict], copy: Project, profile: str) -> None:
+    from harness.report.words import SIGNS, sentence
+
+    context, loaded = _at(copy, profile)
+    verdict = next(v for v in verdicts if v.id == f"{DEMO}#{DEMO_CLAIM}")
+    print(f'   "{verdict.statement}"')
+    print(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, context.scaled(loaded).spec)}")
+
+
+def _compared(copy: Project, profile: str) -> str:
+    """What `verify` says of the copy."""
+    from harness.verdicts import baseline
+
+    context, loaded = _at(copy, profile)
+    accepted = baseline.read(context.page / "baseline.json")
+    accepted = accepted.model_copy(update={"specs": {DEMO: accepted.specs[DEMO]}})
+    judged = _judged(copy, profile)
+    now = baseline.gather(profile, [(DEMO, loaded.sha256, context.measurements_file(DEMO), judged)])
+    found = [f"{d.where}: {d.what}" for d in baseline.compare(accepted, now)]
+    return "verify: as accepted" if not found else "verify: " + "\n           ".join(found)
+
+
+def _change_table(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from harness.execution.table import read_measurements
+
+    table = pq.read_table(path)
+    frame = read_measurements(path)
+    rows = frame[(frame["metric"] == "advantage") & (frame["epsilon"] == 5.0) & (frame["attack"] == "logloss")]
+    values = table.column("value").to_pandas().copy()
+    values.loc[rows.index[0]] -= 0.2
+    where = table.schema.get_field_index("value")
+    pq.write_table(table.set_column(where, table.schema.field(where), pa.array(values)), path)

@@ -1,0 +1,66 @@
+"""README and docs: every link leads somewhere, every command that they show is one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from harness.commands.app import app
+from tests.conftest import REPO
+
+PAGES = sorted([REPO / "README.md", *(REPO / "docs").glob("*.md"), *(REPO / "examples").rglob("*.md")])
+
+
+def anchors(text: str) -> set[str]:
+    """Of a page's headings, as they are made where it is read."""
+    found = set()
+    for heading in re.findall(r"(?m)^#+ (.*)$", text):
+        plain = re.sub(r"[`*\[\]]|\(.*?\)", "", heading).strip().lower()
+        found.add(re.sub(r"[^\w -]", "", plain).replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPO).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text()
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith("http"):
+            continue
+        path, _, fragment = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), target
+        assert not fragment or fragment in anchors(there.read_text()), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPO).as_posix())
+def test_commands_are_there(page: Path) -> None:
+    """Each `harness ...` in a block of shell or in running text names a command, and options that it has."""
+    root = typer.main.get_command(app)
+    text = page.read_text()
+    shown = re.findall(r"`(harness [^`]+)`", text)
+    for block in re.findall(r"```(?:sh|bash|console)?\n(.*?)```", text, flags=re.DOTALL):
+        shown += re.findall(r"(?m)^\s*(?:\$ )?(harness .*?)(?:\s+#.*)?$", block)
+    for line in shown:
+        words = line.split()[1:]
+        command = root
+        while words and hasattr(command, "commands") and not words[0].startswith(("-", "<", "…", ".")):
+            name = re.sub(r"[,.;:]$", "", words.pop(0))
+            assert name in command.commands, line
+            command = command.commands[name]
+        if hasattr(command, "commands"):
+            continue
+        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        for word in words:
+            if re.fullmatch(r"--?[a-z][a-z-]*", word):
+                assert word in known, line
+
+
+def test_the_readme_is_short() -> None:
+    """What it is, two commands, one picture, three findings, where to go."""
+    text = (REPO / "README.md").read_text()
+    assert len(text) < 5_000
+    assert "make repro" in text
+    assert "make test" in text
