@@ -20,7 +20,7 @@ from harness.formulas.gaussian import shuffled_epsilon
 from harness.places import Place, place, shown
 from harness.places import text as places_text
 from harness.report.findings import Picture
-from harness.report.theme import BOUND, COLOURS, Label, Titles, label_ends, svg_of
+from harness.report.theme import BOUND, COLOURS, Label, Titles, label_ends, standing_alone, svg_of
 from harness.report.words import attack_words, figure, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STYLES = ("-", "--", ":", "-.")
-LONGEST = 66
+LONGEST = 50
 """Characters of names below a panel that fit side by side."""
 LETTER = {"epsilon": "ε", "delta": "δ"}
 METRIC_LABELS = {
@@ -326,7 +326,7 @@ Lines = dict[str, list[tuple[float, float]]]
 
 
 def draw_lines(panels: dict[str, Lines], x: str) -> str:
-    """Panels side by side, on doubly logarithmic axes: by the name of its vertical axis, named lines of (x, y)."""
+    """A file of panels side by side, doubly logarithmic: by the name of its vertical axis, named lines of (x, y)."""
 
     def paint(axes: list[Axes]) -> Titles:
         titles: dict[str, list[str]] = {}
@@ -345,7 +345,8 @@ def draw_lines(panels: dict[str, Lines], x: str) -> str:
             axis.legend(fontsize=8, framealpha=0.6)
         return titles
 
-    return svg_of(len(panels), paint, " and ".join(panels) + f" over {x}", " ".join(panels))
+    label = " and ".join(panels) + f" over {x}"
+    return standing_alone(svg_of(len(panels), paint, label, " ".join(panels), (5.4, 3.8)))
 
 
 def draw_bounds(spec: Spec) -> list[str]:

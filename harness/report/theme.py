@@ -14,6 +14,7 @@ from harness.hashing import fingerprint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = ("#0b6e99", "#b45309", "#6940a5", "#0f7b6c", "#ad1a72", "#64473a")
 INK, RULE, BOUND = "#010203", "#040506", "#070809"
@@ -47,7 +48,7 @@ def svg_of(
         name: names inside the SVG start with a hash of it, so that several fit on one page.
     """
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Canvas
 
     settings: Any = {
         "svg.hashsalt": "harness",
@@ -60,17 +61,46 @@ def svg_of(
         "axes.spines.right": False,
     }
     with mpl.rc_context(settings):
-        figure = Figure(figsize=(size[0] * panels, size[1]))
+        figure = Canvas(figsize=(size[0] * panels, size[1]))
         figure.patch.set_alpha(0.0)
         axes = [figure.add_subplot(1, panels, i + 1) for i in range(panels)]
         for axis in axes:
             axis.patch.set_alpha(0.0)
         titles = paint(axes)
-        out = io.StringIO()
-        figure.savefig(
-            out, format="svg", bbox_inches="tight", pad_inches=0.04, metadata={"Date": None, "Creator": None}
-        )
+        out, nothing = io.StringIO(), {"Date": None, "Creator": None}
+        if panels == 1:
+            _fit(figure, axes[0])
+            figure.savefig(out, format="svg", metadata=nothing)
+        else:
+            figure.subplots_adjust(wspace=0.32)
+            figure.savefig(out, format="svg", bbox_inches="tight", pad_inches=0.04, metadata=nothing)
     return themed(out.getvalue(), titles, label, name)
+
+
+CHARACTER = 0.0078
+"""Inches of a character's width for each point of its size, on average and rather too much."""
+
+
+def _fit(figure: Figure, axis: Axes) -> None:
+    """Margins that hold ticks, labels and legend, from their number of characters: a layout by drawing takes twice as
+    long as the drawing."""
+    wide, high = (share * side for share, side in zip((0.775, 0.77), figure.get_size_inches(), strict=True))
+    beside = [t for t in axis.texts if t.get_transform() is axis.transAxes]
+    right = max((len(t.get_text()) * float(t.get_fontsize()) * CHARACTER for t in beside), default=0.0) + 0.12
+    lines = max((tick.get_text().count("\n") for tick in axis.get_xticklabels()), default=0)
+    legend = axis.get_legend()
+    bottom = 0.48 + 0.14 * lines
+    if legend is not None:
+        texts = [text.get_text() for text in legend.get_texts()]
+        bottom += 0.12 + 0.165 * math.ceil(len(texts) / 2)
+        across = (
+            2 * (max(map(len, texts)) * float(legend.get_texts()[0].get_fontsize()) * CHARACTER + 0.45) - 0.12 * wide
+        )
+        right = max(right, across - wide)
+    left, top = 0.62, 0.34
+    tall, broad = bottom + high + top, left + wide + right
+    figure.set_size_inches(broad, tall)
+    axis.set_position((left / broad, bottom / tall, wide / broad, high / tall))
 
 
 def themed(svg: str, titles: Titles, label: str, name: str) -> str:
@@ -102,6 +132,15 @@ def themed(svg: str, titles: Titles, label: str, name: str) -> str:
     return re.sub(r"\n\s*", "\n", text).replace(
         "<svg", f'<svg style="width: {width}" role="img" aria-label="{described}"', 1
     )
+
+
+def standing_alone(svg: str) -> str:
+    """The same as a file of its own, which has no page to take colours from."""
+    colours = {**{f"--c{i}": colour for i, colour in enumerate(COLOURS)}, "--ink": "#222222", "--rule": "#dddddd"}
+    colours["--bound"] = "#000000"
+    said = ";".join(f"{name}:{value}" for name, value in colours.items())
+    end = svg.index(">") + 1
+    return f"{svg[:end]}<style>svg{{{said};font-family:sans-serif;background:#ffffff}}</style>{svg[end:]}"
 
 
 def label_ends(axis: Axes, labels: Sequence[Label], size: float = 8.5) -> None:
