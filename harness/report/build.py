@@ -75,6 +75,7 @@ def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Sectio
         facts=_facts(context),
         flagship=_flagship(context),
         alpha=ALPHA,
+        docs=context.project.root / "docs",
         left=tuple(_left(loaded.spec.id) for loaded in absent if left_out(context, loaded)),
         not_yet=tuple(loaded.spec.id for loaded in absent if not left_out(context, loaded)),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -18,9 +18,10 @@ import jinja2
 from markupsafe import Markup
 
 from harness.claims.verdict import Verdict, basis_text
-from harness.files import write_text
+from harness.files import write_bytes, write_text
 from harness.places import shown
 from harness.places import text as places_text
+from harness.report import manual
 from harness.report.findings import Finding, Shown
 from harness.report.findings import shown as shown_findings
 from harness.report.forest import forests
@@ -91,6 +92,8 @@ class Site:
     """Commit, machine and times of the run, where they are known."""
     flagship: str | None
     alpha: float
+    docs: Path
+    """Folder of Markdown; none of its pages where it is not there."""
     left: tuple[str, ...] = ()
     not_yet: tuple[str, ...] = ()
 
@@ -160,7 +163,10 @@ def write_site(root: Path, site: Site) -> int:
         pages[f"static/{name}"] = files("harness.report").joinpath("static", name).read_text(encoding="utf-8")
     for name, text in pages.items():
         write_text(root / name, text)
-    for path in [*root.glob("claims/*.html"), *root.glob("papers/*.html"), *root.glob("*.html")]:
+    for image in {image for one in manual.pages(site.docs) for image in one.images}:
+        if (site.docs / image).is_file():
+            write_bytes(root / "docs" / image, (site.docs / image).read_bytes())
+    for path in root.rglob("*.html"):
         if path.relative_to(root).as_posix() not in pages:
             path.unlink()
     return len(pages)
@@ -182,6 +188,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
         ("run.html", page("run.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
     ]
+    found += _manual(site, page)
     for paper in site.papers:
         mine = [f for f in site.findings if f.finding.paper == paper.key]
         figures = {s.spec.id: [Markup(svg) for svg in s.figures] for s in paper.sections}
@@ -195,6 +202,19 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
                 neighbours = {"before": around[0], "after": around[1], "paper": paper, "section": section}
                 found.append((f"claims/{slug(verdict.id)}.html", page("claim.html", "../", **given, **neighbours)))
     return found
+
+
+def _manual(site: Site, page: Callable[..., str]) -> list[tuple[str, str]]:
+    """The documentation, and the reference of what a spec may name."""
+    written = manual.pages(site.docs)
+    index = Markup(manual.index_json(written))
+    found = [
+        ("docs/index.html", page("manual.html", "../", manual=written, index=index)),
+        ("docs/reference.html", page("reference.html", "../", reference=manual.reference())),
+    ]
+    return found + [
+        (f"docs/{one.name}.html", page("doc.html", "../", page=one, html=Markup(one.html))) for one in written
+    ]
 
 
 def tally(verdicts: Sequence[Verdict]) -> dict[str, int]:

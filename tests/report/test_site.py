@@ -28,6 +28,8 @@ PAGES = [
     "papers/humphries2020.html",
     "claims/humphries2020-fig6--logloss-cap.html",
     "claims/thudi2022-theory--unlearning-capacity-as-printed.html",
+    "docs/index.html",
+    "docs/language.html",
 ]
 browser_only = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
@@ -143,6 +145,24 @@ def test_nothing_is_wider_than_a_phone(site: Path, page: Any) -> None:
     for path in sorted(site.rglob("*.html")):
         page.goto(f"file://{path}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, path.name
+
+
+@browser_only
+def test_the_documentation_is_searched_without_a_server(site: Path, page: Any) -> None:
+    page.goto(f"file://{site}/docs/index.html")
+    page.fill("#doc-q", "equivalence tost")
+    assert page.locator("#doc-hits li").count() == 0
+    page.fill("#doc-q", "shadow models")
+    hits = page.locator("#doc-hits a")
+    assert hits.count() > 3
+    hits.first.click()
+    page.wait_for_load_state()
+    assert "/docs/" in page.url
+    assert "shadow models" in page.text_content("main").lower()
+    page.goto(f"file://{site}/docs/reference.html")
+    text = page.text_content("main")
+    for name in ("logloss", "humphries", "rdp", "tpr_at_1pct_fpr", "compare", "adult"):
+        assert name in text
 
 
 @browser_only

@@ -33,6 +33,26 @@
     form.addEventListener("input", update); form.addEventListener("submit", function (e) { e.preventDefault(); });
     update();
   }
+  var search = document.getElementById("doc-search");
+  if (search) {
+    var known = JSON.parse(document.getElementById("doc-index").textContent), hits = document.getElementById("doc-hits"), asked = document.getElementById("doc-q");
+    known.forEach(function (s) { s.all = (s.of + " " + s.title + " " + s.text).toLowerCase(); });
+    search.hidden = false;
+    search.addEventListener("submit", function (e) { e.preventDefault(); });
+    search.addEventListener("input", function () {
+      var words = asked.value.toLowerCase().split(/\s+/).filter(Boolean);
+      var found = words.length ? known.filter(function (s) { return words.every(function (w) { return s.all.indexOf(w) >= 0; }); }) : [];
+      hits.textContent = ""; hits.hidden = !found.length;
+      document.getElementById("doc-count").textContent = words.length ? found.length + " sections" : "";
+      found.slice(0, 40).forEach(function (s) {
+        var item = document.createElement("li"), link = document.createElement("a"), more = document.createElement("span");
+        var at = Math.max(0, s.text.toLowerCase().indexOf(words[0]) - 60);
+        link.href = s.page + ".html#" + s.at; link.textContent = s.of === s.title ? s.title : s.of + ": " + s.title;
+        more.className = "small"; more.textContent = " " + (at ? "…" : "") + s.text.slice(at, at + 160) + "…";
+        item.appendChild(link); item.appendChild(more); hits.appendChild(item);
+      });
+    });
+  }
   var tip = document.getElementById("tip");
   document.querySelectorAll(".points use").forEach(function (mark) {
     var title = mark.querySelector("title");
