@@ -59,22 +59,23 @@ def test_status_counts_what_is_committed() -> None:
     assert told["open"][0]["id"] in ran.stdout
 
 
-@pytest.mark.parametrize("sort", ["attack", "dataset", "formula", "claim"])
-def test_what_is_begun_passes_its_test_and_is_known(sort: str, tmp_path: Path) -> None:
-    """As its user runs it: the generated test in a process of its own, and the harness with the package on its path."""
-    ran = run_cli(REPO, "new", sort, f"my-{sort}", "--into", str(tmp_path / "begun"))
-    assert ran.returncode == 0, ran.stderr
-    folder = tmp_path / "begun"
+def test_what_is_begun_passes_its_test_and_is_known(tmp_path: Path) -> None:
+    """As its user runs it: the generated tests in a process of their own, with the packages on its path."""
+    sorts = ("attack", "dataset", "formula", "claim")
+    for sort in sorts:
+        folder = tmp_path / sort
+        ran = run_cli(REPO, "new", sort, f"my-{sort}", "--into", str(folder))
+        assert ran.returncode == 0, ran.stderr
+        assert f'my_{sort} = "my_{sort}"' in (folder / "pyproject.toml").read_text()
+        again = run_cli(REPO, "new", sort, f"my-{sort}", "--into", str(folder))
+        assert (again.returncode, "is there already; nothing was written" in again.stderr) == (2, True)
+    path = ":".join([str(REPO), *(str(tmp_path / sort) for sort in sorts)])
     tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml", "tests"],
-        cwd=folder, env={"PYTHONPATH": f"{folder}:{REPO}", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
-        check=False,
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)],
+        cwd=tmp_path, env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert tested.returncode == 0, tested.stdout
-    assert "1 passed" in tested.stdout
-    assert f'my_{sort} = "my_{sort}"' in (folder / "pyproject.toml").read_text()
-    again = run_cli(REPO, "new", sort, f"my-{sort}", "--into", str(folder))
-    assert (again.returncode, "is there already; nothing was written" in again.stderr) == (2, True)
+    assert "4 passed" in tested.stdout
 
 
 def test_a_spec_that_is_begun_is_valid(make_project: Callable[..., Project]) -> None:
