@@ -72,7 +72,8 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
             for line in lines:
                 console.print(f"- {line}", highlight=False, markup=False)
     _print_points(context, loaded, verdict)
-    console.print(f"\nharness check -p {context.profile_name} {verdict.spec}   judges it again", highlight=False)
+    profile = "" if context.own is not None else f" -p {context.profile_name}"
+    console.print(f"\nharness check{profile} {claim.partition('#')[0]}   judges it again", highlight=False)
 
 
 def _rests(verdict: Verdict) -> list[str]:

@@ -1,0 +1,74 @@
+"""Types a walk-through again: `python docs/walk.py PAGE FOLDER [--write]`, in a fresh copy of the checkout.
+
+A block of YAML whose first line is a comment is the file that the comment names; the lines of a block of shell are
+typed; a block of text after them is what came. `--write` puts what comes now into the page.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_BLOCK = re.compile(r"(?ms)^```(yaml|sh|text)\n(.*?)^```$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+    span: tuple[int, int]
+    """Where its text stands in the page."""
+
+    @property
+    def path(self) -> str | None:
+        """The file that it is, where its first line names one."""
+        found = re.match(r"# (\S+\.yaml)\n", self.text) if self.language == "yaml" else None
+        return found.group(1) if found else None
+
+
+def blocks(page: str) -> list[Block]:
+    """All of them, in order."""
+    return [Block(found.group(1), found.group(2), found.span(2)) for found in _BLOCK.finditer(page)]
+
+
+def play(page: str, root: Path) -> Iterator[tuple[Block, str]]:
+    """Write the files and type the lines of a page in `root`: each block of text, and what came instead."""
+    said = ""
+    environment = {**os.environ, "COLUMNS": "110", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    for block in blocks(page):
+        if block.path is not None:
+            (root / block.path).parent.mkdir(parents=True, exist_ok=True)
+            (root / block.path).write_text(block.text, encoding="utf-8")
+        elif block.language == "sh":
+            said = ""
+            for line in block.text.splitlines():
+                ran = subprocess.run(
+                    ["bash", "-c", line], cwd=root, env=environment, capture_output=True, text=True, check=False
+                )
+                said += ran.stdout + "".join(
+                    x for x in ran.stderr.splitlines(keepends=True) if x.startswith("harness:")
+                )
+        elif block.language == "text":
+            yield block, "".join(f"{line.rstrip()}\n" for line in said.splitlines())
+
+
+def main() -> None:
+    """Print what comes, or write it."""
+    path, root = Path(sys.argv[1]), Path(sys.argv[2])
+    page = path.read_text(encoding="utf-8")
+    for block, said in reversed(list(play(page, root))):
+        print(said)
+        page = page[: block.span[0]] + said + page[block.span[1] :]
+    if "--write" in sys.argv:
+        path.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
