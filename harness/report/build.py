@@ -18,9 +18,9 @@ from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline import Context, for_each, left_out, measurements
 from harness.report.beside import write_beside
-from harness.report.figures import draw_picture
 from harness.report.findings import Shown, read_findings
 from harness.report.gather import Section, counterexample, gather, judged, timings
+from harness.report.pictures import draw_picture
 from harness.report.site import ORDER, Site, chosen_findings, papers_of, write_site
 from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.load import Loaded

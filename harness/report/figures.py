@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -13,20 +13,16 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.evidence import groups_by_outcome, means
-from harness.errors import HarnessError
 from harness.experiment import Experiment
 from harness.formulas import FORMULAS
 from harness.formulas.gaussian import shuffled_epsilon
 from harness.places import Place, place, shown
 from harness.places import text as places_text
-from harness.report.findings import Picture
-from harness.report.theme import BOUND, COLOURS, Label, Titles, label_ends, standing_alone, svg_of
+from harness.report.marks import mark
+from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, said, svg_of
 from harness.report.words import attack_words, figure, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
-from harness.theory.domain import Interval, number
-from harness.theory.kinds.inequality import Inequality
-from harness.theory.term import Term
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +74,7 @@ def draw(spec: Spec, table: pd.DataFrame) -> list[str]:
     for index, panel in enumerate(panels):
 
         def paint(axes: list[Axes], panel: Panel = panel) -> Titles:
-            titles: dict[str, list[str]] = {}
+            titles: dict[str, list[Hover]] = {}
             paint_panel(axes[0], panel, spec, table, titles)
             return titles
 
@@ -92,7 +88,7 @@ def paint_panel(
     panel: Panel,
     spec: Spec,
     table: pd.DataFrame,
-    titles: dict[str, list[str]] | None = None,
+    titles: dict[str, list[Hover]] | None = None,
     label: bool = True,
 ) -> list[Label]:
     """Draw one panel of a spec's measurements on `axis`; it reaches as high as its highest point.
@@ -124,13 +120,6 @@ def paint_panel(
     return labels
 
 
-def _said(titles: dict[str, list[str]], texts: Sequence[str]) -> str:
-    """The name of a line whose points say these texts."""
-    name = f"points-{len(titles)}"
-    titles[name] = list(texts)
-    return name
-
-
 def _point_text(name: str, across: str, x: Any, mean: float, low: float, high: float) -> str:
     at = "without noise" if across == "epsilon" and np.isinf(x) else f"{LETTER.get(across, across)} = {shown(x)}"
     ends = f" ({figure(low)} to {figure(high)})" if math.isfinite(low) and math.isfinite(high) else ""
@@ -138,7 +127,7 @@ def _point_text(name: str, across: str, x: Any, mean: float, low: float, high: f
 
 
 def _arms(
-    axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame, titles: dict[str, list[str]]
+    axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame, titles: dict[str, list[Hover]]
 ) -> tuple[float, list[Label]]:
     """Arms side by side, at the largest epsilon; returns the highest value and the names of the series."""
     assert spec.experiment is not None
@@ -149,16 +138,17 @@ def _arms(
     for metric in panel.metrics:
         for nth, attack in enumerate(panel.attacks or tuple(spec.attacks) if metric in of_attacks else ("",)):
             of_arms = [(i, _largest(series(table, arm, attack, metric))) for i, arm in enumerate(arms)]
-            found = [(i, *values) for i, values in of_arms if values is not None]
+            found = [(i, *values[1:]) for i, values in of_arms if values is not None]
+            wheres = {i: values[0] for i, values in of_arms if values is not None}
             if not found:
                 continue
-            place, mean, low, high = np.array(found).T
-            said = METRIC_LABELS.get(metric, metric_words(metric))
-            label = f"{said}, {attack_words(attack)}" if attack else said
+            across, mean, low, high = np.array(found).T
+            name = METRIC_LABELS.get(metric, metric_words(metric))
+            label = f"{name}, {attack_words(attack)}" if attack else name
             label = attack_words(attack) if attack and len(panel.metrics) == 1 else label
             colour = COLOURS[len(labels) % len(COLOURS)]
             drawn = axis.errorbar(
-                place,
+                across,
                 mean,
                 yerr=[mean - low, high - mean],
                 fmt="o",
@@ -169,10 +159,13 @@ def _arms(
                 fillstyle="full" if nth == 0 else "none",
             )
             texts = [
-                f"{names[int(i)]}, {label}: {figure(m)} ({figure(lo)} to {figure(hi)})"
-                for i, m, lo, hi in zip(place, mean, low, high, strict=True)
+                Hover(
+                    f"{names[int(i)]}, {label}: {figure(m)} ({figure(lo)} to {figure(hi)})",
+                    mark(arms[int(i)], attack, metric, wheres[int(i)]),
+                )
+                for i, m, lo, hi in zip(across, mean, low, high, strict=True)
             ]
-            drawn.lines[0].set_gid(_said(titles, texts))
+            drawn.lines[0].set_gid(said(titles, texts))
             labels.append((label, colour, float(mean[-1])))
             highest = max(highest, float(np.where(np.isfinite(high), high, mean).max()))
     wide = max(8, LONGEST // len(names))
@@ -181,15 +174,16 @@ def _arms(
     return highest, labels
 
 
-def _largest(lines: dict[Place, Line]) -> tuple[float, float, float] | None:
-    """Mean and interval at the largest value of the axis."""
-    for line in lines.values():
-        return float(line[1][-1]), float(line[2][-1]), float(line[3][-1])
+def _largest(lines: dict[Place, Line]) -> tuple[Place, float, float, float] | None:
+    """Where it is, mean and interval at the largest epsilon."""
+    for rest, line in lines.items():
+        where = place({**dict(rest), "epsilon": float(line[0][-1])})
+        return where, float(line[1][-1]), float(line[2][-1]), float(line[3][-1])
     return None
 
 
 def _curves(
-    axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame, titles: dict[str, list[str]]
+    axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame, titles: dict[str, list[Hover]]
 ) -> tuple[float, list[Label]]:
     """Means over an axis, their intervals, printed values and formulas; returns the highest mean and their names."""
     experiment = spec.experiment
@@ -221,9 +215,15 @@ def _curves(
             colour = COLOURS[(arms.index(arm) if by_arm else index) % len(COLOURS)]
             style = STYLES[((attacks.index(attack) if attack else 0) + nth) % len(STYLES)]
             label = _label(spec, panel, (arm, attack, metric), dict(rest), by_arm, len(attacks) > 1)
-            texts = [_point_text(label, over, *row) for row in zip(levels, mean, low, high, strict=True)]
+            texts = [
+                Hover(
+                    _point_text(label, over, *row),
+                    mark(arm, attack, metric, place({**dict(rest), over: row[0].item()})),
+                )
+                for row in zip(levels, mean, low, high, strict=True)
+            ]
             look: dict[str, Any] = {"color": colour, "marker": "o", "markersize": 3.5, "linewidth": 1.6}
-            axis.plot(x, mean, style, **look, label=label, gid=_said(titles, texts))
+            axis.plot(x, mean, style, **look, label=label, gid=said(titles, texts))
             labels.append((label, colour, float(mean[-1])))
             axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
             if metric in of_attacks and over == "epsilon":
@@ -238,9 +238,9 @@ def _curves(
             ]
             if known:
                 there, given = zip(*known, strict=True)
-                texts = [f"the paper prints {figure(v)} for {label}" for v in given]
+                texts = [Hover(f"the paper prints {figure(v)} for {label}") for v in given]
                 cross: dict[str, Any] = {"markersize": 6, "markeredgewidth": 1.4, "zorder": 4}
-                axis.plot(there, given, "x", color=colour, gid=_said(titles, texts), **cross)
+                axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **cross)
     if over != "epsilon":
         axis.set_xlabel(over)
         return highest, labels
@@ -320,152 +320,3 @@ def _ticks(axis: Axes, epsilons: tuple[float, ...]) -> None:
     wanted = [i for i, e in enumerate(grid) if not math.isfinite(e) or math.log10(e) % 1 == 0]
     axis.set_xticks(where[wanted], ["∞" if math.isinf(grid[i]) else f"{grid[i]:g}" for i in wanted])
     axis.minorticks_off()
-
-
-Lines = dict[str, list[tuple[float, float]]]
-
-
-def draw_lines(panels: dict[str, Lines], x: str) -> str:
-    """A file of panels side by side, doubly logarithmic: by the name of its vertical axis, named lines of (x, y)."""
-
-    def paint(axes: list[Axes]) -> Titles:
-        titles: dict[str, list[str]] = {}
-        for axis, (y, lines) in zip(axes, panels.items(), strict=True):
-            for index, (name, points) in enumerate(lines.items()):
-                colour, style = COLOURS[index % len(COLOURS)], STYLES[index // len(COLOURS)]
-                across, up = zip(*points, strict=True)
-                texts = [f"{name}, {x} = {figure(a)}: {figure(u)}" for a, u in points]
-                marked = axis.plot(across, up, style, color=colour, marker="o", markersize=3, linewidth=1.5, label=name)
-                marked[0].set_gid(_said(titles, texts))
-            axis.set_xscale("log")
-            axis.set_yscale("log")
-            axis.set_xlabel(x)
-            axis.set_ylabel(y)
-            axis.grid(linewidth=0.6)
-            axis.legend(fontsize=8, framealpha=0.6)
-        return titles
-
-    label = " and ".join(panels) + f" over {x}"
-    return standing_alone(svg_of(len(panels), paint, label, " ".join(panels), (5.4, 3.8)))
-
-
-def draw_bounds(spec: Spec) -> list[str]:
-    """The bounds that a spec without an experiment names in its figure, over epsilon; one `<svg>` a panel."""
-    found = []
-    for index, panel in enumerate(panel for panel in spec.figure if panel.formulas):
-
-        def paint(axes: list[Axes], panel: Panel = panel) -> Titles:
-            (axis,), labels = axes, list[Label]()
-            epsilon = np.geomspace(0.01, 100, 400)
-            for colour, name in zip(COLOURS, panel.formulas, strict=False):
-                formula = FORMULAS[name]
-                curve = formula.curve(epsilon, delta=0.0 if formula.pure_only else 1e-5)
-                axis.plot(epsilon, curve, color=colour, label=name)
-                labels.append((name, colour, float(curve[-1])))
-            axis.set_xscale("log")
-            axis.set_xlabel("ε")
-            axis.set_ylabel(panel.y)
-            axis.set_title(panel.title, fontsize=10.5, loc="left", pad=10)
-            axis.grid(linewidth=0.6)
-            label_ends(axis, labels)
-            return {}
-
-        found.append(svg_of(1, paint, f"{spec.where}: {panel.title}", f"{spec.id} {index}"))
-    return found
-
-
-SMALL = (3.3, 2.0)
-"""Inches of a picture on the front."""
-
-
-def draw_picture(spec: Spec, table: pd.DataFrame, panel: Panel, picture: Picture) -> str:
-    """A panel small enough for a card, with the picture's horizontal lines; one `<svg>`."""
-
-    def paint(axes: list[Axes]) -> Titles:
-        titles: dict[str, list[str]] = {}
-        lines = [(name, BOUND, height) for name, height in picture.lines.items()]
-        labels = paint_panel(axes[0], panel, spec, table, titles, label=False)
-        for _, _, height in lines:
-            axes[0].axhline(height, color=BOUND, linewidth=1.1, linestyle="--")
-        if picture.bottom is not None or picture.top is not None:
-            axes[0].set_ylim(picture.bottom, picture.top)
-        label_ends(axes[0], [*(labels if len(labels) > 1 else ()), *lines], 8)
-        return titles
-
-    lines = [f"a line at {height:g} ({name})" for name, height in picture.lines.items()]
-    label = ", ".join([panel.title, *lines])
-    return svg_of(1, paint, label, f"{spec.id} {panel.title}", SMALL)
-
-
-def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, small: bool = False) -> str:
-    """Both sides of a refuted inequality along one of its variables, through the point that refutes it.
-
-    The variable is the first whose domain is an interval, or has most values; empty where there is none.
-    """
-    spans: dict[str, Array] = {}
-    for variable, domain in part.over.items():
-        if isinstance(domain, Interval):
-            wide = domain.low > 0 and domain.high / domain.low > WIDE
-            space = np.geomspace if wide else np.linspace
-            spans[variable] = space(domain.low, domain.high, 60)
-        elif len(domain.values) > 1:
-            spans[variable] = np.array(sorted(domain.values))
-        if not (part.left.exact() and part.right.exact()) and variable in spans:
-            few = np.linspace(0, len(spans[variable]) - 1, COMPUTED).round().astype(int)
-            spans[variable] = spans[variable][np.unique(few)]
-    if not spans:
-        return ""
-    variable = max(spans, key=lambda v: len(spans[v]))
-    x = np.union1d(spans[variable], [at[variable]])
-    sides = [_along(side, at, variable, x) for side in (part.left, part.right)]
-    drawn = [y[np.isfinite(y)] for y in sides]
-    if any(len(y) < 2 for y in drawn):
-        return ""
-
-    def paint(axes: list[Axes]) -> Titles:
-        (axis,), labels, titles = axes, list[Label](), dict[str, list[str]]()
-        names = ["claimed to be smaller", "and this larger"] if part.relation in ("<", "<=") else ["left", "right"]
-        names = ["claimed to be larger", "and this smaller"] if part.relation in (">", ">=") else names
-        for colour, text, y in zip((COLOURS[1], BOUND), names, sides, strict=True):
-            axis.plot(x, y, color=colour, linewidth=1.6)
-            end = y[np.isfinite(y)][-1]
-            labels.append((text, colour, float(end)))
-        texts = [
-            f"{LETTER.get(variable, variable)} = {figure(at[variable])}: {figure(at[s])}" for s in ("left", "right")
-        ]
-        both = [at["left"], at["right"]]
-        axis.plot([at[variable]] * 2, both, "o", color=COLOURS[4], markersize=5, zorder=5, gid=_said(titles, texts))
-        finite = np.concatenate(drawn)
-        if finite.min() > 0 and finite.max() / finite.min() > WIDE:
-            axis.set_yscale("log")
-        if isinstance(part.over[variable], Interval) and x[0] > 0 and x[-1] / x[0] > WIDE:
-            axis.set_xscale("log")
-        axis.set_xlabel(LETTER.get(variable, variable))
-        axis.grid(linewidth=0.6)
-        label_ends(axis, labels, 8 if small else 8.5)
-        return titles
-
-    fixed = ", ".join(f"{k} = {v:g}" for k, v in at.items() if k not in ("left", "right", variable))
-    label = f"Both sides of {part.text()} over {variable}" + (f", at {fixed}" if fixed else "")
-    return svg_of(1, paint, label, f"{name} counterexample {small}", SMALL if small else (4.2, 2.6))
-
-
-COMPUTED = 7
-"""Points that a formula is drawn at which takes a search or an enumeration."""
-WIDE = 50.0
-"""Ratio of the ends of an axis past which it is logarithmic."""
-
-
-def _along(side: Term, at: Mapping[str, float], variable: str, x: Array) -> Array:
-    """Values of one side over a variable, the others as at the point; not-a-number where it has none."""
-    found = []
-    for value in x:
-        try:
-            found.append(number(side, {**{k: at[k] for k in side.variables()}, **_only(side, variable, float(value))}))
-        except (HarnessError, ArithmeticError, ValueError):
-            found.append(math.nan)
-    return np.array(found)
-
-
-def _only(side: Term, variable: str, value: float) -> dict[str, float]:
-    return {variable: value} if variable in side.variables() else {}

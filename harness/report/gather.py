@@ -14,7 +14,8 @@ from harness.claims.evidence import means, ordered
 from harness.claims.verdict import Verdict
 from harness.pipeline import Context, core_seconds, left_out, measurements, read_verdicts
 from harness.places import shown
-from harness.report.figures import draw, draw_bounds, draw_counterexample
+from harness.report.figures import draw
+from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.report.words import metric_words
 from harness.spec.load import Loaded
@@ -50,6 +51,8 @@ class Section:
     data_sha256: str
     files: str
     """Its folder, from the folder of the profile."""
+    called: str
+    """How a command names it: its id, or the path of a file outside of specs/."""
     why_not: str
     sequential: bool
     models: int
@@ -65,6 +68,12 @@ def judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
 def gather(context: Context, loaded: Loaded) -> Section:
     """A spec as it was judged."""
     return _section(context, loaded, read_verdicts(context, loaded).verdicts)
+
+
+def _path(context: Context, loaded: Loaded) -> str:
+    path = loaded.said.files[0].resolve()
+    root = context.project.root.resolve()
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> Section:
@@ -90,6 +99,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         outcomes=[] if table is None else outcome_rows(table),
         sha256=loaded.sha256,
         files=context.folder(loaded.spec.id).relative_to(context.page).as_posix(),
+        called=loaded.spec.id if context.own is None else _path(context, loaded),
         why_not=why_not,
         data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
     )
@@ -116,8 +126,12 @@ def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> str:
 def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, Any] | None:
     """Core-seconds of each spec's cells, by their kind; None where the store of this machine lacks some."""
     ran = [one for one in specs if one.spec.experiment is not None and not left_out(context, one)]
-    found = {one.spec.id: core_seconds(context, one) for one in ran}
-    return None if any(one is None for one in found.values()) else found
+    found = {}
+    for one in ran:  # up to the first that the store lacks: what comes after it may need features that take minutes
+        if (seconds := core_seconds(context, one)) is None:
+            return None
+        found[one.spec.id] = seconds
+    return found
 
 
 def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:

@@ -26,6 +26,7 @@ from harness.report.findings import Finding, Shown
 from harness.report.findings import shown as shown_findings
 from harness.report.forest import forests
 from harness.report.gather import Section
+from harness.report.marks import marks_of
 from harness.report.mathml import mathml
 from harness.report.words import (
     LETTERS,
@@ -176,7 +177,14 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
     environment = _environment()
     specs = {s.spec.id: s for p in site.papers for s in p.sections}
     said = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
-    common: dict[str, Any] = {"site": site, "said": said, "signs": SIGNS, "order": ORDER, "kinds": KINDS}
+    common: dict[str, Any] = {
+        "site": site,
+        "said": said,
+        "signs": SIGNS,
+        "order": ORDER,
+        "kinds": KINDS,
+        "marks": marks_of,
+    }
 
     def page(template: str, up: str, **given: Any) -> str:
         return environment.get_template(template).render(**common, up=up, **given)
@@ -250,7 +258,7 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
     """What judges it again, and what measures it again."""
     profile = f" --profile {site.profile}"
     if section.files == "." or site.profile == "own":
-        return [(f"harness check {section.spec.id}", "judges it again from the table that is here")]
+        return [(f"harness check {section.called}", "judges it again from the table that is here")]
     found = [(f"harness check{profile} {section.spec.id}", "judges it again from the committed table, in seconds")]
     if section.spec.experiment is not None:
         cost = f"; {section.models:,} models stand behind it" if section.models else ""

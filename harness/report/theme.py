@@ -6,6 +6,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -31,8 +32,18 @@ SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 MOST_LABELS, LONGEST_LABEL = 7, 28
 """Curves, and characters of their names, that are labelled at their ends; else there is a legend below the panel."""
-Titles = Mapping[str, Sequence[str]]
-"""By the name of a line: what each of its points says on hover."""
+
+
+@dataclass(frozen=True)
+class Hover:
+    """What a point says, and the name of what was measured there."""
+
+    text: str
+    of: str = ""
+
+
+Titles = Mapping[str, Sequence[Hover]]
+"""By the name of a line: each of its points."""
 Label = tuple[str, str, float]
 """Text, colour, and height at the right end."""
 
@@ -111,12 +122,14 @@ def themed(svg: str, titles: Titles, label: str, name: str) -> str:
     for metadata in root.findall(f"{{{SVG}}}metadata"):
         root.remove(metadata)
     for group in root.iter(f"{{{SVG}}}g"):
-        said = titles.get(group.get("id", ""))
-        if said is None:
+        points = titles.get(group.get("id", ""))
+        if points is None:
             continue
         marks = list(group.iter(f"{{{SVG}}}use"))
-        for mark, text in zip(marks, said, strict=False):
-            ElementTree.SubElement(mark, f"{{{SVG}}}title").text = text
+        for mark, hover in zip(marks, points, strict=False):
+            ElementTree.SubElement(mark, f"{{{SVG}}}title").text = hover.text
+            if hover.of:
+                mark.set("data-of", hover.of)
         group.set("class", "points")
     text = ElementTree.tostring(root, encoding="unicode")
     own = "f" + fingerprint(name)[:5]
@@ -132,6 +145,13 @@ def themed(svg: str, titles: Titles, label: str, name: str) -> str:
     return re.sub(r"\n\s*", "\n", text).replace(
         "<svg", f'<svg style="width: {width}" role="img" aria-label="{described}"', 1
     )
+
+
+def said(titles: dict[str, list[Hover]], points: Sequence[Hover]) -> str:
+    """The name of a line with these points."""
+    name = f"points-{len(titles)}"
+    titles[name] = list(points)
+    return name
 
 
 def standing_alone(svg: str) -> str:

@@ -124,6 +124,25 @@ def test_points_say_their_values_on_hover(site: Path, page: Any) -> None:
 
 
 @browser_only
+def test_a_claim_shows_which_points_it_is_about(site: Path, page: Any) -> None:
+    """Figure 6's cap is on the loss attack at every epsilon, and on nothing else."""
+    page.goto(f"file://{site}/papers/humphries2020.html")
+    chip = page.locator('.chip[href$="humphries2020-fig6--logloss-cap.html"]')
+    section = page.locator("#humphries2020-fig6")
+    for enter, leave in (("mouseenter", "mouseleave"), ("focus", "blur")):
+        chip.dispatch_event(enter)
+        lit = section.locator(".points use.its title").all_text_contents()
+        assert len(lit) >= 8
+        assert all("loss attack" in text or "advantage" in text for text in lit)
+        assert not any("shadow" in text for text in lit)
+        others = section.locator(".points use:not(.its)")
+        assert others.first.evaluate("mark => getComputedStyle(mark).opacity") == "0.2"
+        chip.dispatch_event(leave)
+        assert section.locator(".its").count() == 0
+        assert others.first.evaluate("mark => getComputedStyle(mark).opacity") == "1"
+
+
+@browser_only
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_an_accessibility_check_finds(site: Path, browser: Any, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

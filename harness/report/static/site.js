@@ -62,6 +62,16 @@
     mark.addEventListener("mousemove", function (e) { tip.style.left = Math.min(e.clientX + 12, innerWidth - tip.offsetWidth - 8) + "px"; tip.style.top = Math.max(e.clientY - tip.offsetHeight - 10, 4) + "px"; });
     mark.addEventListener("mouseleave", function () { title.textContent = said; tip.hidden = true; });
   });
+  document.querySelectorAll(".chip[data-of]").forEach(function (chip) {
+    var section = chip.closest("section"), names = chip.dataset.of.split(" "), marks = function () { return section.querySelectorAll(".points use"); };
+    var light = function () {
+      var any = false;
+      marks().forEach(function (mark) { var on = names.indexOf(mark.dataset.of) >= 0; mark.classList.toggle("its", on); any = any || on; });
+      section.classList.toggle("lit", any);
+    };
+    var out = function () { section.classList.remove("lit"); marks().forEach(function (mark) { mark.classList.remove("its"); }); };
+    chip.addEventListener("mouseenter", light); chip.addEventListener("focus", light); chip.addEventListener("mouseleave", out); chip.addEventListener("blur", out);
+  });
   window.addEventListener("beforeprint", function () { document.querySelectorAll("details").forEach(function (d) { if (d.dataset.was === undefined) { d.dataset.was = d.open ? "1" : ""; } d.open = true; }); });
   window.addEventListener("afterprint", function () { document.querySelectorAll("details").forEach(function (d) { if (d.dataset.was !== undefined) { d.open = d.dataset.was === "1"; delete d.dataset.was; } }); });
 })();
