@@ -251,7 +251,7 @@ def test_missing_data_is_not_run_and_stops_nothing(finished: Project, tmp_path: 
         (["run", "--profile", "nope"], "unknown profile 'nope'; params.yaml has: full, one"),
         (["run", "--stage", "nope"], "--stage 'nope': unknown"),
         (["check", "--require", "nope"], "--require 'nope': unknown verdict"),
-        (["data", "fetch", "nope"], "no dataset 'nope' to fetch; known: adult, cifar10"),
+        (["data", "fetch", "nope"], "no dataset 'nope' to fetch; known: adult, ch-mnist"),
         (["validate", "nowhere.yaml"], "nowhere.yaml: no such file"),
     ],
 )

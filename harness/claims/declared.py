@@ -117,6 +117,19 @@ class Declared:
             for value in values:
                 self._check_level(name, value, known)
 
+    def check_finite(self, operands: Iterable[Measured]) -> None:
+        """Raises ValueError where a claim that leaves epsilon to its finite values has none."""
+        for operand in operands:
+            if "epsilon" in operand.fixed or "epsilon" in operand.mean_over or operand.chosen is not None:
+                continue
+            for arm in operand.arm:
+                epsilons = self.arms[arm].get("epsilon", ())
+                if epsilons and math.inf in epsilons and len(epsilons) == 1:
+                    raise ValueError(
+                        f"says nothing of epsilon, which then takes its finite values, and arm {arm!r} has none; "
+                        "add at: [.inf]"
+                    )
+
     def check_quantified(self, names: Iterable[str], operand: Measured) -> None:
         """Raises ValueError for something to quantify over that is no axis, nor `arm`, `attack` or `metric`."""
         axes = [self.axes(arm, attack) for arm in operand.arm for attack in operand.attack or ("",)]

@@ -101,6 +101,8 @@ class MeasuredExpectation(Expectation):
         at = getattr(self, "at", None)
         if at:
             declared.check_at(at, self.operands())
+        if "at" in type(self).model_fields and "epsilon" not in (at or {}):
+            declared.check_finite(self.operands())
 
     @abstractmethod
     def judge(self, evidence: Evidence, part: Part) -> Finding:

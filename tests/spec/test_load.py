@@ -32,7 +32,7 @@ CASES = [
         "kind: csv",
         "kind: adlut",
         "experiment.dataset",
-        "unknown kind 'adlut'; known: adult, cifar10, cifar10-substitute, cifar100",
+        "unknown kind 'adlut'; known: adult, ch-mnist, ch-mnist-substitute, cifar10",
     ),
     (
         "{kind: logloss}",
@@ -61,6 +61,15 @@ CASES = [
     ("{kind: logloss}", "{kind: shokri}", "spec", "needs the pool 'shadows'"),
     ("id: counts", "id: iid-held", "spec", "declared twice"),
 ]
+
+
+def test_a_claim_without_finite_epsilons_says_where_it_is_made(make_project: Make) -> None:
+    """It would take the finite ones, find none, and never be run."""
+    project = make_project(SMALL_SPEC.replace("epsilons: [1, 10, .inf]", "epsilons: [.inf]"))
+    with pytest.raises(
+        HarnessError, match=r"cancer.yaml:22: claims.0.expect: .* arm 'size' has none; add at: \[.inf\]"
+    ):
+        load_specs(project, [])
 
 
 @pytest.mark.parametrize(("old", "new", "field", "message"), CASES, ids=[f"{c[1][:30]}" for c in CASES])

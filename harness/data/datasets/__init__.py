@@ -2,6 +2,7 @@
 
 from harness.data.datasets import (
     adult,
+    ch_mnist,
     cifar10,
     cifar100,
     compas,
@@ -14,6 +15,7 @@ from harness.data.datasets import (
 
 __all__ = [
     "adult",
+    "ch_mnist",
     "cifar10",
     "cifar100",
     "compas",

@@ -1,0 +1,122 @@
+"""CH-MNIST from small files of the published forms, how they can be wrong, and the textures that stand in for it."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from harness.data.datasets.ch_mnist import CLASSES, SEED, TABLE, TEXTURES, TILES, ChMnist, ChMnistSubstitute, texture
+from harness.data.fetch import fetch, read_table
+from harness.data.images import pixels_of
+from harness.errors import HarnessError
+from harness.hashing import generator
+from harness.paths import Project
+from harness.progress import Progress
+
+
+class Small(ChMnist):
+    """Two images of each tissue."""
+
+    kind: str = "small"  # type: ignore[assignment]
+    each: ClassVar[int] = 2
+
+
+def tile(value: int, size: int = 150) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (size, size), (value, 0, 0)).save(out, "TIFF")
+    return out.getvalue()
+
+
+def tiles(**changed: bytes) -> dict[str, bytes]:
+    found = {f"tiles/0{k + 1}_T/{n}.tif": tile(10 * k + n) for k in range(CLASSES) for n in range(2)}
+    return found | {name.replace("__", "/").replace("_tif", ".tif"): data for name, data in changed.items()}
+
+
+def zipped(path: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def csv(rows: int = 16, columns: int = 4096, label: int | None = None, pixel: object = 7) -> bytes:
+    head = ",".join([*(f"pixel{i:04d}" for i in range(columns)), "label"])
+    body = [",".join([*[str(pixel)] * columns, str(i % 8 + 1 if label is None else label)]) for i in range(rows)]
+    return "\n".join([head, *body, ""]).encode()
+
+
+def test_tiles_become_small_and_grey(tmp_path: Path) -> None:
+    table = Small.parse({TILES: zipped(tmp_path / TILES, tiles())})
+    assert table["class"].tolist() == [k for k in range(CLASSES) for _ in range(2)]
+    pixels = pixels_of(table)
+    assert pixels.shape == (16, 64 * 64)
+    luma = [round(0.299 * (10 * k + n)) for k in range(CLASSES) for n in range(2)]  # ITU-R 601, of red alone
+    assert np.array_equal(pixels, np.repeat(np.array(luma)[:, None], 64 * 64, axis=1))
+
+
+def test_the_table_of_pixels_is_read_through_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data" / "small").mkdir(parents=True)
+    (tmp_path / "data" / "small" / TABLE).write_bytes(csv())
+    monkeypatch.setenv("HARNESS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HARNESS_STORE", str(tmp_path / "store" / "cells"))
+    project = Project(tmp_path / "p")
+    fetch(project, Small(), Progress(quiet=True))
+    frame = read_table(project, Small(components=None)).frame
+    assert frame["class"].tolist() == [*range(8)] * 2
+    assert np.allclose(frame.iloc[:, 1:], 7 / 255)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        (tiles(tiles__01_T__0_tif=tile(0, 64)), r"tiles/01_T/0.tif: 64 x 64 pixels, 150 x 150 are right"),
+        (tiles(tiles__01_T__0_tif=b"no image"), r"01_T/0.tif: no readable TIFF image"),
+        (tiles(tiles__01_T__0_tif=b"\0" * 1_000_001), r"1,000,001 bytes are no tile"),
+        (tiles(tiles__09_T__0_tif=tile(0)), r"its folder begins with no tissue from 01 to 08"),
+        (tiles(tiles__01_T__9_tif=tile(0)), r"17 images in tissues of \[3, 2, .*\], 2 each are right"),
+        ({"readme.txt": b""}, "no TIFF image in it"),
+    ],
+)
+def test_a_wrong_archive_is_one_line(tmp_path: Path, members: dict[str, bytes], message: str) -> None:
+    with pytest.raises(HarnessError, match=message):
+        Small.parse({TILES: zipped(tmp_path / TILES, members)})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        (TILES, zipfile.ZipFile.__doc__.encode(), "not a readable archive"),  # type: ignore[union-attr]
+        (TABLE, b"", "not a readable table"),
+        (TABLE, csv(columns=10), "11 columns, 4,096 pixels and then `label` are right"),
+        (TABLE, csv(label=9), "a label is outside 1 to 8"),
+        (TABLE, csv(pixel=256), "a pixel is outside 0 to 255"),
+        (TABLE, csv(pixel=0.5), "a value is no whole number"),
+        (TABLE, csv(rows=15), r"15 images in tissues of \[2, 2, 2, 2, 2, 2, 2, 1\], 2 each are right"),
+    ],
+)
+def test_a_wrong_file_is_one_line(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(HarnessError, match=message):
+        Small.parse({name: tmp_path / name})
+
+
+def test_textures_are_drawn_as_stated() -> None:
+    """Whole numbers, so the same everywhere; boxes have the stated standard deviation."""
+    rng = generator(SEED, "ch-mnist-substitute")
+    first = [texture(rng, kind) for kind in range(CLASSES)]
+    again = generator(SEED, "ch-mnist-substitute")
+    assert all(np.array_equal(image, texture(again, kind)) for kind, image in enumerate(first))
+    assert [image.shape for image in first] == [(64, 64)] * CLASSES
+    flat = np.array([texture(rng, 7).astype(float) for _ in range(200)])  # small boxes: pixels are nearly independent
+    assert abs(flat.mean() - TEXTURES[7][2]) < 10
+    assert abs(np.median(flat.std(axis=(1, 2))) - 40) < 6
+    table = ChMnistSubstitute.parse({})
+    assert table["class"].value_counts().tolist() == [625] * 8
+    assert ChMnistSubstitute.stands_in_for == "ch-mnist"
+    assert ChMnistSubstitute.digest(table) == ChMnistSubstitute.canonical_sha256
