@@ -177,7 +177,7 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
     more = (CEILING - 1) * setup.repeats
     table = pd.concat([table, table_of(setup, later, setup.repeats, more)], ignore_index=True)
     while needs := wanted(found.findings, ALPHA, setup.repeats, CEILING * setup.repeats):
-        repeats |= {dict(place)["epsilon"]: target for (_, place), target in needs.items()}
+        repeats |= {dict(place)["epsilon"]: target for ((_, place), _), target in needs.items()}
         part = table[table["repeat"] < table["epsilon"].map(repeats)]
         found = on_its_basis(judged, Evidence(part, ARMS, Sequential()), ALPHA)
     return fixed, found.findings[0].outcome, sum(repeats.values()) / setup.points

@@ -90,7 +90,7 @@ def _rows(epsilon: float, run: Run) -> list[dict[str, Any]]:
 
 def _draw(rows: list[dict[str, Any]], target: Path) -> None:
     from harness.files import write_text
-    from harness.report.figures import draw_lines
+    from harness.report.pictures import draw_lines
 
     if target.suffix != ".svg":
         raise HarnessError(f"--plot {target}: the plot is an SVG; name it so")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -227,6 +227,7 @@ def test_looks_grow_by_an_eighth_and_end_at_the_most() -> None:
     assert all(b - a <= max(1, a // 8) for a, b in itertools.pairwise(looks))
 
 
+@settings(deadline=None)
 @given(st.floats(0.3, 1.5), st.integers(6, 20), st.sampled_from([0.025, 0.0025]), st.sampled_from([-1.0, 1.0]))
 def test_a_projection_is_where_the_same_values_over_again_decide(
     effect: float, n: int, alpha: float, sign: float
