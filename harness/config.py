@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.errors import HarnessError
 from harness.hashing import code_fingerprint, own_modules
 
 
@@ -68,7 +69,8 @@ class Registry(Generic[P]):
         name = cls.plugin_name()
         held = self._classes.get(name)
         if held is not None and held is not cls:
-            raise ValueError(f"{self.noun} {name!r} is registered twice: {held} and {cls}")
+            both = " and ".join(f"{c.__module__}.{c.__qualname__}" for c in (held, cls))
+            raise ValueError(f"{self.noun} {name!r} is registered twice: {both}")
         self._classes[name] = cls
         return cls
 
@@ -93,9 +95,18 @@ _loaded = False
 
 
 def load_external_plugins() -> None:
-    """Import the modules that other installed packages name under `harness.plugins`, once."""
+    """Import the modules that other installed packages name under `harness.plugins`, once.
+
+    Raises HarnessError for one that cannot be imported, such as one that registers a name that is taken.
+    """
     global _loaded
     if not _loaded:
         _loaded = True
         for entry in entry_points(group="harness.plugins"):
-            entry.load()
+            try:
+                entry.load()
+            except Exception as error:
+                package = f" of the package {entry.dist.name}" if entry.dist is not None else ""
+                reason = str(error) or type(error).__name__
+                what = f"the plug-in {entry.value}{package} cannot be loaded: {reason}"
+                raise HarnessError(f"{what}; mend it, or pip uninstall the package") from error

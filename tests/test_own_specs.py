@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from harness.paths import Project
-from tests.conftest import REPO, SMALL_SPEC, run_cli
+from tests.conftest import REPO, SMALL_SPEC, run_cli, run_process
 
 Make = Callable[..., Project]
 PARAMS = "profile: small\nprofiles:\n  small: {repeats: 1, epochs: 1, epsilons: [1], attacks: [shokri]}\n"
@@ -240,3 +240,38 @@ def test_clusters_are_drawn_as_likely_with_and_without_listing(classes: int) -> 
         size = many[np.arange(300), found[0]].sum()
         assert 0.45 * many.sum() - 1 <= size <= 0.5 * many.sum()
     assert _drawn_by_counting(counts, int(counts.sum()) + 1, int(counts.sum()) + 2, rng) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "from typing import Literal\n"
+            "from harness.attacks.attack import ATTACKS\n"
+            "from harness.attacks.logloss import Logloss\n"
+            "@ATTACKS.register\n"
+            "class Mine(Logloss):\n"
+            '    kind: Literal["logloss"] = "logloss"\n',
+            "attack 'logloss' is registered twice: harness.attacks.logloss.Logloss and mine.Mine",
+        ),
+        ("import nowhere\n", "No module named 'nowhere'"),
+        ("raise RuntimeError\n", "RuntimeError"),
+    ],
+    ids=["taken", "missing", "raises"],
+)
+def test_a_package_that_cannot_be_loaded_is_one_line(
+    code: str, message: str, make_project: Callable[..., Project], tmp_path: Path
+) -> None:
+    project = make_project()
+    packages = tmp_path / "packages"
+    described = packages / "mine-1.0.dist-info"
+    described.mkdir(parents=True)
+    (packages / "mine.py").write_text(code)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (described / "entry_points.txt").write_text("[harness.plugins]\nmine = mine\n")
+    ran = run_process(project.root, "validate", PYTHONPATH=f"{packages}:{REPO}")
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("harness: the plug-in mine of the package mine cannot be loaded: ")
+    assert message in line
+    assert line.endswith("pip uninstall the package")
