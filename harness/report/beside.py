@@ -8,10 +8,14 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+import pandas as pd
+
 from harness.claims.verdict import Verdict, basis_text
 from harness.files import write_text
 
 COLUMNS = ("id", "paper", "where", "kind", "verdict", "fidelity", "effect", "low", "high", "basis", "stands", "reason")
+NUMBERS: dict[str, list[str]] = {name: [""] for name in ("effect", "low", "high")}
+"""Columns that are empty where there is no number."""
 
 
 def write_beside(root: Path, verdicts: Sequence[Verdict], tally: Mapping[str, int]) -> None:
@@ -30,6 +34,11 @@ def claims_csv(verdicts: Sequence[Verdict]) -> str:
         row = [v.id, v.paper, v.where, v.kind, v.verdict, v.fidelity, v.effect, low, high, basis_text(v), v.stands]
         writer.writerow([*row, v.reason])
     return out.getvalue()
+
+
+def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    """The same as a table with numbers as numbers, for whoever reads Parquet."""
+    return pd.read_csv(io.StringIO(claims_csv(verdicts)), keep_default_na=False, na_values=NUMBERS)
 
 
 LEFT, CHARACTER = 46, 6.4

@@ -18,10 +18,12 @@ import jinja2
 from markupsafe import Markup
 
 from harness.claims.verdict import Verdict, basis_text
+from harness.execution.table import write_parquet
 from harness.files import write_bytes, write_text
 from harness.places import shown
 from harness.places import text as places_text
 from harness.report import manual
+from harness.report.beside import claims_csv, claims_table
 from harness.report.findings import Finding, Shown
 from harness.report.findings import shown as shown_findings
 from harness.report.forest import forests
@@ -164,6 +166,8 @@ def write_site(root: Path, site: Site) -> int:
         pages[f"static/{name}"] = files("harness.report").joinpath("static", name).read_text(encoding="utf-8")
     for name, text in pages.items():
         write_text(root / name, text)
+    write_text(root / "claims.csv", claims_csv(site.verdicts))
+    write_parquet(claims_table(site.verdicts), root / "claims.parquet")
     for image in {image for one in manual.pages(site.docs) for image in one.images}:
         if (site.docs / image).is_file():
             write_bytes(root / "docs" / image, (site.docs / image).read_bytes())

@@ -12,11 +12,12 @@ import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
 from harness.claims.verdict import VerdictFile
-from harness.report.beside import COLUMNS, badge, claims_csv
+from harness.report.beside import COLUMNS, badge, claims_csv, claims_table
 from tests.conftest import REPO, run_cli
 
 CLAIM = "humphries2020/fig6#logloss-cap"
@@ -31,6 +32,17 @@ def test_claims_as_csv() -> None:
     assert cap["verdict"] == "violated"
     assert float(cap["low"]) < float(cap["effect"]) < float(cap["high"]) < 0
     assert (REPO / "reports/sequential/claims.csv").read_text() == claims_csv(verdicts)
+
+
+def test_claims_as_parquet_say_the_same(tmp_path: Path) -> None:
+    verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
+    claims_table(verdicts).to_parquet(tmp_path / "claims.parquet")
+    found = pd.read_parquet(tmp_path / "claims.parquet")
+    assert tuple(found.columns) == COLUMNS
+    assert [str(t) for t in found.dtypes[["effect", "low", "high"]]] == ["float64"] * 3
+    assert found["id"].tolist() == [v.id for v in verdicts]
+    assert found["reason"].tolist() == [v.reason for v in verdicts]
+    assert found["effect"].isna().tolist() == [v.effect is None for v in verdicts]
 
 
 def test_a_badge_counts_verdicts() -> None:
