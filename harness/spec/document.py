@@ -102,10 +102,22 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     if not isinstance(base_name, str):
         raise HarnessError(f"{path}:{places[('extends',)][1]}: extends: a file name is expected")
     base = _load(path.parent / base_name, (*chain, path))
+    _keeps_claims(base, data, f"{path}:{places.get(('claims',), (path, 1))[1]}: claims", base_name)
     merged_places = dict(base.places)
     merged = _merge(base.data, data, (), merged_places, places)
     merged_places[()] = (path, 1)
     return Document(merged, merged_places, [path, *base.files])
+
+
+def _keeps_claims(base: Document, data: dict[str, Any], where: str, name: str) -> None:
+    """Raises HarnessError where a list would silently take the place of claims that are inherited."""
+    inherited, own = base.data.get("claims"), data.get("claims")
+    if inherited and own is not None and not (isinstance(inherited, dict) and isinstance(own, dict)):
+        lists = " and ".join(n for n, c in (("this", own), (name, inherited)) if not isinstance(c, dict))
+        raise HarnessError(
+            f"{where}: would take the place of the claims of {name}; write those of {lists} as a mapping by id, "
+            "which adds to them (null takes one away)"
+        )
 
 
 @lru_cache(maxsize=64)

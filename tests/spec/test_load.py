@@ -113,18 +113,45 @@ def test_broken_documents(make_project: Make, text: str, message: str) -> None:
         load_spec(project, project.specs / "own" / "cancer.yaml")
 
 
-def test_extends_merges_replaces_removes_and_keeps_line_numbers(make_project: Make) -> None:
+def test_a_list_of_claims_does_not_take_the_place_of_those_that_are_inherited(make_project: Make) -> None:
+    """Nothing is lost without a word; a mapping by id adds, and null takes one away."""
     project = make_project()
+    child = project.specs / "own" / "child.yaml"
+    text = "extends: cancer.yaml\ntitle: Child\nclaims:\n"
+    child.write_text(
+        text + "  - {id: more, where: w, statement: s, expect: {kind: count, arm: iid, equals: {rows: 569}}}\n"
+    )
+    message = r"child.yaml:3: claims: .* of cancer.yaml; write those of this and cancer.yaml as a mapping by id"
+    with pytest.raises(HarnessError, match=message):
+        load_specs(project, ["own/child"])
+    (project.specs / "own" / "base.yaml").write_text(
+        SMALL_SPEC.partition("claims:")[0]
+        + "claims:\n  some: &c {where: w, statement: s, expect: {kind: count, arm: iid, equals: {rows: 569}}}\n  other: *c\n"
+    )
+    child.write_text(
+        text.replace("cancer", "base")
+        + "  more: {where: w, statement: s, expect: {kind: count, arm: iid, equals: {rows: 569}}}\n  other: null\n"
+    )
+    (loaded,) = load_specs(project, ["own/child"])
+    assert [claim.id for claim in loaded.spec.claims] == ["some", "more"]
+
+
+def test_extends_merges_replaces_removes_and_keeps_line_numbers(make_project: Make) -> None:
+    project = make_project(re.sub(r"(?m)^  - id: (.*)$", r"  \1:", SMALL_SPEC))
     child = project.specs / "own" / "child.yaml"
     child.write_text(
         "extends: cancer.yaml\ntitle: Child\nexperiment:\n  repeats: 3\n  model: {kind: mlp, hidden: [4]}\n"
-        "  arms:\n    size: null\nclaims:\n  - id: counts\n    where: here\n    statement: s\n"
+        "  arms:\n    size: null\nclaims:\n  biased-beats-iid: null\n  counts:\n    statement: s\n"
         "    expect: {kind: count, arm: iid, equals: {rows: 569}}\n"
     )
     spec = load_spec(project, child).spec
     assert spec.experiment is not None
     assert (spec.title, spec.experiment.repeats, list(spec.experiment.arms)) == ("Child", 3, ["iid"])
     assert spec.experiment.arms["iid"].model.model_dump()["hidden"] == (4,)
+    assert [(claim.id, claim.statement) for claim in spec.claims] == [
+        ("iid-held", "The bound holds on the random split."),
+        ("counts", "s"),
+    ]
     document = load_document(child)
     assert document.place(("experiment", "repeats")) == (child.resolve(), 4)
     assert document.place(("experiment", "seed"))[0].name == "cancer.yaml"

@@ -47,7 +47,7 @@ def test_a_substitute_takes_the_place_of_a_dataset_and_verdicts_say_so(tmp_path:
 
 def test_what_has_no_substitute_is_named(tmp_path: Path) -> None:
     with pytest.raises(
-        HarnessError, match=r"params.yaml:3: .*no substitute for dataset 'adult'; there is one for: cif"
+        HarnessError, match=r"params.yaml:3: .*no substitute for dataset 'adult'; there is one for: ch-mnist, cif"
     ):
         profile("{substitute: [adult]}", tmp_path)
 
