@@ -335,6 +335,8 @@ def test_help_teaches_and_json_parses(finished: Project) -> None:
     known = {row["dataset"] for row in json.loads(run_cli(finished.root, "data", "status", "--json").stdout)}
     tables = {
         "adult",
+        "ch-mnist",
+        "ch-mnist-substitute",
         "compas",
         "location30",
         "purchase100",

@@ -68,7 +68,9 @@ def as_specs(block: str) -> list[dict[str, Any]]:
         claim = {"id": "it", "where": "docs", "statement": "It holds.", "expect": data["expect"]}
         return [{"paper": "own", "title": "docs", "where": "docs", "claims": [claim]}]
     if "claims" in data and "experiment" not in data:
-        return [{"extends": str(REPO / "specs/humphries2020/fig2.yaml"), **data}]
+        figure = REPO / "specs/humphries2020/fig2.yaml"  # which has the arms and attacks that the block speaks of
+        host = YAMLS.load(figure.read_text())
+        return [{**host, "extends": str(figure.parent / host["extends"]), **data}]
     if "arms" in data:
         data = {"experiment": data}
     whole = {"claims", "attacks", "experiment"}
