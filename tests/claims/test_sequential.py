@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -75,6 +75,8 @@ def test_an_interval_clears_a_value_just_when_the_p_value_says_so(
 def test_moving_and_scaling_the_values_moves_and_scales_the_interval(
     values: np.ndarray, by: float, times: float
 ) -> None:
+    # Repeats that are all alike leave one value, and whether a later one contradicts it is then a matter of rounding.
+    assume(np.ptp(values[:FEWEST]) > 1e-3)
     low, high = anytime(values, np.zeros(len(values))).interval()
     moved = anytime(values * times + by, np.zeros(len(values))).interval()
     assert moved == (pytest.approx(low * times + by, abs=1e-6), pytest.approx(high * times + by, abs=1e-6))

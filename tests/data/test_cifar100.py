@@ -174,6 +174,7 @@ def test_scores_are_exact_to_their_last_digit() -> None:
         assert [float(x) for x in exact] == found[:, place].tolist()
 
 
+@pytest.mark.slow
 def test_the_substitutes_classes_do_not_depend_on_the_processor(tmp_path: Path) -> None:
     """The kernels of three processors give the same table; with scores in single precision they did not."""
     path = archive(tmp_path / "cifar10-jpeg.tar", jpegs())
