@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Annotated, Any
+import time
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,10 @@ from harness.commands.common import (
 )
 from harness.commands.judging import write_page
 from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.pipeline import Context
+    from harness.spec.load import Loaded
 
 
 def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
@@ -96,6 +101,18 @@ def run(
             help="Add repeats only where an open claim needs them, and stop when all are decided (docs/statistics.md).",
         ),
     ] = False,
+    reach: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="REPEATS",
+            help="Repeats that a cell may get where an open claim needs them, in place of the profile's `reach`.",
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Begin nothing after so many minutes; judge what is there. The same command goes on."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Run specs. Finished cells are never run again; Ctrl-C or a crash loses only the cells at work.
@@ -109,26 +126,60 @@ def run(
     if stage not in ("train", "attack", "all"):
         raise HarnessError(f"--stage {stage!r}: unknown; it is train, attack or all")
     from harness import pipeline
+    from harness.execution.executor import OutOfTime
 
     if partial and until_decided:
         raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
+    if minutes is not None and not minutes > 0:
+        raise HarnessError(f"--minutes {minutes:g}: nothing can be done in that; give more than 0")
+    deadline = None if minutes is None else time.monotonic() + 60 * minutes
     groups = [
-        (dataclasses.replace(context, scheduler=scheduler, until_decided=until_decided), loaded)
+        (
+            dataclasses.replace(
+                context, scheduler=scheduler, until_decided=until_decided, reach=reach, deadline=deadline
+            ),
+            loaded,
+        )
         for context, loaded in contexts(specs, profile, workers, quiet)
     ]
+    if reach is not None and not all(context.sequential for context, _ in groups):
+        raise HarnessError(
+            "--reach is for runs that add repeats where claims are open: give --until-decided too, or a profile with "
+            "`design: sequential`"
+        )
+    reached: list[tuple[Context, list[Loaded]]] = []
     try:
         for context, loaded in groups:
+            reached.append((context, []))
             for one in loaded:
-                # A run until decided attacks as it trains, so its attacks train what they need.
-                if stage == "train" or (stage == "all" and not partial and not context.sequential):
-                    pipeline.train(context, one)
-                if stage in ("attack", "all"):
-                    pipeline.attack(context, one, partial)
-                if stage == "all":
-                    pipeline.check(context, one)
+                _run_one(context, one, stage, partial)
+                reached[-1][1].append(one)
     except KeyboardInterrupt:
         print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
         raise typer.Exit(130) from None
+    except OutOfTime:
+        left = [one.spec.id for _, loaded in groups for one in loaded][sum(len(done) for _, done in reached) :]
+        print(f"harness: out of time, {left[0]} is not finished", file=sys.stderr, end="")
+        print(f" and {len(left) - 1} more not looked at" if left[1:] else "", file=sys.stderr, end="")
+        print("; finished cells are kept, the same command goes on from here", file=sys.stderr)
+        context, loaded = reached[-1]
+        if stage != "train" and pipeline.plot(context, one):
+            loaded.append(one)
+            if stage == "all":
+                pipeline.check(context, one)
     if stage == "all":
-        for context, loaded in groups:
-            write_page(context, loaded)
+        for context, loaded in reached:
+            if loaded:
+                write_page(context, loaded)
+
+
+def _run_one(context: Context, one: Loaded, stage: str, partial: bool) -> None:
+    from harness import pipeline
+
+    # A run until decided attacks as it trains, so its attacks train what they need.
+    if stage == "train" or (stage == "all" and not partial and not context.sequential):
+        pipeline.train(context, one)
+    if stage in ("attack", "all"):
+        pipeline.attack(context, one, partial)
+    if stage == "all":
+        pipeline.check(context, one)

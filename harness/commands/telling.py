@@ -105,11 +105,11 @@ def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
 def status(profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Say how things stand under a profile: verdicts by paper, what is open, what would decide it."""
     from harness.commands.common import load
-    from harness.pipeline import read_verdicts
+    from harness.pipeline import has_verdicts, read_verdicts
 
     context = context_for(profile, None, True)
     loaded = load(context.project, None)
-    there = [one for one in loaded if context.verdicts_file(one.spec.id).is_file()]
+    there = [one for one in loaded if has_verdicts(context, one)]
     verdicts = [v for one in there for v in read_verdicts(context, one).verdicts]
     not_judged = [one.spec.id for one in loaded if one not in there]
     tallies: dict[str, Counter[str]] = {}

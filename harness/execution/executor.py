@@ -49,12 +49,27 @@ def default_workers() -> int:
     return max(1, len(os.sched_getaffinity(0)))
 
 
+class OutOfTime(Exception):
+    """The time that a run was given is over; what it finished is kept."""
+
+
 class Workforce:
     """The workers of one or several runs, hired with the first piece to compute."""
 
-    def __init__(self, project: Project, workers: int, progress: Progress, scheduler: str | None = None) -> None:
-        """`scheduler` is the address of a Dask scheduler; without it, `workers` local processes (one: this process)."""
+    def __init__(
+        self,
+        project: Project,
+        workers: int,
+        progress: Progress,
+        scheduler: str | None = None,
+        deadline: float | None = None,
+    ) -> None:
+        """`scheduler` is the address of a Dask scheduler; without it, `workers` local processes (one: this process).
+
+        After `deadline`, in the seconds of `time.monotonic`, no piece is begun.
+        """
         self.project, self.workers, self.progress, self.scheduler = project, workers, progress, scheduler
+        self.deadline = deadline
         self._hired: Executor | None = None
 
     def hire(self) -> Executor:
@@ -86,9 +101,10 @@ def run_pieces(
     progress: Progress,
     label: str,
     scheduler: str | None = None,
+    deadline: float | None = None,
 ) -> RunReport:
     """`run_with` on a workforce of its own."""
-    with Workforce(project, workers, progress, scheduler) as workforce:
+    with Workforce(project, workers, progress, scheduler, deadline) as workforce:
         return run_with(workforce, pieces, label)
 
 
@@ -96,8 +112,8 @@ def run_with(workforce: Workforce, pieces: Sequence[Piece], label: str) -> RunRe
     """Compute every piece that the store lacks, in an order that respects what each needs.
 
     Raises HarnessError for a piece that cannot be computed; finished pieces stay in the store, so the
-    same call goes on where it stopped. KeyboardInterrupt passes through; leaving the workforce's context
-    tells workers to stop.
+    same call goes on where it stopped. Raises OutOfTime past the workforce's deadline, once what was begun is finished.
+    KeyboardInterrupt passes through; leaving the workforce's context tells workers to stop.
     """
     store, progress = Store(workforce.project.store), workforce.progress
     started = time.perf_counter()
@@ -110,7 +126,7 @@ def run_with(workforce: Workforce, pieces: Sequence[Piece], label: str) -> RunRe
     executor = workforce.hire()
     with progress.cells(label, len(todo)) as bar:
         tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
-        _run(executor, Schedule(todo), tracker, progress)
+        _run(executor, Schedule(todo), tracker, progress, workforce.deadline)
     report.wall_seconds = time.perf_counter() - started
     return report
 
@@ -134,10 +150,13 @@ class _Tracker:
         self.bar.advance(1, f"about {left / 60:.1f} min left" if left > 90 else f"about {left:.0f} s left")
 
 
-def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, progress: Progress) -> None:
+def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, progress: Progress, deadline: float | None) -> None:
     deaths = 0
     while schedule.left:
-        while executor.has_room and (task := schedule.take(executor.workers)) is not None:
+        late = deadline is not None and time.monotonic() >= deadline
+        if late and not executor.running:
+            raise OutOfTime
+        while not late and executor.has_room and (task := schedule.take(executor.workers)) is not None:
             executor.submit(task)
         try:
             for _, done in executor.next_done():

@@ -4,11 +4,12 @@ Each stage reads what the one before it wrote and writes finished tables. All of
 at will: work that is done is taken from the cell store.
 """
 
-from harness.pipeline.compute import attack, core_seconds, pieces_left, plan_of, resolve, train, until_decided
+from harness.pipeline.compute import attack, core_seconds, pieces_left, plan_of, plot, resolve, train, until_decided
 from harness.pipeline.context import OWN, Context
 from harness.pipeline.judging import (
     check,
     experiment_digest,
+    has_verdicts,
     judge,
     left_out,
     measurements,
@@ -25,12 +26,14 @@ __all__ = [
     "core_seconds",
     "experiment_digest",
     "for_each",
+    "has_verdicts",
     "judge",
     "left_out",
     "measurements",
     "other_readings",
     "pieces_left",
     "plan_of",
+    "plot",
     "read_verdicts",
     "resolve",
     "train",

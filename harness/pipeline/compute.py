@@ -115,7 +115,9 @@ def _located(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
 
 
 def _compute(context: Context, pieces: list[Piece], label: str) -> RunReport:
-    return run_pieces(context.project, pieces, context.workers, context.progress, label, context.scheduler)
+    return run_pieces(
+        context.project, pieces, context.workers, context.progress, label, context.scheduler, context.deadline
+    )
 
 
 def train(context: Context, loaded: Loaded) -> RunReport | None:
@@ -171,6 +173,16 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
     return report
 
 
+def plot(context: Context, loaded: Loaded) -> bool:
+    """Write `advantage.csv` from a spec's table as it is; whether there is one."""
+    path = context.measurements_file(loaded.spec.id)
+    if not path.is_file():
+        return False
+    table = read_measured(path)
+    _write_plot(context, loaded.spec.id, None if REASON in table else table, axes_of(context.scaled(loaded).spec))
+    return True
+
+
 def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, RunReport, pd.DataFrame]:
     """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
 
@@ -190,7 +202,9 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
     repeats = {(group, attack): min(usual, first) for group in groups for attack in ("", *scaled.spec.attacks)}
     repeats |= {of: max(repeats[of], there) for of, there in repeats_known(plan, known).items()}
     open_claims = len(scaled.spec.claims)
-    with Workforce(context.project, context.workers, context.progress, context.scheduler) as workforce:
+    with Workforce(
+        context.project, context.workers, context.progress, context.scheduler, context.deadline
+    ) as workforce:
         for number in itertools.count(1):
             chosen = first_repeats(plan, repeats)
             label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"

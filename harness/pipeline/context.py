@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.paths import Project
@@ -29,6 +29,10 @@ class Context:
     """Id of the spec outside of `specs/` that is run by itself, as declared."""
     until_decided: bool = False
     """Add repeats until claims are decided, whatever the profile says."""
+    reach: int | None = None
+    """Repeats that a cell may get where an open claim needs them; None: as many as the profile says."""
+    deadline: float | None = None
+    """In the seconds of `time.monotonic`: after it nothing is begun."""
 
     @property
     def sequential(self) -> bool:
@@ -41,7 +45,8 @@ class Context:
 
     def scaled(self, loaded: Loaded) -> Scaled:
         """A spec under the chosen profile."""
-        return scale(loaded.spec, self.profile_name, self.profile)
+        scaled = scale(loaded.spec, self.profile_name, self.profile)
+        return scaled if self.reach is None else replace(scaled, reach=self.reach)
 
     @property
     def resolved(self) -> Path:

@@ -125,6 +125,16 @@ def check(context: Context, loaded: Loaded) -> list[Verdict]:
     return verdicts
 
 
+def has_verdicts(context: Context, loaded: Loaded) -> bool:
+    """Whether a spec was judged under the profile as it is now.
+
+    Of a spec that the profile leaves out counts that `check` said so, and no verdict from before it did.
+    """
+    if not context.verdicts_file(loaded.spec.id).is_file():
+        return False
+    return not left_out(context, loaded) or all(v.verdict == "not run" for v in read_verdicts(context, loaded).verdicts)
+
+
 def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
     """Read a spec's verdicts. Raises HarnessError where they are missing or malformed."""
     path = context.verdicts_file(loaded.spec.id)

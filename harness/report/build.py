@@ -16,7 +16,7 @@ from harness import tracking
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
 from harness.paths import Project
-from harness.pipeline import Context, for_each, left_out, measurements
+from harness.pipeline import Context, for_each, has_verdicts, left_out, measurements
 from harness.report.beside import write_beside
 from harness.report.findings import Shown, read_findings
 from harness.report.gather import Section, counterexample, gather, judged, timings
@@ -62,7 +62,7 @@ def _sections(context: Context, specs: Sequence[Loaded]) -> list[Section]:
 
 
 def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Section], root: Path | None = None) -> Path:
-    absent = [loaded for loaded in specs if not context.verdicts_file(loaded.spec.id).is_file()]
+    absent = [loaded for loaded in specs if not has_verdicts(context, loaded)]
     verdicts = [v for s in sections for v in s.verdicts]
     findings, _ = chosen_findings(read_findings(context.project.specs / "findings.yaml"), sections, verdicts)
     site = Site(

@@ -12,7 +12,7 @@ import pandas as pd
 from harness.claims.design import design_of
 from harness.claims.evidence import means, ordered
 from harness.claims.verdict import Verdict
-from harness.pipeline import Context, core_seconds, left_out, measurements, read_verdicts
+from harness.pipeline import Context, core_seconds, has_verdicts, left_out, measurements, read_verdicts
 from harness.places import shown
 from harness.report.figures import draw
 from harness.report.pictures import draw_bounds, draw_counterexample
@@ -62,7 +62,7 @@ class Section:
 
 def judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
     """Those of the specs that have verdicts under the profile; the others are not run yet."""
-    return [loaded for loaded in specs if context.verdicts_file(loaded.spec.id).is_file()]
+    return [loaded for loaded in specs if has_verdicts(context, loaded)]
 
 
 def gather(context: Context, loaded: Loaded) -> Section:

@@ -24,6 +24,8 @@ from harness.claims.sequential import wanted as wanted_cells
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import basis_text
 from harness.errors import HarnessError
+from harness.pipeline import Context
+from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import check_spec, repeats_wanted
@@ -388,6 +390,44 @@ def test_a_run_that_was_stopped_is_judged_on_what_is_there(make_project: Any) ->
     assert run_cli(project.root, "run").returncode == 0  # goes on, and then none asks any more
     judged = json.loads(written.read_text())["verdicts"]
     assert {tuple(v["reductions"]) for v in judged} == {()}
+
+
+def test_a_run_of_so_many_minutes(make_project: Any) -> None:
+    """Out of time it begins nothing and says so; the same command goes on; with more reach an open claim gets more."""
+    project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 14"))
+    (project.root / "params.yaml").write_text("profile: until\nprofiles:\n  until: {design: sequential}\n")
+    none = run_cli(project.root, "run", "--minutes", "0.0001")
+    assert none.returncode == 0, none.stderr
+    assert "out of time, own/cancer is not finished; finished cells are kept" in none.stderr
+    path = project.reports / "until" / "own" / "cancer" / "measurements.parquet"
+    assert not path.exists()
+    assert run_cli(project.root, "run", "--stage", "attack").returncode == 0
+    before = path.read_bytes()
+    # Everything that it asks for is there, so it has no need of time.
+    late = run_cli(project.root, "run", "--minutes", "0.0001")
+    assert (late.returncode, "out of time" in late.stderr) == (0, False)
+    assert path.read_bytes() == before
+    assert (path.parent / "advantage.csv").is_file()
+
+    profile = Profile(design="sequential", reach=7)
+    loaded = load_specs(project, [])[0]
+    context = Context(project, "until", profile, 1, Progress(True))
+    assert context.scaled(loaded).most == 3 * 14  # at least three times the spec's
+    assert replace(context, reach=60).scaled(loaded).most == 60
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--minutes", "0"), "give more than 0"),
+        (("--reach", "9"), "give --until-decided too, or a profile with `design: sequential`"),
+    ],
+)
+def test_a_bound_that_bounds_nothing_is_refused(make_project: Any, words: tuple[str, ...], says: str) -> None:
+    ran = run_cli(make_project().root, "run", *words)
+    assert ran.returncode == 2
+    assert says in ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_partial_and_until_decided_exclude_each_other(make_project: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.errors import HarnessError
 from harness.execution.plan import make_plan
 from harness.paths import Project
+from harness.pipeline import Context, check
+from harness.progress import Progress
+from harness.report.gather import judged
 from harness.spec.load import load_spec, load_specs
 from harness.spec.profile import Profile, choose, load_params, scale
 from harness.verdicts.check import check_spec
@@ -75,6 +79,20 @@ def test_a_spec_that_is_left_out_is_not_run_and_says_why(make_project: Make) -> 
     assert not (project.store / "train").exists()
     summary = (project.reports / "full" / "summary.md").read_text()
     assert "3 not run" in summary
+
+
+def test_verdicts_from_before_a_profile_left_a_spec_out_do_not_count(make_project: Make) -> None:
+    project = make_project()
+    loaded = load_specs(project, [])
+    context = Context(project, "full", Profile(), 1, Progress(True))
+    check(context, loaded[0])
+    path = context.verdicts_file("own/cancer")
+    path.write_text(path.read_text().replace('"verdict": "not run"', '"verdict": "reproduced"'))
+    assert judged(context, loaded) == loaded
+    without = replace(context, profile=Profile(skip=("own/cancer",)))
+    assert judged(without, loaded) == []
+    check(without, loaded[0])
+    assert judged(without, loaded) == loaded
 
 
 ARMS = (
