@@ -23,6 +23,10 @@ profiles:
   full: {repeats: 1}
   whole: {design: sequential, from_tables: true}
 """
+ROC = """\
+figure:
+  - {title: ROC, curve: roc, attacks: [logloss], arms: [iid], at: {epsilon: .inf}}
+"""
 SPECS = ("own/cancer", "own/other")
 
 
@@ -48,7 +52,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(REPO / "specs" / "papers.yaml", root / "specs")
     shutil.copy(REPO / ".dvcignore", root)
     (root / "specs" / "own" / "cancer.yaml").write_text(SMALL_SPEC.replace("repeats: 2", "repeats: 6"))
-    (root / "specs" / "own" / "other.yaml").write_text(SMALL_SPEC.replace("seed: 7", "seed: 8"))
+    (root / "specs" / "own" / "other.yaml").write_text(SMALL_SPEC.replace("seed: 7", "seed: 8") + ROC)
     (root / "params.yaml").write_text(PARAMS)
     (root / ".gitignore").write_text("/.harness\n/mlflow.db*\n/models\n/data\n__pycache__\n/reports/full\n")
     write_cancer(root / "cancer.csv")
@@ -145,6 +149,28 @@ def test_what_was_measured_stays_where_a_new_attack_needs_less(clone: Path) -> N
     same = ["arm", "epsilon", "repeat", "attack", "metric", "value", "stderr", "n", "work", "code"]
     assert len(after.merge(before, on=same)) == len(before)
     assert after[after["attack"] == "again"]["repeat"].nunique() == 2
+
+
+def test_a_curve_is_kept_with_the_table_and_a_new_one_is_drawn_of_its_own_model(clone: Path) -> None:
+    (kept,) = json.loads(measured(clone, "own/other").attrs["curves"]).values()
+    (line,) = kept["lines"]
+    assert (kept["arm"], kept["attack"], line[2][-1], line[3][-1]) == ("iid", "logloss", 1.0, 1.0)
+    assert sorted(line[3]) == line[3]
+    edit(
+        clone,
+        "specs/own/other.yaml",
+        "figure:\n",
+        "figure:\n  - {title: Losses, curve: losses, attacks: [logloss], arms: [iid], at: {epsilon: 1}}\n",
+    )
+    plan = run_cli(clone, "plan", "--profile", "whole", "--json", "own/other")
+    assert json.loads(plan.stdout)["specs"][0]["missing"] > 0
+    assert repro(clone) == ["resolve", "measure@own/other", "check@own/other", "report"]
+    assert len(trained(clone)) == 1
+    both = json.loads(measured(clone, "own/other").attrs["curves"])
+    assert kept in both.values()
+    assert sorted(one["curve"] for one in both.values()) == ["losses", "roc"]
+    page = (clone / "reports/whole/site/papers/own.html").read_text()
+    assert "losses of members and of non-members" in page
 
 
 def test_only_the_flagship_takes_what_tables_hold(tmp_path: Path) -> None:

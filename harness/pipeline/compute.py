@@ -17,6 +17,7 @@ from harness.data.dataset import Dataset, TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
+from harness.execution import curves
 from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
 from harness.execution.known import RUNS, Known, repeats_known, to_do
 from harness.execution.plan import (
@@ -26,6 +27,7 @@ from harness.execution.plan import (
     complete_repeats,
     data_digest,
     first_repeats,
+    in_order,
     make_plan,
     trained_repeats,
 )
@@ -92,8 +94,12 @@ def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
 def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
     """Pieces of a plan that tables do not make needless; whether the store has them is another question."""
     scaled = context.scaled(loaded)
-    known, _ = _known(context, loaded)
-    return to_do(plan, scaled.spec, known, _metrics_of_claims(scaled)) if context.profile.from_tables else plan.pieces()
+    if not context.profile.from_tables:
+        return plan.pieces()
+    known, notes = _known(context, loaded)
+    drawn = curves.pieces_of(curves.missing(curves.asked(plan, scaled.spec), notes.curves))
+    pieces = [*to_do(plan, scaled.spec, known, _metrics_of_claims(scaled)), *drawn]
+    return in_order({piece.key: piece for piece in pieces}.values())
 
 
 @contextlib.contextmanager
@@ -167,7 +173,9 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
         else:
             report = _compute(context, plan.pieces(), f"attack {loaded.spec.id}")
             table = measurement_table(plan, scaled.spec, Store(context.project.store))
-            _write(context, loaded, plan, table, Notes())
+            asked = curves.asked(plan, scaled.spec)
+            notes = Notes(curves=curves.drawn(Store(context.project.store), asked, None) if asked else "")
+            _write(context, loaded, plan, table, notes)
     _write_plot(context, loaded.spec.id, table, axes_of(scaled.spec))
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
     return report
@@ -226,6 +234,12 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
             if repeats == before:
                 break
             open_claims = len(needs)
+        if wanted := curves.asked(chosen, scaled.spec):
+            pieces = curves.pieces_of(curves.missing(wanted, earlier.curves))
+            total = total.joined(run_with(workforce, pieces, f"{loaded.spec.id}, curves"))
+            notes = _joined_notes(earlier, total) if context.profile.from_tables else earlier
+            notes.curves = curves.drawn(store, wanted, earlier.curves)
+            _write(context, loaded, chosen, table, notes)
     used = f"{len(chosen.cells)} models, of the fixed design's {len(groups) * usual}"
     context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
     return chosen, total, table
@@ -256,6 +270,7 @@ def _known(context: Context, loaded: Loaded) -> tuple[Known, Notes]:
         notes.commits = {**table.attrs.get("commits", {}), **notes.commits}
         if path == own:
             notes.core_seconds = table.attrs.get("core_seconds", {})
+            notes.curves = table.attrs.get(curves.ATTRIBUTE, "")
     return known, notes
 
 
@@ -267,12 +282,14 @@ class Notes:
     """By code: the commit at which it measured."""
     core_seconds: dict[str, float] = field(default_factory=dict)
     """By kind of piece, of all runs that added to it."""
+    curves: str = ""
+    """Of the spec's figure, as JSON."""
 
 
 def _joined_notes(earlier: Notes, report: RunReport) -> Notes:
     kinds = {*earlier.core_seconds, *report.by_kind}
     spent = {k: round(earlier.core_seconds.get(k, 0.0) + report.by_kind.get(k, 0.0), 1) for k in sorted(kinds)}
-    return Notes(earlier.commits, spent)
+    return Notes(earlier.commits, spent, earlier.curves)
 
 
 def _write(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame, notes: Notes) -> None:
@@ -290,6 +307,7 @@ def _write(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame, no
         "design": "sequential" if context.sequential else "fixed",
         **({"commits": _commits(context, table, notes)} if context.profile.from_tables else {}),
         **({"core_seconds": notes.core_seconds} if notes.core_seconds else {}),
+        **({curves.ATTRIBUTE: notes.curves} if notes.curves else {}),
     }
     write_parquet(table, context.measurements_file(loaded.spec.id))
 

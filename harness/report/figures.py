@@ -18,6 +18,7 @@ from harness.formulas import FORMULAS
 from harness.formulas.gaussian import shuffled_epsilon
 from harness.places import Place, place, shown
 from harness.places import text as places_text
+from harness.report.curves import draw_curves
 from harness.report.marks import mark
 from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, said, svg_of
 from harness.report.words import attack_words, figure, metric_words
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 STYLES = ("-", "--", ":", "-.")
 LONGEST = 50
 """Characters of names below a panel that fit side by side."""
+FEW = 4
+"""Epsilons of a grid that are all named below the axis; of more, powers of ten."""
 LETTER = {"epsilon": "ε", "delta": "δ"}
 METRIC_LABELS = {
     "accuracy_train": "train",
@@ -72,6 +75,9 @@ def draw(spec: Spec, table: pd.DataFrame) -> list[str]:
     panels = spec.figure or (Panel(title="Membership advantage", metrics=("advantage",)),)
     found = []
     for index, panel in enumerate(panels):
+        if panel.curve is not None:
+            found += draw_curves(spec, table, panel, f"{spec.id} {index}")
+            continue
 
         def paint(axes: list[Axes], panel: Panel = panel) -> Titles:
             titles: dict[str, list[Hover]] = {}
@@ -317,6 +323,7 @@ def printed_values(spec: Spec) -> dict[tuple[tuple[str, str, str], Place], float
 def _ticks(axis: Axes, epsilons: tuple[float, ...]) -> None:
     grid = np.array(epsilons)
     where = np.minimum(grid, _beyond(grid))
-    wanted = [i for i, e in enumerate(grid) if not math.isfinite(e) or math.log10(e) % 1 == 0]
+    few = len(grid) <= FEW
+    wanted = [i for i, e in enumerate(grid) if few or not math.isfinite(e) or math.log10(e) % 1 == 0]
     axis.set_xticks(where[wanted], ["∞" if math.isinf(grid[i]) else f"{grid[i]:g}" for i in wanted])
     axis.minorticks_off()

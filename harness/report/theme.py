@@ -88,7 +88,7 @@ def svg_of(
     return themed(out.getvalue(), titles, label, name)
 
 
-CHARACTER = 0.0078
+CHARACTER = 0.0086
 """Inches of a character's width for each point of its size, on average and rather too much."""
 
 

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 import harness.claims.kinds
 import harness.theory.kinds  # noqa: F401  (these imports register the built-in kinds of claims)
 from harness.attacks import ATTACKS, Attack, ScoringAttack
+from harness.attacks.logloss import Logloss
 from harness.claims.declared import Declared, listed, nearest
 from harness.claims.expectation import EXPECTATIONS, Expectation, MeasuredExpectation, TheoryExpectation
 from harness.config import Config
@@ -18,6 +19,8 @@ from harness.experiment import Axis, Experiment, ShadowPool
 from harness.experiment.axes import RESERVED
 from harness.experiment.setup import Name
 from harness.formulas import FORMULAS
+from harness.metrics.curves import CURVES, Of
+from harness.metrics.metric import metrics_of
 from harness.spec.page import Layout, Panel
 
 if TYPE_CHECKING:
@@ -183,6 +186,21 @@ class Spec(Config):
             for name in named:
                 if name not in there:
                     raise ValueError(f"figure {panel.title!r}: {nearest(noun, name, there)}")
+        if panel.curve is not None:
+            self._check_curve(panel, panel.curve)
+        elif not panel.metrics and not panel.formulas:
+            raise ValueError(f"figure {panel.title!r}: nothing to draw; give metrics, formulas or a curve")
+
+    def _check_curve(self, panel: Panel, name: str) -> None:
+        of = CURVES[name].of
+        fits = [attack for attack, config in self.attacks.items() if _has_curve(config, of)]
+        if panel.metrics or panel.formulas:
+            raise ValueError(f"figure {panel.title!r}: a curve takes the place of metrics and formulas; leave them out")
+        wrong = [attack for attack in panel.attacks if attack not in fits]
+        if wrong or not panel.attacks:
+            what = {"scores": "a score for each record", "losses": "losses", "rates": "rates of each record"}[of]
+            said = f"attack {wrong[0]!r} does not give {what}" if wrong else "attacks: name those to draw"
+            raise ValueError(f"figure {panel.title!r}: {said}; of this curve can be drawn: {listed(fits)}")
 
     def _check_attacks(self, experiment: Experiment) -> None:
         for name, attack in self.attacks.items():
@@ -227,6 +245,13 @@ class Spec(Config):
                 of = len(claim.theory) or len(self.parts(claim))
             if any(part > of for part in entry.parts):
                 raise ValueError(f"layout row {name!r}: the claim {entry.claim!r} has {of} parts")
+
+
+def _has_curve(attack: Attack, of: Of) -> bool:
+    """Whether an attack leaves behind what a curve is drawn of."""
+    if of == "losses":
+        return isinstance(attack, Logloss)
+    return isinstance(attack, ScoringAttack) if of == "scores" else set(metrics_of("points")) <= set(attack.measures)
 
 
 def _check_pool(where: str, attack: Attack, pool: ShadowPool, name: str) -> None:

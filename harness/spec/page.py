@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from harness.config import Config
+from harness.metrics.curves import CURVES
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 """A name in a spec: of a claim, an arm, an attack."""
@@ -16,8 +17,11 @@ class Panel(Config):
     """One panel of the figure in the report."""
 
     title: str
-    metrics: tuple[str, ...]
+    metrics: tuple[str, ...] = ()
     """Metrics drawn; an attack's for every attack that measures it."""
+    curve: Literal[tuple(CURVES)] | None = None  # type: ignore[valid-type]
+    """In place of metrics, a curve of each attack on one model, the first repeat's: `roc`; `losses`; and of an attack
+    that measures rates of each record `point-tpr` and `point-losses`."""
     attacks: tuple[str, ...] = ()
     """Attacks drawn; default: all."""
     arms: tuple[str, ...] = ()

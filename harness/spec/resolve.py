@@ -50,6 +50,8 @@ def resolved(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -
     if sequential and scaled.reach is not None:
         claims["reach"] = scaled.reach
     attacks = {name: value for name, value in found.items() if name != "experiment"}
+    if curves := [panel for panel in dumped["figure"] if panel["curve"] is not None]:
+        attacks["curves"] = curves  # they are drawn of what attacks left behind
     trained = {"experiment": found["experiment"], "data": dict(data), **claims}
     return {"experiment": trained, "attacks": attacks, "claims": judged}
 

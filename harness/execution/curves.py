@@ -1,0 +1,100 @@
+"""The curves that a spec's figure asks for: of which pieces they are, and their points."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.arrays import Array
+from harness.execution.plan import Piece, Plan, in_order, with_needs
+from harness.execution.store import Store
+from harness.hashing import canonical_json
+from harness.metrics.curves import CURVES, DIGITS, Line
+from harness.places import Place, place
+from harness.spec.model import Spec
+from harness.spec.page import Panel
+
+ATTRIBUTE = "curves"
+"""Where a table of measurements keeps them, as JSON: pandas copies what it can look into at each step."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A curve of an attack on one model."""
+
+    curve: str
+    arm: str
+    attack: str
+    where: Place
+    piece: Piece
+
+    @property
+    def key(self) -> str:
+        """Names what it is of; the same whichever version of the code measured it."""
+        return f"{self.curve} {self.arm} {self.piece.work}"
+
+
+def asked(plan: Plan, spec: Spec) -> list[Asked]:
+    """The curves of a spec's figure, each of the first repeat of its cells."""
+    found: dict[str, Asked] = {}
+    for panel in spec.figure:
+        for cell in plan.cells if panel.curve else ():
+            if cell.repeat or (panel.arms and cell.arm not in panel.arms):
+                continue
+            for (attack, own), piece in cell.evaluations.items():
+                where = place({**dict(cell.place), **dict(own), "epsilon": cell.epsilon})
+                if attack in panel.attacks and panel.at.items() <= dict(where).items():
+                    one = Asked(str(panel.curve), cell.arm, attack, where, piece)
+                    found.setdefault(one.key, one)
+    return list(found.values())
+
+
+def pieces_of(wanted: Sequence[Asked]) -> list[Piece]:
+    """What has to be in the store to draw these, in an order that respects what each needs."""
+    found = {piece.key: piece for one in wanted for piece in with_needs(one.piece)}
+    return in_order(found.values())
+
+
+def drawn(store: Store, wanted: Sequence[Asked], known: str | None) -> str:
+    """The points of the curves as JSON, from the store, or as an earlier table has them (`known`)."""
+    before = json.loads(known) if known else {}
+    found = {}
+    for one in wanted:
+        if one.key in before:
+            found[one.key] = before[one.key]
+            continue
+        fits = [store.get("fit", need.key).arrays for need in one.piece.needs if need.kind == "fit"]
+        arrays = store.get("evaluate", one.piece.key).arrays
+        lines = CURVES[one.curve].lines(arrays, fits[0] if fits else {})
+        found[one.key] = {
+            "curve": one.curve,
+            "arm": one.arm,
+            "attack": one.attack,
+            "at": dict(one.where),
+            "code": one.piece.code,
+            "lines": [[line.beside, line.name, _rounded(line.x), _rounded(line.y)] for line in lines],
+        }
+    return canonical_json(found)
+
+
+def missing(wanted: Sequence[Asked], known: str | None) -> list[Asked]:
+    """Those that an earlier table does not have."""
+    before = json.loads(known) if known else {}
+    return [one for one in wanted if one.key not in before]
+
+
+def _rounded(values: Array) -> list[float]:
+    return [float(f"{value:.{DIGITS}g}") for value in np.asarray(values, float)]
+
+
+def curves_of(table: pd.DataFrame, panel: Panel) -> Iterator[tuple[Mapping[str, Any], list[Line]]]:
+    """What a table keeps of a panel's curve: what each is of (`arm`, `attack`, `at`), and its lines."""
+    for one in json.loads(table.attrs.get(ATTRIBUTE) or "{}").values():
+        named = one["curve"] == panel.curve and one["attack"] in panel.attacks
+        if named and (not panel.arms or one["arm"] in panel.arms) and panel.at.items() <= one["at"].items():
+            yield one, [Line(name, np.array(x), np.array(y), beside) for beside, name, x, y in one["lines"]]

@@ -1,0 +1,140 @@
+"""What no single number stands for: ROC curves, losses, the rate of each record (tramer2025 Figures 2 to 4).
+
+A curve is a function of the arrays that an attack on one model left behind, and of what the attack was fitted to. A
+spec asks for one in a panel of its figure; its points are kept with the table of measurements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.metrics.points import Points
+
+Arrays = Mapping[str, Array]
+DIGITS = 5
+"""Significant digits of a point that are kept."""
+LEAST_LOSS = 1e-8
+"""Losses below it are drawn there."""
+
+
+Of = Literal["scores", "losses", "rates"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A named line (k,) of points, or a histogram: centres of its bins, and shares that sum to one."""
+
+    name: str
+    x: Array
+    y: Array
+    beside: str = ""
+    """The panel that it is in, where a curve has several side by side."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A kind of curve, by the name that specs use."""
+
+    text: str
+    of: Of
+    """What attacks it can be drawn of: those with a score for each record, or whose score is the loss, or with rates of
+    each record over many models."""
+    x: str
+    y: str
+    logarithmic: tuple[bool, bool]
+    histogram: bool
+    lines: Callable[[Arrays, Arrays], list[Line]]
+    """Of what an attack left behind, and what it was fitted to."""
+
+
+def roc(found: Arrays, fitted: Arrays) -> list[Line]:
+    """True-positive rate at false-positive rates from one non-member to all of them."""
+    from sklearn.metrics import roc_curve
+
+    inside, outside = found["member_scores"], found["nonmember_scores"]
+    labels = np.concatenate([np.ones(len(inside)), np.zeros(len(outside))])
+    fpr, tpr, _ = roc_curve(labels, np.concatenate([inside, outside]))
+    grid = np.geomspace(1 / len(outside), 1, 61)
+    at = np.searchsorted(fpr, grid * (1 + 1e-9), side="right") - 1
+    return [Line("", grid, tpr[at])]
+
+
+def losses(found: Arrays, fitted: Arrays) -> list[Line]:
+    """Histograms of the losses that the attack sees, of members and of non-members, in common bins."""
+    both = {"members": -found["member_scores"], "non-members": -found["nonmember_scores"]}
+    return _histograms(both, 48)
+
+
+def point_tpr(found: Arrays, fitted: Arrays) -> list[Line]:
+    """Each record's true-positive rate over the models trained on it, in descending order, by rank."""
+    rates = np.sort(found["point_tpr"])[::-1]
+    ranks = np.unique(np.geomspace(1, len(rates), 160).round().astype(int))
+    return [Line("", ranks, rates[ranks - 1])]
+
+
+def point_losses(found: Arrays, fitted: Arrays) -> list[Line]:
+    """Losses of four records under models that were trained on each and models that were not.
+
+    One record of the easiest tenth and one of the hardest, and those that training on them moves least and most: chosen
+    by every other pair of models, drawn of the rest.
+    """
+    confidences = fitted["confidences"].astype(np.float64)
+    inside = np.unpackbits(fitted["inside"], axis=1)[:, : confidences.shape[1]].astype(bool)
+    points = Points(confidences, inside, inside, inside)
+    chosen_by, drawn = points.halves()
+    hard = np.argsort(points.mean(points.losses, chosen_by, False), kind="stable")
+    moved = np.argsort(points.separation(chosen_by), kind="stable")
+    tenth = max(1, points.count // 20)
+    records = {"easy": hard[tenth], "hard": hard[-1 - tenth], "moved least": moved[0], "moved most": moved[-1]}
+    lines = []
+    for name, record in records.items():
+        values, held = points.losses[drawn, record], points.inside[drawn, record]
+        lines += _histograms({"trained on it": values[held], "not": values[~held]}, 10, name)
+    return lines
+
+
+def _histograms(of: Mapping[str, Array], bins: int, beside: str = "") -> list[Line]:
+    seen = {name: np.maximum(values, LEAST_LOSS) for name, values in of.items()}
+    every = np.concatenate(list(seen.values()))
+    edges = np.geomspace(every.min() * 0.999, every.max() * 1.001, bins + 1)
+    centres = np.sqrt(edges[1:] * edges[:-1])
+    return [Line(name, centres, np.histogram(v, edges)[0] / len(v), beside) for name, v in seen.items()]
+
+
+CURVES: dict[str, Curve] = {
+    "roc": Curve(
+        "ROC, both axes logarithmic",
+        "scores",
+        "false-positive rate",
+        "true-positive rate",
+        (True, True),
+        False,
+        roc,
+    ),
+    "losses": Curve(
+        "losses of members and of non-members", "losses", "loss", "share of records", (True, False), True, losses
+    ),
+    "point-tpr": Curve(
+        "true-positive rate of each record, sorted",
+        "rates",
+        "records, sorted",
+        "TPR",
+        (True, False),
+        False,
+        point_tpr,
+    ),
+    "point-losses": Curve(
+        "losses of four records with and without them",
+        "rates",
+        "loss",
+        "share of models",
+        (True, False),
+        True,
+        point_losses,
+    ),
+}
