@@ -34,6 +34,10 @@ class HalfModel:
     test: Outputs
     trained_on: Array
     """(n,) bool."""
+    oracle: Oracle | None = None
+    """The model itself, where the attack asks shadow models about records of its own making."""
+    features: Array | None = None
+    """(n, d), of the records at stake, for the same attacks."""
 
     def __post_init__(self) -> None:
         if len(self.trained_on) != len(self.at_stake):
@@ -129,7 +133,8 @@ class Attack(Plugin):
     access: ClassVar[Literal["posteriors", "labels"]] = "posteriors"
     """What the attack must be able to ask of the target."""
     asks_shadows: ClassVar[bool] = False
-    """Whether it asks shadow models about records of its own making; then it learns by `fit_asking`, else by `fit`."""
+    """Whether it asks shadow models about records of its own making; then it learns by `fit_asking`, else by `fit`; or
+    from a pool of halves by `fit_halves`, of models that can be asked."""
     reads_features: ClassVar[bool] = False
     """Whether it asks for features of records, which are then needed wherever it is run."""
     knows_training_loss: ClassVar[bool] = False

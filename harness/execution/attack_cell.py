@@ -29,17 +29,24 @@ def outputs(result: Result, name: str) -> Outputs:
     return Outputs(result.arrays[f"logp_{name}"], result.arrays[f"y_{name}"].astype(np.int64))
 
 
-def half_model(result: Result) -> HalfModel:
-    """A model of a pool of halves, as the store holds it."""
+def half_model(result: Result, oracle: Oracle | None = None, features: Array | None = None) -> HalfModel:
+    """A model of a pool of halves, as the store holds it; with what it takes to ask it."""
     trained_on = np.unpackbits(result.arrays["trained_on"])[: result.meta["at_stake"]].astype(bool)
-    return HalfModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on)
+    return HalfModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on, oracle, features)
 
 
 def do_fit(project: Project, store: Store, piece: Piece) -> Result:
     attack = parse_as(AnyAttack, piece.description["attack"])
     models = [store.get("train", need.key) for need in piece.needs]
     if attack.needs_halves:
-        return Result(attack.fit_halves([half_model(m) for m in models], piece_seed(piece)), {})
+        if attack.asks_shadows:
+            at_stake = draw_of(project, piece.needs[0].needs[0]).at_stake().features
+            halves = [
+                half_model(m, oracle_of(store, need), at_stake) for m, need in zip(models, piece.needs, strict=True)
+            ]
+        else:
+            halves = [half_model(m) for m in models]
+        return Result(attack.fit_halves(halves, piece_seed(piece)), {})
     if attack.asks_shadows:
         asked = [shadow_model(project, store, need) for need in piece.needs]
         return Result(attack.fit_asking(asked, piece_seed(piece)), {})

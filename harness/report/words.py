@@ -22,6 +22,7 @@ ATTACKS = {
     "shokri": "shadow-model attack",
     "lira": "LiRA",
     "rmia": "RMIA",
+    "lira-queries": "LiRA with several queries",
     "lrn": "learned attack (LRN)",
     "lrn-free": "threshold on the largest posterior (LRN-Free)",
     "blind": "attack that never sees the model",

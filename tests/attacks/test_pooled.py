@@ -17,8 +17,10 @@ from scipy.stats import norm
 from harness.arrays import Array
 from harness.attacks import HalfModel, Outputs, Target
 from harness.attacks.lira import Lira
+from harness.attacks.lira_queries import LiraQueries
 from harness.attacks.pooled import confidence
 from harness.attacks.rmia import Rmia
+from harness.defences import ModelOracle
 from harness.errors import HarnessError
 from harness.execution.store import Store
 from harness.formulas import FORMULAS
@@ -167,6 +169,81 @@ def test_rmia_is_the_share_of_the_population_that_a_record_is_favoured_over(onli
             assert score == pytest.approx(np.mean([own / other >= 1.3 for other in others]))
 
 
+@dataclass
+class Asked(Known):
+    """A target that can be asked: a linear model that has moved its log-odds on the records it was trained on."""
+
+    records: tuple[Array, Array]
+    model: ModelOracle
+
+    @property
+    def oracle(self) -> ModelOracle:
+        return self.model
+
+    def features(self) -> tuple[Array, Array]:
+        return self.records
+
+    def query(self, features: Array, labels: Array) -> Outputs:
+        return Outputs(self.model.log_probabilities(features), labels)
+
+
+def linear(weights: Array) -> ModelOracle:
+    """Log-odds are features times weights."""
+    return ModelOracle(lambda x: outputs(x @ weights).log_probabilities, 2)
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_several_queries_are_independent_likelihoods(online: bool) -> None:
+    """Record by record and query by query with SciPy's densities; each model is asked about the same copies."""
+    rng = np.random.default_rng(8)
+    records = rng.normal(size=(12, 5)).astype(np.float32)
+    pool, weights = [], rng.normal(size=(8, 5))
+    for index in range(8):
+        if index % 2 == 0:
+            chosen = np.zeros(12, dtype=bool)
+            chosen[rng.permutation(12)[:6]] = True
+        else:
+            chosen = ~chosen
+        pool.append(
+            HalfModel(outputs(records @ weights[index]), outputs(np.zeros(3)), chosen, linear(weights[index]), records)
+        )
+    own = rng.normal(size=5)
+    order = rng.permutation(12)  # members and others stand anywhere among the records at stake
+    inside, outside = order[:5], order[5:]
+
+    class Placed(Asked):
+        @property
+        def places(self) -> tuple[Array, Array]:
+            return inside, outside
+
+    target = Placed(
+        *(outputs(records[at] @ own) for at in (inside, outside)),
+        outputs(np.zeros(3)),
+        (records[inside], records[outside]),
+        linear(own),
+    )
+    attack = LiraQueries(queries=3, scale=0.2, online=online, variance="record")
+    fitted = attack.fit_halves(pool, 11)
+    found = attack.answers(target, fitted)
+    asked = [records, *attack._copies(records, 11)]
+    assert len(asked) == 3
+    assert all(np.abs(copy - records).max() > 0.1 for copy in asked[1:])
+    masks = np.stack([m.trained_on for m in pool])
+    for side, scores in ((inside, found.member_scores), (outside, found.nonmember_scores)):
+        for record, score in zip(side, scores, strict=True):
+            ratios = []
+            for copy in asked:
+                seen, mine = copy[record] @ weights.T, copy[record] @ own
+                held = [seen[masks[:, record]], seen[~masks[:, record]]]
+                with_it, without = (norm(v.mean(), v.std(ddof=1)) for v in held)
+                z = (mine - without.mean()) / without.std()
+                ratios.append(with_it.logpdf(mine) - without.logpdf(mine) if online else z)
+            wanted = np.mean(ratios) if online else np.sum(ratios) / np.sqrt(3)
+            assert score == pytest.approx(wanted, rel=1e-4, abs=1e-4)
+    with pytest.raises(HarnessError, match="the records at stake are not known"):
+        attack.fit_halves(pool_and_target(rng, 8)[0], 0)
+
+
 def test_points_are_the_first_records_at_stake() -> None:
     pool, target = pool_and_target(np.random.default_rng(2), 4)
     attack = Lira(points=50)
@@ -191,6 +268,8 @@ COINS = (
     + """\
   lira: {kind: lira}
   rmia: {kind: rmia, points: 200}
+  several: {kind: lira-queries, queries: 3, scale: 0.0, points: 250}
+  one: {kind: lira, points: 250}
 claims:
   - id: beats
     where: here
@@ -223,6 +302,9 @@ def test_one_pool_serves_every_attack_target_and_repeat(make_project: Make) -> N
     assert lira[0.6, 1, "share_of_members"] == pytest.approx(0.6)
     assert lira[0.3, 0, "auc"] != lira[0.3, 1, "auc"]
     assert set(table[table["attack"] == "rmia"]["n"]) >= {200}
+    # Copies without noise are the record itself, asked again: what they say is what one question says.
+    both = [table[table["attack"] == name].set_index(["p", "repeat", "metric"])["value"] for name in ("several", "one")]
+    assert both[0][0.3, 0, "auc"] == pytest.approx(both[1][0.3, 0, "auc"], abs=1e-3)
     verdicts = json.loads((project.reports / "full/own/cancer/verdicts.json").read_text())["verdicts"]
     shown = {point["at"]["p"]: point["right"] for point in verdicts[1]["points"]}
     bound = FORMULAS["ppv-upper"]
@@ -248,6 +330,8 @@ def test_one_pool_serves_every_attack_target_and_repeat(make_project: Make) -> N
         ("values: [0.3, 0.6]", "values: [0.001, 0.6]", "a share of 0.001 of 300 records is none, or all"),
         ("values: [0.3, 0.6]", "values: [0.02, 0.6]", "larger than the number of records trained on (6)"),
         ("{kind: rmia, points: 200}", "{kind: rmia, points: 1}", "points"),
+        ("queries: 3, scale: 0.0", "queries: 1, scale: 0.0", "queries"),
+        ("queries: 3, scale: 0.0", "queries: 3, scale: 2.0, by: flip", "a probability, from 0 to 1"),
         (
             "split: {kind: sub-sample, probability: {axis: p, values: [0.3, 0.6]}}",
             "split: {kind: random}",

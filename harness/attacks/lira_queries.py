@@ -1,0 +1,93 @@
+"""LiRA with several queries a record (Carlini et al. 2022, Section VI-C)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from harness.arrays import Array
+from harness.attacks.attack import ATTACKS, Fitted, HalfModel, Target
+from harness.attacks.lira import Lira
+from harness.attacks.perturbed import Perturbation, perturbed
+from harness.errors import HarnessError
+from harness.hashing import generator
+from harness.metrics.answers import Outputs
+
+SEED = "copies_seed"
+
+
+@ATTACKS.register
+class LiraQueries(Lira):
+    """LiRA that asks about a record and about copies of it with small random changes.
+
+    The copies of a record are the same for every model. The confidences in them are taken to be independent normals, of
+    means and variances of their own, so the score is the mean of their ratios.
+    """
+
+    kind: Literal["lira-queries"] = "lira-queries"  # type: ignore[assignment]
+    queries: int = Field(default=8, ge=2)
+    """Questions about a record: itself, and one less copies."""
+    by: Perturbation = "gaussian"
+    """`gaussian`: noise is added to every number; `flip`: each bit of binary records is flipped with a probability."""
+    scale: float = Field(ge=0)
+    """Standard deviation, or probability."""
+    asks_shadows: ClassVar[bool] = True
+    reads_features: ClassVar[bool] = True
+    summary: ClassVar[str] = "likelihood ratio on each record and changed copies of it"
+
+    @model_validator(mode="after")
+    def _in_range(self) -> LiraQueries:
+        if not np.isfinite(self.scale) or (self.by == "flip" and self.scale > 1):
+            right = "a probability, from 0 to 1" if self.by == "flip" else "a finite number of at least 0"
+            raise ValueError(f"scale is {self.scale:g}; with by: {self.by} it is {right}")
+        return self
+
+    def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+        """What LiRA learns, of each query: (queries, k).
+
+        Raises HarnessError for a pool whose models cannot be asked.
+        """
+        asked = [super().fit_halves(models, seed)]
+        labels = models[0].at_stake.labels[: self.points]
+        for changed in self._copies(_records(models[0])[: self.points], seed):
+            of_copies = []
+            for model in models:
+                if model.oracle is None:
+                    raise HarnessError(f"attack {self.plugin_name()}: the models of its pool cannot be asked")
+                answers = Outputs(model.oracle.log_probabilities(changed), labels)
+                of_copies.append(HalfModel(answers, model.test, model.trained_on[: self.points]))
+            asked.append(super().fit_halves(of_copies, seed))
+        found = {name: np.stack([one[name] for one in asked]) for name in asked[0]}
+        return {**found, SEED: np.array(seed)}
+
+    def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
+        """Mean over the queries of LiRA's scores, (k,); offline their sum over the root of how many there are."""
+        of = [{name: values[q] for name, values in fitted.items() if name != SEED} for q in range(self.queries)]
+        found = [super().scores(attacked, target, of[0], at)]
+        for query, changed in enumerate(self._copies(_at_stake(target)[: self.points], int(fitted[SEED])), 1):
+            found.append(super().scores(target.query(changed[at], attacked.labels), target, of[query], at))
+        total: Array = np.sum(found, axis=0)
+        return total / (self.queries if self.online else np.sqrt(self.queries))
+
+    def _copies(self, records: Array, seed: int) -> Iterator[Array]:
+        """The same changed copies of all records at stake, (k, d), whoever is asked about them."""
+        for copy in range(1, self.queries):
+            yield perturbed(records, self.by, self.scale, generator(seed, "copies", copy))
+
+
+def _records(model: HalfModel) -> Array:
+    if model.features is None:
+        raise HarnessError("attack lira-queries: the records at stake are not known")
+    return model.features
+
+
+def _at_stake(target: Target) -> Array:
+    """Features of the records at stake (n, d), in their order."""
+    sides, places = target.features(), target.places
+    found = np.empty((sum(map(len, sides)), sides[0].shape[1]), dtype=np.float32)
+    for features, where in zip(sides, places, strict=True):
+        found[where] = features
+    return found
