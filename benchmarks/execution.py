@@ -18,7 +18,7 @@ from rich.console import Console
 
 from harness import tracking
 from harness.execution.executor import run_pieces
-from harness.execution.plan import make_plan
+from harness.execution.planner import make_plan
 from harness.execution.store import Result, Store
 from harness.execution.table import measurement_table, write_parquet
 from harness.paths import Project

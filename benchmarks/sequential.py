@@ -24,7 +24,8 @@ from harness.pipeline import measurements
 from harness.places import Cell, place
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
-from harness.verdicts.check import check_spec, repeats_wanted
+from harness.verdicts.check import check_spec
+from harness.verdicts.findings import repeats_wanted
 
 RESULTS = Path(__file__).parent / "sequential.json"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from harness.execution.plan import make_plan
+from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.paths import Project
 from harness.spec.load import load_specs

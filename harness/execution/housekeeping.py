@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import HarnessError
-from harness.execution.plan import Plan, make_plan
+from harness.execution.plan import Plan
+from harness.execution.planner import make_plan
 from harness.execution.store import Result, Store
 from harness.hashing import fingerprint
 from harness.paths import Project

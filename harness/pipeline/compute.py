@@ -20,17 +20,8 @@ from harness.errors import HarnessError
 from harness.execution import curves
 from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
 from harness.execution.known import RUNS, Known, repeats_known, to_do
-from harness.execution.plan import (
-    Piece,
-    Plan,
-    arms_using,
-    complete_repeats,
-    data_digest,
-    first_repeats,
-    in_order,
-    make_plan,
-    trained_repeats,
-)
+from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, first_repeats, in_order, trained_repeats
+from harness.execution.planner import data_digest, make_plan
 from harness.execution.store import Store
 from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
 from harness.execution.table import read_table as read_measured
@@ -43,7 +34,8 @@ from harness.spec.document import located
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
 from harness.spec.resolve import content, write_resolved
-from harness.verdicts.check import hardware, repeats_wanted
+from harness.verdicts.check import hardware
+from harness.verdicts.findings import repeats_wanted
 
 
 def resolve(context: Context, loaded: Loaded) -> None:

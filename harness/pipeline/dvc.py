@@ -71,6 +71,7 @@ MEASURED = """
         - harness/execution/materialize.py
         - harness/execution/train_cell.py
         - harness/execution/plan.py
+        - harness/execution/planner.py
       outs:
         - models/${{profile}}/${{item}}.parquet
 
@@ -86,6 +87,7 @@ MEASURED = """
         - harness/defences
         - harness/metrics
         - harness/execution/attack_cell.py
+        - harness/execution/curves.py
         - harness/execution/table.py
         - harness/pipeline/compute.py
       outs:
@@ -111,6 +113,7 @@ CHECK = """
         - harness/formulas
         - harness/verdicts/basis.py
         - harness/verdicts/check.py
+        - harness/verdicts/findings.py
         - harness/verdicts/halves.py
       outs:
         - reports/${{profile}}/${{item}}/verdicts.json:
@@ -131,6 +134,7 @@ THEORY = """
         - harness/theory
         - harness/verdicts/basis.py
         - harness/verdicts/check.py
+        - harness/verdicts/findings.py
         - harness/verdicts/halves.py
       outs:
         - reports/${{profile}}/${{item}}/verdicts.json:
@@ -199,8 +203,10 @@ FLAGSHIP_MEASURED = """
         - harness/data
         - harness/defences
         - harness/execution/attack_cell.py
+        - harness/execution/curves.py
         - harness/execution/materialize.py
         - harness/execution/plan.py
+        - harness/execution/planner.py
         - harness/execution/table.py
         - harness/execution/train_cell.py
         - harness/metrics

@@ -20,7 +20,8 @@ from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, readings
 from harness.spec.resolve import content
-from harness.verdicts.check import ALPHA, ClaimError, check_spec
+from harness.verdicts.check import check_spec
+from harness.verdicts.findings import ALPHA, ClaimError
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""

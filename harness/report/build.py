@@ -27,7 +27,8 @@ from harness.spec.load import Loaded
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
 from harness.verdicts.catalogue import corrected
-from harness.verdicts.check import ALPHA, hardware
+from harness.verdicts.check import hardware
+from harness.verdicts.findings import ALPHA
 
 RUN = "run.json"
 

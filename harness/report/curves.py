@@ -24,8 +24,10 @@ NARROW, WIDE = (2.3, 2.2), (3.8, 2.8)
 """Inches of a panel that has others beside it, and of one that has not."""
 
 
-def draw_curves(spec: Spec, table: pd.DataFrame, panel: Panel, name: str) -> list[str]:
-    """A panel of curves as one `<svg>`; none where the table keeps none of it."""
+def draw_curves(
+    spec: Spec, table: pd.DataFrame, panel: Panel, name: str, size: tuple[float, float] | None = None
+) -> list[str]:
+    """A panel of curves as one `<svg>`, of a size in inches a panel; none where the table keeps none of it."""
     assert panel.curve is not None
     found = list(curves_of(table, panel))
     if not found:
@@ -54,7 +56,7 @@ def draw_curves(spec: Spec, table: pd.DataFrame, panel: Panel, name: str) -> lis
 
     several = f", side by side: {', '.join(beside)}" if len(beside) > 1 else ""
     label = f"{spec.where}: {panel.title} ({curve.text}{several}), of the first run"
-    return [svg_of(len(beside), paint, label, name, NARROW if len(beside) > 1 else WIDE)]
+    return [svg_of(len(beside), paint, label, name, size or (NARROW if len(beside) > 1 else WIDE))]
 
 
 def _names(

@@ -12,6 +12,7 @@ import pandas as pd
 from harness.arrays import Array
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
+from harness.report.curves import draw_curves
 from harness.report.figures import LETTER, STYLES, paint_panel
 from harness.report.findings import Picture
 from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, said, standing_alone, svg_of
@@ -82,7 +83,9 @@ SMALL = (3.3, 2.0)
 
 
 def draw_picture(spec: Spec, table: pd.DataFrame, panel: Panel, picture: Picture) -> str:
-    """A panel small enough for a card, with the picture's horizontal lines; one `<svg>`."""
+    """A panel small enough for a card, with the picture's horizontal lines; one `<svg>`, empty where there is none."""
+    if panel.curve is not None:
+        return "".join(draw_curves(spec, table, panel, f"{spec.id} {panel.title} small", SMALL))
 
     def paint(axes: list[Axes]) -> Titles:
         titles: dict[str, list[Hover]] = {}

@@ -9,7 +9,7 @@ from harness.claims.verdict import Verdict, basis_text
 from harness.report.gather import Section
 from harness.report.words import SIGNS, sentence
 from harness.verdicts.catalogue import RATE
-from harness.verdicts.check import ALPHA
+from harness.verdicts.findings import ALPHA
 
 
 def markdown(profile: str, sections: Sequence[Section], tally: Mapping[str, int]) -> str:

@@ -58,8 +58,8 @@ class Profile(Config):
     skip: tuple[str, ...] = ()
     """Specs that are not trained; their claims on measurements are not run."""
     papers: dict[str, Profile] = {}
-    """A paper's specs are run by these settings instead, none of the others; `design`, `basis` and `skip` stay,
-    and `reach` where it says none."""
+    """A paper's specs, or one that is named (`thudi2022/adult`), are run by these settings instead, none of the
+    others; `design`, `basis` and `skip` stay, and `reach` where it says none."""
 
     @field_validator("engine")
     @classmethod
@@ -181,7 +181,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     before = spec.experiment
     if before is None:
         return Scaled(spec, name, ())
-    basis, own = profile.basis, profile.papers.get(spec.paper, profile)
+    basis, own = profile.basis, profile.papers.get(spec.id, profile.papers.get(spec.paper, profile))
     reach, profile = own.reach or profile.reach, own
     arms = {key: _scaled_arm(spec, name, arm, profile) for key, arm in before.arms.items()}
     after = before.model_copy(update={"arms": arms, "repeats": _capped(before.repeats, profile.repeats)})

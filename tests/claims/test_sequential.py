@@ -28,7 +28,8 @@ from harness.pipeline import Context
 from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
-from harness.verdicts.check import check_spec, repeats_wanted
+from harness.verdicts.check import check_spec
+from harness.verdicts.findings import repeats_wanted
 from tests.claims.judged import PARSE, TableEvidence, judge, plain
 from tests.claims.judged import evidence_of as judged_evidence
 from tests.conftest import SMALL_SPEC, run_cli

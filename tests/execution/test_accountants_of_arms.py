@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from harness.errors import HarnessError
-from harness.execution.plan import make_plan
+from harness.execution.planner import make_plan
 from harness.paths import Project
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.spec.load import load_specs

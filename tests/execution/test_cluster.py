@@ -17,7 +17,7 @@ import pytest
 from harness.errors import HarnessError
 from harness.execution import cluster
 from harness.execution.executor import run_pieces
-from harness.execution.plan import make_plan
+from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
 from harness.paths import Project

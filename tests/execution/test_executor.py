@@ -12,7 +12,7 @@ import pytest
 
 from harness.execution import executors
 from harness.execution.executor import run_pieces
-from harness.execution.plan import make_plan
+from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.paths import Project
 from harness.progress import Progress

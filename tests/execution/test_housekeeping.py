@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from harness.execution.executor import run_pieces
-from harness.execution.plan import make_plan
+from harness.execution.planner import make_plan
 from harness.execution.store import Result, Store
 from harness.paths import Project
 from harness.progress import Progress

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from harness.execution.materialize import coordinates, piece_seed
-from harness.execution.plan import Plan, make_plan
+from harness.execution.plan import Plan
+from harness.execution.planner import make_plan
 from harness.paths import Project
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, choose, load_params, scale

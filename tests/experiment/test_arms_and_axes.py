@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from harness.errors import HarnessError
-from harness.execution.plan import make_plan
+from harness.execution.planner import make_plan
 from harness.formulas import FORMULAS
 from harness.paths import Project
 from harness.spec.load import load_spec, load_specs

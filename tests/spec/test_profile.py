@@ -12,7 +12,7 @@ import pytest
 from harness.data.datasets.cifar100 import Cifar100, Cifar100Substitute
 from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.errors import HarnessError
-from harness.execution.plan import make_plan
+from harness.execution.planner import make_plan
 from harness.paths import Project
 from harness.pipeline import Context, check
 from harness.progress import Progress
@@ -68,6 +68,13 @@ def test_the_settings_of_a_paper_replace_the_others(make_project: Make, tmp_path
     assert scale(spec, "own", profile("{repeats: 1, papers: {another: {}}}", tmp_path)).reductions == (
         "repeats 1 of 2",
     )
+
+
+def test_the_settings_of_one_spec_replace_those_of_its_paper(make_project: Make, tmp_path: Path) -> None:
+    spec = load_specs(make_project(), [])[0].spec
+    both = profile("{papers: {own: {repeats: 1}, own/cancer: {reach: 9}, own/other: {repeats: 1}}}", tmp_path)
+    found = scale(spec, "own", both)
+    assert (found.spec.experiment and found.spec.experiment.repeats, found.reach) == (2, 9)
 
 
 def test_a_spec_that_is_left_out_is_not_run_and_says_why(make_project: Make) -> None:

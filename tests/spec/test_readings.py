@@ -10,7 +10,7 @@ import pytest
 
 from harness.errors import HarnessError
 from harness.execution.materialize import piece_seed
-from harness.execution.plan import make_plan
+from harness.execution.planner import make_plan
 from harness.paths import Project
 from harness.spec.load import load_specs
 from harness.spec.readings import readings, with_field

@@ -17,7 +17,8 @@ from harness.metrics import metrics_of
 from harness.paths import Project
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale
-from harness.verdicts.check import check_spec, repeats_wanted
+from harness.verdicts.check import check_spec
+from harness.verdicts.findings import repeats_wanted
 from tests.conftest import REPO
 
 SOUP = (REPO / "tests" / "spec" / "soup.yaml").read_text().splitlines()

@@ -1,0 +1,170 @@
+"""What claims find in a table of measurements, and how many repeats they would still need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from harness.claims.design import Bounded, Design, design_of
+from harness.claims.evidence import ArmFacts, Evidence, of_runs
+from harness.claims.expectation import MeasuredExpectation
+from harness.claims.judge import Finding, Part
+from harness.claims.sequential import CEILING, SHARE, by_cell, decided, first_verdict, wanted
+from harness.claims.statistics import FEWEST
+from harness.errors import HarnessError
+from harness.hashing import fingerprint
+from harness.metrics import METRICS
+from harness.places import Attacked, Place, place
+from harness.spec.model import Claim, Spec
+from harness.spec.profile import Scaled
+from harness.verdicts.halves import repeats_of
+
+ALPHA = 0.05
+
+
+class ClaimError(HarnessError):
+    """A claim that cannot be judged as it is declared, by its place in the spec."""
+
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(message)
+        self.index = index
+
+
+def evidence_of(spec: Spec, table: pd.DataFrame) -> Evidence:
+    """A spec's measurements, with what claims need to know of its arms."""
+    experiment = spec.experiment
+    assert experiment is not None
+    arms, places = {}, dict[str, dict[Place, dict[str, float]]]()
+    for variant in experiment.variants() if experiment.axes else ():
+        known = {"delta": variant.setup.privacy.delta, "prior": variant.setup.prior}
+        places.setdefault(variant.arm, {})[place(variant.place)] = known
+    for name, arm in experiment.arms.items():
+        shuffled = arm.training.sampling == "shuffle" and arm.privacy.sampling != "shuffle"
+        drawn = [arm.dataset.content(), arm.preprocessing.model_dump(mode="json"), arm.sizes.model_dump(mode="json")]
+        arms[name] = ArmFacts(
+            delta=arm.privacy.delta,
+            prior=arm.prior,
+            at=places.get(name, {}),
+            shuffled_epochs=arm.training.epochs if shuffled else None,
+            batch_clipped=arm.training.clipping == "batch",
+            draws=fingerprint([*drawn, arm.split.content()]),
+        )
+    return Evidence(table, arms, design_of(table), spec.axes, experiment.coordinates)
+
+
+Judge = Callable[[Evidence], list[Finding]]
+
+
+def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
+    """What judges a claim; it remembers what it found in the evidence of one table, by design and repeats."""
+    parts = spec.parts(claim)
+    known: dict[tuple[Design, int | None], list[Finding]] = {}
+
+    def judged(evidence: Evidence) -> list[Finding]:
+        key = (evidence.design, evidence.first)
+        if key not in known:
+            known[key] = _findings(parts, spec, alpha, evidence)
+        return known[key]
+
+    return judged
+
+
+def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, evidence: Evidence) -> list[Finding]:
+    fewest = evidence.design.fewest
+    found = []
+    for index, part in enumerate(parts):
+        finding = _left_out(part, spec, evidence) or part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
+        attacks = dict.fromkeys(attack for operand in part.operands() for attack in operand.attack or ("",))
+        found.append(replace(finding, attacks=tuple(attacks) or ("",)))
+    return found
+
+
+def repeats_wanted(
+    scaled: Scaled,
+    table: pd.DataFrame,
+    alpha: float = ALPHA,
+    evidence: Evidence | None = None,
+    judges: dict[str, Judge] | None = None,
+) -> dict[str, dict[Attacked, int]]:
+    """By claim that is still open: the repeats that each cell and attack needs next; none of claims that need none.
+
+    Repeats past the spec's are only asked for where no claim asks for any within it, and where all models together
+    would stay within a share of the fixed design's. Once none asks for any, and where the profile asks for verdicts
+    that are distribution-free, so do the decided claims that are not yet. Raises ClaimError for a claim that
+    cannot be judged. `evidence` is the table's, where it is at hand; what judges of it is put into `judges`, by claim.
+    """
+    experiment = scaled.spec.experiment
+    assert experiment is not None
+    usual, axes = experiment.repeats, experiment.coordinates
+    evidence = evidence or evidence_of(scaled.spec, table)
+    judges = {} if judges is None else judges
+    judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
+    found = _all_findings(scaled, evidence, judges)
+    most = scaled.most
+    within = {claim: wanted(findings, alpha, usual, reach=most) for claim, findings in found.items()}
+    if any(within.values()):
+        return {claim: needs for claim, needs in within.items() if needs}
+    cells = experiment.models() / usual
+    allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * most if most > CEILING * usual else 0)
+    past = {claim: wanted(findings, alpha, usual, most, whole=True) for claim, findings in found.items()}
+    chosen: dict[str, dict[Attacked, int]] = {}
+    for claim in sorted(past, key=lambda claim: _models_with(table, axes, [past[claim]])):
+        reserved = [*(past[other] for other in chosen), past[claim]]
+        if past[claim] and _models_with(table, axes, reserved) <= allowed:
+            chosen[claim] = wanted(found[claim], alpha, usual, most)
+    if chosen or scaled.basis != "distribution-free":
+        return chosen
+    settled = {claim for claim, findings in found.items() if decided(findings)}
+    free = _all_findings(scaled, evidence, judges, Bounded())
+    on = {claim: wanted(free[claim], alpha, usual, CEILING * usual, likely=True) for claim in settled}
+    return {claim: needs for claim, needs in on.items() if needs}
+
+
+def _models_with(table: pd.DataFrame, axes: Sequence[str], needs: list[dict[Attacked, int]]) -> int:
+    """Trained models of the table once it has these repeats."""
+    repeats = repeats_of(table, axes)
+    for cell, target in (item for asked in needs for item in by_cell(asked).items()):
+        repeats[cell] = max(repeats.get(cell, 0), target)
+    return sum(repeats.values())
+
+
+def _all_findings(
+    scaled: Scaled, evidence: Evidence, judges: Mapping[str, Judge], design: Design | None = None
+) -> dict[str, list[Finding]]:
+    """By claim on measurements: the findings of the first look that decides it; those of all repeats with a
+    `design`."""
+    found = {}
+    for index, claim in enumerate(scaled.spec.claims):
+        if claim.theory:
+            continue
+        try:
+            judged = judges[claim.id]
+            findings = first_verdict(judged, evidence)[0] if design is None else judged(evidence.by(design))
+        except HarnessError as error:
+            raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
+        found[claim.id] = findings
+    return found
+
+
+def _left_out(part: MeasuredExpectation, spec: Spec, evidence: Evidence) -> Finding | None:
+    """A part that speaks of something that the profile leaves out, or that is not measured yet, is not run."""
+    operands = part.operands()
+    metrics = {m for o in operands for m in (*o.metric, o.minus) if m is not None}
+    attacks = {attack for o in operands for attack in o.attack}
+    missing, not_yet = sorted(attacks - set(spec.attacks)), sorted(attacks - evidence.attacks)
+    assert spec.experiment is not None
+    relative = any(m in METRICS and METRICS[m].of == "baseline" for m in metrics)
+    grids = [levels.get("epsilon", ()) for levels in map(spec.experiment.levels, part.arms())]
+    why = None
+    if missing:
+        why = f"the profile leaves out the attack {', '.join(missing)}"
+    elif not_yet:
+        why = f"the attack {', '.join(not_yet)} is not measured yet"
+    elif relative and any(math.inf not in grid for grid in grids):
+        why = "the profile leaves out the model without noise, which accuracy loss is relative to"
+    elif any(map(of_runs, metrics)) and spec.experiment.repeats < 2:
+        why = "the profile runs one repeat, and members exposed in every run need two"
+    return None if why is None else Finding("not run", why, (), None, "none", "none")
