@@ -11,8 +11,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from harness.data.fetch import MissingData
 from harness.paths import Project
-from harness.spec.profile import load_params
+from harness.pipeline import Context, attack
+from harness.progress import Progress
+from harness.spec.load import load_specs
+from harness.spec.profile import choose, load_params
 from tests.conftest import REPO, SMALL_SPEC, run_cli, write_cancer
 from tests.test_pipeline import dvc, edit, trained
 
@@ -171,6 +175,24 @@ def test_a_curve_is_kept_with_the_table_and_a_new_one_is_drawn_of_its_own_model(
     assert sorted(one["curve"] for one in both.values()) == ["losses", "roc"]
     page = (clone / "reports/whole/site/papers/own.html").read_text()
     assert "losses of members and of non-members" in page
+
+
+def test_a_run_without_its_data_leaves_the_table_as_it_is(clone: Path) -> None:
+    path = clone / "reports" / "whole" / "own/cancer" / "measurements.parquet"
+    before = path.read_bytes()
+    (loaded,) = load_specs(Project(clone), ["own/cancer"])
+    name, profile = choose(load_params(Project(clone)), "whole")
+
+    def missing(*_: object) -> None:
+        raise MissingData("not to be had")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("harness.pipeline.compute.plan_of", missing)
+        assert attack(Context(Project(clone), name, profile, 1, Progress(True)), loaded) is None
+        assert path.read_bytes() == before
+        path.unlink()
+        attack(Context(Project(clone), name, profile, 1, Progress(True)), loaded)
+    assert measured(clone, "own/cancer")["not_run_because"].tolist() == ["not to be had"]
 
 
 def test_only_the_flagship_takes_what_tables_hold(tmp_path: Path) -> None:

@@ -150,7 +150,11 @@ def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport
     try:
         plan = plan_of(context, loaded, context.times(loaded))
     except MissingData as missing:
-        write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.measurements_file(loaded.spec.id))
+        path = context.measurements_file(loaded.spec.id)
+        if context.profile.from_tables and path.is_file() and REASON not in read_measured(path):
+            context.progress.say(f"{loaded.spec.id}: nothing added, the table stays: {missing}")
+            return None
+        write_parquet(pd.DataFrame({REASON: [str(missing)]}), path)
         _write_plot(context, loaded.spec.id, None)
         return None
     if partial:
