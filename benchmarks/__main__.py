@@ -137,6 +137,26 @@ def replicates(rounds: int) -> dict[str, Any]:
     return found
 
 
+def networks(rounds: int) -> dict[str, Any]:
+    """Private and plain training of the papers' convolutional networks, batch 64, Adam."""
+    found = {}
+    for network, image in (("tanh-mnist", (28, 28, 1)), ("vgg-like", (28, 28, 1)), ("vgg-like", (32, 32, 3))):
+        setup = {"image": image, "network": network, "classes": 10, "batch": 64, "n": 640, "epochs": 3, "apart": True}
+        if network == "tanh-mnist":
+            setup |= {"n": 6400, "epochs": 3}
+        few = {**setup, "n": 320, "steps": 5}
+        entries: dict[str, tuple[str, dict[str, Any]]] = {
+            "fast, private": ("fast", setup),
+            "fast, no privacy": ("fast", {**setup, "noise": 0.0}),
+            "Keras fit, no privacy": ("keras", setup),
+            "TF Privacy VectorizedDPKerasAdamOptimizer": ("vectorized_dp_adam", few),
+        }
+        label = f"{network}, {' x '.join(map(str, image))}, batch 64, Adam"
+        found[label] = rounds_of(entries, rounds)
+        show(label, found[label], "Keras fit, no privacy", 1)
+    return found
+
+
 def execution(_rounds: int) -> dict[str, Any]:
     """Workers, Dask workers, and what the store and MLflow cost."""
     return {"grid": grid_times(console), "overheads": overheads(console), "store": store_reads(console)}
@@ -151,6 +171,7 @@ SECTIONS: dict[str, Callable[[int], dict[str, Any]]] = {
     "engines": engines,
     "scaling": scaling,
     "replicates": replicates,
+    "networks": networks,
     "execution": execution,
     "queries": queries,
 }

@@ -45,6 +45,7 @@ MODULES = (
 TESTS = ("tests/claims", "tests/metrics", "tests/verdicts/test_catalogue.py", "tests/verdicts/test_basis.py")
 LONG = (
     "run_until_decided",
+    "a_run_of_so_many_minutes",
     "was_stopped",
     "rare_as_promised",
     "papers_figures",
@@ -162,7 +163,8 @@ def seen(fault: Fault | None, home: Path) -> bool:
         settings.register_profile("mutants", max_examples=30, deadline=None, database=None)
         settings.load_profile("mutants")
         names = " and ".join(f"not {name}" for name in LONG)
-        arguments = ["-x", "-q", "-m", "not slow", "-k", names, "-p", "no:cacheprovider", "-p", "no:xdist", *TESTS]
+        arguments = ["-x", "-q", "-m", "not slow", "-k", names, "-p", "no:cacheprovider", "-p", "no:xdist"]
+        arguments += _nearest(fault.module if fault is not None else "")
         os._exit(int(pytest.main(arguments)) != 0)
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
@@ -179,6 +181,20 @@ def seen(fault: Fault | None, home: Path) -> bool:
     return status != 0
 
 
+def _nearest(module: str) -> list[str]:
+    """The files of tests, those first that import a module: a fault is seen sooner."""
+    files = [
+        str(file) for name in TESTS for file in ([Path(name)] if name.endswith(".py") else Path(name).glob("test_*.py"))
+    ]
+    dotted, stem = module.removesuffix(".py").replace("/", "."), Path(module).stem
+
+    def far(name: str) -> tuple[bool, bool, str]:
+        text = Path(name).read_text()
+        return stem not in Path(name).stem, dotted not in text, name
+
+    return sorted(files, key=far)
+
+
 def main() -> None:
     """Draw, try, print and keep what no test saw."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
@@ -186,6 +202,7 @@ def main() -> None:
     parser.add_argument("--draw", type=int, default=300, help="faults to try (default 300)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--again", action="store_true", help="those alone that the last run did not see")
     arguments = parser.parse_args()
     import numpy as np
 
@@ -193,19 +210,23 @@ def main() -> None:
     every = [fault for fault in every if fault.name not in EQUIVALENT]
     rng = np.random.default_rng(arguments.seed)
     drawn = [every[i] for i in rng.permutation(len(every))[: arguments.draw]]
+    tried = len(drawn)
+    if arguments.again:
+        last = json.loads(RESULTS.read_text())
+        unseen = set(last["not seen"])
+        drawn = [fault for fault in every if fault.name in unseen]
+        tried = last["tried"] - (last["faults"] - len(every))  # those that were found to be equivalent since
     _preload()
     with tempfile.TemporaryDirectory() as folder:
         survivors = _tried(drawn, Path(folder), arguments.processes)
     console = Console(width=160)
     for fault in survivors:
         console.print(f"{fault.module}:{fault.line}: {fault.what}: {fault.before}", markup=False)
-    console.print(
-        f"{len(drawn)} of {len(every)} faults tried, {len(drawn) - len(survivors)} seen, {len(survivors)} not"
-    )
+    console.print(f"{tried} of {len(every)} faults tried, {tried - len(survivors)} seen, {len(survivors)} not")
     found = {
         "faults": len(every),
-        "tried": len(drawn),
-        "seen": len(drawn) - len(survivors),
+        "tried": tried,
+        "seen": tried - len(survivors),
         "not seen": [fault.name for fault in survivors],
         "equivalent": EQUIVALENT,
     }

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 import pandas as pd
+import pytest
 
 from harness.execution.planner import make_plan
 from harness.execution.store import Store
@@ -89,6 +90,7 @@ def test_a_profile_chooses_the_engine_and_seeds_stay(make_project: Make) -> None
     assert (ran.returncode, "params.yaml:3" in ran.stderr, "unknown engine 'torch'" in ran.stderr) == (2, True, True)
 
 
+@pytest.mark.slow
 def test_the_engines_agree_within_their_intervals(make_project: Make) -> None:
     """Accuracy and advantage of both engines on one spec: paired by repeat, the mean difference is not told from zero.
 

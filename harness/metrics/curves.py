@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from harness.arrays import Array
+from harness.metrics.metric import Of as Measured
 from harness.metrics.points import Points
 
 Arrays = Mapping[str, Array]
@@ -50,6 +51,8 @@ class Curve:
     histogram: bool
     lines: Callable[[Arrays, Arrays], list[Line]]
     """Of what an attack left behind, and what it was fitted to."""
+    sums_up: tuple[Measured, ...]
+    """Of what metrics are: a claim on one of those is about this curve."""
 
 
 def roc(found: Arrays, fitted: Arrays) -> list[Line]:
@@ -115,9 +118,17 @@ CURVES: dict[str, Curve] = {
         (True, True),
         False,
         roc,
+        ("answers",),
     ),
     "losses": Curve(
-        "losses of members and of non-members", "losses", "loss", "share of records", (True, False), True, losses
+        "losses of members and of non-members",
+        "losses",
+        "loss",
+        "share of records",
+        (True, False),
+        True,
+        losses,
+        ("answers", "model"),
     ),
     "point-tpr": Curve(
         "true-positive rate of each record, sorted",
@@ -127,6 +138,7 @@ CURVES: dict[str, Curve] = {
         (True, False),
         False,
         point_tpr,
+        ("points",),
     ),
     "point-losses": Curve(
         "losses of four records with and without them",
@@ -136,5 +148,6 @@ CURVES: dict[str, Curve] = {
         (True, False),
         True,
         point_losses,
+        ("points",),
     ),
 }

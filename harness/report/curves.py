@@ -9,8 +9,11 @@ import pandas as pd
 from matplotlib.ticker import NullFormatter
 
 from harness.execution.curves import curves_of
+from harness.metrics import metrics_of
 from harness.metrics.curves import CURVES, Curve, Line
-from harness.report.theme import COLOURS, Hover, Label, Titles, label_ends, said, svg_of
+from harness.places import place
+from harness.report.marks import mark
+from harness.report.theme import ACROSS, COLOURS, Hover, Label, Titles, label_ends, said, svg_of
 from harness.report.words import attack_words, figure
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -39,19 +42,21 @@ def draw_curves(
         titles: dict[str, list[Hover]] = {}
         for axis, which in zip(axes, beside, strict=True):
             drawn = [(of, line) for of, lines in found for line in lines if line.beside == which]
-            labels = _paint(axis, curve, drawn, _names(spec, found, drawn), titles)
+            labels = _paint(axis, spec, curve, drawn, _names(spec, found, drawn), titles)
             axis.set_title(which if which else panel.title, fontsize=9.5 if which else 10.5, loc="left", pad=10)
             axis.set_xlabel(curve.x)
             axis.grid(linewidth=0.6)
             axis.set_axisbelow(True)
-            if axis is axes[0]:
+            if axes.index(axis) % ACROSS == 0:
                 axis.set_ylabel(panel.y or curve.y)
             if axis is axes[-1]:
                 label_ends(axis, labels)
         if len(axes) > 1:
             whole = axes[0].get_figure(root=True)
             assert whole is not None
-            whole.suptitle(panel.title, fontsize=10.5, x=axes[0].get_position().x0, y=1.06, ha="left")
+            first = axes[0].get_position()
+            above = first.y1 + 0.4 / whole.get_figheight()  # inches, over the titles of the panels
+            whole.suptitle(panel.title, fontsize=10.5, x=first.x0, y=above, ha="left")
         return titles
 
     several = f", side by side: {', '.join(beside)}" if len(beside) > 1 else ""
@@ -79,15 +84,27 @@ def _names(
     return names
 
 
+def _summed_up(spec: Spec, curve: Curve, of: Mapping[str, Any]) -> str:
+    """The names of all that metrics say of what a curve shows whole, which claims on them bear too."""
+    found = []
+    for kind in curve.sums_up:
+        attack = "" if kind == "model" else of["attack"]
+        axes = spec.declared.axes(of["arm"], attack)
+        where = place((axis, value) for axis, value in of["at"].items() if value in axes.get(axis, ()))
+        found += [mark(of["arm"], attack, metric, where) for metric in metrics_of(kind)]
+    return " ".join(found)
+
+
 def _paint(
     axis: Axes,
+    spec: Spec,
     curve: Curve,
     drawn: Sequence[tuple[Mapping[str, Any], Line]],
     names: Sequence[str],
     titles: dict[str, list[Hover]],
 ) -> list[Label]:
     labels: list[Label] = []
-    for index, ((_, line), name) in enumerate(zip(drawn, names, strict=True)):
+    for index, ((of, line), name) in enumerate(zip(drawn, names, strict=True)):
         colour = COLOURS[index % len(COLOURS)]
         if curve.histogram:
             axis.fill_between(line.x, 0, line.y, step="mid", color=colour, alpha=0.35, linewidth=0)
@@ -96,7 +113,10 @@ def _paint(
             axis.plot(line.x, line.y, color=colour, linewidth=1.5, label=name)
         x, y = (line.x, line.y) if curve.histogram else (line.x[::EVERY], line.y[::EVERY])
         before = f"{name}, " if name else ""
-        texts = [Hover(f"{before}{curve.x} {figure(float(a))}: {figure(float(b))}") for a, b in zip(x, y, strict=True)]
+        about = _summed_up(spec, curve, of)
+        texts = [
+            Hover(f"{before}{curve.x} {figure(float(a))}: {figure(float(b))}", about) for a, b in zip(x, y, strict=True)
+        ]
         look: dict[str, Any] = {"markersize": 2.5, "color": colour, "alpha": 0.01 if curve.histogram else 1.0}
         axis.plot(x, y, "o", gid=said(titles, texts), **look)
         labels.append((name, colour, float(line.y.mean())))  # lines may meet at their ends

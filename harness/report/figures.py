@@ -219,7 +219,8 @@ def _curves(
             across += [float(v) for v in x if over == "epsilon" and v < beyond]
             highest = max(highest, float(mean.max()))
             colour = COLOURS[(arms.index(arm) if by_arm else index) % len(COLOURS)]
-            style = STYLES[((attacks.index(attack) if attack else 0) + nth) % len(STYLES)]
+            told = panel.metrics.index(metric) if by_arm else 0
+            style = STYLES[((attacks.index(attack) if attack else 0) + told + nth) % len(STYLES)]
             label = _label(spec, panel, (arm, attack, metric), dict(rest), by_arm, len(attacks) > 1)
             texts = [
                 Hover(

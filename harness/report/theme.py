@@ -51,7 +51,9 @@ Label = tuple[str, str, float]
 def svg_of(
     panels: int, paint: Callable[[list[Axes]], Titles], label: str, name: str, size: tuple[float, float] = (3.8, 2.8)
 ) -> str:
-    """Run `paint` on fresh axes, side by side, and return one `<svg>`; the same data always give the same bytes.
+    """Run `paint` on fresh axes and return one `<svg>`; the same data always give the same bytes.
+
+    Two panels lie side by side, more in rows of two, so that a phone's width still holds what is written on them.
 
     Args:
         paint: draws, and returns what points say on hover.
@@ -72,9 +74,11 @@ def svg_of(
         "axes.spines.right": False,
     }
     with mpl.rc_context(settings):
-        figure = Canvas(figsize=(size[0] * panels, size[1]))
+        across = min(panels, ACROSS)
+        down = math.ceil(panels / ACROSS)
+        figure = Canvas(figsize=(size[0] * across, size[1] * down))
         figure.patch.set_alpha(0.0)
-        axes = [figure.add_subplot(1, panels, i + 1) for i in range(panels)]
+        axes = [figure.add_subplot(down, across, i + 1) for i in range(panels)]
         for axis in axes:
             axis.patch.set_alpha(0.0)
         titles = paint(axes)
@@ -83,11 +87,13 @@ def svg_of(
             _fit(figure, axes[0])
             figure.savefig(out, format="svg", metadata=nothing)
         else:
-            figure.subplots_adjust(wspace=0.32)
+            figure.subplots_adjust(wspace=0.32, hspace=0.75)
             figure.savefig(out, format="svg", bbox_inches="tight", pad_inches=0.04, metadata=nothing)
     return themed(out.getvalue(), titles, label, name)
 
 
+ACROSS = 2
+"""Panels in a row of a picture."""
 CHARACTER = 0.0086
 """Inches of a character's width for each point of its size, on average and rather too much."""
 
@@ -126,9 +132,13 @@ def themed(svg: str, titles: Titles, label: str, name: str) -> str:
         if points is None:
             continue
         marks = list(group.iter(f"{{{SVG}}}use"))
+        shared = {hover.of for hover in points}
+        common = shared.pop() if len(shared) == 1 else ""
+        if common:
+            group.set("data-of", common)
         for mark, hover in zip(marks, points, strict=False):
             ElementTree.SubElement(mark, f"{{{SVG}}}title").text = hover.text
-            if hover.of:
+            if hover.of and not common:
                 mark.set("data-of", hover.of)
         group.set("class", "points")
     text = ElementTree.tostring(root, encoding="unicode")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -314,3 +315,22 @@ def test_at_the_ends_of_the_lattice_a_line_goes_on_for_one_cell() -> None:
     assert smallest(np.array([[2.0], [3.0], [5.0]]))[0] == pytest.approx(1.0)
     assert smallest(np.array([[4.0], [1.0], [1.0], [4.0]]))[0] == pytest.approx(1.0 - 3.0 / 2)
     assert smallest(np.array([[3.0], [3.0], [3.0]]))[0] == 3.0
+    assert smallest(np.array([[4.0], [1.0], [1.0]]))[0] == pytest.approx(-2.0)
+    assert smallest(np.array([[4.0], [1.0], [2.0], [6.0]]))[0] == pytest.approx(1.0 - 9.0 / 7)
+    assert smallest(np.array([[6.0], [2.0], [1.0], [4.0]]))[0] == pytest.approx(1.0 - 9.0 / 7)
+    assert smallest(np.array([[9.0], [3.0], [2.0]]))[0] == pytest.approx(-3.0)
+    assert smallest(np.array([[2.0]]))[0] == 2.0
+
+
+def test_nothing_is_projected_from_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joined([bounded([])]).projected(0.025, 10) is None
+    assert joined([bounded([0.4] * 5)]).projected(0.025, 4) is None
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1])
+def test_one_result_outside_of_its_range_is_refused(wrong: float) -> None:
+    values = np.array([0.5, wrong, 0.4])
+    with pytest.raises(HarnessError, match="outside of the range 0 to 1 that their metric declares"):
+        stream_of(Series(values, np.zeros(3), low=0.0, high=1.0))

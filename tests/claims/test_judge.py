@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from harness.claims.judge import Finding, Part
-from harness.claims.statistics import estimate
+from harness.claims.design import Bounded
+from harness.claims.judge import Finding, Look, Part, any_of, equivalent, point
+from harness.claims.statistics import Estimate, estimate, repeats_needed
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.verdicts.basis import together
@@ -436,10 +437,10 @@ def test_either_shares_its_level_over_the_comparisons_and_holds_where_one_does()
     other = {**compare("<", {"value": 0.15}), "left": {"metric": "advantage", "arm": "b", "attack": "x"}}
     found = verdict({"kind": "either", "of": [one, other]}, frame)
     first, second = verdict(one, frame), verdict(other, frame)
-    for i, point in enumerate(found.points):
+    for i, place in enumerate(found.points):
         ps = [f.points[i].p_support for f in (first, second)]
-        assert point.p_support == pytest.approx(min(1.0, 2 * min(ps)))
-        assert point.p_oppose == pytest.approx(max(f.points[i].p_oppose for f in (first, second)))
+        assert place.p_support == pytest.approx(min(1.0, 2 * min(ps)))
+        assert place.p_oppose == pytest.approx(max(f.points[i].p_oppose for f in (first, second)))
         holds = [f.looks[i].holds for f in (first, second)]
         assert found.looks[i].holds is not None
         assert found.looks[i].holds.tolist() == np.logical_or(*holds).tolist()
@@ -475,3 +476,69 @@ def test_alternatives_of_different_repeats_are_compared_in_those_that_both_have(
     found = verdict({"kind": "either", "of": [one, other]}, frame)
     assert found.looks[0].holds is not None
     assert found.looks[0].holds.tolist() == [True] * 5
+
+
+@pytest.mark.parametrize("mean", [0.03, -0.03, 0.001, 0.3])
+def test_an_equivalence_by_hand(mean: float) -> None:
+    """Both one-sided tests support it; twice the smaller of the others opposes it; its interval is what the difference's
+    ends leave of the tolerance."""
+    found = Estimate(mean, 0.02, 9.0, 10)
+    look = equivalent(0, {"epsilon": 1.0}, mean, 0.0, found, 0.1, frozenset())
+
+    def tail(from_: float) -> float:
+        return float(stats.t.sf(from_ / 0.02, 9))
+
+    assert look.point.p_support == pytest.approx(max(tail(mean + 0.1), tail(0.1 - mean)))
+    assert look.point.p_oppose == pytest.approx(min(1.0, 2 * min(tail(mean - 0.1), tail(-0.1 - mean))))
+    low, high = found.interval()
+    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    assert look.point.low == pytest.approx(0.1 - max(abs(low), abs(high)))
+    assert look.point.high == pytest.approx(0.1 - nearest)
+    assert look.point.effect == pytest.approx(0.1 - abs(mean))
+
+
+def test_p_values_of_alternatives_end_at_one() -> None:
+    def look(p: float) -> Look:
+        found = Estimate(0.1, 0.1, 9.0, 10)
+        return Look(point(0, {}, 0.0, 0.0, found, None, p, 0.5), found, frozenset())
+
+    assert any_of([look(0.7), look(0.9)]).point.p_support == 1.0
+    assert any_of([look(0.2), look(0.9)]).point.p_support == pytest.approx(0.4)
+
+
+def test_repeats_that_are_too_few_support_nothing() -> None:
+    found = judge(
+        compare(">", {"value": 0.2}), evidence_of(table({"a/x/advantage": 0.5}, repeats=2), Bounded()), parts=1
+    )
+    assert found.support < 1.0
+    few = verdict(compare(">", {"value": 0.2}), table({"a/x/advantage": 0.5}, repeats=1))
+    assert few.support == 1.0
+
+
+def test_a_bet_may_be_won_with_one_repeat() -> None:
+    """0.9 where at most 0.005 is claimed: half the stake, bet whole, wins 179 times as much."""
+    frame = table({"a/x/tpr": 0.9}, repeats=1, sd=0.0)
+    left = {"metric": "tpr", "arm": "a", "attack": "x"}
+    evidence = evidence_of(frame, Bounded())
+    claim = {"kind": "compare", "left": left, "relation": "<=", "right": {"value": 0.005}, "at": [0.1]}
+    (part,) = parts_of(claim, evidence)
+    assert part.judge(evidence, Part(0, 1, 0.025, Bounded.fewest)).outcome == "violated"
+    assert part.judge(evidence, Part(0, 1, 0.025, 2)).outcome == "inconclusive"
+
+
+def test_what_is_compared_with_a_formula_that_is_no_bound_at_its_epsilon_is_not_set_beside_it() -> None:
+    frame = table({"a/x/advantage": 0.2})
+    there = verdict(compare("<=", {"formula": "humphries"}), frame).points
+    assert all(p.bound is not None for p in there)
+    elsewhere = verdict(compare("<=", {"formula": "humphries", "given": {"epsilon": 1.0}}), frame).points
+    assert all(p.bound is None for p in elsewhere)
+
+
+def test_the_outlook_of_a_claim_for_some_point_is_at_the_level_shared_by_all() -> None:
+    frame = table({"a/x/advantage": (0.21, 0.1, 0.1)}, repeats=8, sd=0.05)
+    found = verdict(compare(">", {"value": 0.2}, "some"), frame)
+    assert found.outcome == "inconclusive"
+    best = max(found.looks, key=lambda look: look.effect.mean)
+    needed = repeats_needed(best.effect, 0.025 / 3)
+    assert needed is not None
+    assert f"about {needed} repeats would decide" in found.reason

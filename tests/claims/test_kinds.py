@@ -89,6 +89,7 @@ def test_some_may_be_of_one_axis_and_all_of_another() -> None:
     """For every epsilon there is a p above; and not for every p."""
     above = {"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0.48}}
     assert verdict({**above, "for": {"p": "some"}}, HUMP).outcome == "reproduced"
+    assert verdict({**above, "for": {"p": "some"}, "at": {"p": [0.5]}}, HUMP).outcome == "reproduced"
     assert verdict(above, HUMP).outcome == "violated"
     assert verdict({**above, "for": "some"}, HUMP).outcome == "reproduced"
     higher = {**above, "right": {"value": 0.55}}  # reached at epsilon 10 alone

@@ -253,6 +253,69 @@ def test_a_projection_is_where_the_same_values_over_again_decide(
         assert found == pytest.approx(reached, rel=0.08, abs=3)  # odd looks are to one side of the mean
 
 
+@pytest.mark.parametrize("rare", [1.0, -1.0])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_projection_of_skewed_values_is_where_the_same_values_over_again_decide(rare: float, sign: float) -> None:
+    """One value in eight far to one side: the skewness of the mean falls as repeats are added."""
+    pattern = rare * np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0])
+    values = np.tile(pattern - pattern.mean() + sign * 0.9, 60)
+    n = 16
+    found = anytime(values[:n], np.zeros(n)).projected(0.025, 400)
+    looks = range(n, 400, 8)
+    means = (replace(anytime(values[:k], np.zeros(k)), last=True) for k in looks)
+    reached = next(
+        k for k, m in zip(looks, means, strict=True) if (m.p_above(0) if sign > 0 else m.p_below(0)) <= 0.025
+    )
+    assert found is not None
+    assert found == pytest.approx(reached, abs=12)
+
+
+def test_rounds_of_an_open_claim() -> None:
+    """Two repeats first, then as many as decide at all, then an eighth more: from exactly that many on."""
+    assert PILOT == 2
+
+    def needs(n: int, mean: float = 0.45) -> dict[Any, int]:
+        return wanted(judged(above(0.4), evidence_of({("a", 1.0): swinging(mean, n=n)})), 0.05, 40)
+
+    assert needs(2) == {("a", 1.0): FEWEST}
+    assert needs(FEWEST - 1) == {("a", 1.0): FEWEST}
+    assert needs(FEWEST) == {("a", 1.0): FEWEST + 1}
+
+
+def test_with_the_fewest_repeats_that_decide_what_is_out_of_reach_ends() -> None:
+    def needs(n: int) -> dict[Any, int]:
+        return wanted(judged(above(0.4), evidence_of({("a", 1.0): swinging(0.4001, n=n)})), 0.05, 8)
+
+    assert needs(FEWEST - 2) == {("a", 1.0): FEWEST}
+    assert needs(FEWEST) == {}
+
+
+def test_before_p_values_tell_the_clearer_one_goes_first() -> None:
+    """Of two points against a claim for all of them, by standard errors; and one without any spread before both."""
+
+    def needs(*values: np.ndarray) -> dict[Any, int]:
+        evidence = evidence_of({("a", float(i + 1)): v for i, v in enumerate(values)})
+        return wanted(judged(above(0.4), evidence), 0.05, 40)
+
+    far, near, flat = swinging(0.1, n=4), swinging(0.35, n=4), np.full(4, 0.39)
+    assert needs(near, far) == {("a", 2.0): FEWEST}
+    assert needs(far, near) == {("a", 1.0): FEWEST}
+    assert needs(far, near, flat) == {("a", 3.0): FEWEST}
+
+
+def test_a_part_that_is_used_up_ends_the_others_unless_they_may_fail() -> None:
+    def needs(*means: float, most: int = 8) -> dict[Any, int]:
+        found = [
+            finding
+            for i, mean in enumerate(means)
+            for finding in judged(above(0.4), evidence_of({("a", i + 1.0): swinging(mean, n=most if i == 0 else 6)}))
+        ]
+        return wanted(found, 0.05, most)
+
+    assert needs(0.42, 0.6) == {}
+    assert needs(0.42, 0.2) == {("a", 2.0): 7}
+
+
 def test_past_the_specs_repeats_only_what_may_be_decided_goes_on() -> None:
     def needs(*means: float, quantifier: str = "all", whole: bool = False) -> dict[Any, int]:
         evidence = evidence_of({("a", float(i + 1)): swinging(mean, n=20) for i, mean in enumerate(means)})

@@ -17,6 +17,7 @@ from harness.claims.statistics import (
     detectable,
     difference,
     estimate,
+    moments,
     pearson,
     repeats_needed,
     uncorrected,
@@ -170,3 +171,21 @@ def test_mirror_images(values: np.ndarray, by: float) -> None:
     low, high = found.interval()
     assert turned.interval() == (pytest.approx(by - high), pytest.approx(by - low))
     assert turned.each == pytest.approx(by - values)
+
+
+def test_a_sum_of_which_one_part_is_unknown_is_unknown() -> None:
+    known = estimate(np.array([0.1, 0.2, 0.4]))
+    for part in (Estimate(0.5, 0.1, 0.0, 1), Estimate()):
+        for parts in ([(1.0, known), (1.0, part)], [(1.0, part), (-1.0, known)]):
+            assert combined(parts, 3).dof == 0.0
+            assert combined(parts, 3).p_above(-9.0) == 1.0
+    nothing = Estimate()
+    assert (nothing.mean, nothing.stderr, nothing.dof, nothing.n, nothing.skewness) == (0.0, 0.0, 0.0, 0, 0.0)
+
+
+def test_equal_values_have_no_spread_whatever_comes_before_them() -> None:
+    """Rounding is judged by the largest value so far: a first one near zero is no measure of the later ones."""
+    equal = np.full(9, 0.1 + 0.2)
+    assert moments(equal).stderrs.max() == 0.0
+    near = moments(np.r_[1e-20, np.full(8, 1e-20)])
+    assert near.stderrs.max() == 0.0

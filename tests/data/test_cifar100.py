@@ -217,6 +217,7 @@ def jpegs(seed: int = 0, size: int = 32) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.slow
 def test_a_substitute_divides_each_class_equally_and_says_what_it_stands_in_for(tmp_path: Path) -> None:
     frame = SmallSubstitute.parse({"cifar10-jpeg.tar": archive(tmp_path / "cifar10-jpeg.tar", jpegs())})
     assert len(frame) == 12

@@ -91,3 +91,15 @@ def test_the_error_takes_members_and_others_by_their_own_numbers() -> None:
     assert found.value == 2.0
     assert found.stderr == pytest.approx(np.hypot(np.sqrt(2 * 2 / 4), (high - low) / 2))
     assert found.n == 4
+
+
+def test_at_the_ends() -> None:
+    """Where every other may score above the threshold; where none and where every member is exposed; several runs."""
+    others = np.arange(10.0)
+    assert threshold_at(others, 1.0) == -np.inf
+    assert threshold_at(others, 0.0) == 9.0
+    nobody, everybody = (exposure_of([(np.full(25, at), others)] * 3, EVERY, 0.0) for at in (-1.0, 99.0))
+    assert (nobody.value, everybody.value) == (0.0, 25.0)
+    assert nobody.stderr == pytest.approx(np.sqrt(1 * 25 / 25))
+    assert everybody.stderr == pytest.approx(np.sqrt(25 * 1 / 25))
+    assert everybody.n == 75

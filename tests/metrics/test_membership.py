@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score, roc_curve
 
 from harness.metrics import METRICS, Answers, Outputs, Value, average
-from harness.metrics.membership import advantage, auc, rates, roc, tpr_at_fpr
+from harness.metrics.membership import advantage, auc, best_threshold, rates, roc, tpr_at_fpr
 from harness.metrics.metric import of_answers
 from harness.metrics.model import accuracy, accuracy_loss
 
@@ -116,3 +116,47 @@ def test_errors_of_averages_and_of_what_noise_costs() -> None:
 def test_every_metric_has_a_range() -> None:
     assert all(metric.low < metric.high for metric in METRICS.values())
     assert METRICS["accuracy_loss_test"].low == -np.inf
+
+
+@given(SCORES, SCORES)
+def test_the_best_threshold_is_the_highest_of_the_best(members: np.ndarray, others: np.ndarray) -> None:
+    gained = {t: np.mean(members >= t) - np.mean(others >= t) for t in np.r_[members, others]}
+    largest = max(gained.values())
+    assert best_threshold(members, others) == max(t for t, gain in gained.items() if gain > largest - 1e-12)
+    no = np.zeros(len(members), bool), np.zeros(len(others), bool)
+    found = METRICS["best_attack_accuracy"].function(Answers(members, others, *no))
+    assert found.value == pytest.approx((1 + max(0.0, largest)) / 2)
+    assert found.n == len(members) + len(others)
+
+
+def test_an_accuracy_and_its_error_are_halves_of_an_advantages() -> None:
+    scores, said = np.zeros(9), np.arange(9) < 6
+    answers = Answers(scores, scores, said, ~said)
+    found, of = METRICS["attack_accuracy"].function(answers), METRICS["advantage"].function(answers)
+    assert (found.value, found.stderr, found.n) == (pytest.approx(2 / 3), pytest.approx(of.stderr / 2), 18)
+    alike = METRICS["best_attack_accuracy"].function(answers)  # no threshold tells them apart
+    assert alike.value == 0.5
+    assert alike.stderr == 0.0
+
+
+@pytest.mark.parametrize(("m", "n", "surest"), [(120, 180, 3), (6, 8, 1), (300, 449, 7)])
+def test_precision_of_the_surest_calls_of_non_member(m: int, n: int, surest: int) -> None:
+    """Of the lowest hundredth of all scores, rounded, and of one score at least."""
+    members, others = np.arange(m) * 1.0 + 0.5, np.arange(n) * 1.0
+    lowest = sorted([(s, 0) for s in members] + [(s, 1) for s in others])[:surest]
+    nothing = np.zeros(m, bool), np.zeros(n, bool)
+    found = METRICS["nonmember_precision_1pct"].function(Answers(members, others, *nothing))
+    assert (found.value, found.n) == (pytest.approx(np.mean([other for _, other in lowest])), surest)
+
+
+@pytest.mark.parametrize(("fpr", "n"), [(0.1, 50), (0.3, 50), (0.5, 30)])
+def test_the_error_of_a_tpr_by_hand(fpr: float, n: int) -> None:
+    members, others = np.linspace(0.03, 5.0, 83), np.linspace(0, 4, n)
+    found = tpr_at_fpr(members, others, fpr)
+    spread = np.sqrt(fpr * (1 - fpr) / n)
+    at = [
+        float(np.mean(members > np.sort(others)[::-1][int(level * n)])) for level in (fpr, fpr - spread, fpr + spread)
+    ]
+    assert found.value == at[0]
+    assert found.stderr == pytest.approx(np.hypot(np.sqrt(at[0] * (1 - at[0]) / 83), (at[2] - at[1]) / 2))
+    assert found.n == 83 + n

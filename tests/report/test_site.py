@@ -21,7 +21,7 @@ from harness.spec.profile import load_params
 from tests.conftest import REPO, SMALL_SPEC, run_cli
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-SPECS = ["humphries2020", "thudi2022/theory", "tramer2025/theory"]
+SPECS = ["humphries2020", "thudi2022/theory", "tramer2025/lira", "tramer2025/theory"]
 PAGES = [
     "index.html",
     "theory.html",
@@ -140,6 +140,22 @@ def test_a_claim_shows_which_points_it_is_about(site: Path, page: Any) -> None:
         chip.dispatch_event(leave)
         assert section.locator(".its").count() == 0
         assert others.first.evaluate("mark => getComputedStyle(mark).opacity") == "1"
+
+
+@browser_only
+def test_a_claim_lights_up_the_curves_that_show_it(site: Path, page: Any) -> None:
+    """A claim on true-positive rates at a low false-positive rate: points of the ROC of its attack and arm alone."""
+    page.goto(f"file://{site}/papers/tramer2025.html")
+    section = page.locator("#tramer2025-lira")
+    for claim, expected in (("lira-beats-global", "LiRA, false-positive rate"), ("few-vulnerable", "records, sorted")):
+        chip = section.locator(f'.chip[href$="tramer2025-lira--{claim}.html"]')
+        chip.dispatch_event("mouseenter")
+        lit = section.locator(".points use.its title").all_text_contents()
+        curve = [text for text in lit if "records, sorted" in text or "false-positive rate" in text]
+        assert len(curve) > 5
+        assert all(expected in text or "loss attack, false-positive" in text for text in curve)
+        chip.dispatch_event("mouseleave")
+        assert section.locator(".its").count() == 0
 
 
 @browser_only

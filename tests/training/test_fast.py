@@ -82,13 +82,15 @@ def gradient_of(todo: Job, weights: Weights, rows: np.ndarray) -> list[np.ndarra
 
 
 activations = st.sampled_from(["relu", "tanh", "sigmoid"])
-convolutions = st.builds(
-    Conv2d,
-    filters=st.integers(1, 4),
-    kernel=st.integers(1, 3),
-    stride=st.integers(1, 2),
-    padding=st.sampled_from(["same", "valid"]),
-    activation=activations,
+convolutions = st.integers(1, 4).flatmap(
+    lambda kernel: st.builds(
+        Conv2d,
+        filters=st.integers(1, 4),
+        kernel=st.just(kernel),
+        stride=st.integers(1, min(2, kernel)),
+        padding=st.sampled_from(["same", "valid"]),
+        activation=activations,
+    )
 )
 pools = st.sampled_from([MaxPool(size=2, stride=1), AveragePool(size=2, stride=1), Dropout(rate=0.0)])
 mlps = st.builds(Mlp, hidden=st.lists(st.integers(1, 40), min_size=0, max_size=3).map(tuple), activation=activations)
@@ -130,6 +132,51 @@ def test_both_routes_to_the_norm_of_a_convolution(layer: Conv2d) -> None:
     todo = job(Cnn(image=image, hidden=(layer, Flatten())))
     weights, rows = start_of(todo), np.arange(12)
     assert relative_error(gradient_of(todo, weights, rows), clipped_mean(todo, weights, rows, 0.7)) < TOLERANCE
+
+
+WINDOWS = [
+    (3, 1, "same"),
+    (3, 1, "valid"),
+    (8, 2, "same"),
+    (4, 2, "valid"),
+    (3, 2, "same"),
+    (3, 3, "valid"),
+    (1, 1, "same"),
+]
+
+
+@pytest.mark.parametrize("filters", [2, 60])
+@pytest.mark.parametrize(("kernel", "stride", "padding"), WINDOWS)
+def test_gradients_of_kernels_are_sums_over_slices(kernel: int, stride: int, padding: Any, filters: int) -> None:
+    """Each entry of a record's gradient, from the pixels that it meets, in NumPy; whatever the route to it."""
+    from harness.training.bookkeeping.convolution import ConvolutionRule
+    from harness.training.layers.convolution import padded_extent
+
+    tf = import_tensorflow()
+    layer = Conv2d(filters=filters, kernel=kernel, stride=stride, padding=padding)
+    image, rng = (9, 10, 3), np.random.default_rng(kernel)
+    height, width = layer.output_shape(image)[:2]
+    inputs, deltas = rng.normal(size=(2, 4, *image)), rng.normal(size=(2, 4, height, width, filters))
+    scale = rng.random((2, 4))
+    margins = [padded_extent(size, kernel, stride, padding)[1] for size in image[:2]]
+    padded = np.pad(inputs, [(0, 0), (0, 0), *margins, (0, 0)])
+    expected = np.zeros((2, 4, kernel, kernel, 3, filters))
+    for row, column in np.ndindex(kernel, kernel):
+        met = padded[:, :, row : row + (height - 1) * stride + 1 : stride]
+        met = met[:, :, :, column : column + (width - 1) * stride + 1 : stride]
+        expected[:, :, row, column] = np.einsum("rnhwc,rnhwf->rncf", met, deltas)
+    rule = ConvolutionRule(layer, image, 2, 0)
+    x, d, share = (tf.constant(a, tf.float32) for a in (inputs, deltas, scale))
+    squares, memo = rule.square_norms(d, (x, None))
+    of_bias = (deltas.sum(axis=(2, 3)) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(squares, (expected**2).sum(axis=(2, 3, 4, 5)) + of_bias, rtol=1e-4)
+    found = rule.gradients(d, share, (x, None), memo)[0]
+    np.testing.assert_allclose(found, np.einsum("rn,rnijcf->rijcf", scale, expected), rtol=1e-3, atol=1e-3)
+
+
+def test_a_stride_wider_than_its_kernel_is_refused() -> None:
+    with pytest.raises(ValueError, match="a stride of 2 passes over pixels with a kernel of 1: at most that"):
+        Conv2d(filters=2, kernel=1, stride=2)
 
 
 NETWORKS: list[Model] = [

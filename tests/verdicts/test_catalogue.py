@@ -35,6 +35,7 @@ def test_holm_is_the_closed_bonferroni_test(p_values: list[float], alpha: float)
 def test_a_worked_example() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
 
 
 def verdict(name: str, **more: object) -> Verdict:
@@ -135,3 +136,10 @@ def test_what_was_not_tested_is_not_counted() -> None:
     assert [v.claims_tested for v in corrected([decided, count, empty])] == [1, None, None]
     open_ = verdict("s#d", p_value=None, verdict="inconclusive")
     assert [v.claims_tested for v in corrected([decided, open_])] == [2, None]
+
+
+def test_two_hypotheses_are_counted_for_each_claim() -> None:
+    """Alone at a rate of 5%: 40 is enough for one claim, which holds or does not; 39 is not."""
+    for e_value, stands in ((40.0, True), (39.0, False)):
+        (found,) = corrected([verdict("s#a", p_value=0.001, e_value=e_value)])
+        assert found.stands is stands

@@ -66,7 +66,7 @@
     var section = chip.closest("section"), names = chip.dataset.of.split(" "), marks = function () { return section.querySelectorAll(".points use"); };
     var light = function () {
       var any = false;
-      marks().forEach(function (mark) { var on = names.indexOf(mark.dataset.of) >= 0; mark.classList.toggle("its", on); any = any || on; });
+      marks().forEach(function (mark) { var of = mark.dataset.of || mark.closest(".points").dataset.of || "", on = of.split(" ").some(function (one) { return one && names.indexOf(one) >= 0; }); mark.classList.toggle("its", on); any = any || on; });
       section.classList.toggle("lit", any);
     };
     var out = function () { section.classList.remove("lit"); marks().forEach(function (mark) { mark.classList.remove("its"); }); };

@@ -3,6 +3,11 @@
 With patches P (positions, window) and deltas D (positions, filters), a record's kernel gradient is
 P' D. Either it is formed (its cost: positions * window * filters), or its norm is taken as
 <P P', D D'> without forming it (positions^2 * (window + filters); Bu et al. 2022, mixed ghost clipping).
+
+P is never laid out whole where the window moves by whole multiples of its stride: the image is shifted once for each
+column of the window, and the rows of the window are slices of that, a block of P each. That is a third of the memory
+for a window of three, and several times faster than TensorFlow's own patches. A stride is made one by moving the
+pixels between two positions into the channels.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import tensorflow as tf
 
 from harness.training.bookkeeping.dense import sum_over_records
 from harness.training.bookkeeping.rule import Rule, Step, Tensor, activate, activation_delta, sum_of_squares
+from harness.training.layers.convolution import padded_extent
 
 
 class ConvolutionRule(Rule):
@@ -21,10 +27,13 @@ class ConvolutionRule(Rule):
 
     def __init__(self, layer: Any, shape: Any, replicates: int, index: int) -> None:
         super().__init__(layer, shape, replicates, index)
-        self.positions = math.prod(layer.output_shape(shape)[:2])
+        self.extent = layer.output_shape(shape)[:2]
+        self.positions = math.prod(self.extent)
         self.window = layer.kernel**2 * shape[2]
         formed = self.window * layer.filters
         self.forms_gradients = formed <= self.positions * (self.window + layer.filters)
+        self.blocks = layer.kernel // layer.stride if layer.kernel % layer.stride == 0 else 0
+        """Shifts along an axis that make up the window; 0 where it is not so many strides wide."""
 
     def _options(self) -> dict[str, Any]:
         return {"strides": self.config.stride, "padding": self.config.padding.upper()}
@@ -54,21 +63,49 @@ class ConvolutionRule(Rule):
 
         return self._each(one, delta, self.weights[0])
 
-    def _patches(self, inputs: Tensor) -> Tensor:
-        """(replicates, records, positions, window), the window in the kernel's order."""
+    def _patches(self, inputs: Tensor) -> list[Tensor]:
+        """(replicates, records, positions, part of the window) each: together the window, in the order of `_kernel`."""
         flat = tf.reshape(inputs, (-1, *self.shape))
         k, s = self.config.kernel, self.config.stride
-        patches = tf.image.extract_patches(flat, [1, k, k, 1], [1, s, s, 1], [1, 1, 1, 1], self.config.padding.upper())
-        return tf.reshape(patches, (self.replicates, -1, self.positions, self.window))
+        if not self.blocks:
+            found = [tf.image.extract_patches(flat, [1, k, k, 1], [1, s, s, 1], [1] * 4, self.config.padding.upper())]
+        else:
+            height, width = self.extent
+            padded = self._padded(flat)
+            if s > 1:
+                padded = tf.nn.space_to_depth(padded, s)
+            shifted = tf.concat([padded[:, :, j : j + width] for j in range(self.blocks)], axis=-1)
+            found = [shifted[:, i : i + height] for i in range(self.blocks)]
+        return [tf.reshape(part, (self.replicates, -1, self.positions, self.window // len(found))) for part in found]
+
+    def _padded(self, images: Tensor) -> Tensor:
+        """What the windows see, and zeros behind the last so that each axis is a multiple of the stride."""
+        k, s = self.config.kernel, self.config.stride
+        zeros = []
+        for axis, positions in enumerate(self.extent):
+            size, needed = self.shape[axis], (positions - 1) * s + k
+            before = padded_extent(size, k, s, self.config.padding)[1][0]
+            zeros.append((before, max(0, needed - before - size)))
+        height, width = ((p - 1) * s + k for p in self.extent)
+        return tf.pad(images, [(0, 0), *zeros, (0, 0)])[:, :height, :width]
+
+    def _kernel(self, gradient: Tensor) -> Tensor:
+        """(replicates, window * filters) of `_patches` as the kernel has it."""
+        k, s, channels, filters = self.config.kernel, self.config.stride, self.shape[2], self.config.filters
+        if self.blocks and s > 1:
+            moved = tf.reshape(gradient, (self.replicates, self.blocks, self.blocks, s, s, channels, filters))
+            gradient = tf.transpose(moved, (0, 1, 3, 2, 4, 5, 6))
+        return tf.reshape(gradient, (self.replicates, k, k, channels, filters))
 
     def square_norms(self, delta: Tensor, cache: Any) -> tuple[Tensor, Any]:
         flat = tf.reshape(delta, (self.replicates, -1, self.positions, self.config.filters))
         biases = tf.reduce_sum(flat, axis=2)
         patches = self._patches(cache[0])
         if self.forms_gradients:
-            formed = tf.matmul(patches, flat, transpose_a=True)
+            formed = tf.concat([tf.matmul(part, flat, transpose_a=True) for part in patches], axis=-2)
             return sum_of_squares(formed, (-2, -1)) + sum_of_squares(biases), (formed, biases)
-        grams = tf.matmul(patches, patches, transpose_b=True) * tf.matmul(flat, flat, transpose_b=True)
+        grams = tf.add_n([tf.matmul(part, part, transpose_b=True) for part in patches])
+        grams *= tf.matmul(flat, flat, transpose_b=True)
         return tf.reduce_sum(grams, axis=[-2, -1]) + sum_of_squares(biases), (None, biases)
 
     def gradients(self, delta: Tensor, scale: Tensor | None, cache: Any, memo: Any) -> list[Tensor]:
@@ -80,7 +117,7 @@ class ConvolutionRule(Rule):
         bias = sum_over_records(biases, scale)
         if formed is not None:
             records = tf.reshape(formed, (self.replicates, -1, self.window * self.config.filters))
-            return [tf.reshape(sum_over_records(records, scale), shape), bias]
+            return [self._kernel(sum_over_records(records, scale)), bias]
         return [self._kernel_gradient(cache[0], delta * scale[..., None, None, None], shape), bias]
 
     def _kernel_gradient(self, inputs: Tensor, delta: Tensor, shape: tuple[int, ...]) -> Tensor:

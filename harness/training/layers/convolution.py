@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from harness.arrays import Array
 from harness.training.layer import ACTIVATE, LAYERS, Activation, Layer, Shape
@@ -53,6 +53,15 @@ class Conv2d(Layer):
     padding: Padding = "same"
     activation: Activation = "relu"
     bookkeeping: ClassVar[str] = "harness.training.bookkeeping.convolution"
+
+    @model_validator(mode="after")
+    def _windows_touch(self) -> Conv2d:
+        # TensorFlow's gradient of a kernel smaller than its stride writes past its memory on CPUs.
+        if self.stride > self.kernel:
+            raise ValueError(
+                f"a stride of {self.stride} passes over pixels with a kernel of {self.kernel}: at most that"
+            )
+        return self
 
     def output_shape(self, shape: Shape) -> Shape:
         return (*image_shape(shape, self.kernel, self.stride, self.padding, self.kind), self.filters)
