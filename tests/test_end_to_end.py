@@ -346,4 +346,5 @@ def test_help_teaches_and_json_parses(finished: Project) -> None:
         "mnist",
         "fashion-mnist",
     }
-    assert known == tables | {"purchase100-substitute", "cifar10-substitute", "cifar100-substitute"}
+    substitutes = {"purchase100-substitute", "texas100-substitute", "cifar10-substitute", "cifar100-substitute"}
+    assert known == tables | substitutes

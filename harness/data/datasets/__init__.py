@@ -11,6 +11,7 @@ from harness.data.datasets import (
     mnist,
     privacytrustlab,
     purchase_substitute,
+    texas_substitute,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "mnist",
     "privacytrustlab",
     "purchase_substitute",
+    "texas_substitute",
 ]
