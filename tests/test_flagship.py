@@ -12,8 +12,10 @@ import pandas as pd
 import pytest
 
 from harness.data.fetch import MissingData
+from harness.execution.table import axes_of, read_table
 from harness.paths import Project
 from harness.pipeline import Context, attack
+from harness.pipeline.compute import advantages
 from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import choose, load_params
@@ -219,3 +221,19 @@ def test_the_repositorys_flagship_runs_everything() -> None:
     paper = "rahimian2021"
     waiting = ("thudi2022/fig4-cifar10", f"{paper}/table2")
     assert profile.skip == waiting  # their claims are shown as not run
+
+
+def test_the_committed_curves_are_those_of_the_committed_tables() -> None:
+    """DVC keeps both, and says nothing where a table was brought from elsewhere without its curves."""
+    project = Project(REPO)
+    params = load_params(project)
+    assert params.flagship is not None
+    context = Context(project, params.flagship, params.profiles[params.flagship], 1, Progress(quiet=True))
+    seen = 0
+    for loaded in load_specs(project, []):
+        path = context.measurements_file(loaded.spec.id)
+        if path.is_file():
+            found = advantages(read_table(path), axes_of(context.scaled(loaded).spec)).to_csv(index=False)
+            assert (path.parent / "advantage.csv").read_text() == found, loaded.spec.id
+            seen += 1
+    assert seen >= 25

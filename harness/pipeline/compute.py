@@ -315,15 +315,19 @@ def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, s
 
 
 def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None, axes: Sequence[str] = ()) -> None:
-    """`advantage.csv`: what `dvc plots` draws, mean advantage with its 95% interval over epsilon."""
+    frame = advantages(table, axes)
+    with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def advantages(table: pd.DataFrame | None, axes: Sequence[str] = ()) -> pd.DataFrame:
+    """What `dvc plots` draws, and `advantage.csv` holds: mean advantage with its 95% interval over epsilon."""
     found = {} if table is None else means(table, ("advantage",), ("epsilon", *axes))
     rows = []
     for (arm, name, _, where), mean in found.items():
         others = "".join(f" {axis}={shown(value)}" for axis, value in where if axis != "epsilon")
         rows.append((f"{arm}/{name}{others}", dict(where)["epsilon"], mean.mean, *mean.interval()))
-    frame = pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])
-    with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+    return pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])
 
 
 def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]] | None:

@@ -92,7 +92,9 @@ convolutions = st.integers(1, 4).flatmap(
         activation=activations,
     )
 )
-pools = st.sampled_from([MaxPool(size=2, stride=1), AveragePool(size=2, stride=1), Dropout(rate=0.0)])
+pools = st.sampled_from(
+    [MaxPool(size=2, stride=1), MaxPool(size=2), MaxPool(size=3, stride=2), AveragePool(size=2), Dropout(rate=0.0)]
+)
 mlps = st.builds(Mlp, hidden=st.lists(st.integers(1, 40), min_size=0, max_size=3).map(tuple), activation=activations)
 
 
@@ -145,7 +147,7 @@ WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize("filters", [2, 60])
+@pytest.mark.parametrize("filters", [2, 10, 60])
 @pytest.mark.parametrize(("kernel", "stride", "padding"), WINDOWS)
 def test_gradients_of_kernels_are_sums_over_slices(kernel: int, stride: int, padding: Any, filters: int) -> None:
     """Each entry of a record's gradient, from the pixels that it meets, in NumPy; whatever the route to it."""
@@ -166,6 +168,7 @@ def test_gradients_of_kernels_are_sums_over_slices(kernel: int, stride: int, pad
         met = met[:, :, :, column : column + (width - 1) * stride + 1 : stride]
         expected[:, :, row, column] = np.einsum("rnhwc,rnhwf->rncf", met, deltas)
     rule = ConvolutionRule(layer, image, 2, 0)
+    assert rule.moves_deltas == (2 * filters * (kernel // stride) <= kernel**2 * 3 and kernel % stride == 0)
     x, d, share = (tf.constant(a, tf.float32) for a in (inputs, deltas, scale))
     squares, memo = rule.square_norms(d, (x, None))
     of_bias = (deltas.sum(axis=(2, 3)) ** 2).sum(axis=-1)
@@ -413,8 +416,32 @@ def test_a_graph_takes_no_gradient_of_a_maximum_that_was_seen_to_differ() -> Non
     program = Program(todo.model, todo.training, todo.features.shape[1], todo.n_classes, 2, todo.private)
     graph = program.run.get_concrete_function().graph.as_graph_def()
     used = {node.op for node in graph.node} | {n.op for part in graph.library.function for n in part.node_def}
-    assert {"MaxPoolWithArgmax", "MaxPoolGradWithArgmax", "Conv2D"} <= used
-    assert "MaxPoolGrad" not in used
+    assert {"Maximum", "ReluGrad", "Conv2D"} <= used
+    assert not {"MaxPool", "MaxPoolGrad"} & used
+
+
+@pytest.mark.parametrize(("size", "stride"), [(2, None), (2, 1), (3, None), (3, 1), (1, 1), (3, 2), (2, 3)])
+def test_a_maximum_and_its_gradient_are_those_of_the_first_pixel_that_has_it(size: int, stride: int | None) -> None:
+    """Against a loop over windows; few values, so that most windows have several pixels of the maximum."""
+    tf = import_tensorflow()
+    from harness.training.bookkeeping.pooling import PoolRule
+
+    layer, shape = MaxPool(size=size, stride=stride), (7, 8, 3)
+    rng = np.random.default_rng(size)
+    images = rng.integers(-2, 2, (2, 5, *shape)).astype(np.float32)
+    rule = PoolRule(layer, shape, 2, 0)
+    pooled, cache = rule.forward(tf.constant(images), None)
+    gradient = rng.integers(-9, 9, pooled.shape).astype(np.float32)
+    found = rule.backward(tf.constant(gradient), cache)
+
+    expected = np.zeros_like(images)
+    for r, n, y, x, c in np.ndindex(*pooled.shape):
+        top, left = y * layer.step, x * layer.step
+        window = images[r, n, top : top + size, left : left + size, c]
+        assert pooled[r, n, y, x, c] == window.max()
+        down, right = np.unravel_index(window.argmax(), window.shape)
+        expected[r, n, top + down, left + right, c] += gradient[r, n, y, x, c]
+    assert np.array_equal(found, expected)
 
 
 def test_a_stack_of_unlike_models_is_refused() -> None:

@@ -6,8 +6,9 @@ P' D. Either it is formed (its cost: positions * window * filters), or its norm 
 
 P is never laid out whole where the window moves by whole multiples of its stride: the image is shifted once for each
 column of the window, and the rows of the window are slices of that, a block of P each. That is a third of the memory
-for a window of three, and several times faster than TensorFlow's own patches. A stride is made one by moving the
-pixels between two positions into the channels.
+for a window of three, and several times faster than TensorFlow's own patches. Where filters are few beside the window,
+not even slices are copied: in place of the image the deltas are shifted, once for each row of the window, and all rows
+of the gradient are one product. A stride is made one by moving the pixels between two positions into the channels.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class ConvolutionRule(Rule):
         self.forms_gradients = formed <= self.positions * (self.window + layer.filters)
         self.blocks = layer.kernel // layer.stride if layer.kernel % layer.stride == 0 else 0
         """Shifts along an axis that make up the window; 0 where it is not so many strides wide."""
+        self.moves_deltas = 0 < 2 * layer.filters * self.blocks <= self.window
+        """Whether the rows of the window are shifts of the deltas where gradients are formed."""
 
     def _options(self) -> dict[str, Any]:
         return {"strides": self.config.stride, "padding": self.config.padding.upper()}
@@ -70,13 +73,29 @@ class ConvolutionRule(Rule):
         if not self.blocks:
             found = [tf.image.extract_patches(flat, [1, k, k, 1], [1, s, s, 1], [1] * 4, self.config.padding.upper())]
         else:
-            height, width = self.extent
-            padded = self._padded(flat)
-            if s > 1:
-                padded = tf.nn.space_to_depth(padded, s)
-            shifted = tf.concat([padded[:, :, j : j + width] for j in range(self.blocks)], axis=-1)
-            found = [shifted[:, i : i + height] for i in range(self.blocks)]
+            shifted = self._columns(flat)
+            found = [shifted[:, i : i + self.extent[0]] for i in range(self.blocks)]
         return [tf.reshape(part, (self.replicates, -1, self.positions, self.window // len(found))) for part in found]
+
+    def _columns(self, images: Tensor) -> Tensor:
+        """(n, height + blocks - 1, width, blocks * channels): for each column of the window, what it sees."""
+        padded = self._padded(images)
+        if self.config.stride > 1:
+            padded = tf.nn.space_to_depth(padded, self.config.stride)
+        width = self.extent[1]
+        return tf.concat([padded[:, :, j : j + width] for j in range(self.blocks)], axis=-1)
+
+    def _formed(self, inputs: Tensor, flat: Tensor) -> Tensor:
+        """The kernel's gradient of each record (replicates, records, a, b), in the order of `_kernel`."""
+        if not self.moves_deltas:
+            parts = [tf.matmul(part, flat, transpose_a=True) for part in self._patches(inputs)]
+            return tf.concat(parts, axis=-2)
+        columns = self._columns(tf.reshape(inputs, (-1, *self.shape)))
+        width, more = self.extent[1], self.blocks - 1
+        rows = [(i * width, (more - i) * width) for i in range(self.blocks)]
+        moved = tf.concat([tf.pad(flat, [(0, 0), (0, 0), zeros, (0, 0)]) for zeros in rows], axis=-1)
+        seen = tf.reshape(columns, (self.replicates, -1, self.positions + more * width, columns.shape[-1]))
+        return tf.matmul(seen, moved, transpose_a=True)
 
     def _padded(self, images: Tensor) -> Tensor:
         """What the windows see, and zeros behind the last so that each axis is a multiple of the stride."""
@@ -90,21 +109,29 @@ class ConvolutionRule(Rule):
         return tf.pad(images, [(0, 0), *zeros, (0, 0)])[:, :height, :width]
 
     def _kernel(self, gradient: Tensor) -> Tensor:
-        """(replicates, window * filters) of `_patches` as the kernel has it."""
-        k, s, channels, filters = self.config.kernel, self.config.stride, self.shape[2], self.config.filters
-        if self.blocks and s > 1:
-            moved = tf.reshape(gradient, (self.replicates, self.blocks, self.blocks, s, s, channels, filters))
+        """(replicates, window * filters) of `_formed` as the kernel has it."""
+        k, s, b, channels, filters = (
+            self.config.kernel,
+            self.config.stride,
+            self.blocks,
+            self.shape[2],
+            self.config.filters,
+        )
+        if self.moves_deltas:
+            moved = tf.reshape(gradient, (self.replicates, b, s, s, channels, b, filters))
+            gradient = tf.transpose(moved, (0, 5, 2, 1, 3, 4, 6))
+        elif b and s > 1:
+            moved = tf.reshape(gradient, (self.replicates, b, b, s, s, channels, filters))
             gradient = tf.transpose(moved, (0, 1, 3, 2, 4, 5, 6))
         return tf.reshape(gradient, (self.replicates, k, k, channels, filters))
 
     def square_norms(self, delta: Tensor, cache: Any) -> tuple[Tensor, Any]:
         flat = tf.reshape(delta, (self.replicates, -1, self.positions, self.config.filters))
         biases = tf.reduce_sum(flat, axis=2)
-        patches = self._patches(cache[0])
         if self.forms_gradients:
-            formed = tf.concat([tf.matmul(part, flat, transpose_a=True) for part in patches], axis=-2)
+            formed = self._formed(cache[0], flat)
             return sum_of_squares(formed, (-2, -1)) + sum_of_squares(biases), (formed, biases)
-        grams = tf.add_n([tf.matmul(part, part, transpose_b=True) for part in patches])
+        grams = tf.add_n([tf.matmul(part, part, transpose_b=True) for part in self._patches(cache[0])])
         grams *= tf.matmul(flat, flat, transpose_b=True)
         return tf.reduce_sum(grams, axis=[-2, -1]) + sum_of_squares(biases), (None, biases)
 
