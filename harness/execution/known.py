@@ -35,11 +35,16 @@ class Known:
     cell: dict[str, str] = field(default_factory=dict)
     """The name that it had in the store of whoever measured it."""
 
-    def add(self, table: pd.DataFrame) -> None:
-        """Take what a table holds, but for what is known already. One that names no work is left alone."""
+    def add(self, table: pd.DataFrame, wanted: Collection[str] | None = None) -> None:
+        """Take what a table holds, but for what is known already; of other work than is `wanted` nothing.
+
+        One that names no work is left alone.
+        """
         if not {"work", "code"} <= set(table.columns):
             return
         new = table[(table["work"] != "") & ~table["work"].isin(list(self.metrics))]
+        if wanted is not None:
+            new = new[new["work"].isin(list(wanted))]
         names = ("work", "code", "cell", "metric", "value", "stderr", "n")
         for work, code, cell, metric, value, stderr, n in zip(*(new[name].tolist() for name in names), strict=True):
             self.metrics.setdefault(work, {})[metric] = Value(value, stderr, n)
@@ -85,6 +90,17 @@ def repeats_known(plan: Plan, known: Known) -> dict[Attacked, int]:
             if not all(known.has(piece.work) for piece in wanted):
                 lacking[of] = min(cell.repeat, lacking.get(of, cell.repeat))
     return {of: lacking.get(of, count) for of, count in seen.items()}
+
+
+def work_of(plan: Plan, spec: Spec) -> set[str]:
+    """The names of all that a plan's table can hold."""
+    found = {
+        work_of_runs([cell.evaluations[name, where] for cell in cells])
+        for cells, name, where in groups_of_runs(plan, spec)
+    }
+    for cell in plan.cells:
+        found |= {piece.work for piece in (cell.split, cell.model, *cell.evaluations.values())}
+    return found
 
 
 def work_of_runs(runs: Iterable[Piece]) -> str:

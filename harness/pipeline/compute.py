@@ -19,7 +19,7 @@ from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
 from harness.execution import curves
 from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
-from harness.execution.known import RUNS, Known, repeats_known, to_do
+from harness.execution.known import RUNS, Known, repeats_known, to_do, work_of
 from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, first_repeats, in_order, trained_repeats
 from harness.execution.planner import data_digest, make_plan
 from harness.execution.store import Store
@@ -88,7 +88,7 @@ def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
     scaled = context.scaled(loaded)
     if not context.profile.from_tables:
         return plan.pieces()
-    known, notes = _known(context, loaded)
+    known, notes = _known(context, loaded, plan)
     drawn = curves.pieces_of(curves.missing(curves.asked(plan, scaled.spec), notes.curves))
     pieces = [*to_do(plan, scaled.spec, known, _metrics_of_claims(scaled)), *drawn]
     return in_order({piece.key: piece for piece in pieces}.values())
@@ -200,7 +200,7 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
     assert experiment is not None
     usual, store, total = experiment.repeats, Store(context.project.store), RunReport()
     metrics = _metrics_of_claims(scaled)
-    known, earlier = _known(context, loaded)
+    known, earlier = _known(context, loaded, plan)
     first = max(PILOT, min(RUNS, usual)) if _over_runs(scaled, metrics) else PILOT
     groups = dict.fromkeys(cell.group for cell in plan.cells)
     repeats = {(group, attack): min(usual, first) for group in groups for attack in ("", *scaled.spec.attacks)}
@@ -251,19 +251,26 @@ def _over_runs(scaled: Scaled, metrics: Collection[str]) -> bool:
     return scaled.spec.experiment.redraw == "training" and any(map(of_runs, metrics))
 
 
-def _known(context: Context, loaded: Loaded) -> tuple[Known, Notes]:
-    """What tables hold of a spec, the profile's own first, and what they remember of it."""
+def _known(context: Context, loaded: Loaded, plan: Plan) -> tuple[Known, Notes]:
+    """What tables hold of a plan, and what they remember of it.
+
+    The spec's own first, then its tables in other profiles, then those of the paper's other specs: the same records,
+    model and attack come out the same, whichever spec asks.
+    """
     known, notes = Known(), Notes()
     if not context.profile.from_tables:
         return known, notes
-    own = context.measurements_file(loaded.spec.id)
-    others = sorted(context.project.reports.glob(f"*/{loaded.spec.id}/measurements.parquet"))
-    for path in dict.fromkeys([own, *others]):
+    own, reports = context.measurements_file(loaded.spec.id), context.project.reports
+    of_spec = [own, *sorted(reports.glob(f"*/{loaded.spec.id}/measurements.parquet"))]
+    of_paper = sorted(reports.glob(f"{own.relative_to(reports).parts[0]}/{loaded.spec.paper}/*/measurements.parquet"))
+    wanted = work_of(plan, context.scaled(loaded).spec)
+    for path in dict.fromkeys([*of_spec, *of_paper]):
         if not path.is_file():
             continue
         table = read_measured(path)
-        known.add(table)
-        notes.commits = {**table.attrs.get("commits", {}), **notes.commits}
+        known.add(table, None if path in of_spec else wanted)
+        codes = set(known.code.values())
+        notes.commits = {c: at for c, at in table.attrs.get("commits", {}).items() if c in codes} | notes.commits
         if path == own:
             notes.core_seconds = table.attrs.get("core_seconds", {})
             notes.curves = table.attrs.get(curves.ATTRIBUTE, "")

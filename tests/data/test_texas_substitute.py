@@ -12,6 +12,7 @@ from harness.data.datasets.texas_substitute import (
     LEVELS,
     SEED,
     SPREAD,
+    UNLIKE,
     VARIETY,
     TexasSubstitute,
     chances,
@@ -37,15 +38,19 @@ def test_features_are_set_as_the_stated_distribution_says() -> None:
     assert frame.shape == (4000, 6170)
     labels, bits = frame["class"].to_numpy(), frame.iloc[:, 1:].to_numpy()
     assert set(labels) == set(range(1, 101))
-    # Of each class and feature, the number of stays that have it is binomial.
+    # A procedure is that of the stay's kind, or any: of each procedure and feature, a known share of stays has it.
+    shares = (1 - UNLIKE) * limits + UNLIKE * limits.mean(axis=0)
     members = np.bincount(labels, minlength=101)[1:]
-    expected = limits * members[:, None]
+    expected = shares * members[:, None]
     found = np.stack([bits[labels == c + 1].sum(axis=0) for c in range(100)])
     likely = expected > 2
-    deviations = ((found - expected) / np.sqrt(expected * (1 - limits)))[likely]
-    assert abs(deviations.mean()) < 4 / np.sqrt(likely.sum())
-    assert deviations.std() == pytest.approx(1, abs=0.02)
+    deviations = ((found - expected) / np.sqrt(expected))[likely]
+    assert abs(deviations.mean()) < 0.02
+    assert deviations.std() < 1.2
     assert found[~likely].sum() == pytest.approx(expected[~likely].sum(), rel=0.02)
+    # Without that share the rates of kinds would be farther from what is found.
+    kinds_alone = limits * members[:, None]
+    assert ((found - kinds_alone)[likely] ** 2).sum() > 1.2 * ((found - expected)[likely] ** 2).sum()
 
 
 @pytest.mark.slow
