@@ -140,6 +140,20 @@ def test_more_repeats_than_the_table_has_are_all_that_is_trained(clone: Path) ->
     assert again.attrs["commits"].keys() == attrs["commits"].keys()
 
 
+def test_what_another_spec_of_the_paper_measured_counts(clone: Path) -> None:
+    """The same records, model and attack under other names of arms: nothing is trained, and its origin is told."""
+    text = (clone / "specs/own/cancer.yaml").read_text()
+    (clone / "specs/own/twin.yaml").write_text(text.replace("iid", "random"))
+    assert run_cli(clone, "run", "--profile", "whole", "--quiet", "own/twin").returncode == 0
+    assert not trained(clone)
+    found, theirs = measured(clone, "own/twin"), measured(clone, "own/cancer")
+    theirs["spec"], theirs["arm"] = "own/twin", theirs["arm"].replace("iid", "random")
+    both = ["arm", "epsilon", "repeat", "attack", "metric", "value", "work", "code"]
+    rows = [table[both].sort_values(both[:5]).reset_index(drop=True) for table in (found, theirs)]
+    pd.testing.assert_frame_equal(*rows)
+    assert found.attrs["commits"] == theirs.attrs["commits"]
+
+
 def test_what_was_measured_stays_where_a_new_attack_needs_less(clone: Path) -> None:
     """Whatever a run until decided asks for first, a table never loses rows that it had."""
     before = measured(clone, "own/cancer")
