@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STYLES = ("-", "--", ":", "-.")
+CROSS: dict[str, Any] = {"markersize": 6, "markeredgewidth": 1.4, "zorder": 4}
+"""How a printed value is marked."""
 LONGEST = 50
 """Characters of names below a panel that fit side by side."""
 FEW = 4
@@ -139,11 +141,14 @@ def _arms(
     assert spec.experiment is not None
     arms = panel.arms or tuple(spec.experiment.arms)
     of_attacks = {metric for attack in spec.attacks.values() for metric in attack.measures}
-    highest, labels = 0.0, list[Label]()
+    highest, labels, printed = 0.0, list[Label](), printed_values(spec)
     names = [spec.experiment.arms[arm].label or arm for arm in arms]
     for metric in panel.metrics:
         for nth, attack in enumerate(panel.attacks or tuple(spec.attacks) if metric in of_attacks else ("",)):
-            of_arms = [(i, _largest(series(table, arm, attack, metric))) for i, arm in enumerate(arms)]
+            of_arms = [
+                (i, _largest(series(table, arm, attack, metric, axes=spec.axes), panel.at))
+                for i, arm in enumerate(arms)
+            ]
             found = [(i, *values[1:]) for i, values in of_arms if values is not None]
             wheres = {i: values[0] for i, values in of_arms if values is not None}
             if not found:
@@ -172,19 +177,28 @@ def _arms(
                 for i, m, lo, hi in zip(across, mean, low, high, strict=True)
             ]
             drawn.lines[0].set_gid(said(titles, texts))
+            keys = {i: ((arms[i], attack, metric), where) for i, where in wheres.items()}
+            known = [(i, printed[key]) for i, key in keys.items() if key in printed]
+            if known:
+                there, given = zip(*known, strict=True)
+                texts = [Hover(f"the paper prints {figure(v)} for {names[i]}, {label}") for i, v in known]
+                axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **CROSS)
             labels.append((label, colour, float(mean[-1])))
-            highest = max(highest, float(np.where(np.isfinite(high), high, mean).max()))
+            highest = max(highest, float(np.where(np.isfinite(high), high, mean).max()), *(v for _, v in known))
     wide = max(8, LONGEST // len(names))
     axis.set_xticks(range(len(arms)), ["\n".join(wrap(name, wide)) for name in names], fontsize=8)
     axis.set_xlim(-0.5, len(arms) - 0.5)
     return highest, labels
 
 
-def _largest(lines: dict[Place, Line]) -> tuple[Place, float, float, float] | None:
-    """Where it is, mean and interval at the largest epsilon."""
-    for rest, line in lines.items():
-        where = place({**dict(rest), "epsilon": float(line[0][-1])})
-        return where, float(line[1][-1]), float(line[2][-1]), float(line[3][-1])
+def _largest(lines: dict[Place, Line], at: Mapping[str, Any]) -> tuple[Place, float, float, float] | None:
+    """Where it is, mean and interval at the largest epsilon, or that of `at`; other axes are as `at` has them."""
+    for rest, (levels, mean, low, high) in lines.items():
+        if any(at.get(axis, value) != value for axis, value in rest):
+            continue
+        i = int(np.argmin(np.abs(levels - at["epsilon"]))) if math.isfinite(at.get("epsilon", math.inf)) else -1
+        where = place({**dict(rest), "epsilon": float(levels[i])})
+        return where, float(mean[i]), float(low[i]), float(high[i])
     return None
 
 
@@ -246,8 +260,7 @@ def _curves(
             if known:
                 there, given = zip(*known, strict=True)
                 texts = [Hover(f"the paper prints {figure(v)} for {label}") for v in given]
-                cross: dict[str, Any] = {"markersize": 6, "markeredgewidth": 1.4, "zorder": 4}
-                axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **cross)
+                axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **CROSS)
     if over != "epsilon":
         axis.set_xlabel(over)
         return highest, labels

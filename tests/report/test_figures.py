@@ -17,7 +17,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from harness.paths import Project
 from harness.report.figures import draw, paint_panel
-from harness.report.theme import apart
+from harness.report.theme import Hover, apart
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -60,6 +60,34 @@ def test_arms_side_by_side_in_the_order_of_the_spec(spec: Spec) -> None:
     points = np.asarray(axis.lines[0].get_xydata())
     assert points[:, 0].tolist() == list(range(len(labels)))
     assert points[:, 1] == pytest.approx([0.402 if label == "1e-05" else 0.302 for label in labels])
+
+
+def test_arms_at_one_place_of_an_attacks_own_axis_with_what_is_printed_of_it() -> None:
+    """Of the numbers of queries one is drawn, not the mean over them; an attack without that axis as it is."""
+    spec = load_specs(Project(REPO), ["rahimian2021/texas100"])[0].spec
+    queried = itertools.product(
+        ("victim", "coins"), (("gap", None, 0.6), ("sampling", 10, 0.7), ("sampling", 100, 0.8))
+    )
+    rows = [
+        {"arm": arm, "attack": attack, "metric": "auc", "repeat": r, "epsilon": math.inf, "queries": queries}
+        | {"value": value, "stderr": 0.001}
+        for arm, (attack, queries, value) in queried
+        for r in range(4)
+    ]
+    at = {"epsilon": math.inf, "queries": 100}
+    panel = Panel(title="", metrics=("auc",), attacks=("gap", "sampling"), x="arm", at=at)
+    said: dict[str, list[Hover]] = {}
+    axis = Figure().add_subplot()
+    paint_panel(axis, panel, spec, pd.DataFrame(rows), said)
+    heights = {float(v) for line in axis.lines for v in np.asarray(line.get_ydata())}
+    assert heights >= {0.6, 0.8, 0.63}
+    assert 0.7 not in heights
+    texts = [hover.text for hovers in said.values() for hover in hovers]
+    assert "the paper prints 0.63 for no defence, sampling attack" in texts
+    over = panel.model_copy(update={"x": "queries", "attacks": ("sampling",), "at": {"epsilon": math.inf}})
+    paint_panel(axis := Figure().add_subplot(), over, spec, pd.DataFrame(rows), said)
+    crosses = [np.asarray(line.get_xydata()).tolist() for line in axis.lines if line.get_marker() == "x"]
+    assert crosses == [[[100.0, 0.63]]]
 
 
 @pytest.mark.parametrize("x", ["arm", "epsilon"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -33,6 +34,8 @@ class Close(TwoSided):
     def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
         if not isinstance(self.right, Number) or self.quantifier != "all":
             return ()
-        places = [{"epsilon": e} for e in (self.at or {}).get("epsilon", ()) if not math.isnan(float(e))]
+        at = self.at or {}
+        places = [dict(zip(at, values, strict=True)) for values in itertools.product(*at.values())]
+        places = [where for where in places if "epsilon" in where and not math.isnan(float(where["epsilon"]))]
         fixed = [{"epsilon": self.left.epsilon}] if self.left.epsilon is not None else []
         return [(left, place, self.right.value) for left, _ in self.alternatives() for place in fixed or places]
