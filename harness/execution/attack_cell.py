@@ -19,8 +19,7 @@ from harness.metrics import ModelOutputs, Outputs, Value
 from harness.metrics.metric import of_course, of_model
 from harness.paths import Project
 from harness.spec.model import AnyAttack
-from harness.training.asking import Labels, gradient_norms
-from harness.training.forward import log_probabilities
+from harness.training.asking import Labels, gradient_norms, log_probabilities
 from harness.training.model import Weights
 
 

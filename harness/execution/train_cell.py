@@ -18,8 +18,8 @@ from harness.execution.store import Result
 from harness.experiment import AnyModel
 from harness.metrics import Outputs
 from harness.paths import Project
+from harness.training.asking import log_probabilities
 from harness.training.engine import ENGINES, Job
-from harness.training.forward import log_probabilities
 from harness.training.model import Weights
 from harness.training.settings import Training
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from harness.training import asking
 from harness.training.asking import Labels, gradient_norms
 from harness.training.forward import initial_weights, log_probabilities
 from harness.training.layers import AveragePool, Conv2d, Flatten, MaxPool
@@ -42,6 +43,18 @@ def test_labels_are_those_of_the_forward_pass_whoever_asked_before(model: Model,
         assert np.array_equal(one(features)[sure], logp.argmax(axis=1)[sure])
         assert sure.mean() > 0.95
     assert asked[0](features[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize(("model", "d"), [(Mlp(hidden=(8, 6)), 9), (SMALL, 60)])
+def test_log_probabilities_are_those_of_the_forward_pass_whoever_asked_before(model: Model, d: int) -> None:
+    features = np.random.default_rng(1).normal(size=(70, d)).astype(np.float32)
+    for seed in (1, 2, 1):
+        weights = weights_of(model, d, 4, seed)
+        Labels(model, weights)(features)
+        asked = asking.log_probabilities(model, weights, features)
+        np.testing.assert_allclose(asked, log_probabilities(model, weights, features), atol=1e-5)
+        assert asked.dtype == np.float32
+    assert asking.log_probabilities(model, weights, features[:0]).shape == (0, 4)
 
 
 @pytest.mark.parametrize(("model", "d"), [(Mlp(hidden=(5,), activation="tanh"), 4), (SMOOTH, 16)])

@@ -43,7 +43,8 @@ class ConvolutionRule(Rule):
 
     def _each(self, function: Any, *stacks: Tensor) -> Tensor:
         """Apply `function` to each replicate: convolutions have no axis for several kernels."""
-        return tf.stack([function(*(s[r] for s in stacks)) for r in range(self.replicates)])
+        found = [function(*(s[r] for s in stacks)) for r in range(self.replicates)]
+        return tf.stack(found) if self.replicates > 1 else found[0][None]  # a stack of one would be a copy
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
         kernel, bias = self.weights
