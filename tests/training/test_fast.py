@@ -136,6 +136,30 @@ def test_both_routes_to_the_norm_of_a_convolution(layer: Conv2d) -> None:
     assert relative_error(gradient_of(todo, weights, rows), clipped_mean(todo, weights, rows, 0.7)) < TOLERANCE
 
 
+LANES = "harness.training.bookkeeping.program.WORTH_TWO_LANES"
+
+
+@pytest.mark.parametrize("layer", [Conv2d(filters=2, kernel=3), Conv2d(filters=30, kernel=3, stride=3)])
+@pytest.mark.parametrize("n", [8, 11])
+def test_two_lanes_find_the_gradient_of_the_whole_batch(layer: Conv2d, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.training.bookkeeping.program import Program
+
+    monkeypatch.setattr(LANES, 0)
+    hidden = (Conv2d(filters=2, activation="tanh"), MaxPool(size=2, stride=1), layer, Flatten(), Dense(units=4))
+    todo = job(Cnn(image=(7, 7, 9), hidden=hidden), n=n)
+    weights, rows = start_of(todo), np.arange(n)
+    assert Program(todo.model, todo.training, 441, 3, 1, todo.private).lanes == 2
+    assert relative_error(gradient_of(todo, weights, rows), clipped_mean(todo, weights, rows, 0.7)) < TOLERANCE
+    # Masks are drawn for whole batches, and sums without clipping are the plain ones.
+    for other in (
+        job(Cnn(image=(7, 7, 9), hidden=(Dropout(), *hidden))),
+        job(todo.model, sigma=0.0),
+        job(todo.model, n=7),
+        job(Logistic()),
+    ):
+        assert Program(other.model, other.training, other.features.shape[1], 3, 1, other.private).lanes == 1
+
+
 WINDOWS = [
     (3, 1, "same"),
     (3, 1, "valid"),
@@ -393,6 +417,18 @@ def test_a_stack_gives_to_the_bit_what_its_models_give_alone(
             moved = [a - s for a, s in zip(alone, start_of(one), strict=True)]
             assert relative_error([f - s for f, s in zip(found, start_of(one), strict=True)], moved) < 1e-4
     assert relative_error(together[0], together[1]) > 1e-3
+
+
+def test_a_stack_of_two_lanes_gives_to_the_bit_what_its_models_give_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.training.bookkeeping.program import program_for
+
+    program_for.cache_clear()
+    monkeypatch.setattr(LANES, 0)
+    options = {"n": 93, "batch_size": 19, "epochs": 3, "optimizer": "adam", "sampling": "shuffle"}
+    jobs = [job(NETWORKS[4], sigma=0.5 + s, seed=s, **options) for s in range(3)]
+    for one, found in zip(jobs, Fast().train_stack(jobs), strict=True):
+        assert all((a == f).all() for a, f in zip(Fast().train(one), found, strict=True))
+    program_for.cache_clear()
 
 
 @pytest.mark.slow

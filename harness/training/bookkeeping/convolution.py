@@ -136,6 +136,9 @@ class ConvolutionRule(Rule):
         grams *= tf.matmul(flat, flat, transpose_b=True)
         return tf.reduce_sum(grams, axis=[-2, -1]) + sum_of_squares(biases), (None, biases)
 
+    def remembers(self, memo: Any) -> bool:
+        return memo is not None and memo[0] is not None
+
     def gradients(self, delta: Tensor, scale: Tensor | None, cache: Any, memo: Any) -> list[Tensor]:
         shape = (self.replicates, self.config.kernel, self.config.kernel, self.shape[2], self.config.filters)
         if scale is None:

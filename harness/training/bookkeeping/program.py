@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from harness.training.bookkeeping.rule import Rule, Step, Tensor, activate, sum_
 from harness.training.forward import placed_layers
 from harness.training.layer import Shape
 from harness.training.layers.dense import Dense
+from harness.training.layers.dropout import Dropout
 from harness.training.model import Model, Weights
 from harness.training.settings import Training
 
@@ -26,6 +28,10 @@ ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-7
 STEPS_A_CALL = 500
 PROGRAMS_KEPT = 8
 FEW_CLASSES = 16
+WORTH_TWO_LANES = 1 << 20
+"""Numbers that the widest layer takes of a batch."""
+ENOUGH_FOR_TWO = 8
+"""Records of a batch, so that no batch that is drawn leaves a lane empty."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,9 @@ class Program:
             for _ in range({"adam": 2, "momentum": 1, "sgd": 0}[training.optimizer])
         ]
         self.sizes = [math.prod(v.shape[1:]) for v in self.variables]
+        self.lanes_end = next((i for i, p in enumerate(self.placed) if len(p.shape) == 1), 0)
+        """The first layer that sees vectors and not images."""
+        self.lanes = self._lanes()
         self.padded = training.sampling == "poisson"
         width = None if self.padded else training.batch_size
         self.run = tf.function(
@@ -90,6 +99,18 @@ class Program:
                 tf.TensorSpec((), tf.int64),
             ],
         )
+
+    def _lanes(self) -> int:
+        """Parts of a batch that go through the layers on images each by itself, so that two threads have work.
+
+        Small batches are not worth it. The number follows from the model and the batch and not from the threads at
+        hand, since TensorFlow's convolutions of fewer images differ in their last digits.
+        """
+        kinds = {type(p.layer) for p in self.placed[: self.lanes_end]}
+        if not self.private or self.training.clipping != "per-example" or Dropout in kinds:
+            return 1
+        records, widest = self.training.batch_size, max(math.prod(p.shape) for p in self.placed)
+        return 2 if self.lanes_end and records >= ENOUGH_FOR_TWO and widest * records >= WORTH_TWO_LANES else 1
 
     def set_weights(self, stack: Sequence[Weights]) -> None:
         """Start from these weights, one list a replicate, with a fresh optimizer."""
@@ -174,13 +195,10 @@ class Program:
             inputs = (inputs, tf.gather(norms, rows))
         elif len(self.placed[0].shape) > 1:
             inputs = tf.reshape(inputs, (self.replicates, -1, *self.placed[0].shape))
-        caches = []
-        for rule in self.rules:
-            inputs, cache = rule.forward(inputs, step)
-            caches.append(cache)
+        logits, caches = self._forward(inputs, step)
         share = 1.0 / self.training.batch_size
         per_example = self.private and self.training.clipping == "per-example"
-        delta = softmax_delta(inputs, tf.gather(labels, rows))
+        delta = softmax_delta(logits, tf.gather(labels, rows))
         scale = None
         if not per_example:
             delta *= share if mask is None else mask[..., None] * share
@@ -190,11 +208,19 @@ class Program:
         if per_example:
             parts = []
             for i in weighted:
-                part, memos[i] = self.rules[i].square_norms(deltas[i], caches[i])
-                parts.append(part)
+                lanes = zip(deltas[i], caches[i], strict=True)
+                norms_of, memos_of = zip(*(self.rules[i].square_norms(*lane) for lane in lanes), strict=True)
+                parts.append(_joined(norms_of))
+                memos[i] = _joined(memos_of)
             scale = self._clipped(share, tf.add_n(parts))
             scale = scale if mask is None else scale * mask
-        found = [g for i in weighted for g in self.rules[i].gradients(deltas[i], scale, caches[i], memos.get(i))]
+        found = []
+        for i in weighted:
+            # What a memo stands for needs not be put together again.
+            delta, cache = (
+                (None, None) if self.rules[i].remembers(memos.get(i)) else (_joined(deltas[i]), _joined(caches[i]))
+            )
+            found += self.rules[i].gradients(delta, scale, cache, memos.get(i))
         if self.private and not per_example:
             axes = [list(range(1, len(g.shape))) for g in found]
             total = tf.add_n([sum_of_squares(g, a) for g, a in zip(found, axes, strict=True)])
@@ -210,15 +236,29 @@ class Program:
         clip = self.training.l2_norm_clip
         return (value * clip) / tf.maximum(tf.sqrt(square_norms), clip)
 
-    def _deltas(self, delta: Tensor, caches: list[Any]) -> list[Tensor]:
-        """Derivatives before each layer's activation, by one backward pass."""
+    def _forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, list[list[Any]]]:
+        """Logits, and for each layer what its lanes keep for the backward pass."""
+        lanes = _in_lanes(inputs, self.lanes)
+        caches = []
+        for i, rule in enumerate(self.rules):
+            lanes = [_joined(lanes)] if i == self.lanes_end else lanes
+            passed = [rule.forward(lane, step) for lane in lanes]
+            lanes = [outputs for outputs, _ in passed]
+            caches.append([cache for _, cache in passed])
+        return lanes[0], caches
+
+    def _deltas(self, delta: Tensor, caches: list[list[Any]]) -> list[list[Tensor]]:
+        """Derivatives before each layer's activation, in lanes, by one backward pass."""
         lowest = next(i for i, rule in enumerate(self.rules) if rule.weights)
-        deltas: list[Tensor] = [None] * len(self.rules)
+        deltas: list[list[Tensor]] = [[] for _ in self.rules]
+        lanes = [delta]
         for i in reversed(range(len(self.rules))):
-            delta = deltas[i] = self.rules[i].before_activation(delta, caches[i])
+            rule = self.rules[i]
+            lanes = _in_lanes(lanes[0], self.lanes) if i + 1 == self.lanes_end else lanes
+            lanes = deltas[i] = [rule.before_activation(*lane) for lane in zip(lanes, caches[i], strict=True)]
             if i == lowest:
                 break
-            delta = self.rules[i].backward(delta, caches[i])
+            lanes = [rule.backward(*lane) for lane in zip(lanes, caches[i], strict=True)]
         return deltas
 
     def _noised(self, gradients: list[Tensor], noise_multipliers: Tensor, step: Step) -> list[Tensor]:
@@ -273,6 +313,24 @@ class Program:
                 )
             else:
                 tf.raw_ops.ResourceApplyGradientDescent(var=variable.handle, alpha=rate, delta=gradient)
+
+
+def _in_lanes(value: Tensor, lanes: int) -> list[Tensor]:
+    """Parts of (replicates, records, ...), as equal as can be."""
+    if lanes == 1:
+        return [value]
+    records = tf.shape(value)[1]
+    ends = [records * i // lanes for i in range(lanes + 1)]
+    return [value[:, start:end] for start, end in itertools.pairwise(ends)]
+
+
+def _joined(lanes: Sequence[Any]) -> Any:
+    """What all lanes found, tensors (replicates, records, ...) or structures of them, over all records."""
+
+    def over_all(first: Any, *others: Any) -> Any:
+        return None if first is None else tf.concat([first, *others], axis=1)
+
+    return lanes[0] if len(lanes) == 1 else tf.nest.map_structure(over_all, *lanes)
 
 
 def softmax_delta(logits: Tensor, labels: Tensor) -> Tensor:

@@ -65,6 +65,10 @@ class Rule(ABC):
         """Squared norm of each record's gradient by this layer's weights, and what `gradients` may reuse."""
         raise NotImplementedError
 
+    def remembers(self, memo: Any) -> bool:
+        """Whether `gradients` takes from a memo all that it needs."""
+        return False
+
     def gradients(self, delta: Tensor, scale: Tensor | None, cache: Any, memo: Any) -> list[Tensor]:
         """Sum over records of `scale` (replicates, records) times the record's gradient, for each weight."""
         raise NotImplementedError
