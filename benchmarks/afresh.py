@@ -24,7 +24,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from harness.execution.table import read_measured
+from harness.execution.table import read_table
 from harness.files import write_text
 
 RESULTS = Path(__file__).parent / "afresh.json"
@@ -100,7 +100,7 @@ def compared(root: Path, profile: str, spec: str) -> dict[str, Any]:
     environment = {**os.environ, "PYTHONPATH": str(root)}
     check = [sys.executable, "-c", START, "check", "-q", "-p", profile, spec]
     subprocess.run(check, cwd=root, env=environment, check=True, stdout=subprocess.DEVNULL)
-    again, kept = (read_measured(base / place / "measurements.parquet") for base in (root, Path()))
+    again, kept = (read_table(base / place / "measurements.parquet") for base in (root, Path()))
     verdicts, before = (states(base / place / "verdicts.json") for base in (root, Path()))
     keys = [c for c in again.columns if c in kept.columns and c not in FOUND]
     both = again.merge(kept, on=keys, how="inner", suffixes=("", "_kept"))
