@@ -60,11 +60,11 @@ def _sidecar(project: Project, dataset: Dataset) -> Path:
     return project.store.parent / "sources" / f"{dataset.name}.json"
 
 
-def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str) -> str:
-    digest = dataset.digest(frame)
-    if dataset.canonical_sha256 is not None and digest != dataset.canonical_sha256:
+def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str, remedy: str = "") -> str:
+    digest, expected = dataset.digest(frame), dataset.canonical_sha256
+    if expected is not None and digest != expected:
         raise AboutDataset(
-            f"{where}: corrupted: the table made from it has SHA-256 {digest}, expected {dataset.canonical_sha256}"
+            f"{where}: corrupted: the table made from it has SHA-256 {digest}, expected {expected}{remedy}"
         )
     return digest
 
@@ -188,7 +188,9 @@ def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
         frame = pd.read_parquet(path)
     except (OSError, ValueError) as error:
         raise AboutDataset(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
-    digest = _check_digest(dataset, frame, str(path))
+    digest = _check_digest(
+        dataset, frame, str(path), f"; `harness data fetch {dataset.name}` puts the right one in its place"
+    )
     sidecar = _sidecar(project, dataset)
     source = json.loads(sidecar.read_text())["source"] if sidecar.exists() else "unknown"
     return FetchedTable(_derived(project, dataset, frame, digest), digest, source)
