@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
@@ -21,6 +21,10 @@ from harness.report.words import deciding, figure, left_interval
 from harness.spec.document import load_document, located
 from harness.spec.model import Spec
 from harness.spec.page import Name, Panel
+
+Sort = Literal["print is wrong", "print holds", "left open"]
+SORTS: tuple[Sort, ...] = get_args(Sort)
+"""In the order of the front."""
 
 _VALUE = re.compile(r"\{([a-z0-9-]+)\.([a-z]+)\}")
 
@@ -54,7 +58,7 @@ class Finding(Config):
     title: str
     paper: Name
     where: str
-    sort: Literal["print is wrong", "print holds", "left open"] = "print is wrong"
+    sort: Sort = "print is wrong"
     text: str
     """In words; `{alias.value}`, `{alias.low}`, `{alias.high}`, `{alias.line}`, `{alias.at}` are of a verdict."""
     rests: dict[Name, Rests] = Field(min_length=1)

@@ -24,7 +24,7 @@ from harness.places import shown
 from harness.places import text as places_text
 from harness.report import manual
 from harness.report.beside import claims_csv, claims_table
-from harness.report.findings import Finding, Shown
+from harness.report.findings import SORTS, Finding, Shown
 from harness.report.findings import shown as shown_findings
 from harness.report.forest import forests
 from harness.report.gather import Section
@@ -188,6 +188,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
         "order": ORDER,
         "kinds": KINDS,
         "marks": marks_of,
+        "sorts": SORTS,
     }
 
     def page(template: str, up: str, **given: Any) -> str:

@@ -109,7 +109,7 @@ def test_a_damaged_table_is_noticed_and_fetched_again(
     frame.loc[0, "age"] += 1
     table_path(project, Compas()).parent.mkdir(parents=True)
     frame.to_parquet(table_path(project, Compas()))
-    with pytest.raises(HarnessError, match="corrupted.*`harness data fetch compas` puts the right one in its place"):
+    with pytest.raises(HarnessError, match=r"corrupted.*`harness data fetch compas` puts the right one in its place"):
         read_table(project, Compas())
     table_path(project, Compas()).write_bytes(b"PAR1 nonsense")
     with pytest.raises(HarnessError, match="unreadable"):

@@ -260,6 +260,11 @@ def test_the_front_is_light_and_says_first_what_is_wrong(site: Path) -> None:
     assert "print is wrong" in cards[0]
     assert "0.922" in cards[0] or re.search(r"reaches 0\.9\d", cards[0])
     assert not re.search(r"\{[a-z]+\.[a-z]+\}", front)
+    rows = re.findall(r'<p class="of">.*?</p>', front, flags=re.DOTALL)
+    (humphries,) = [row for row in rows if "A cap that is not one" in row]
+    assert re.search(r"\d+ reproduced, \d+ violated", humphries)
+    assert humphries.index("Print is wrong") < humphries.index("Print holds")
+    assert "One ε, four meanings" not in humphries
 
 
 def test_text_of_a_spec_is_text(make_project: Callable[..., Project]) -> None:
