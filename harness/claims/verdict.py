@@ -16,6 +16,11 @@ DesignName = Literal["fixed", "sequential"]
 Basis = Literal["proof", "exact", "distribution-free", "shape", "records"]
 
 
+DIGITS = 12
+KEPT_IN_POINTS = {"epsilon", "low", "high"}
+"""What is said of each point, even if it is nothing."""
+
+
 class Point(Config):
     """One place of the grid that a claim looks at."""
 
@@ -182,5 +187,23 @@ def schema_text() -> str:
 
 
 def dump(file: VerdictFile) -> str:
-    """The file's content; infinities are left out by construction, so it is strict JSON."""
-    return json.dumps(file.model_dump(mode="json"), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    """The file's content; infinities are left out by construction, so it is strict JSON.
+
+    Numbers have twelve digits, as many as two processors agree on, and a point's optional fields are there where they
+    say something.
+    """
+    data = file.model_dump(mode="json")
+    for verdict in data["verdicts"]:
+        verdict["points"] = [
+            {name: value for name, value in point.items() if value is not None or name in KEPT_IN_POINTS}
+            for point in verdict["points"]
+        ]
+    return json.dumps(_rounded(data), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list) else value

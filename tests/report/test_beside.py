@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from harness.claims.verdict import VerdictFile
+from harness.claims.verdict import Point, VerdictFile, dump
 from harness.report.beside import COLUMNS, badge, claims_csv, claims_table
 from tests.conftest import REPO, run_cli
 
@@ -96,3 +96,21 @@ def test_how_to_cite() -> None:
     said = YAML(typ="safe").load((REPO / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors"} <= said.keys()
     assert f'version = "{said["version"]}"' in (REPO / "pyproject.toml").read_text()
+
+
+def test_a_file_of_verdicts_is_the_same_whichever_processor_summed_last() -> None:
+    """Twelve digits; of a point what says nothing is left out, and comes back as nothing."""
+    verdict = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts[0]
+    point = Point(
+        expectation=0, left=0.1 + 0.2, right=1e-300, effect=-0.3, low=None, high=1.0, p_support=0, p_oppose=1, repeats=2
+    )
+    other = point.model_copy(update={"left": 0.3, "right": 1.0000000000000002e-300})
+    texts = {
+        dump(VerdictFile(profile="a", alpha=0.05, verdicts=(verdict.model_copy(update={"points": (one,)}),)))
+        for one in (point, other)
+    }
+    (text,) = texts
+    (found,) = VerdictFile.model_validate_json(text).verdicts[0].points
+    assert found == other.model_copy(update={"right": 1e-300})
+    assert '"bound"' not in text
+    assert '"low": null' in text
