@@ -187,18 +187,23 @@ def schema_text() -> str:
 
 
 def dump(file: VerdictFile) -> str:
-    """The file's content; infinities are left out by construction, so it is strict JSON.
+    """The file's content; infinities are left out by construction, so it is strict JSON."""
+    data = {**file.model_dump(mode="json", exclude={"verdicts"}), "verdicts": [in_json(v) for v in file.verdicts]}
+    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def in_json(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as it is written.
 
     Numbers have twelve digits, as many as two processors agree on, and a point's optional fields are there where they
     say something.
     """
-    data = file.model_dump(mode="json")
-    for verdict in data["verdicts"]:
-        verdict["points"] = [
-            {name: value for name, value in point.items() if value is not None or name in KEPT_IN_POINTS}
-            for point in verdict["points"]
-        ]
-    return json.dumps(_rounded(data), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    data: dict[str, Any] = _rounded(verdict.model_dump(mode="json"))
+    data["points"] = [
+        {name: value for name, value in point.items() if value is not None or name in KEPT_IN_POINTS}
+        for point in data["points"]
+    ]
+    return data
 
 
 def _rounded(value: Any) -> Any:

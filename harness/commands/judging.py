@@ -39,6 +39,7 @@ def check(
 ) -> None:
     """Judge claims from measurements that are there; trains nothing and needs no TensorFlow."""
     from harness import pipeline
+    from harness.claims.verdict import in_json
 
     if require is not None and require not in COLOURS:
         raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
@@ -47,7 +48,7 @@ def check(
         v for context, loaded in groups for found in pipeline.for_each(pipeline.check, context, loaded) for v in found
     ]
     if as_json:
-        print_json([v.model_dump(mode="json") for v in verdicts])
+        print_json([in_json(v) for v in verdicts])
     else:
         print_verdicts(verdicts)
     if require is not None and any(v.verdict != require for v in verdicts):

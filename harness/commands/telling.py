@@ -47,6 +47,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
 
     Reads the verdict that `check` wrote; judges nothing.
     """
+    from harness.claims.verdict import in_json
     from harness.pipeline import read_verdicts
     from harness.report.words import SIGNS, deciding, how_sure, letters, sentence
 
@@ -58,7 +59,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     spec = context.scaled(loaded).spec
     said, sure = sentence(verdict, spec), how_sure(verdict, deciding(verdict))
     if as_json:
-        print_json({**verdict.model_dump(mode="json"), "sentence": said, "how_sure": sure})
+        print_json({**in_json(verdict), "sentence": said, "how_sure": sure})
         return
     colour = COLOURS[verdict.verdict]
     console.print(f"[{colour}]{SIGNS[verdict.verdict]} {verdict.verdict}[/]  {verdict.paper}, {verdict.where}")

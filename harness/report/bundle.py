@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import tracking
-from harness.claims.verdict import Verdict
+from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
 from harness.files import atomic_path
 from harness.pipeline import Context, read_verdicts
@@ -62,7 +62,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
             properties = {"name": about, "contentSize": str(path.stat().st_size)}
             added[name] = crate.add_file(path, dest_path=name, properties=properties)
         made = {
-            "verdict.json": json.dumps(verdict.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n",
+            "verdict.json": json.dumps(in_json(verdict), indent=1, ensure_ascii=False) + "\n",
             "README.md": _readme(context, loaded, verdict),
         }
         for name, text in made.items():
