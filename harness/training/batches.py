@@ -30,7 +30,8 @@ def batches(n: int, training: Training, seed: int) -> Array:
 def _poisson_batches(rng: np.random.Generator, n: int, steps: int, rate: float) -> Array:
     # A Poisson sample is a uniformly random subset of binomial size.
     sizes = rng.binomial(n, rate, size=steps)
-    order = np.full((steps, max(1, int(sizes.max(initial=1)))), -1, np.int32)
+    width = max(2, int(sizes.max(initial=1)))  # batches of images may be cut in two
+    order = np.full((steps, width), -1, np.int32)
     for step, size in enumerate(sizes):
         order[step, :size] = rng.choice(n, size=size, replace=False, shuffle=False)
     return order
