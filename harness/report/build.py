@@ -72,7 +72,7 @@ def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Sectio
         findings=findings,
         pictures=_pictures(context, specs, findings, {v.id: v for v in verdicts}),
         changes=_changes(context, verdicts),
-        sentence=catalogue_sentence(verdicts, listed=False),
+        sentence=catalogue_sentence(verdicts),
         facts=_facts(context),
         flagship=_flagship(context),
         alpha=ALPHA,

@@ -19,6 +19,9 @@ def markdown(profile: str, sections: Sequence[Section], tally: Mapping[str, int]
     verdicts = [v for s in sections for v in s.verdicts]
     if text := catalogue_sentence(verdicts):
         lines += ["", text]
+    if standing := [v.id for v in verdicts if v.stands]:
+        lines += ["", f"<details><summary>Those {len(standing)}</summary>", ""]
+        lines += [*(f"- {one}" for one in standing), "", "</details>"]
     for section in sections:
         lines += ["", f"## {section.spec.id}: {section.spec.title}", ""]
         if section.substitution:
@@ -37,16 +40,12 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def catalogue_sentence(verdicts: Sequence[Verdict], listed: bool = True) -> str:
-    """How many verdicts on measurements stand when all claims share one level; empty where none was decided.
-
-    Args:
-        listed: name those that do not.
-    """
+def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
+    """How many verdicts on measurements stand when all claims share one level; empty where none was decided."""
     known = [v for v in verdicts if v.p_catalogue is not None]
     if not known:
         return ""
-    fallen = [v.id for v in known if (v.p_catalogue or 0.0) > ALPHA]
+    held = sum((v.p_catalogue or 0.0) <= ALPHA for v in known)
     bases = Counter(v.basis for v in known)
     on = [
         f"{bases['distribution-free']} are distribution-free" if bases["distribution-free"] else "",
@@ -54,10 +53,9 @@ def catalogue_sentence(verdicts: Sequence[Verdict], listed: bool = True) -> str:
         f"{bases['records']} on errors of drawing records" if bases["records"] else "",
     ]
     stand = sum(bool(v.stands) for v in known)
-    text = (
+    return (
         f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
         f"{stand} of them stand at a false discovery rate of {RATE:.0%} over all {known[0].claims_tested} claims "
-        f"tested (e-BH, for any dependence between them), and {len(known) - len(fallen)} at level {ALPHA:g} for all "
+        f"tested (e-BH, for any dependence between them), and {held} at level {ALPHA:g} for all "
         "together (Holm)."
     )
-    return text + (f" Not at that level: {', '.join(fallen)}." if fallen and listed else "")

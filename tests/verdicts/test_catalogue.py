@@ -92,7 +92,7 @@ def test_inconclusive_claims_count_and_theory_does_not() -> None:
     assert text == (
         "Of the 2 verdicts decided on measurements, 1 are distribution-free, 1 rest on no outcome being rarer than stated. "
         "1 of them stand at a false discovery rate of 5% over all 3 claims tested (e-BH, for any dependence between them), "
-        "and 1 at level 0.05 for all together (Holm). Not at that level: faint."
+        "and 1 at level 0.05 for all together (Holm)."
     )
     assert [found[name].stands for name in ("clear", "faint", "open")] == [True, False, None]
     assert catalogue_sentence([found["theorem"]]) == ""
