@@ -8,7 +8,7 @@ things are measured:
   past the spec;
 - *level*: very many means exactly on the margin, of results within a range, some with outcomes that are drawn seldom;
 - *choices*: what was chosen by simulation (bets, the stake on what outcomes a split draws, when to give up, the
-  correction for skewness), and its rivals.
+  correction for skewness, which part of a claim gets repeats), and its rivals.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from functools import partial
 from itertools import product, repeat
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -34,14 +35,14 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.claims import anytime as anytime_module
-from harness.claims import betting
+from harness.claims import betting, sequential
 from harness.claims.anytime import anytime
 from harness.claims.betting import SHARES, WEIGHTS
 from harness.claims.design import Bounded, Fixed, Sequential, Series
 from harness.claims.evidence import OUTCOME, ArmFacts, Evidence
 from harness.claims.judge import Finding, Part
 from harness.claims.kinds.compare import Compare
-from harness.claims.sequential import CEILING, first_verdict, grown, wanted
+from harness.claims.sequential import CEILING, PILOT, SHARE, first_verdict, grown, wanted
 from harness.claims.statistics import FEWEST, Mean, corrected, estimate, rarest
 from harness.files import write_text
 from harness.hashing import generator
@@ -519,26 +520,108 @@ def _won(mean: Any, sign: float) -> Any:
     return won
 
 
+PART_SETUPS = ((2, 5), (4, 5), (9, 3), (4, 40))
+"""Parts of a claim, and repeats of its spec; a cell may get sixty, or three times as many where that is more."""
+PART_EFFECTS: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "all hold": lambda rng, k: rng.uniform(0.5, 2.5, k),
+    "all hold, narrowly": lambda rng, k: rng.uniform(0.05, 0.5, k),
+    "one fails clearly": lambda rng, k: np.append(rng.uniform(0.2, 2.5, k - 1), -2.0),
+    "one fails narrowly": lambda rng, k: np.append(rng.uniform(0.2, 2.5, k - 1), -0.6),
+    "half fail": lambda rng, k: np.append(rng.uniform(0.2, 2.0, k - k // 2), rng.uniform(-2.0, -0.3, k // 2)),
+    "one on the margin": lambda rng, k: np.append(rng.uniform(0.5, 2.5, k - 1), 0.0),
+}
+
+
+def parts(each: int, seed: int = 1, processes: int = 1) -> list[dict[str, Any]]:
+    """What claims of several parts come to, each about one cell, where repeats go to the part that speaks most clearly
+    against the claim, and where they go to all parts that are open."""
+    setups = list(product(PART_SETUPS, PART_EFFECTS))
+    with ProcessPoolExecutor(processes) as pool:
+        return list(pool.map(partial(_of_parts, each, seed), setups))
+
+
+def _of_parts(each: int, seed: int, setup: tuple[tuple[int, int], str]) -> dict[str, Any]:
+    (k, usual), name = setup
+    most = max(60, CEILING * usual)
+    truth = {"all": "reproduced", "one f": "violated", "half": "violated"}
+    right = next((verdict for start, verdict in truth.items() if name.startswith(start)), "inconclusive")
+    row: dict[str, Any] = {"parts": k, "repeats": usual, "effects": name}
+    for rule, pursued in (("the clearest", sequential._pursued), ("all open", lambda places: places)):
+        rng, found = generator(seed, f"parts/{k}/{usual}/{name}"), []
+        with patch.object(sequential, "_pursued", pursued):
+            for _ in range(each):
+                effects = PART_EFFECTS[name](rng, k)[:, None] + rng.standard_normal((k, most))
+                found.append(_until_decided(np.clip(SCALE * effects, -1.0, 1.0), usual, most))
+        row[f"{rule}, right"] = float(np.mean([outcome == right for outcome, _ in found]))
+        row[f"{rule}, wrong"] = float(np.mean([outcome not in (right, "inconclusive") for outcome, _ in found]))
+        row[f"{rule}, models"] = float(np.mean([models for _, models in found]))
+    return row
+
+
+def _until_decided(values: np.ndarray, usual: int, most: int) -> tuple[str, int]:
+    """The verdict on `values` (parts, repeats) above 0, as a run adds repeats, and the models that took."""
+    k = len(values)
+    claims = [
+        Compare.model_validate(
+            {
+                "left": {"metric": "advantage", "arm": "a", "attack": "t"},
+                "relation": ">",
+                "right": {"value": 0.0},
+                "at": [float(i + 1)],
+            }
+        )
+        for i in range(k)
+    ]
+    allowed = k * max(SHARE * usual, 2 * FEWEST, SHARE * most if most > CEILING * usual else 0)
+    repeats = np.full(k, PILOT)
+    while True:
+        rows = [(float(i + 1), r, values[i, r]) for i in range(k) for r in range(repeats[i])]
+        table = pd.DataFrame(rows, columns=["epsilon", "repeat", "value"])
+        table = table.assign(arm="a", attack="t", metric="advantage", stderr=0.0)
+        evidence = Evidence(table, ARMS, Sequential())
+        found = [c.judge(evidence, Part(i, k, ALPHA / 2, evidence.design.fewest)) for i, c in enumerate(claims)]
+        needs = wanted(found, ALPHA, usual, reach=most)
+        if not needs and usual < most:
+            whole = _with(repeats, wanted(found, ALPHA, usual, most, whole=True))
+            needs = wanted(found, ALPHA, usual, most) if whole.sum() <= allowed else {}
+        more = _with(repeats, needs)
+        if (more == repeats).all():
+            outcomes = {f.outcome for f in found}
+            all_hold = "reproduced" if outcomes == {"reproduced"} else "inconclusive"
+            return "violated" if "violated" in outcomes else all_hold, int(repeats.sum())
+        repeats = more
+
+
+def _with(repeats: np.ndarray, needs: dict[Any, int]) -> np.ndarray:
+    found = repeats.copy()
+    for ((_, place), _), target in needs.items():
+        at = int(dict(place)["epsilon"]) - 1
+        found[at] = max(found[at], target)
+    return found
+
+
 def main() -> None:
     """Simulate, print wrong verdicts and decisions, and keep the numbers."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument(
-        "parts", nargs="*", help="claims, level, choices (default: all); the others' numbers stay as they are"
+        "parts", nargs="*", help="claims, level, choices, of these parts (default: all); the others' stay as they are"
     )
     parser.add_argument("--each", type=int, default=10, help=f"claims of each of the {len(design())} set-ups")
     parser.add_argument(
         "--means", type=int, default=20_000, help="means on the margin of each shape (default 20,000), in thousands"
     )
     arguments = parser.parse_args()
-    parts = arguments.parts or ["claims", "level", "choices"]
+    chosen = arguments.parts or ["claims", "level", "choices"]
     found = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
-    if "claims" in parts:
+    if "claims" in chosen:
         found |= simulate(arguments.each, processes=os.cpu_count() or 1)
-    if "level" in parts:
+    if "level" in chosen:
         found |= {"level": {"means": arguments.means, "wrong": level(arguments.means, processes=os.cpu_count() or 1)}}
-    if "choices" in parts:
+    if "choices" in chosen:
         found |= {"reach": reach(450), "bets": bets(60), "stakes": stakes(300)}
         found |= {"corrections": corrections(200_000)}
+    if "choices" in chosen or "parts" in chosen:
+        found |= {"parts": parts(200, processes=os.cpu_count() or 1)}
     write_text(RESULTS, json.dumps(found, indent=1) + "\n")
     for name, groups in found["designs"].items():
         for group, rows in groups.items():
@@ -552,7 +635,8 @@ def main() -> None:
     for noise, rows in found["level"]["wrong"].items():
         for name, row in rows.items():
             Console().print(f"{noise}; {name}: " + ", ".join(f"{k} {v:.1%}" for k, v in row.items()))
-    for title, rows in (("reach", found["reach"]), ("stakes", found["stakes"]), ("corrections", found["corrections"])):
+    for title in ("reach", "stakes", "corrections", "parts"):
+        rows = found[title]
         table = Table(*rows[0], title=title, box=None, header_style="bold")
         for row in rows:
             table.add_row(*(v if isinstance(v, str) else f"{v:.3g}" for v in row.values()))

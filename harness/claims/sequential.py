@@ -6,7 +6,8 @@ repeats of every cell shows on which side each point lies, and decides nothing. 
 they can decide it:
 
 - A claim for all points with one on the wrong side: to the point that speaks most clearly against it,
-  which alone would violate it. With none, to all points that do not support it yet, since each must.
+  which alone would violate it; of several such parts, to the clearest one. With none, to all points that do not
+  support it yet, since each must.
 - A claim for some point: the same, with the sides exchanged.
 - None, where repeats are used up at a point that would have had to support it (for some point: to oppose it),
   and no other can turn the verdict the other way.
@@ -103,6 +104,7 @@ def wanted(
         return {}
     rule = _Rule(alpha / 2, len(findings), repeats, most or repeats, likely, reach)
     places = [(f, *rule.places(f)) for f in findings if f.outcome == "inconclusive"]
+    places = _pursued(places)
     # So the claim cannot be reproduced any more.
     hopeless = any(not chosen for _, chosen, _ in places) or any(f.outcome == "not run" for f in findings)
     found: dict[Attacked, int] = {}
@@ -189,6 +191,16 @@ class _Rule:
         hoped = effect.shifted(math.copysign(slack * effect.stderr, effect.mean))
         assert isinstance(hoped, Projecting)
         return hoped.projected(level, (self.reach or CEILING * self.usual) if early else self.most) is not None
+
+
+_Place = tuple[Finding, list[Look], bool]
+"""A part, where it needs repeats next, and whether they may turn it against its claim."""
+
+
+def _pursued(parts: list[_Place]) -> list[_Place]:
+    """Of parts with a point against their claim the clearest one, which alone would violate it; else all of them."""
+    against = [(f, looks, turned) for f, looks, turned in parts if turned and f.quantifier == "all"]
+    return [min(against, key=lambda part: _clearness(part[1][0], all_points=True))] if against else parts
 
 
 def _clearness(look: Look, all_points: bool) -> tuple[float, float]:

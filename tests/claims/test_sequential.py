@@ -316,6 +316,22 @@ def test_a_part_that_is_used_up_ends_the_others_unless_they_may_fail() -> None:
     assert needs(0.42, 0.2) == {("a", 2.0): 7}
 
 
+def test_of_several_parts_the_one_that_speaks_most_clearly_against_the_claim_goes_first() -> None:
+    """It alone would violate the claim. Where none does, each has to hold, so each gets repeats."""
+
+    def needs(*means: float, whole: bool = False) -> dict[Any, int]:
+        found = [
+            judge(above(0.4), evidence_of({("a", i + 1.0): swinging(mean, n=20)}), 0.05, i, len(means))
+            for i, mean in enumerate(means)
+        ]
+        return wanted(found, 0.05, 40, 60, whole)
+
+    assert needs(0.5, 0.48) == {("a", 1.0): 22, ("a", 2.0): 22}
+    assert needs(0.5, 0.3) == needs(0.5, 0.3, 0.5) == {("a", 2.0): 22}
+    assert needs(0.32, 0.5, 0.28) == {("a", 3.0): 22}
+    assert set(needs(0.5, 0.28, whole=True)) == {("a", 2.0)}
+
+
 def test_past_the_specs_repeats_only_what_may_be_decided_goes_on() -> None:
     def needs(*means: float, quantifier: str = "all", whole: bool = False) -> dict[Any, int]:
         evidence = evidence_of({("a", float(i + 1)): swinging(mean, n=20) for i, mean in enumerate(means)})
