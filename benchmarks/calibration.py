@@ -621,7 +621,7 @@ def main() -> None:
         found |= {"reach": reach(450), "bets": bets(60), "stakes": stakes(300)}
         found |= {"corrections": corrections(200_000)}
     if "choices" in chosen or "parts" in chosen:
-        found |= {"parts": parts(200, processes=os.cpu_count() or 1)}
+        found |= {"parts": parts(100, processes=os.cpu_count() or 1)}
     write_text(RESULTS, json.dumps(found, indent=1) + "\n")
     for name, groups in found["designs"].items():
         for group, rows in groups.items():
