@@ -136,6 +136,14 @@ def test_the_repository_pipeline_lists_every_spec_that_its_profile_runs() -> Non
     assert set(stages["theory"]["foreach"]) == set(specs) - measured
 
 
+def test_whatever_writes_verdicts_is_known_to_the_stages_that_do() -> None:
+    """Each writes a file whose hash is committed: where the writer changes and a stage is kept, a clone differs."""
+    for pipeline in ("dvc.yaml", "flagship/dvc.yaml"):
+        stages = YAML(typ="safe").load((REPO / pipeline).read_text())["stages"]
+        for stage in (stages["check"]["do"], stages["theory"]["do"], stages["report"]):
+            assert {"harness/claims", "harness/claims/verdict.py"} & set(stage["deps"])
+
+
 def test_another_attribute_split_of_adult_runs_without_code(real_data: Project, tmp_path: Path) -> None:
     """docs/examples/marital-status.yaml, cut down, straight from its file."""
     root = tmp_path / "p"

@@ -129,6 +129,8 @@ THEORY = """
       deps:
         - {resolved}/${{item}}/claims.json
         - harness/auditing
+        - harness/claims/expectation.py
+        - harness/claims/verdict.py
         - harness/formulas
         - harness/privacy
         - harness/theory
@@ -146,6 +148,7 @@ REPORT = """
     cmd: harness report --profile ${{profile}}
     deps:
       - specs
+      - harness/claims/verdict.py
       - harness/report
       - harness/verdicts/catalogue.py
 {folders}
