@@ -5,36 +5,47 @@ until its claims are decided on any basis, then on the profile's own, and compar
 table, row by row, and its verdicts with the committed ones. Times and findings go to `benchmarks/afresh.json`, spec
 by spec; those of other specs stay. Killed or out of `--minutes`, the same command goes on, and its times add up. What
 specs of a paper measure together is measured by each here, so the sum is an upper bound.
+
+Values of one coordinate differ where the code between did (another order of additions, another generator of noise).
+Then the run is a replication: `means` counts the quantities of which both tables have a few repeats, and `apart` those
+whose means differ at 1% by Welch's test, about one in a hundred where nothing but chance differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import yaml
 from rich.console import Console
 from rich.table import Table
+from scipy import stats
 
 from harness.execution.table import read_table
 from harness.files import write_text
 
 RESULTS = Path(__file__).parent / "afresh.json"
-CLOCK = "afresh.json"
 STAGES = {"any basis": "shape", "own basis": None}
 """Until verdicts stand on some basis, then on the profile's."""
 FOUND = {"value", "stderr", "n", "noise_multiplier", "cell", "work", "code"}
 """Columns that say what was measured, and not of what."""
 START = "import sys; from harness.commands.app import main; sys.exit(main())"
+TICK_S = 5.0
 OUT_OF_TIME = "out of time"
+FEWEST, LEVEL = 3, 0.01
+"""Repeats of a mean in either table, and the level at which two means are apart."""
 
 
 def checkout(root: Path) -> None:
@@ -56,42 +67,67 @@ def declare(root: Path, profile: str, spec: str, basis: str | None) -> None:
     write_text(root / "params.yaml", yaml.safe_dump(declared, sort_keys=False))
 
 
-def run(root: Path, profile: str, spec: str, seconds: float) -> tuple[float, bool]:
-    """Wall-clock seconds of one run in a checkout, and whether it came to its end."""
+def run(root: Path, profile: str, spec: str, seconds: float, tick: Callable[[float], None]) -> bool:
+    """Run a spec in a checkout; whether it came to its end. `tick` is told now and then how long it has run."""
     environment = {**os.environ, "PYTHONPATH": str(root)}
     command = [sys.executable, "-c", START, "run", "-p", profile, spec, "--stage", "attack", "--minutes"]
     began = time.monotonic()
-    done = subprocess.run(
-        [*command, f"{seconds / 60:g}"], cwd=root, env=environment, stderr=subprocess.PIPE, check=False
-    )
-    said, took = done.stderr.decode(errors="replace"), time.monotonic() - began
-    if OUT_OF_TIME in said:
-        return took, False
-    if done.returncode:
-        raise SystemExit(f"{spec}: the run failed: {said.strip()[-2000:]}")
-    return took, True
+    with (
+        (root / "said.log").open("w+b") as said,
+        subprocess.Popen([*command, f"{seconds / 60:g}"], cwd=root, env=environment, stderr=said) as running,
+    ):
+        while running.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running.wait(TICK_S)
+            tick(time.monotonic() - began)
+        said.seek(0)
+        told = said.read().decode(errors="replace")
+    if OUT_OF_TIME in told:
+        return False
+    if running.returncode:
+        raise SystemExit(f"{spec}: the run failed: {told.strip()[-2000:]}")
+    return True
+
+
+@dataclass
+class Clock:
+    """Wall-clock seconds of a spec's stages over all that ran of them, kept in its checkout."""
+
+    path: Path
+    seconds: dict[str, float] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, path: Path) -> Clock:
+        return cls(path, **json.loads(path.read_text())) if path.is_file() else cls(path)
+
+    def keep(self) -> None:
+        write_text(self.path, json.dumps({"seconds": self.seconds, "done": self.done}))
 
 
 def measured(root: Path, profile: str, spec: str, end: float) -> dict[str, Any] | None:
     """Run a spec in its checkout; None where time ran out."""
     if not root.exists():
         checkout(root)
-    clock: dict[str, Any] = {"seconds": {}, "done": []}
-    if (root / CLOCK).is_file():
-        clock = json.loads((root / CLOCK).read_text())
+    clock = Clock.of(root / f"afresh-{spec.replace('/', '-')}.json")
     for stage, basis in STAGES.items():
-        if stage in clock["done"]:
+        if stage in clock.done:
             continue
         if time.monotonic() > end:
             return None
         declare(root, profile, spec, basis)
-        seconds, ended = run(root, profile, spec, end - time.monotonic())
-        clock["seconds"][stage] = round(clock["seconds"].get(stage, 0.0) + seconds, 1)
-        clock["done"] += [stage] if ended else []
-        write_text(root / CLOCK, json.dumps(clock))
+        before = clock.seconds.get(stage, 0.0)
+
+        def tick(seconds: float, stage: str = stage, before: float = before) -> None:
+            clock.seconds[stage] = round(before + seconds, 1)
+            clock.keep()
+
+        ended = run(root, profile, spec, end - time.monotonic(), tick)
+        clock.done += [stage] if ended else []
+        clock.keep()
         if not ended:
             return None
-    return {"seconds": clock["seconds"], **compared(root, profile, spec)}
+    return {"seconds": clock.seconds, **compared(root, profile, spec)}
 
 
 def compared(root: Path, profile: str, spec: str) -> dict[str, Any]:
@@ -112,6 +148,7 @@ def compared(root: Path, profile: str, spec: str) -> dict[str, Any]:
         "compared": len(both),
         "equal": int(same.sum()),
         "furthest": 0.0 if same.all() else float(apart),
+        **dict(zip(("means", "apart"), replicated(again, kept, keys), strict=True)),
         "verdicts": verdicts,
         "moved": {c: f"{before.get(c)} -> {v}" for c, v in verdicts.items() if before.get(c) != v},
         "at": subprocess.run(
@@ -122,6 +159,19 @@ def compared(root: Path, profile: str, spec: str) -> dict[str, Any]:
     }
 
 
+def replicated(again: pd.DataFrame, kept: pd.DataFrame, keys: list[str]) -> tuple[int, int]:
+    """Of how many quantities both tables have means over repeats that vary, and in how many they are apart."""
+    what = [key for key in keys if key != "repeat"]
+    ours, theirs = (
+        {where: group.dropna().to_numpy() for where, group in table.groupby(what, dropna=False)["value"]}
+        for table in (again, kept)
+    )
+    both = [(ours[where], theirs[where]) for where in ours.keys() & theirs.keys()]
+    both = [(a, b) for a, b in both if min(len(a), len(b)) >= FEWEST and not np.array_equal(a, b)]
+    both = [(a, b) for a, b in both if np.ptp(a) > 0 or np.ptp(b) > 0]
+    return len(both), sum(bool(stats.ttest_ind(a, b, equal_var=False).pvalue < LEVEL) for a, b in both)
+
+
 def states(path: Path) -> dict[str, str]:
     """Verdicts of a file by claim."""
     return {v["id"].split("#")[1]: v["verdict"] for v in json.loads(path.read_text())["verdicts"]}
@@ -130,17 +180,16 @@ def states(path: Path) -> dict[str, str]:
 def show(found: dict[str, Any]) -> None:
     """A table of all specs that were measured, and their sum by paper."""
     shown = Table(box=None, header_style="bold")
-    for column in ("spec", *STAGES, "core-seconds", "values equal", "furthest apart", "verdicts moved"):
+    for column in ("spec", *STAGES, "core-seconds", "values equal", "means apart", "verdicts moved"):
         shown.add_column(column, justify="left" if column == "spec" else "right")
     papers = dict.fromkeys(spec.split("/")[0] for spec in found)
     for paper in papers:
         of_paper = {spec: one for spec, one in found.items() if spec.split("/")[0] == paper}
         for spec, one in of_paper.items():
             equal = f"{one['equal']:,} of {one['compared']:,}"
+            apart = f"{one['apart']:,} of {one['means']:,}"
             spent = [f"{one['seconds'][stage]:,.0f} s" for stage in STAGES]
-            shown.add_row(
-                spec, *spent, f"{one['core_seconds']:,.0f}", equal, f"{one['furthest']:.2g}", str(len(one["moved"]))
-            )
+            shown.add_row(spec, *spent, f"{one['core_seconds']:,.0f}", equal, apart, str(len(one["moved"])))
         hours = [f"{sum(one['seconds'][stage] for one in of_paper.values()) / 3600:.2f} h" for stage in STAGES]
         shown.add_row(f"[bold]{paper}", *hours)
     Console(width=140).print(shown)
@@ -152,12 +201,14 @@ def main() -> None:
     parser.add_argument("specs", nargs="*", help="specs to run (default: show what was measured)")
     parser.add_argument("--profile", default="sequential")
     parser.add_argument("--minutes", type=float, default=600.0, help="begin nothing after so many (default 600)")
+    parser.add_argument("--together", metavar="NAME", help="one checkout of this name for all of them")
     parser.add_argument("--folder", type=Path, default=Path(".harness") / "afresh", help="where the checkouts lie")
     arguments = parser.parse_args()
     found = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     end = time.monotonic() + 60 * arguments.minutes
     for spec in arguments.specs:
-        one = measured((arguments.folder / spec.replace("/", "-")).resolve(), arguments.profile, spec, end)
+        place = arguments.folder / (arguments.together or spec.replace("/", "-"))
+        one = measured(place.resolve(), arguments.profile, spec, end)
         if one is None:
             print(f"{spec}: out of time; the same command goes on", file=sys.stderr)
             break

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy.stats import norm
 
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Fitted, HalfModel, Target
@@ -63,7 +63,7 @@ class Lira(PooledAttack):
 
     def decided(self, scores: Array) -> Array:
         """By a ratio above 1, or a p-value at the level."""
-        threshold = 0.0 if self.online else float(norm.isf(self.level))
+        threshold = 0.0 if self.online else float(scipy.stats.norm.isf(self.level))
         found: Array = scores > threshold
         return found
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy import fft
 
 from harness.arrays import Array
 from harness.config import Config
@@ -64,7 +64,7 @@ def morlet(size: tuple[int, int], scale: int, angle: float) -> Array:
 
 def in_frequency(values: Array) -> Array:
     """The filter's transform, which is real."""
-    return np.ascontiguousarray(fft.fft2(values).real, dtype=np.float32)
+    return np.ascontiguousarray(scipy.fft.fft2(values).real, dtype=np.float32)
 
 
 def coarser(transform: Array, by: int) -> Array:
@@ -121,16 +121,18 @@ def _in_order(images: Array, scales: int) -> Iterator[Array]:
     size = tuple(((n + step) // step + 1) * step for n in images.shape[1:])
     extra = [(big - n) for big, n in zip(size, images.shape[1:], strict=True)]
     padding = [(0, 0), *((e // 2, (e + 1) // 2) for e in extra)]
-    whole = fft.fft2(np.pad(images.astype(np.float32), padding, mode="reflect"), workers=-1)
+    whole = scipy.fft.fft2(np.pad(images.astype(np.float32), padding, mode="reflect"), workers=-1)
     wavelets, averages = filters((size[0], size[1]), scales)
 
     def averaged(transforms: Array, resolution: int) -> Array:
-        low = fft.ifft2(sampled(transforms * averages[resolution], 2 ** (scales - resolution)), workers=-1)
+        low = scipy.fft.ifft2(sampled(transforms * averages[resolution], 2 ** (scales - resolution)), workers=-1)
         kept: Array = low.real[:, 1:-1, 1:-1]
         return kept
 
     def modulus(transforms: Array, wavelet: Array, by: int) -> Array:
-        found: Array = fft.fft2(np.abs(fft.ifft2(sampled(transforms * wavelet, by), workers=-1)), workers=-1)
+        found: Array = scipy.fft.fft2(
+            np.abs(scipy.fft.ifft2(sampled(transforms * wavelet, by), workers=-1)), workers=-1
+        )
         return found
 
     first = [(scale, modulus(whole, wavelet, 2**scale)) for scale in range(scales) for wavelet in wavelets[scale, 0]]

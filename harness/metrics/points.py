@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy
 
 from harness.arrays import Array
 from harness.metrics.metric import metric
@@ -97,7 +97,9 @@ def _vulnerable(points: Points) -> tuple[tuple[Array, Array], ...]:
 
     def by(models: Array) -> Array:
         apart = points.separation(models)
-        found: Array = points.rate(points.caught_within, models, True) + 1e-6 * rankdata(apart) / points.count
+        found: Array = (
+            points.rate(points.caught_within, models, True) + 1e-6 * scipy.stats.rankdata(apart) / points.count
+        )
         return found
 
     return points.picked(points.top, by)
@@ -190,7 +192,10 @@ def _hardness_separation(points: Points) -> Value:
     first, second = points.halves()
     found = []
     for hard, apart in ((first, second), (second, first)):
-        ranks = [rankdata(points.mean(points.losses, hard, False)), rankdata(points.separation(apart))]
+        ranks = [
+            scipy.stats.rankdata(points.mean(points.losses, hard, False)),
+            scipy.stats.rankdata(points.separation(apart)),
+        ]
         found.append(float(np.corrcoef(ranks[0], ranks[1])[0, 1]))
     return Value(float(np.mean(found)), 1 / math.sqrt(points.count), points.count)
 

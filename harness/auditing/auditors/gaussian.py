@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import nct, normaltest
+import scipy
 
 from harness.auditing.auditor import AUDITORS, Auditor, Bound, Trials, check_question
 from harness.errors import HarnessError
@@ -40,7 +39,7 @@ class Gaussian(Auditor):
             return Bound(self.plugin_name(), found, level, "scores do not vary", assumes)
         seen = gap / float(spread)
         mu = _least(seen, 1 / m + 1 / n, m + n - 2, 1 - level)
-        fits = [float(normaltest(s).pvalue) for s in (inside, outside) if len(s) >= 20]
+        fits = [float(scipy.stats.normaltest(s).pvalue) for s in (inside, outside) if len(s) >= 20]
         if fits and min(fits) * len(fits) < DOUBTFUL:
             assumes += f"; they do not look it (p = {min(fits) * len(fits):.2g})"
         why = f"mu {seen:.3f}, at least {max(0.0, mu):.3f}, from {m} and {n} runs"
@@ -55,8 +54,8 @@ def _least(seen: float, share: float, degrees: int, alpha: float) -> float:
     scale = float(np.sqrt(share))
 
     def excess(mu: float) -> float:
-        return float(nct.sf(seen / scale, degrees, mu / scale)) - alpha
+        return float(scipy.stats.nct.sf(seen / scale, degrees, mu / scale)) - alpha
 
     if seen <= 0 or excess(0.0) >= 0:
         return 0.0
-    return float(brentq(excess, 0.0, seen, xtol=1e-9))
+    return float(scipy.optimize.brentq(excess, 0.0, seen, xtol=1e-9))

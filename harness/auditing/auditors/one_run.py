@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy.stats import binom
 
 from harness.auditing.auditor import AUDITORS, Auditor, Bound, OneRun, Trials, check_question
 from harness.errors import HarnessError
@@ -20,11 +20,11 @@ def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: floa
     `canaries` were put in by fair coins, `guesses` of them were guessed at and `right` of these rightly.
     """
     q = 1 / (1 + np.exp(-epsilon))
-    tail = float(binom.sf(right - 1, guesses, q))
+    tail = float(scipy.stats.binom.sf(right - 1, guesses, q))
     if delta == 0 or right == 0:
         return min(1.0, tail)
     i = np.arange(1, right + 1)
-    below = np.cumsum(binom.pmf(right - i, guesses, q))  # chance of right - i up to right - 1
+    below = np.cumsum(scipy.stats.binom.pmf(right - i, guesses, q))  # chance of right - i up to right - 1
     return min(1.0, tail + float((below / i).max()) * 2 * canaries * delta)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field, model_validator
-from scipy.stats import binom
 
 from harness.auditing import AUDITORS, Auditor
 from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
@@ -107,7 +107,7 @@ class Audit(TheoryExpectation):
         right = self.of.epsilon if self.right == "claimed" else float(self.right)
         bounds = sorted(own for own, _ in found)
         above = sum(bound > right for bound in bounds)
-        exposed = float(binom.sf(above - 1, self.audits, 1 - self.level)) <= BY_CHANCE
+        exposed = float(scipy.stats.binom.sf(above - 1, self.audits, 1 - self.level)) <= BY_CHANCE
         reason = f"{above} of {self.audits} audits find more than {right:g}: {bounds[0]:.3g} to {bounds[-1]:.3g}"
         middle = bounds[len(bounds) // 2]
         if self.relation == "<=":
@@ -117,7 +117,7 @@ class Audit(TheoryExpectation):
 
     def _by_sign(self, less: int, more: int) -> Literal["reproduced", "violated", "inconclusive"]:
         for count, outcome in ((less, "reproduced"), (more, "violated")):
-            if float(binom.sf(count - 1, self.audits, 0.5)) <= BY_CHANCE:
+            if float(scipy.stats.binom.sf(count - 1, self.audits, 0.5)) <= BY_CHANCE:
                 return outcome  # type: ignore[return-value]
         return "inconclusive"
 
