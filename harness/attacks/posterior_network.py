@@ -3,54 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, AttackResult, Fitted, ShadowOutputs, Target
-from harness.attacks.networks import StackedNetworks, train_stacked
+from harness.attacks.learned import LearnedAttack
+from harness.attacks.networks import StackedNetworks
 from harness.attacks.seen import PosteriorAttack
-from harness.hashing import generator
 from harness.metrics.answers import Answers
-
-SECONDS_PER_STEP = 1.2e-4
 
 
 @ATTACKS.register
-class PosteriorNetwork(PosteriorAttack):
-    """One network for all classes learns from shadow models to tell members by the posterior, without the label."""
+class PosteriorNetwork(PosteriorAttack, LearnedAttack):
+    """One network for all classes learns from shadow models to tell members by the posterior, without the label.
+
+    The papers have one shadow model.
+    """
 
     kind: Literal["posterior-network"] = "posterior-network"
-    pool: str = "shadows"
-    """The pool of shadow models, declared under `experiment.pools`; the papers have one."""
     order: Literal["as-answered", "sorted"] = "as-answered"
     """Whether elements of the posterior keep their places, or are sorted, the largest first (Salem et al. 2018)."""
-    hidden: tuple[int, ...] = (64,)
-    """Hidden layers of the classifier."""
-    learning_rate: float = Field(default=0.001, gt=0)
-    """Adam's step size."""
-    batch_size: int = Field(default=100, gt=0)
-    """Records a step."""
-    epochs: int = Field(default=50, gt=0)
-    """Passes over the shadow models' outputs."""
     summary: ClassVar[str] = "a classifier of shadow models' posteriors (LRN)"
     reads_features: ClassVar[bool] = True
-
-    @property
-    def shadow_pool(self) -> str | None:
-        return self.pool
-
-    @property
-    def learns_for(self) -> int:
-        return self.epochs
-
-    def shortened(self, epochs: int) -> Self:
-        return self if epochs >= self.epochs else self.model_copy(update={"epochs": epochs})
-
-    def fitting_seconds(self, records: int) -> float:
-        return self.epochs * records / self.batch_size * SECONDS_PER_STEP
 
     def ordered(self, posteriors: Array) -> Array:
         """The classifier's inputs (k, n_classes)."""
@@ -62,15 +38,7 @@ class PosteriorNetwork(PosteriorAttack):
         sets = [(s.inside, 1) for s in shadows] + [(s.outside, 0) for s in shadows]
         inputs = np.concatenate([self.ordered(np.exp(o.log_probabilities)) for o, _ in sets])
         marks = np.concatenate([np.full(len(o), mark, dtype=np.int64) for o, mark in sets])
-        return train_stacked(
-            [inputs],
-            [marks],
-            self.hidden,
-            self.learning_rate,
-            self.batch_size,
-            self.epochs,
-            generator(seed, "attack network"),
-        ).arrays()
+        return self.trained([inputs], [marks], seed, "attack network")
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         network = StackedNetworks.from_arrays(fitted)

@@ -23,8 +23,8 @@ Make = Callable[..., Project]
 
 
 def test_the_pool_is_renewed_and_nothing_is_lost(make_project: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With six pieces a worker process, 28 pieces need three pools; each piece is computed once."""
-    monkeypatch.setattr(executors, "PIECES_PER_WORKER_PROCESS", 6)
+    """With ten pieces a worker process, 28 pieces need two pools; each piece is computed once."""
+    monkeypatch.setattr(executors, "PIECES_PER_WORKER_PROCESS", 10)
     project = make_project()
     pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
     report = run_pieces(project, pieces, 2, Progress(quiet=True), "test")
