@@ -3,8 +3,9 @@
 `python -m benchmarks.afresh SPEC...` gives each spec a checkout of HEAD without tables and without a store, runs it
 until its claims are decided on any basis, then on the profile's own, and compares what it measured with the committed
 table, row by row, and its verdicts with the committed ones. Times and findings go to `benchmarks/afresh.json`, spec
-by spec; those of other specs stay. Killed or out of `--minutes`, the same command goes on, and its times add up. What
-specs of a paper measure together is measured by each here, so the sum is an upper bound.
+by spec, and stay: what is there is not run again. Killed or out of `--minutes`, the same command goes on, and its times
+add up. Each spec has a checkout of its own, so what specs of a paper have in common is measured by each, and the sum is
+an upper bound; with `--together NAME` they have one, in which what one measured counts for those that come after it.
 
 Values of one coordinate differ where the code between did (another order of additions, another generator of noise).
 Then the run is a replication: `means` counts the quantities of which both tables have a few repeats, and `apart` those
@@ -206,7 +207,7 @@ def main() -> None:
     arguments = parser.parse_args()
     found = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     end = time.monotonic() + 60 * arguments.minutes
-    for spec in arguments.specs:
+    for spec in (one for one in arguments.specs if one not in found):
         place = arguments.folder / (arguments.together or spec.replace("/", "-"))
         one = measured(place.resolve(), arguments.profile, spec, end)
         if one is None:
