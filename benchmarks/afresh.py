@@ -164,9 +164,12 @@ def replicated(again: pd.DataFrame, kept: pd.DataFrame, keys: list[str]) -> tupl
     """Of how many quantities both tables have means over repeats that vary, and in how many they are apart."""
     what = [key for key in keys if key != "repeat"]
     ours, theirs = (
-        {where: group.dropna().to_numpy() for where, group in table.groupby(what, dropna=False)["value"]}
+        {
+            where: group.dropna().to_numpy()
+            for where, group in table["value"].groupby([table[c].astype(str) for c in what])
+        }
         for table in (again, kept)
-    )
+    )  # by text: an attack without an axis has no number there, and no such is equal to another
     both = [(ours[where], theirs[where]) for where in ours.keys() & theirs.keys()]
     both = [(a, b) for a, b in both if min(len(a), len(b)) >= FEWEST and not np.array_equal(a, b)]
     both = [(a, b) for a, b in both if np.ptp(a) > 0 or np.ptp(b) > 0]
