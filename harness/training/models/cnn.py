@@ -36,6 +36,7 @@ def _blocks(widths: tuple[int, ...], activation: Any) -> tuple[Layer, ...]:
 NETWORKS: dict[str, tuple[Layer, ...]] = {
     # rahimian2021 Figure 1: 3 x 3 convolutions, 2 x 2 pooling of stride 2, two dense layers (widths are not printed).
     "vgg-like": (*_blocks((32, 64), "relu"), Flatten(), Dense(units=128)),
+    "vgg-like-half": (*_blocks((16, 32), "relu"), Flatten(), Dense(units=64)),
     # The networks on which the DP literature compares: Papernot et al. 2020, Tempered sigmoid activations, Table 1.
     "tanh-mnist": (
         *_tanh((16, 8, 2, "same")),
@@ -57,7 +58,7 @@ class Cnn(Model):
     kind: Literal["cnn"] = "cnn"
     image: tuple[int, int, int]
     """Height, width and channels of a record."""
-    network: Literal["vgg-like", "tanh-mnist", "tanh-cifar10"] | None = None
+    network: Literal["vgg-like", "vgg-like-half", "tanh-mnist", "tanh-cifar10"] | None = None
     """A network of the papers; or give `hidden`."""
     hidden: tuple[AnyLayer, ...] = Field(default=())
     """The layers before the last dense one, which gives the logits."""
