@@ -188,10 +188,17 @@ class Evidence:
         found: set[Cell] = set()
         for curve in curves:
             for point in self._points(curve, where):
-                found.add(cell := self.cell(curve, point))
-                if any(m in METRICS and METRICS[m].of == "baseline" for m in (curve.metric, curve.minus)):
-                    found.add((cell[0], place({**dict(cell[1]), "epsilon": math.inf})))
+                found |= self._with_baseline(self.cell(curve, point), curve.metric, curve.minus)
+                if curve.chosen is not None and curve.chosen.arm is not None and curve.chosen.repeats is None:
+                    by = replace(curve, arm=curve.chosen.arm)
+                    found |= self._with_baseline(self.cell(by, point), curve.chosen.metric)
         return frozenset(found)
+
+    @staticmethod
+    def _with_baseline(cell: Cell, *metrics: str | None) -> set[Cell]:
+        if any(m in METRICS and METRICS[m].of == "baseline" for m in metrics):
+            return {cell, (cell[0], place({**dict(cell[1]), "epsilon": math.inf}))}
+        return {cell}
 
     def series(self, curve: Curve, where: Mapping[str, Any]) -> Series:
         """One number a repeat. Raises HarnessError where there are none."""
@@ -205,26 +212,49 @@ class Evidence:
 
     def _points(self, curve: Curve, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
-        axes = [*curve.mean_over, *([curve.chosen.axis] if curve.chosen is not None else [])]
-        choices = [self.levels(curve, axis) for axis in axes]
-        return [{**where, **dict(zip(axes, chosen, strict=True))} for chosen in product(*choices)]
+        axes = {axis: self.levels(curve, axis) for axis in curve.mean_over}
+        if (chosen := curve.chosen) is not None:
+            axes[chosen.axis] = levels = self.levels(curve, chosen.axis)
+            if chosen.repeats is not None:
+                axes[chosen.axis] = [levels[self._choice(curve, chosen, where)[0]]]
+        return [{**where, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
+
+    def choices(self, curve: Curve, where: Mapping[str, Any]) -> dict[float, int]:
+        """Of a curve whose place on an axis is chosen: values of that axis, with the repeats in which each is."""
+        assert curve.chosen is not None
+        levels = self.levels(curve, curve.chosen.axis)
+        counts = np.bincount(self._choice(curve, curve.chosen, where), minlength=len(levels))
+        return {float(level): int(count) for level, count in zip(levels, counts, strict=True) if count}
+
+    def _choice(self, curve: Curve, chosen: Chosen, where: Mapping[str, Any]) -> Array:
+        """Which place of an axis is chosen, (n,) int: in each repeat, or as often in the repeats that choose for all.
+
+        The least of which the metric is as it has to be; where none is, the largest.
+        """
+        fixed = tuple((axis, value) for axis, value in curve.at if axis in self.cell_axes)
+        by = Curve(chosen.metric, chosen.arm or curve.arm, at=fixed)
+        places = [{**where, chosen.axis: level} for level in self.levels(curve, chosen.axis)]
+        those = self if chosen.repeats is None else self.of_first(chosen.repeats)
+        series = [those._one(by, chosen.metric, point).values for point in places]
+        found = np.stack([values[: min(map(len, series))] for values in series])
+        if chosen.repeats is not None:
+            found = np.repeat(found.mean(axis=1, keepdims=True), found.shape[1], axis=1)
+        holds = chosen.holds(found)
+        holds[-1] = True
+        first: Array = holds.argmax(axis=0)
+        return first
 
     def _chosen(self, curve: Curve, chosen: Chosen, where: Mapping[str, Any]) -> Series:
-        """In each repeat the value at the least place of an axis where another metric is as it has to be."""
-        by = replace(curve, metric=chosen.metric, attack="", minus=None, mean_over=(), chosen=None)
-        fixed = tuple((axis, value) for axis, value in curve.at if axis in self.cell_axes)
-        by, open_ = replace(by, at=fixed), replace(curve, chosen=None, times=1.0)
-        places = [{**where, chosen.axis: level} for level in self.levels(curve, chosen.axis)]
-        values = [self.series(open_, point) for point in places]
-        others = [self._one(by, chosen.metric, point) for point in places]
-        n = min(len(series.values) for series in (*values, *others))
-        holds = np.stack([chosen.holds(series.values[:n]) for series in others])
-        holds[-1] = True
-        first, repeats = holds.argmax(axis=0), np.arange(n)
+        """In each repeat the value at the place of an axis that is chosen there."""
+        first, open_ = self._choice(curve, chosen, where), replace(curve, chosen=None, times=1.0)
+        if chosen.repeats is not None:
+            return self.series(open_, self._points(curve, where)[0])
+        values = [self.series(open_, {**where, chosen.axis: level}) for level in self.levels(curve, chosen.axis)]
+        repeats = np.arange(n := min(len(first), *(len(series.values) for series in values)))
         return replace(
             values[0].first(n),
-            values=np.stack([series.values[:n] for series in values])[first, repeats],
-            errors=np.stack([series.errors[:n] for series in values])[first, repeats],
+            values=np.stack([series.values[:n] for series in values])[first[:n], repeats],
+            errors=np.stack([series.errors[:n] for series in values])[first[:n], repeats],
             low=min(series.low for series in values),
             high=max(series.high for series in values),
         )
