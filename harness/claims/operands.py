@@ -43,7 +43,8 @@ class Chosen(Config):
     """The place on an axis that is chosen by another metric: in each repeat anew, or once for all."""
 
     axis: str = "epsilon"
-    """The axis; its least value is taken of which the metric is as it has to be, and where none is, the largest."""
+    """The axis; its least value is taken of which the metric is as it has to be, of epsilon its least finite one. Where
+    there is none, the claim stays open."""
     metric: str
     """Of the model itself, such as `accuracy_loss_nonmembers`."""
     arm: str | None = Field(default=None, exclude_if=lambda arm: arm is None)
@@ -67,11 +68,15 @@ class Chosen(Config):
         found: Array = values <= self.at_most if self.at_most is not None else values >= self.at_least
         return found
 
+    @property
+    def bound(self) -> str:
+        """What the metric has to be, in words."""
+        return f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
+
     def text(self) -> str:
-        bound = f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
         of = "" if self.arm is None else f" of {self.arm}"
         of += "" if self.repeats is None else f" (mean of {self.repeats} repeats)"
-        return f"the least {self.axis} where {self.metric}{of} is {bound}"
+        return f"the least {self.axis} where {self.metric}{of} is {self.bound}"
 
 
 @dataclass(frozen=True)

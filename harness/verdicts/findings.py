@@ -10,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 
 from harness.claims.design import Bounded, Design, design_of
-from harness.claims.evidence import ArmFacts, Evidence, of_runs
+from harness.claims.evidence import ArmFacts, Evidence, NoneChosen, of_runs
 from harness.claims.expectation import MeasuredExpectation
 from harness.claims.judge import Finding, Part
 from harness.claims.sequential import CEILING, SHARE, by_cell, decided, first_verdict, wanted
@@ -77,7 +77,12 @@ def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, ev
     fewest = evidence.design.fewest
     found = []
     for index, part in enumerate(parts):
-        finding = _left_out(part, spec, evidence) or part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
+        finding = _left_out(part, spec, evidence)
+        if finding is None:
+            try:
+                finding = part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
+            except NoneChosen as none:
+                finding = Finding("inconclusive", str(none), (), None, "none", "none")
         reason = "; ".join([finding.reason, *_choices(part, evidence)]) if finding.points else finding.reason
         found.append(replace(finding, attacks=part.attacks(), reason=reason))
     return found

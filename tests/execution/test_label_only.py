@@ -179,3 +179,12 @@ def test_noise_is_chosen_on_shadow_models_that_nothing_attacks(make_project: Cal
     marks = {mark("private", "sampling", "auc", place({"epsilon": e, "queries": 20})) for e in levels}
     (loaded,) = load_specs(project, [])
     assert marks <= set(marks_of(Verdict.model_validate(verdict), loaded.spec))
+    spec = project.root / "specs" / "own" / "cancer.yaml"
+    spec.write_text(spec.read_text().replace("at_most: 0.5", "at_most: -2"))
+    done = run_cli(project.root, "check", "--quiet")
+    (verdict,) = json.loads((reports / "verdicts.json").read_text())["verdicts"]
+    assert done.returncode == 0
+    assert verdict["verdict"] == "inconclusive"
+    assert verdict["reason"].startswith(
+        "no epsilon can be chosen: accuracy_loss_nonmembers(shadow) is at most -2 at none of 2, 400 (nearest: "
+    )
