@@ -82,7 +82,12 @@ class Declared:
             )
         if chosen.axis in operand.fixed or chosen.axis in operand.mean_over:
             raise ValueError(f"chosen: the axis {chosen.axis!r} is fixed, or averaged over, already")
-        self._check_metric(chosen.metric, "", (arm,))
+        by = arm if chosen.arm is None else chosen.arm
+        if by not in self.arms:
+            raise ValueError(f"chosen: {nearest('arm', by, self.arms)}")
+        if set(self.arms[by].get(chosen.axis, ())) != set(axes[chosen.axis]):
+            raise ValueError(f"chosen: the arms {arm!r} and {by!r} differ in {chosen.axis}; give both the same values")
+        self._check_metric(chosen.metric, "", (by,))
 
     def _check_metric(self, metric: str, attack: str, arms: Iterable[str]) -> None:
         if attack:

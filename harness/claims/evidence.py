@@ -27,6 +27,10 @@ OUTCOME = ("count_outcome", "count_outcomes")
 """Metrics that say which outcome a split drew in a repeat, and of how many equally likely ones."""
 
 
+class NoneChosen(HarnessError):
+    """At no place of an axis is a metric as it has to be, so there is none that a claim could be about."""
+
+
 @dataclass(frozen=True)
 class ArmFacts:
     """What claims need to know of an arm, besides its measurements."""
@@ -188,10 +192,17 @@ class Evidence:
         found: set[Cell] = set()
         for curve in curves:
             for point in self._points(curve, where):
-                found.add(cell := self.cell(curve, point))
-                if any(m in METRICS and METRICS[m].of == "baseline" for m in (curve.metric, curve.minus)):
-                    found.add((cell[0], place({**dict(cell[1]), "epsilon": math.inf})))
+                found |= self._with_baseline(self.cell(curve, point), curve.metric, curve.minus)
+                if curve.chosen is not None and curve.chosen.repeats is None:
+                    by = replace(curve, arm=curve.chosen.arm or curve.arm)
+                    found |= self._with_baseline(self.cell(by, point), curve.chosen.metric)
         return frozenset(found)
+
+    @staticmethod
+    def _with_baseline(cell: Cell, *metrics: str | None) -> set[Cell]:
+        if any(m in METRICS and METRICS[m].of == "baseline" for m in metrics):
+            return {cell, (cell[0], place({**dict(cell[1]), "epsilon": math.inf}))}
+        return {cell}
 
     def series(self, curve: Curve, where: Mapping[str, Any]) -> Series:
         """One number a repeat. Raises HarnessError where there are none."""
@@ -205,26 +216,62 @@ class Evidence:
 
     def _points(self, curve: Curve, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
-        axes = [*curve.mean_over, *([curve.chosen.axis] if curve.chosen is not None else [])]
-        choices = [self.levels(curve, axis) for axis in axes]
-        return [{**where, **dict(zip(axes, chosen, strict=True))} for chosen in product(*choices)]
+        axes = {axis: self.levels(curve, axis) for axis in curve.mean_over}
+        if (chosen := curve.chosen) is not None:
+            axes[chosen.axis] = levels = self._candidates(curve, chosen)
+            if chosen.repeats is not None:
+                axes[chosen.axis] = [levels[self._choice(curve, chosen, where)[0]]]
+        return [{**where, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
+
+    def choices(self, curve: Curve, where: Mapping[str, Any]) -> dict[float, int]:
+        """Of a curve whose place on an axis is chosen: values of that axis, with the repeats in which each is."""
+        assert curve.chosen is not None
+        levels = self._candidates(curve, curve.chosen)
+        counts = np.bincount(self._choice(curve, curve.chosen, where), minlength=len(levels))
+        return {float(level): int(count) for level, count in zip(levels, counts, strict=True) if count}
+
+    def _candidates(self, curve: Curve, chosen: Chosen) -> list[Any]:
+        """Values of an axis among which one is chosen, in order; of epsilon the finite ones: without noise nothing is
+        lost and nothing private."""
+        levels = self.levels(curve, chosen.axis)
+        return [v for v in levels if math.isfinite(v)] if chosen.axis == "epsilon" else levels
+
+    def _choice(self, curve: Curve, chosen: Chosen, where: Mapping[str, Any]) -> Array:
+        """Which place of an axis is chosen, (n,) int: in each repeat, or as often in the repeats that choose for all.
+
+        The least of which the metric is as it has to be. Raises NoneChosen where none is.
+        """
+        fixed = tuple((axis, value) for axis, value in curve.at if axis in self.cell_axes)
+        by = Curve(chosen.metric, chosen.arm or curve.arm, at=fixed)
+        levels = self._candidates(curve, chosen)
+        places = [{**where, chosen.axis: level} for level in levels]
+        those = self if chosen.repeats is None else self.of_first(chosen.repeats)
+        series = [those._one(by, chosen.metric, point).values for point in places]
+        found = np.stack([values[: min(map(len, series))] for values in series])
+        if chosen.repeats is not None:
+            found = np.repeat(found.mean(axis=1, keepdims=True), found.shape[1], axis=1)
+        holds = chosen.holds(found)
+        if not holds.any(axis=0).all():
+            best = found[:, ~holds.any(axis=0)].mean(axis=1)
+            nearest = best.argmin() if chosen.at_most is not None else best.argmax()
+            raise NoneChosen(
+                f"no {chosen.axis} can be chosen: {by.text()} is {chosen.bound} at none of "
+                f"{', '.join(f'{level:g}' for level in levels)} (nearest: {best[nearest]:.3g} at {levels[nearest]:g})"
+            )
+        first: Array = holds.argmax(axis=0)
+        return first
 
     def _chosen(self, curve: Curve, chosen: Chosen, where: Mapping[str, Any]) -> Series:
-        """In each repeat the value at the least place of an axis where another metric is as it has to be."""
-        by = replace(curve, metric=chosen.metric, attack="", minus=None, mean_over=(), chosen=None)
-        fixed = tuple((axis, value) for axis, value in curve.at if axis in self.cell_axes)
-        by, open_ = replace(by, at=fixed), replace(curve, chosen=None, times=1.0)
-        places = [{**where, chosen.axis: level} for level in self.levels(curve, chosen.axis)]
-        values = [self.series(open_, point) for point in places]
-        others = [self._one(by, chosen.metric, point) for point in places]
-        n = min(len(series.values) for series in (*values, *others))
-        holds = np.stack([chosen.holds(series.values[:n]) for series in others])
-        holds[-1] = True
-        first, repeats = holds.argmax(axis=0), np.arange(n)
+        """In each repeat the value at the place of an axis that is chosen there."""
+        first, open_ = self._choice(curve, chosen, where), replace(curve, chosen=None, times=1.0)
+        if chosen.repeats is not None:
+            return self.series(open_, self._points(curve, where)[0])
+        values = [self.series(open_, {**where, chosen.axis: level}) for level in self._candidates(curve, chosen)]
+        repeats = np.arange(n := min(len(first), *(len(series.values) for series in values)))
         return replace(
             values[0].first(n),
-            values=np.stack([series.values[:n] for series in values])[first, repeats],
-            errors=np.stack([series.errors[:n] for series in values])[first, repeats],
+            values=np.stack([series.values[:n] for series in values])[first[:n], repeats],
+            errors=np.stack([series.errors[:n] for series in values])[first[:n], repeats],
             low=min(series.low for series in values),
             high=max(series.high for series in values),
         )

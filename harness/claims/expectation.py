@@ -88,7 +88,17 @@ class MeasuredExpectation(Expectation):
 
     def arms(self) -> Sequence[str]:
         """Every arm that it speaks of."""
-        return tuple(dict.fromkeys(arm for operand in self.operands() for arm in operand.arm))
+        return tuple(self.attacks())
+
+    def attacks(self) -> Mapping[str, tuple[str, ...]]:
+        """By arm that it speaks of: the attacks on it; an empty one stands for the models themselves."""
+        found: dict[str, dict[str, None]] = {}
+        for operand in self.operands():
+            for arm in operand.arm:
+                found.setdefault(arm, {}).update(dict.fromkeys(operand.attack or ("",)))
+            if operand.chosen is not None and operand.chosen.arm is not None:
+                found.setdefault(operand.chosen.arm, {})[""] = None
+        return {arm: tuple(attacks) for arm, attacks in found.items()}
 
     def formulas(self) -> Sequence[FormulaValue]:
         """Every formula that it compares with."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -66,8 +66,8 @@ class Finding:
     """One-sided p-value of the part, corrected for the points looked at, against 'it does not hold'."""
     oppose: float = 1.0
     """The same against 'it holds', corrected for the claim's parts too."""
-    attacks: tuple[str, ...] = ("",)
-    """That it is about; an empty one: the models themselves."""
+    attacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By arm, those that it is about; an empty one, or none: the models themselves."""
 
 
 @dataclass(frozen=True)

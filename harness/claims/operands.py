@@ -40,12 +40,18 @@ NAMED = ("metric", "arm", "attack")
 
 
 class Chosen(Config):
-    """The place on an axis that is chosen in each repeat, by a metric of the same models."""
+    """The place on an axis that is chosen by another metric: in each repeat anew, or once for all."""
 
     axis: str = "epsilon"
-    """The axis; its least value is taken of which the metric is as it has to be, and where none is, the largest."""
+    """The axis; its least value is taken of which the metric is as it has to be, of epsilon its least finite one. Where
+    there is none, the claim stays open."""
     metric: str
     """Of the model itself, such as `accuracy_loss_nonmembers`."""
+    arm: str | None = Field(default=None, exclude_if=lambda arm: arm is None)
+    """The arm whose models choose, such as one of shadow models; default: the arm that is measured."""
+    repeats: Annotated[int, Field(ge=1)] | None = Field(default=None, exclude_if=lambda repeats: repeats is None)
+    """Of the other arm: by the mean over its first so many repeats one place is chosen, for all; default: in each
+    repeat anew."""
     at_most: Real | None = None
     at_least: Real | None = None
 
@@ -53,6 +59,8 @@ class Chosen(Config):
     def _one_bound(self) -> Chosen:
         if (self.at_most is None) == (self.at_least is None):
             raise ValueError("give one of at_most and at_least")
+        if self.repeats is not None and self.arm is None:
+            raise ValueError("repeats: what is measured would choose where to measure it; name another arm, too")
         return self
 
     def holds(self, values: Array) -> Array:
@@ -60,9 +68,15 @@ class Chosen(Config):
         found: Array = values <= self.at_most if self.at_most is not None else values >= self.at_least
         return found
 
+    @property
+    def bound(self) -> str:
+        """What the metric has to be, in words."""
+        return f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
+
     def text(self) -> str:
-        bound = f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
-        return f"the least {self.axis} where {self.metric} is {bound}"
+        of = "" if self.arm is None else f" of {self.arm}"
+        of += "" if self.repeats is None else f" (mean of {self.repeats} repeats)"
+        return f"the least {self.axis} where {self.metric}{of} is {self.bound}"
 
 
 @dataclass(frozen=True)
@@ -131,6 +145,12 @@ class Measured(Config):
         found["at"] = {**left.fixed, **self.fixed}
         found["epsilon"] = None
         return self.model_copy(update=found)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Every metric that it needs: its own, what is subtracted, and what chooses."""
+        others = (self.minus, self.chosen.metric if self.chosen is not None else None)
+        return (*self.metric, *(metric for metric in others if metric is not None))
 
     @property
     def fixed(self) -> dict[str, Level]:

@@ -2,7 +2,8 @@
 
 A claim is judged after its first 2, 3, ... repeats, and its verdict is that of the first of these looks
 that decides it; its tests may be looked at after each repeat (`harness.claims.anytime`). A first round of `PILOT`
-repeats of every cell shows on which side each point lies, and decides nothing. While a claim is open, repeats go where
+repeats of every cell, with the attacks that claims and figures speak of there, shows on which side each point lies, and
+decides nothing. While a claim is open, repeats go where
 they can decide it:
 
 - A claim for all points with one on the wrong side: to the point that speaks most clearly against it,
@@ -113,7 +114,7 @@ def wanted(
             continue
         for look in chosen:
             target = rule.expected(look, f) if whole else rule.next_look(look, f)
-            for one in ((cell, attack) for cell in look.cells for attack in f.attacks):
+            for one in ((cell, attack) for cell in look.cells for attack in f.attacks.get(cell[0], ("",))):
                 found[one] = max(found.get(one, 0), target)
     return found
 

@@ -78,6 +78,8 @@ def source_of(project: Project, description: dict[str, Any]) -> Source:
 
 def _split_rng(description: dict[str, Any], *purpose: Any) -> np.random.Generator:
     where = {k: description[k] for k in ("dataset", "split", "sizes", "repeat")}
+    # A turned split has the records that the same one leaves when it is not turned.
+    where["split"] = {k: v for k, v in where["split"].items() if k != "turned"}
     return generator(description["seed"], "split", where, *purpose)
 
 

@@ -203,8 +203,13 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
     known, earlier = _known(context, loaded, plan)
     first = max(PILOT, min(RUNS, usual)) if _over_runs(scaled, metrics) else PILOT
     groups = dict.fromkeys(cell.group for cell in plan.cells)
-    repeats = {(group, attack): min(usual, first) for group in groups for attack in ("", *scaled.spec.attacks)}
-    repeats |= {of: max(repeats[of], there) for of, there in repeats_known(plan, known).items()}
+    asked, by = scaled.spec.attacks_asked, _repeats_that_choose(scaled)
+    repeats = {
+        (group, attack): min(usual, max(first, by.get(group[0], 0)))
+        for group in groups
+        for attack in ("", *asked[group[0]])
+    }
+    repeats |= {of: max(repeats.get(of, 0), there) for of, there in repeats_known(plan, known).items()}
     open_claims = len(scaled.spec.claims)
     with Workforce(
         context.project, context.workers, context.progress, context.scheduler, context.deadline
@@ -226,7 +231,7 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
             before = dict(repeats)
             for cells in needs.values():
                 for cell, target in cells.items():
-                    repeats[cell] = max(repeats[cell], target)
+                    repeats[cell] = max(repeats.get(cell, 0), target)
             if repeats == before:
                 break
             open_claims = len(needs)
@@ -243,7 +248,17 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
 
 def _metrics_of_claims(scaled: Scaled) -> set[str]:
     parts = [part for claim in scaled.spec.claims if not claim.theory for part in scaled.spec.parts(claim)]
-    return {m for part in parts for o in part.operands() for m in (*o.metric, o.minus) if m is not None}
+    return {m for part in parts for o in part.operands() for m in o.metrics}
+
+
+def _repeats_that_choose(scaled: Scaled) -> dict[str, int]:
+    """By arm whose first repeats choose a place on an axis for another arm: how many."""
+    found: dict[str, int] = {}
+    for claim in scaled.spec.claims:
+        for chosen in (o.chosen for part in scaled.spec.parts(claim) for o in part.operands()):
+            if chosen is not None and chosen.arm is not None and chosen.repeats is not None:
+                found[chosen.arm] = max(found.get(chosen.arm, 0), chosen.repeats)
+    return found
 
 
 def _over_runs(scaled: Scaled, metrics: Collection[str]) -> bool:

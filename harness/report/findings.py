@@ -137,7 +137,7 @@ def _value(verdict: Verdict, name: str, specs: Mapping[str, Spec]) -> str | None
         return None
     spec = specs[verdict.spec]
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
-    interval = left_interval(spec.parts(claim)[point.expectation], point) or (point.low, point.high)
+    interval = left_interval(spec.parts(claim)[point.expectation], point) or (None, None)
     values = {
         "value": point.left,
         "line": point.right,

@@ -18,7 +18,7 @@ def mark(arm: str, attack: str, metric: str, where: Place) -> str:
 
 
 def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
-    """Of every number that a verdict on measurements was judged at, on either side."""
+    """Of every number that a verdict on measurements was judged at, on either side, or that these are chosen from."""
     claim = next((claim for claim in spec.claims if f"{spec.id}#{claim.id}" == verdict.id), None)
     parts = spec.parts(claim) if claim is not None and spec.experiment is not None else []
     found: dict[str, None] = {}
@@ -31,6 +31,8 @@ def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
             for arm in operand.arm or tuple(spec.declared.arms)[:1]:
                 for attack in operand.attack or ("",):
                     axes = spec.declared.axes(arm, attack)
-                    there = place((axis, value) for axis, value in where.items() if value in axes.get(axis, ()))
-                    found.update((mark(arm, attack, metric, there), None) for metric in operand.metric)
+                    chosen = operand.chosen.axis if operand.chosen is not None else None
+                    for one in ({**where, chosen: v} for v in axes[chosen]) if chosen is not None else (where,):
+                        there = place((axis, value) for axis, value in one.items() if value in axes.get(axis, ()))
+                        found.update((mark(arm, attack, metric, there), None) for metric in operand.metric)
     return list(found)

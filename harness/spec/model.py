@@ -19,8 +19,9 @@ from harness.experiment import Axis, Experiment, ShadowPool
 from harness.experiment.axes import RESERVED
 from harness.experiment.setup import Name
 from harness.formulas import FORMULAS
+from harness.metrics import METRICS
 from harness.metrics.curves import CURVES, Of
-from harness.metrics.metric import metrics_of
+from harness.metrics.metric import OF_MODELS, metrics_of
 from harness.spec.page import Layout, Panel
 
 if TYPE_CHECKING:
@@ -144,6 +145,32 @@ class Spec(Config):
         own = () if self.experiment is None else self.experiment.coordinates
         return tuple(dict.fromkeys([*own, *(name for axes in self.attack_axes.values() for name in axes)]))
 
+    @cached_property
+    def attacks_asked(self) -> dict[str, tuple[str, ...]]:
+        """By arm, the attacks that a claim or a figure speaks of there.
+
+        Every attack is asked for on an arm that neither names; and an attack that neither names on every arm, but for
+        those that claims name for their models alone.
+        """
+        if self.experiment is None:
+            return {}
+        found: dict[str, set[str]] = {arm: set() for arm in self.experiment.arms}
+        arms: set[str] = set()
+        for part in (part for claim in self.claims for part in self.parts(claim)):
+            arms |= set(part.arms())
+            for arm, attacks in part.attacks().items():
+                found[arm] |= {*attacks} - {""}
+        for panel in self.figure:
+            for arm in panel.arms or found:
+                found[arm] |= set(panel.attacks or (self.attacks if _of_attacks(panel) else ()))
+        named = {attack for attacks in found.values() for attack in attacks}
+        others = {*self.attacks} - named
+        asked = {
+            arm: attacks | others if attacks else set() if arm in arms else {*self.attacks}
+            for arm, attacks in found.items()
+        }
+        return {arm: tuple(attack for attack in self.attacks if attack in attacks) for arm, attacks in asked.items()}
+
     def variants_of(self, attack: str) -> Iterable[tuple[dict[str, Any], Attack]]:
         """An attack at every place of its own axes."""
         return attack_variants(self.attacks[attack], self.attack_axes.get(attack, {}))
@@ -245,6 +272,11 @@ class Spec(Config):
                 of = len(claim.theory) or len(self.parts(claim))
             if any(part > of for part in entry.parts):
                 raise ValueError(f"layout row {name!r}: the claim {entry.claim!r} has {of} parts")
+
+
+def _of_attacks(panel: Panel) -> bool:
+    """Whether a panel draws what attacks measure, and not of models alone."""
+    return any(metric not in METRICS or METRICS[metric].of not in OF_MODELS for metric in panel.metrics)
 
 
 def _has_curve(attack: Attack, of: Of) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from harness.claims.design import Bounded, Design, design_of
-from harness.claims.evidence import ArmFacts, Evidence, of_runs
+from harness.claims.evidence import ArmFacts, Evidence, NoneChosen, of_runs
 from harness.claims.expectation import MeasuredExpectation
 from harness.claims.judge import Finding, Part
 from harness.claims.sequential import CEILING, SHARE, by_cell, decided, first_verdict, wanted
@@ -76,10 +77,36 @@ def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, ev
     fewest = evidence.design.fewest
     found = []
     for index, part in enumerate(parts):
-        finding = _left_out(part, spec, evidence) or part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
-        attacks = dict.fromkeys(attack for operand in part.operands() for attack in operand.attack or ("",))
-        found.append(replace(finding, attacks=tuple(attacks) or ("",)))
+        finding = _left_out(part, spec, evidence)
+        if finding is None:
+            try:
+                finding = part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
+            except NoneChosen as none:
+                finding = Finding("inconclusive", str(none), (), None, "none", "none")
+        reason = "; ".join([finding.reason, *_choices(part, evidence)]) if finding.points else finding.reason
+        found.append(replace(finding, attacks=part.attacks(), reason=reason))
     return found
+
+
+def _choices(part: MeasuredExpectation, evidence: Evidence) -> list[str]:
+    """Which values of an axis were chosen, of sides whose place on it is chosen in each repeat."""
+    found = dict[str, None]()
+    for operand in part.operands():
+        if operand.chosen is None:
+            continue
+        counts: Counter[float] = Counter()
+        wheres = evidence.grid([curve := operand.curve], getattr(part, "at", None))
+        # What attacks vary has no part in the choice.
+        for where in {place((a, v) for a, v in w.items() if a in evidence.cell_axes): w for w in wheres}.values():
+            counts.update(evidence.choices(curve, where))
+        by = "" if operand.chosen.arm is None else f" by {operand.chosen.arm}"
+        if operand.chosen.repeats is None:
+            levels = ", ".join(f"{level:g} in {n}" for level, n in sorted(counts.items()))
+            found[f"{operand.chosen.axis} chosen{by}: {levels} of {sum(counts.values())} repeats"] = None
+        else:
+            levels = ", ".join(f"{level:g}" for level in sorted(counts))
+            found[f"{operand.chosen.axis} chosen{by}: {levels}"] = None
+    return list(found)
 
 
 def repeats_wanted(
@@ -152,7 +179,7 @@ def _all_findings(
 def _left_out(part: MeasuredExpectation, spec: Spec, evidence: Evidence) -> Finding | None:
     """A part that speaks of something that the profile leaves out, or that is not measured yet, is not run."""
     operands = part.operands()
-    metrics = {m for o in operands for m in (*o.metric, o.minus) if m is not None}
+    metrics = {m for o in operands for m in o.metrics}
     attacks = {attack for o in operands for attack in o.attack}
     missing, not_yet = sorted(attacks - set(spec.attacks)), sorted(attacks - evidence.attacks)
     assert spec.experiment is not None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from tests.claims.judged import PARSE, declared_by, evidence_of, judge
+from harness.claims.evidence import NoneChosen
+from harness.claims.judge import Part
+from harness.claims.sequential import wanted
+from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
 
 EPSILONS = (1.0, 2.0, 4.0, float("inf"))
 LEFT = {"metric": "auc", "arm": "a", "attack": "x", "chosen": {"metric": "accuracy_test", "at_least": 0.6}}
@@ -27,12 +32,24 @@ def close(value: float, tolerance: float = 0.01, **left: Any) -> dict[str, Any]:
     return {"kind": "close", "left": {**LEFT, **left}, "right": {"value": value}, "tolerance": tolerance}
 
 
-@pytest.mark.parametrize(("first", "value"), [(0, 0.5), (1, 0.6), (3, 0.8), (9, 0.8)])
+@pytest.mark.parametrize(("first", "value"), [(0, 0.5), (1, 0.6), (2, 0.7)])
 def test_the_least_epsilon_that_keeps_accuracy_is_chosen(first: int, value: float) -> None:
-    """Where none does, the largest is taken."""
     evidence = evidence_of(table(lambda _: first))
     assert judge(close(value), evidence).outcome == "reproduced"
     assert judge(close(value + 0.1), evidence).outcome == "violated"
+
+
+@pytest.mark.parametrize("once", [{}, {"arm": "s"}, {"arm": "s", "repeats": 2}])
+@pytest.mark.parametrize("first", [3, 9])
+def test_a_model_without_noise_is_not_chosen_and_where_no_epsilon_is_the_claim_stays_open(
+    first: int, once: dict[str, Any]
+) -> None:
+    evidence = evidence_of(of_two_arms(lambda _: first, lambda _: first))
+    expected = close(0.8, chosen={"metric": "accuracy_test", "at_least": 0.6, **once})
+    arm = once.get("arm", "a")
+    said = f"no epsilon can be chosen: accuracy_test({arm}) is at least 0.6 at none of 1, 2, 4 (nearest: 0.3 at 1)"
+    with pytest.raises(NoneChosen, match=re.escape(said)):
+        judge(expected, evidence)
 
 
 def test_it_is_chosen_in_each_repeat_anew() -> None:
@@ -42,9 +59,59 @@ def test_it_is_chosen_in_each_repeat_anew() -> None:
     assert len(found.points) == 1
 
 
+def of_two_arms(first_good: Any, shadows_first_good: Any, repeats: int = 8) -> pd.DataFrame:
+    """Arm `a` as above, and `s`, whose accuracy says something else and which nothing attacks."""
+    shadow = table(shadows_first_good, repeats)
+    return pd.concat([table(first_good, repeats), shadow[shadow["attack"] == ""].assign(arm="s")], ignore_index=True)
+
+
+def by_another(**more: Any) -> dict[str, Any]:
+    return {"metric": "accuracy_test", "at_least": 0.6, "arm": "s", **more}
+
+
+def test_another_arm_can_choose() -> None:
+    evidence = evidence_of(of_two_arms(lambda _: 0, lambda repeat: 1 + repeat % 2, 200))
+    found = judge(close(0.65, 0.02, chosen=by_another()), evidence)
+    assert found.outcome == "reproduced", found.reason
+    (look,) = found.looks
+    assert {(arm, dict(where)["epsilon"]) for arm, where in look.cells} == set(product("as", EPSILONS[:-1]))
+
+
+def test_repeats_of_an_arm_that_only_chooses_are_asked_for_without_attacks() -> None:
+    evidence = evidence_of(of_two_arms(lambda _: 0, lambda _: 1, 3))
+    (part,) = parts_of(close(0.6, 2e-4, chosen=by_another()), evidence)
+    found = replace(part.judge(evidence, Part(0, 1, 0.025, 6)), attacks=part.attacks())
+    assert part.attacks() == {"a": ("x",), "s": ("",)}
+    asked = wanted([found], 0.05, 10)
+    assert {(arm, attack) for (arm, _), attack in asked} == {("a", "x"), ("s", "")}
+
+
+@pytest.mark.parametrize(
+    ("first", "at_least", "value"),
+    [((2, 2), 0.6, 0.7), ((0, 2), 0.45, 0.5), ((1, 2), 0.6, 0.7)],
+)
+def test_it_can_choose_once_by_the_mean_of_its_first_repeats(
+    first: tuple[int, int], at_least: float, value: float
+) -> None:
+    """Where one of two repeats keeps accuracy, their mean is 0.5. What later ones keep has no part in it."""
+    once = by_another(repeats=2, at_least=at_least)
+    evidence = evidence_of(of_two_arms(lambda _: 0, lambda repeat: first[repeat] if repeat < 2 else 0))
+    found = judge(close(value, chosen=once), evidence)
+    assert found.outcome == "reproduced", found.reason
+    (look,) = found.looks
+    assert [arm for arm, _ in look.cells] == ["a"]  # repeats go where it is measured, and to the place chosen alone
+    (part,) = parts_of(close(value, chosen=once), evidence)
+    for n in (2, 3, 5):  # nor does the choice move from look to look
+        (point,) = part.judge(evidence.of_first(n), Part(0, 1, 0.025)).points
+        assert point.left == pytest.approx(value, abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
+        (by_another(arm="b"), "chosen: unknown arm 'b'"),
+        ({"metric": "accuracy_test", "at_least": 0.5, "repeats": 2}, "would choose where to measure it"),
+        (by_another(repeats=0), "greater than or equal to 1"),
         ({"metric": "accuracy_test"}, "give one of at_most and at_least"),
         ({"metric": "accuracy_tset", "at_least": 0.5}, "did you mean 'accuracy_test'"),
         ({"metric": "accuracy_test", "at_least": 0.5, "axis": "p"}, "chosen: unknown axis 'p'"),

@@ -192,7 +192,7 @@ def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
 
 def test_a_part_that_is_not_run_speaks_neither_way() -> None:
     found = Finding("not run", "left out")
-    assert (found.support, found.oppose, found.attacks) == (1.0, 1.0, ("",))
+    assert (found.support, found.oppose, found.attacks) == (1.0, 1.0, {})
 
 
 def test_levels_are_shared_among_points_and_parts() -> None:

@@ -206,6 +206,21 @@ def test_iid_draw_of_the_mixture_is_independent() -> None:
     assert parts.min() > 120
 
 
+def test_turned_quarters_are_the_records_that_are_left_for_a_shadow_model() -> None:
+    frame = pd.DataFrame({"x": np.arange(43.0), "y": np.arange(43) % 2})
+    source, sizes = source_of(frame, Schema("y", ())), Sizes(members=10, test=10, nonmembers=10)
+    draw, turned = (Quarters(turned=way).draw(source, sizes, rng()) for way in (False, True))
+    records = [tuple(row) for d in (draw, turned) for part in (d.members, d.nonmembers) for row in part.features]
+    assert len(records) == len(set(records)) == 40
+    assert np.array_equal(turned.test.features, turned.nonmembers.features)
+    assert {*turned.indices["leftover"]} >= {*draw.indices["members"], *draw.indices["nonmembers"]}
+    again = Quarters(turned=True).from_indices(source, turned.indices, turned.facts)
+    assert np.array_equal(again.members.features, turned.members.features)
+    assert Quarters().content() == {"kind": "quarters"}  # a turned one is new; others keep their names
+    with pytest.raises(HarnessError, match=r"13 records are left for the parts of a shadow model.* ask for 30"):
+        Quarters(turned=True).draw(source, Sizes(members=15, test=15, nonmembers=15), rng())
+
+
 def test_quarters_are_four_equal_parts_that_share_no_record() -> None:
     frame = pd.DataFrame({"x": np.arange(43.0), "y": np.arange(43) % 2})
     source, sizes = source_of(frame, Schema("y", ())), Sizes(members=10, test=10, nonmembers=10)

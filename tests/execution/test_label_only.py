@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import sqlite3
 from collections.abc import Callable
 
 import pandas as pd
 import pytest
 
+from harness.claims.verdict import Verdict
 from harness.errors import HarnessError
 from harness.paths import Project
+from harness.places import place
+from harness.report.marks import mark, marks_of
 from harness.spec.load import load_specs
 from tests.conftest import run_cli
 
@@ -107,3 +112,79 @@ def test_what_does_not_go_together_is_one_clear_line(
         load_specs(make_project(SPEC.replace(was, now)), ["own/cancer"])
     assert message in str(found.value)
     assert str(found.value).count("\n") == 0
+
+
+CHOSEN = {
+    "    coins: {defence: {kind: randomized-response}}\n": (
+        "    private: {privacy: {epsilons: [2, 400, .inf]}}\n"
+        "    shadow: {split: {turned: true}, privacy: {epsilons: [2, 400, .inf]}}\n"
+    ),
+    "repeats: 2\n": "repeats: 3\n",
+    "    statement: Of labels alone, posteriors tell nothing.\n": (
+        "    statement: With noise that a shadow model of half the accuracy can bear, the sampling attack is at chance.\n"
+    ),
+    "left: {metric: auc, arm: argmax, attack: lrn-free}, right: {value: 0.5}, tolerance: 0.001, at: [.inf]": (
+        "left: {metric: auc, arm: private, attack: sampling, chosen: {metric: accuracy_loss_nonmembers, at_most: 0.5, "
+        "arm: shadow, repeats: 2}}, right: {value: 0.5}, tolerance: 0.2, at: {queries: [20]}"
+    ),
+}
+
+
+def chosen_spec() -> str:
+    text = SPEC
+    for was, now in CHOSEN.items():
+        assert was in text
+        text = text.replace(was, now)
+    return text
+
+
+def test_attacks_are_asked_for_where_a_claim_or_a_figure_speaks_of_them(make_project: Callable[..., Project]) -> None:
+    every = ("lrn", "lrn-free", "gap", "sampling")
+    (plain,) = load_specs(make_project(SPEC), [])
+    assert plain.spec.attacks_asked == {
+        "plain": every,
+        "argmax": ("lrn", "lrn-free", "gap", "sampling"),
+        "coins": every,
+    }
+    text = (
+        chosen_spec()
+        + "figure:\n  - {title: Gap, metrics: [auc], attacks: [gap], arms: [private], at: {epsilon: .inf}}\n"
+    )
+    (drawn,) = load_specs(make_project(text), [])
+    assert drawn.spec.attacks_asked == {"plain": every, "argmax": every, "private": every, "shadow": ()}
+    everywhere = text.replace("attacks: [gap], arms: [private]", "attacks: [gap]")
+    (drawn,) = load_specs(make_project(everywhere), [])
+    assert drawn.spec.attacks_asked["shadow"] == ("lrn", "lrn-free", "gap")
+    of_models = text.replace("metrics: [auc], attacks: [gap], arms: [private]", "metrics: [accuracy_test]")
+    (drawn,) = load_specs(make_project(of_models), [])
+    assert drawn.spec.attacks_asked["shadow"] == ()
+
+
+def test_noise_is_chosen_on_shadow_models_that_nothing_attacks(make_project: Callable[..., Project]) -> None:
+    """Until it is decided, an arm of which a claim wants the models alone is not attacked."""
+    project = make_project(chosen_spec())
+    (project.root / "params.yaml").write_text("profile: until\nprofiles:\n  until: {design: sequential}\n")
+    done = run_cli(project.root, "run", "--quiet")
+    assert done.returncode in (0, 1), done.stderr
+    reports = project.root / "reports" / "until" / "own" / "cancer"
+    table = pd.read_parquet(reports / "measurements.parquet")
+    assert {*table.loc[table["arm"] == "shadow", "attack"]} == {""}
+    assert {*table.loc[table["arm"] == "private", "attack"]} == {"", "lrn", "lrn-free", "gap", "sampling"}
+    lost = table[(table["arm"] == "shadow") & (table["metric"] == "accuracy_loss_nonmembers") & (table["repeat"] < 2)]
+    by_epsilon = lost.groupby("epsilon")["value"].mean()
+    chosen = by_epsilon.index[by_epsilon <= 0.5].min()
+    (verdict,) = json.loads((reports / "verdicts.json").read_text())["verdicts"]
+    assert f"epsilon chosen by shadow: {chosen:g}" in verdict["reason"]
+    levels = (2.0, 400.0, math.inf)
+    marks = {mark("private", "sampling", "auc", place({"epsilon": e, "queries": 20})) for e in levels}
+    (loaded,) = load_specs(project, [])
+    assert marks <= set(marks_of(Verdict.model_validate(verdict), loaded.spec))
+    spec = project.root / "specs" / "own" / "cancer.yaml"
+    spec.write_text(spec.read_text().replace("at_most: 0.5", "at_most: -2"))
+    done = run_cli(project.root, "check", "--quiet")
+    (verdict,) = json.loads((reports / "verdicts.json").read_text())["verdicts"]
+    assert done.returncode == 0
+    assert verdict["verdict"] == "inconclusive"
+    assert verdict["reason"].startswith(
+        "no epsilon can be chosen: accuracy_loss_nonmembers(shadow) is at most -2 at none of 2, 400 (nearest: "
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -27,8 +27,8 @@ class Count(MeasuredExpectation):
     def text(self) -> str:
         return ", ".join(f"{name}({self.arm}) = {value}" for name, value in self.equals.items())
 
-    def arms(self) -> Sequence[str]:
-        return (self.arm,)
+    def attacks(self) -> Mapping[str, tuple[str, ...]]:
+        return {self.arm: ("",)}
 
     def check(self, declared: Declared) -> None:
         if self.arm not in declared.arms:

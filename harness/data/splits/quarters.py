@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from harness.data.encoding import Encoded
 from harness.data.split import SPLITS, Draw, Owners, Sizes, Source, TableSource, TableSplit
+from harness.errors import AboutSplit
 
 
 @SPLITS.register
@@ -20,6 +22,9 @@ class Quarters(TableSplit):
     """
 
     kind: Literal["quarters"] = "quarters"
+    turned: bool = Field(default=False, exclude_if=lambda turned: not turned)
+    """The target has the shadow model's parts, drawn from the records that the same split leaves when it is not turned:
+    an arm with it is a shadow model, trained as the arm says."""
     needs: ClassVar[tuple[Literal["table", "generator"], ...]] = ("table",)
 
     def refuses(self, sizes: Sizes) -> str | None:
@@ -39,4 +44,17 @@ class Quarters(TableSplit):
         """Members from one half of the table, the two parts of the shadow model from what is left of the other."""
         drawn = super().draw(source, sizes.model_copy(update={"test": 0}), rng)
         indices = {**drawn.indices, "test": drawn.indices["nonmembers"]}
-        return replace(drawn, test=drawn.nonmembers, indices=indices, facts={**drawn.facts, "test": sizes.nonmembers})
+        facts = {**drawn.facts, "test": sizes.nonmembers}
+        if not self.turned:
+            return replace(drawn, test=drawn.nonmembers, indices=indices, facts=facts)
+        left = rng.permutation(indices["leftover"])
+        if len(left) < 2 * sizes.members:
+            raise AboutSplit(
+                f"split quarters: {len(left)} records are left for the parts of a shadow model, which the target has "
+                f"where it is turned; the sizes ask for {2 * sizes.members}"
+            )
+        members, others = left[: sizes.members], left[sizes.members : 2 * sizes.members]
+        leftover = np.concatenate([indices["members"], indices["nonmembers"], left[2 * sizes.members :]])
+        parts = {"members": members, "test": others, "nonmembers": others, "leftover": leftover}
+        facts["shadow_pool"] = len(leftover)
+        return self.from_indices(source, {role: np.sort(rows) for role, rows in parts.items()}, facts)
