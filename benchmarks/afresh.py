@@ -4,8 +4,12 @@
 until its claims are decided on any basis, then on the profile's own, and compares what it measured with the committed
 table, row by row, and its verdicts with the committed ones. Times and findings go to `benchmarks/afresh.json`, spec
 by spec, and stay: what is there is not run again. Killed or out of `--minutes`, the same command goes on, and its times
-add up. Each spec has a checkout of its own, so what specs of a paper have in common is measured by each, and the sum is
-an upper bound; with `--together NAME` they have one, in which what one measured counts for those that come after it.
+add up. Out of `--minutes`, what the run has measured and its times are left under `benchmarks/afresh/`, too, to be
+committed: a checkout on another machine goes on from there, as a clone does from the flagship's tables.
+
+Each spec has a checkout of its own, so what specs of a paper have in common is measured by each, and the sum is an
+upper bound; with `--together NAME` they have one, in which what one measured counts for those that come after it.
+`--given SPEC` says the same of a spec whose committed table is that of such a run: it is there from the beginning.
 
 Values of one coordinate differ where the code between did (another order of additions, another generator of noise).
 Then the run is a replication: `means` counts the quantities of which both tables have a few repeats, and `apart` those
@@ -22,7 +26,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,9 +39,11 @@ from rich.table import Table
 from scipy import stats
 
 from harness.execution.table import read_table
-from harness.files import write_text
+from harness.files import write_bytes, write_text
 
 RESULTS = Path(__file__).parent / "afresh.json"
+UNFINISHED = Path(__file__).parent / "afresh"
+"""Of runs that are not done: their tables and clocks."""
 STAGES = {"any basis": "shape", "own basis": None}
 """Until verdicts stand on some basis, then on the profile's."""
 FOUND = {"value", "stderr", "n", "noise_multiplier", "cell", "work", "code"}
@@ -49,11 +55,12 @@ FEWEST, LEVEL = 3, 0.01
 """Repeats of a mean in either table, and the level at which two means are apart."""
 
 
-def checkout(root: Path) -> None:
-    """A copy of HEAD with the data that is here, and nothing that was ever measured."""
+def checkout(root: Path, given: Sequence[Path] = ()) -> None:
+    """A copy of HEAD with the data that is here, and nothing that was ever measured but for tables that are `given`."""
     subprocess.run(["git", "clone", "--quiet", ".", str(root)], check=True)
     for table in (root / "reports").glob("*/*/*/measurements.parquet"):
-        table.unlink()
+        if table.relative_to(root) not in given:
+            table.unlink()
     for fetched in Path("data").iterdir():
         if not (root / "data" / fetched.name).exists():
             (root / "data" / fetched.name).symlink_to(fetched.resolve())
@@ -106,11 +113,59 @@ class Clock:
         write_text(self.path, json.dumps({"seconds": self.seconds, "done": self.done}))
 
 
-def measured(root: Path, profile: str, spec: str, end: float) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class Kept:
+    """What is left of a run that is not done, for a checkout that goes on with it."""
+
+    spec: str
+    profile: str
+
+    @property
+    def clock(self) -> Path:
+        """In a checkout, as `table` is."""
+        return Path(f"afresh-{self.spec.replace('/', '-')}.json")
+
+    @property
+    def table(self) -> Path:
+        return Path("reports") / self.profile / self.spec / "measurements.parquet"
+
+    @property
+    def pairs(self) -> dict[Path, Path]:
+        """By file that is kept: its place in a checkout."""
+        base = UNFINISHED / self.profile / self.spec
+        return {base.with_suffix(".json"): self.clock, base.with_suffix(".parquet"): self.table}
+
+    def save(self, root: Path) -> None:
+        for kept, place in self.pairs.items():
+            if (root / place).is_file():
+                write_bytes(kept, (root / place).read_bytes())
+
+    def restore(self, root: Path) -> None:
+        for kept, place in self.pairs.items():
+            if kept.is_file() and not (root / place).exists():
+                write_bytes(root / place, kept.read_bytes())
+
+    def drop(self) -> None:
+        for kept in self.pairs:
+            kept.unlink(missing_ok=True)
+
+
+def measured(root: Path, profile: str, spec: str, end: float, given: Sequence[str] = ()) -> dict[str, Any] | None:
     """Run a spec in its checkout; None where time ran out."""
+    kept = Kept(spec, profile)
     if not root.exists():
-        checkout(root)
-    clock = Clock.of(root / f"afresh-{spec.replace('/', '-')}.json")
+        checkout(root, [Kept(one, profile).table for one in given])
+    kept.restore(root)
+    found = _measured(root, profile, spec, end)
+    if found is None:
+        kept.save(root)
+        return None
+    kept.drop()
+    return {**found, **({"given": list(given)} if given else {})}
+
+
+def _measured(root: Path, profile: str, spec: str, end: float) -> dict[str, Any] | None:
+    clock = Clock.of(root / Kept(spec, profile).clock)
     for stage, basis in STAGES.items():
         if stage in clock.done:
             continue
@@ -206,15 +261,21 @@ def main() -> None:
     parser.add_argument("--profile", default="sequential")
     parser.add_argument("--minutes", type=float, default=600.0, help="begin nothing after so many (default 600)")
     parser.add_argument("--together", metavar="NAME", help="one checkout of this name for all of them")
+    parser.add_argument("--given", nargs="*", default=[], metavar="SPEC", help="whose committed tables may be used")
     parser.add_argument("--folder", type=Path, default=Path(".harness") / "afresh", help="where the checkouts lie")
     arguments = parser.parse_args()
     found = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    if unknown := [one for one in arguments.given if one not in found]:
+        raise SystemExit(f"--given {unknown[0]}: it was not measured from nothing; known: {', '.join(found)}")
     end = time.monotonic() + 60 * arguments.minutes
     for spec in (one for one in arguments.specs if one not in found):
         place = arguments.folder / (arguments.together or spec.replace("/", "-"))
-        one = measured(place.resolve(), arguments.profile, spec, end)
+        one = measured(place.resolve(), arguments.profile, spec, end, arguments.given)
         if one is None:
-            print(f"{spec}: out of time; the same command goes on", file=sys.stderr)
+            where = Kept(spec, arguments.profile).pairs
+            print(
+                f"{spec}: out of time; the same command goes on, from {' and '.join(map(str, where))}", file=sys.stderr
+            )
             break
         found[spec] = one
         write_text(RESULTS, json.dumps(dict(sorted(found.items())), indent=1) + "\n")

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from harness.data.fetch import MissingData
+from harness.execution.executor import OutOfTime, Workforce
 from harness.execution.table import axes_of, read_table
 from harness.paths import Project
 from harness.pipeline import Context, attack
@@ -191,6 +192,37 @@ def test_a_curve_is_kept_with_the_table_and_a_new_one_is_drawn_of_its_own_model(
     assert sorted(one["curve"] for one in both.values()) == ["losses", "roc"]
     page = (clone / "reports/whole/site/papers/own.html").read_text()
     assert "losses of members and of non-members" in page
+
+
+def test_a_run_out_of_time_leaves_what_is_finished_in_its_table(
+    origin: Path, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of a round, and its store gone after it: the next run begins where the table ends."""
+    loaded = next(one for one in load_specs(Project(clone), []) if one.spec.id == "own/cancer")
+    path = clone / "reports" / "whole" / "own" / "cancer" / "measurements.parquet"
+    path.unlink()
+    name, profile = choose(load_params(Project(clone)), "whole")
+    context = Context(Project(clone), name, profile, 1, Progress(quiet=True))
+    with monkeypatch.context() as changed:
+        evaluated = (clone / ".harness" / "store" / "evaluate").rglob
+        changed.setattr(Workforce, "late", property(lambda _: len(list(evaluated("*.*"))) >= 7))
+        with pytest.raises(OutOfTime):
+            attack(context, loaded)
+    left, whole = measured(clone, "own/cancer"), measured(origin, "own/cancer")
+    keys = ["arm", "epsilon", "attack", "metric", "repeat"]
+    rows = left.merge(whole, on=keys, suffixes=("", "_whole"))
+    assert 0 < len(rows) == len(left) < len(whole)
+    assert (rows["value"] == rows["value_whole"]).all()
+    assert sum(left.attrs["core_seconds"].values()) > 0
+    shutil.rmtree(clone / ".harness")
+    attack(context, loaded)
+    again = measured(clone, "own/cancer")
+    pd.testing.assert_frame_equal(again[[*keys, "value"]], whole[[*keys, "value"]])
+    cell = ["arm", "epsilon", "repeat"]
+    complete = [where for where, rows in left.groupby(cell) if len(rows) == len(whole.groupby(cell).get_group(where))]
+    models = left[left["metric"] == "accuracy_test"].set_index(cell)["cell"]
+    assert complete
+    assert not trained(clone) & {f"{models[where]}.npz" for where in complete}
 
 
 def test_a_run_without_its_data_leaves_the_table_as_it_is(clone: Path) -> None:

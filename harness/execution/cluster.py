@@ -24,7 +24,7 @@ from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import table_path
 from harness.errors import HarnessError
-from harness.execution.executors import Done, Executor, WorkerDied
+from harness.execution.executors import Done, Executor, Outcome, WorkerDied
 from harness.execution.materialize import parse_as
 from harness.execution.plan import Piece, with_needs
 from harness.execution.schedule import Task
@@ -210,7 +210,7 @@ class DaskCluster(Executor):
     def running(self) -> list[Task]:
         return [task for _, task in self._futures.values()]
 
-    def next_done(self) -> list[tuple[Task, Done]]:
+    def next_done(self) -> list[tuple[Task, Outcome]]:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
@@ -227,6 +227,9 @@ class DaskCluster(Executor):
                 answer: Answer = future.result()
             except (KilledWorker, FutureCancelledError):
                 raise WorkerDied from None
+            except HarnessError as error:
+                del self._futures[key]
+                return [(task, error)]
             del self._futures[key]
             if answer.lacking:
                 self.submit(task, answer.lacking)

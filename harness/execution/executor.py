@@ -32,6 +32,12 @@ class RunReport:
     core_seconds: float = 0.0
     by_kind: dict[str, float] = field(default_factory=dict)
 
+    def count(self, piece: Piece, seconds: float) -> None:
+        """A piece was computed."""
+        self.computed += 1
+        self.core_seconds += seconds
+        self.by_kind[piece.kind] = self.by_kind.get(piece.kind, 0.0) + seconds
+
     def joined(self, later: RunReport) -> RunReport:
         """This run and one after it; what a later run finds there is reused only if this one did not compute it."""
         kinds = {*self.by_kind, *later.by_kind}
@@ -70,7 +76,16 @@ class Workforce:
         """
         self.project, self.workers, self.progress, self.scheduler = project, workers, progress, scheduler
         self.deadline = deadline
+        self.early: dict[str, float] = {}
+        """Seconds of pieces that were computed before they were asked for."""
+        self.report = RunReport()
+        """How the last run went, or goes."""
         self._hired: Executor | None = None
+
+    @property
+    def late(self) -> bool:
+        """Whether the time that was given is over."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
 
     def hire(self) -> Executor:
         """The executor; the same for as long as it is not closed."""
@@ -108,9 +123,10 @@ def run_pieces(
         return run_with(workforce, pieces, label)
 
 
-def run_with(workforce: Workforce, pieces: Sequence[Piece], label: str) -> RunReport:
+def run_with(workforce: Workforce, pieces: Sequence[Piece], label: str, ahead: Sequence[Piece] = ()) -> RunReport:
     """Compute every piece that the store lacks, in an order that respects what each needs.
 
+    Workers that would wait begin with pieces `ahead`, which a later call may ask for and then finds done or under way.
     Raises HarnessError for a piece that cannot be computed; finished pieces stay in the store, so the
     same call goes on where it stopped. Raises OutOfTime past the workforce's deadline, once what was begun is finished.
     KeyboardInterrupt passes through; leaving the workforce's context tells workers to stop.
@@ -118,16 +134,27 @@ def run_with(workforce: Workforce, pieces: Sequence[Piece], label: str) -> RunRe
     store, progress = Store(workforce.project.store), workforce.progress
     started = time.perf_counter()
     todo = [p for p in pieces if not store.has(p.kind, p.key)]
-    report = RunReport(reused=len(pieces) - len(todo))
+    report = workforce.report = RunReport(reused=len(pieces) - len(todo))
     if not todo:
-        return report
+        return _with_early(report, pieces, workforce)
     if report.reused:
         progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
     executor = workforce.hire()
+    likely = [p for p in ahead if not store.has(p.kind, p.key)] if executor.elsewhere else []
+    busy = {p.key for task in executor.running for p in task}
     with progress.cells(label, len(todo)) as bar:
         tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
-        _run(executor, Schedule(todo), tracker, progress, workforce.deadline)
+        _run(executor, Schedule(todo, likely, busy), tracker, workforce)
     report.wall_seconds = time.perf_counter() - started
+    return _with_early(report, pieces, workforce)
+
+
+def _with_early(report: RunReport, pieces: Sequence[Piece], workforce: Workforce) -> RunReport:
+    """The report, with what was computed before it was asked for."""
+    for piece in pieces:
+        if (seconds := workforce.early.pop(piece.key, None)) is not None:
+            report.reused -= 1
+            report.count(piece, seconds)
     return report
 
 
@@ -139,9 +166,7 @@ class _Tracker:
         self.left, self.spent, self.estimated = total_cost, 0.0, 0.0
 
     def done(self, piece: Piece, seconds: float) -> None:
-        self.report.computed += 1
-        self.report.core_seconds += seconds
-        self.report.by_kind[piece.kind] = self.report.by_kind.get(piece.kind, 0.0) + seconds
+        self.report.count(piece, seconds)
         self.left -= piece.cost
         self.spent += seconds
         self.estimated += piece.cost
@@ -150,26 +175,45 @@ class _Tracker:
         self.bar.advance(1, f"about {left / 60:.1f} min left" if left > 90 else f"about {left:.0f} s left")
 
 
-def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, progress: Progress, deadline: float | None) -> None:
+def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, workforce: Workforce) -> None:
     deaths = 0
-    while schedule.left:
-        late = deadline is not None and time.monotonic() >= deadline
-        if late and not executor.running:
+    while schedule.wanted:
+        if workforce.late and not any(p.key in schedule.wanted for task in executor.running for p in task):
             raise OutOfTime
-        while not late and executor.has_room and (task := schedule.take(executor.workers)) is not None:
+        while not workforce.late and executor.has_room and (task := schedule.take(executor.workers)) is not None:
             executor.submit(task)
+        _begin_ahead(executor, schedule, workforce)
         try:
-            for _, done in executor.next_done():
+            for task, outcome in executor.next_done():
                 deaths = 0
-                for key, seconds in done:
-                    tracker.done(schedule.finish(key), seconds)
+                if isinstance(outcome, HarnessError):
+                    if any(piece.key in schedule.wanted for piece in task):
+                        raise outcome
+                    continue  # nobody asked for it
+                for key, seconds in outcome:
+                    if (piece := schedule.finish(key)) is not None:
+                        tracker.done(piece, seconds)
+                    else:
+                        workforce.early[key] = seconds
         except WorkerDied:
             deaths += 1
             if deaths == MAX_DEATHS_IN_A_ROW:
                 raise HarnessError(
-                    f"worker processes died {deaths} times in a row (out of memory?); {len(schedule.left)} pieces "
+                    f"worker processes died {deaths} times in a row (out of memory?); {len(schedule.wanted)} pieces "
                     "are left; run again with fewer --workers"
                 ) from None
-            progress.say(f"a worker process died; {len(schedule.left)} pieces left, starting again ({deaths})")
+            workforce.progress.say(
+                f"a worker process died; {len(schedule.wanted)} pieces left, starting again ({deaths})"
+            )
             schedule.give_back(executor.running)
             executor.renew()
+    # The caller thinks about what comes next, and workers need not wait for it.
+    _begin_ahead(executor, schedule, workforce)
+
+
+def _begin_ahead(executor: Executor, schedule: Schedule, workforce: Workforce) -> None:
+    """Have workers that are idle begin with what may be wanted later."""
+    while not workforce.late and len(executor.running) < executor.workers:
+        if (task := schedule.take(executor.workers, ahead=True)) is None:
+            return
+        executor.submit(task)

@@ -12,18 +12,23 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
+from harness.errors import HarnessError
 from harness.execution.schedule import Task
 from harness.execution.work import run_pieces_here
 from harness.paths import Project
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
 PIECES_PER_WORKER_PROCESS = 80
-"""Local processes are renewed after so many pieces each: TensorFlow keeps some memory of every graph it traced.
-(`max_tasks_per_child` would do it one by one, but can lose its last workers and wait for ever on Python 3.11.)"""
+"""A local process is renewed after so many pieces: TensorFlow keeps some memory of every graph it traced.
+(`max_tasks_per_child` would do it too, but can lose its last workers and wait for ever on Python 3.11.)"""
+SHORT_S = 1.0
+"""A process that is at less than this has the next task waiting for it."""
 ORPHAN_POLL_S = 1.0
 
 Done = list[tuple[str, float]]
 """Key and seconds of each finished piece."""
+Outcome = Done | HarnessError
+"""What came of a task: its pieces, or why one of them cannot be computed."""
 
 
 class WorkerDied(Exception):
@@ -35,6 +40,8 @@ class Executor(ABC):
 
     workers: int
     """Tasks computed at the same time."""
+    elsewhere: bool = True
+    """Whether tasks are computed while the caller does something else."""
 
     @property
     @abstractmethod
@@ -51,8 +58,8 @@ class Executor(ABC):
         """What was submitted and has not come back."""
 
     @abstractmethod
-    def next_done(self) -> list[tuple[Task, Done]]:
-        """Wait until at least one task is finished. Raises WorkerDied, or what the task raised."""
+    def next_done(self) -> list[tuple[Task, Outcome]]:
+        """Wait until at least one task is finished. Raises WorkerDied."""
 
     @abstractmethod
     def renew(self) -> None:
@@ -67,6 +74,7 @@ class InProcess(Executor):
     """One task after another, here."""
 
     workers = 1
+    elsewhere = False
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -83,9 +91,12 @@ class InProcess(Executor):
     def running(self) -> list[Task]:
         return list(self._queue)
 
-    def next_done(self) -> list[tuple[Task, Done]]:
-        done = run_pieces_here(self.project, self._queue[0])
-        return [(self._queue.popleft(), done)]
+    def next_done(self) -> list[tuple[Task, Outcome]]:
+        task = self._queue.popleft()
+        try:
+            return [(task, run_pieces_here(self.project, task))]
+        except HarnessError as error:
+            return [(task, error)]
 
     def renew(self) -> None:
         self._queue.clear()
@@ -106,62 +117,44 @@ def _start_worker(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class LocalProcesses(Executor):
-    """Spawned processes that compute on one thread each: N workers use N cores, and results do not depend on N."""
+class _Process:
+    """One spawned process, replaced after it has computed its share of pieces."""
 
-    def __init__(self, project: Project, workers: int) -> None:
-        self.project, self.workers = project, workers
-        self._environment = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-        os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    def __init__(self) -> None:
+        self.futures: dict[Future[Done], Task] = {}
         self._start()
 
     def _start(self) -> None:
         self._pool = ProcessPoolExecutor(
-            self.workers, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),)
+            1, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),)
         )
-        self._futures: dict[Future[Done], Task] = {}
-        self._allowance = self.workers * PIECES_PER_WORKER_PROCESS
+        self._allowance = PIECES_PER_WORKER_PROCESS
 
     @property
     def has_room(self) -> bool:
-        if self._allowance <= 0 and not self._futures:
-            self.renew()
-        return self._allowance > 0 and len(self._futures) < 2 * self.workers
+        """Whether it is idle, or at something so short that the next task had better wait for it there."""
+        if not self.futures:
+            return True
+        cost = sum(piece.cost for task in self.futures.values() for piece in task)
+        return len(self.futures) == 1 and cost < SHORT_S and self._allowance > 0
 
-    def submit(self, task: Task) -> None:
+    def submit(self, project: Project, task: Task) -> None:
+        if self._allowance <= 0 and not self.futures:
+            self._pool.shutdown()
+            self._start()
         self._allowance -= len(task)
         try:
-            self._futures[self._pool.submit(run_pieces_here, self.project, task)] = task
+            self.futures[self._pool.submit(run_pieces_here, project, task)] = task
         except BrokenProcessPool:
             failed: Future[Done] = Future()
             failed.set_exception(BrokenProcessPool())
-            self._futures[failed] = task
+            self.futures[failed] = task
 
-    @property
-    def running(self) -> list[Task]:
-        return list(self._futures.values())
-
-    def next_done(self) -> list[tuple[Task, Done]]:
-        finished, _ = wait(self._futures, return_when=FIRST_COMPLETED)
-        done = []
-        for future in finished:
-            try:
-                done.append((self._futures[future], future.result()))
-            except BrokenProcessPool:
-                continue
-            del self._futures[future]
-        if not done:
-            raise WorkerDied
-        return done
-
-    def renew(self) -> None:
-        if self._futures:
-            self._stop()
-        else:
+    def stop(self) -> None:
+        """End it, whatever it is at."""
+        if not self.futures:
             self._pool.shutdown()
-        self._start()
-
-    def _stop(self) -> None:
+            return
         processes = list((self._pool._processes or {}).values())
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
@@ -169,11 +162,53 @@ class LocalProcesses(Executor):
         for process in processes:
             process.join(timeout=5)
 
+
+class LocalProcesses(Executor):
+    """Spawned processes that compute on one thread each: N workers use N cores, and results do not depend on N."""
+
+    def __init__(self, project: Project, workers: int) -> None:
+        self.project, self.workers = project, workers
+        self._environment = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+        os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+        self._processes = [_Process() for _ in range(workers)]
+
+    @property
+    def has_room(self) -> bool:
+        return any(process.has_room for process in self._processes)
+
+    def submit(self, task: Task) -> None:
+        idlest = min((p for p in self._processes if p.has_room), key=lambda p: len(p.futures))
+        idlest.submit(self.project, task)
+
+    @property
+    def running(self) -> list[Task]:
+        return [task for process in self._processes for task in process.futures.values()]
+
+    def next_done(self) -> list[tuple[Task, Outcome]]:
+        at = {future: process for process in self._processes for future in process.futures}
+        finished, _ = wait(at, return_when=FIRST_COMPLETED)
+        done: list[tuple[Task, Outcome]] = []
+        for future in finished:
+            task = at[future].futures[future]
+            try:
+                done.append((task, future.result()))
+            except BrokenProcessPool:
+                continue
+            except HarnessError as error:
+                done.append((task, error))
+            del at[future].futures[future]
+        if not done:
+            raise WorkerDied
+        return done
+
+    def renew(self) -> None:
+        for process in self._processes:
+            process.stop()
+        self._processes = [_Process() for _ in range(self.workers)]
+
     def close(self) -> None:
-        if self._futures:
-            self._stop()
-        else:
-            self._pool.shutdown()
+        for process in self._processes:
+            process.stop()
         for name, value in self._environment.items():
             if value is None:
                 os.environ.pop(name, None)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from harness.attacks import ScoringAttack
 from harness.execution.plan import Cell, Piece, Plan, in_order, with_needs
+from harness.execution.store import Store
 from harness.hashing import fingerprint
 from harness.metrics import Value
 from harness.metrics.metric import metrics_of
@@ -73,10 +74,11 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Pl
             yield cells, name, where
 
 
-def repeats_known(plan: Plan, known: Known) -> dict[Attacked, int]:
+def repeats_known(plan: Plan, known: Known, store: Store | None = None) -> dict[Attacked, int]:
     """How many repeats of each arm and place, from the first on, are known by attack (none: of the models themselves).
 
-    What was measured once stays in the table, whether or not a claim still asks for it.
+    What was measured once stays in the table, whether or not a claim still asks for it. With a `store`, what it has
+    counts as known.
     """
     lacking: dict[Attacked, int] = {}
     seen: dict[Attacked, int] = {}
@@ -87,7 +89,7 @@ def repeats_known(plan: Plan, known: Known) -> dict[Attacked, int]:
         for name, wanted in pieces.items():
             of = (cell.group, name)
             seen[of] = max(seen.get(of, 0), cell.repeat + 1)
-            if not all(known.has(piece.work) for piece in wanted):
+            if not all(known.has(p.work) or (store is not None and store.has(p.kind, p.key)) for p in wanted):
                 lacking[of] = min(cell.repeat, lacking.get(of, cell.repeat))
     return {of: lacking.get(of, count) for of, count in seen.items()}
 

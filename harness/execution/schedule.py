@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from harness.execution.plan import Piece
 
@@ -11,40 +11,62 @@ Task = tuple[Piece, ...]
 
 
 class Schedule:
-    """The pieces that are left. A task is taken, then finished, or given back where its worker died."""
+    """The pieces that are left. A task is taken, then finished, or given back where its worker died.
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.left = {p.key: p for p in pieces}
-        self._needs = {key: {n.key for n in p.needs if n.key in self.left} for key, p in self.left.items()}
+    Pieces `ahead` may be wanted later: they are there for workers that would wait otherwise, and nobody waits for them.
+    """
+
+    def __init__(self, pieces: Sequence[Piece], ahead: Sequence[Piece] = (), busy: Collection[str] = ()) -> None:
+        """`busy`: keys of what is being computed already."""
+        self.wanted = dict.fromkeys(p.key for p in pieces)
+        """What is asked for and not finished."""
+        self._left = {p.key: p for p in (*ahead, *pieces)}
+        self._needs = {key: {n.key for n in p.needs if n.key in self._left} for key, p in self._left.items()}
         self._dependants: dict[str, list[str]] = defaultdict(list)
         for key, needs in self._needs.items():
             for need in needs:
                 self._dependants[need].append(key)
         # In the plan's order, repeat by repeat; a dict keeps order and removes quickly.
-        self._ready = dict.fromkeys(key for key, needs in self._needs.items() if not needs)
+        self._ready: dict[bool, dict[str, None]] = {True: {}, False: {}}
+        for key in (*self.wanted, *self._left):
+            if not self._needs[key] and key not in busy:
+                self._ready[key in self.wanted][key] = None
 
-    def take(self, workers: int) -> Task | None:
+    def take(self, workers: int, ahead: bool = False) -> Task | None:
         """The next task: a piece, or a stack that leaves enough stacks for all workers. None: nothing is ready."""
-        if not self._ready:
+        ready = self._ready[not ahead]
+        if not ready:
             return None
-        first = self.left[next(iter(self._ready))]
+        first = self._left[next(iter(ready))]
         chosen = [first.key]
         if first.stack is not None:
-            alike = [k for k in self._ready if self.left[k].stack == first.stack]
+            alike = [k for k in ready if self._left[k].stack == first.stack]
             chosen = alike[: min(first.stack.limit, -(-len(alike) // workers))]
         for key in chosen:
-            del self._ready[key]
-        return tuple(self.left[key] for key in chosen)
+            del ready[key]
+        return tuple(self._left[key] for key in chosen)
 
-    def finish(self, key: str) -> Piece:
-        """Mark a piece as done; what waited for it alone becomes ready."""
+    def finish(self, key: str) -> Piece | None:
+        """Mark a piece as done; what waited for it alone becomes ready, and goes first: a long fit that waited for
+        shadow models is not left to the end, when other workers have nothing to do. None: it was not asked for."""
+        if key not in self._left:
+            return None
+        freed: list[str] = []
         for dependant in self._dependants[key]:
             self._needs[dependant].discard(key)
-            if not self._needs[dependant] and dependant in self.left:
-                self._ready[dependant] = None
-        return self.left.pop(key)
+            if not self._needs[dependant] and dependant in self._left:
+                freed.append(dependant)
+        self._put_first(freed)
+        asked = key in self.wanted
+        self.wanted.pop(key, None)
+        piece = self._left.pop(key)
+        return piece if asked else None
 
     def give_back(self, tasks: Iterable[Task]) -> None:
         """Tasks that were taken and will not finish are ready again."""
-        back = [p.key for task in tasks for p in task if p.key in self.left]
-        self._ready = dict.fromkeys([*back, *self._ready])
+        self._put_first([p.key for task in tasks for p in task if p.key in self._left])
+
+    def _put_first(self, keys: Sequence[str]) -> None:
+        for wanted, ready in self._ready.items():
+            if first := [key for key in keys if (key in self.wanted) == wanted]:
+                self._ready[wanted] = dict.fromkeys([*first, *ready])

@@ -12,13 +12,14 @@ import pandas as pd
 
 from harness import tracking
 from harness.claims.evidence import means, of_runs
-from harness.claims.sequential import PILOT
+from harness.claims.sequential import PILOT, grown
+from harness.claims.statistics import FEWEST
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
 from harness.execution import curves
-from harness.execution.executor import RunReport, Workforce, run_pieces, run_with
+from harness.execution.executor import OutOfTime, RunReport, Workforce, run_pieces, run_with
 from harness.execution.known import RUNS, Known, repeats_known, to_do, work_of
 from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, first_repeats, in_order, trained_repeats
 from harness.execution.planner import data_digest, make_plan
@@ -192,8 +193,9 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
 
     `plan` has as many repeats as a cell may get. A first round gives every cell a few, which decide nothing.
     Rounds that were computed before are taken from the store, or from tables where the profile says so, so a run that
-    was stopped goes on where it was; measurements are written after each round. Returns the cells, how the run went,
-    and their measurements.
+    was stopped goes on where it was; measurements are written after each round. While a round comes to its end and
+    is judged, workers that have nothing to do begin with what the next one is likely to ask for: it is kept in the
+    store, and is in no table unless it is asked for. Returns the cells, how the run went, and their measurements.
     """
     scaled = context.scaled(loaded)
     experiment = scaled.spec.experiment
@@ -209,7 +211,9 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
         for group in groups
         for attack in ("", *asked[group[0]])
     }
-    repeats |= {of: max(repeats.get(of, 0), there) for of, there in repeats_known(plan, known).items()}
+    there = repeats_known(plan, known)
+    likely = {of: FEWEST for of, asked_for in repeats.items() if there.get(of, 0) < asked_for}
+    repeats |= {of: max(repeats.get(of, 0), n) for of, n in there.items()}
     open_claims = len(scaled.spec.claims)
     with Workforce(
         context.project, context.workers, context.progress, context.scheduler, context.deadline
@@ -217,21 +221,26 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
         for number in itertools.count(1):
             chosen = first_repeats(plan, repeats)
             label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
-            total = total.joined(run_with(workforce, to_do(chosen, scaled.spec, known, metrics), label))
+            pieces = to_do(chosen, scaled.spec, known, metrics)
+            ahead = first_repeats(plan, {of: max(n, likely.get(of, 0)) for of, n in repeats.items()})
+            try:
+                report = run_with(workforce, pieces, label, to_do(ahead, scaled.spec, known, metrics))
+            except (OutOfTime, KeyboardInterrupt):
+                if context.profile.from_tables:  # a clone without this store goes on from the table
+                    spent = _joined_notes(earlier, total.joined(workforce.report))
+                    _write_finished(context, loaded, chosen, known, spent)
+                raise
+            total = total.joined(report)
             table = measurement_table(chosen, scaled.spec, store, known)
-            _write(
-                context,
-                loaded,
-                chosen,
-                table,
-                _joined_notes(earlier, total) if context.profile.from_tables else earlier,
-            )
+            notes = _joined_notes(earlier, total) if context.profile.from_tables else earlier
+            _write(context, loaded, chosen, table, notes)
             with in_place(loaded):
                 needs = repeats_wanted(scaled, table)
-            before = dict(repeats)
+            before, likely = dict(repeats), {}
             for cells in needs.values():
                 for cell, target in cells.items():
                     repeats[cell] = max(repeats.get(cell, 0), target)
+                    likely[cell] = grown(repeats[cell], experiment.repeats * scaled.times)
             if repeats == before:
                 break
             open_claims = len(needs)
@@ -244,6 +253,15 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
     used = f"{len(chosen.cells)} models, of the fixed design's {len(groups) * usual}"
     context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
     return chosen, total, table
+
+
+def _write_finished(context: Context, loaded: Loaded, chosen: Plan, known: Known, notes: Notes) -> None:
+    """Write the measurements of a round that was stopped: of each arm and place the repeats that are finished."""
+    store, spec = Store(context.project.store), context.scaled(loaded).spec
+    finished = repeats_known(chosen, known, store)
+    plan = first_repeats(chosen, {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()})
+    if plan.cells:
+        _write(context, loaded, plan, measurement_table(plan, spec, store, known), notes)
 
 
 def _metrics_of_claims(scaled: Scaled) -> set[str]:
