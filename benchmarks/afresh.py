@@ -9,7 +9,9 @@ committed: a checkout on another machine goes on from there, as a clone does fro
 
 Each spec has a checkout of its own, so what specs of a paper have in common is measured by each, and the sum is an
 upper bound; with `--together NAME` they have one, in which what one measured counts for those that come after it.
-`--given SPEC` says the same of a spec whose committed table is that of such a run: it is there from the beginning.
+`--given SPEC` says the same of a spec whose committed table is that of such a run: what that one measured until its own
+verdicts stood on any basis (the table is replayed for that) is there from the beginning, the rest from the second
+stage on, as where both specs go through both stages together.
 
 Values of one coordinate differ where the code between did (another order of additions, another generator of noise).
 Then the run is a replication: `means` counts the quantities of which both tables have a few repeats, and `apart` those
@@ -38,8 +40,13 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from harness.execution.table import read_table
+from harness.claims.sequential import PILOT, by_cell
+from harness.commands.common import context_for, load
+from harness.execution.table import axes_of, read_table, write_parquet
 from harness.files import write_bytes, write_text
+from harness.places import Attacked, place
+from harness.spec.profile import Scaled, scale
+from harness.verdicts.findings import repeats_wanted
 
 RESULTS = Path(__file__).parent / "afresh.json"
 UNFINISHED = Path(__file__).parent / "afresh"
@@ -55,12 +62,11 @@ FEWEST, LEVEL = 3, 0.01
 """Repeats of a mean in either table, and the level at which two means are apart."""
 
 
-def checkout(root: Path, given: Sequence[Path] = ()) -> None:
-    """A copy of HEAD with the data that is here, and nothing that was ever measured but for tables that are `given`."""
+def checkout(root: Path) -> None:
+    """A copy of HEAD with the data that is here, and nothing that was ever measured."""
     subprocess.run(["git", "clone", "--quiet", ".", str(root)], check=True)
     for table in (root / "reports").glob("*/*/*/measurements.parquet"):
-        if table.relative_to(root) not in given:
-            table.unlink()
+        table.unlink()
     for fetched in Path("data").iterdir():
         if not (root / "data" / fetched.name).exists():
             (root / "data" / fetched.name).symlink_to(fetched.resolve())
@@ -136,27 +142,63 @@ class Kept:
         return {base.with_suffix(".json"): self.clock, base.with_suffix(".parquet"): self.table}
 
     def save(self, root: Path) -> None:
-        for kept, place in self.pairs.items():
-            if (root / place).is_file():
-                write_bytes(kept, (root / place).read_bytes())
+        for kept, there in self.pairs.items():
+            if (root / there).is_file():
+                write_bytes(kept, (root / there).read_bytes())
 
     def restore(self, root: Path) -> None:
-        for kept, place in self.pairs.items():
-            if kept.is_file() and not (root / place).exists():
-                write_bytes(root / place, kept.read_bytes())
+        for kept, there in self.pairs.items():
+            if kept.is_file() and not (root / there).exists():
+                write_bytes(root / there, kept.read_bytes())
 
     def drop(self) -> None:
         for kept in self.pairs:
             kept.unlink(missing_ok=True)
 
 
+def give(root: Path, profile: str, spec: str, basis: str | None) -> None:
+    """Put a spec's committed table into a checkout: what its run measured until verdicts stood on a basis, or all."""
+    kept = Kept(spec, profile)
+    table = read_table(kept.table)
+    if basis is not None:
+        context = context_for(profile, 1, quiet=True)
+        loaded = load(context.project, [spec])[0]
+        chosen = context.profile.model_copy(update={"basis": basis})
+        table = replayed(scale(loaded.spec, profile, chosen), table)
+    write_parquet(table, root / kept.table)
+
+
+def replayed(scaled: Scaled, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table that a run until decided would have measured. Raises KeyError where it lacks some."""
+    axes, attrs = ["epsilon", *axes_of(scaled.spec)], table.attrs
+    attacks = table["attack"].fillna("")
+    places = [place(zip(axes, where, strict=True)) for where in zip(*(table[axis] for axis in axes), strict=True)]
+    of = list(zip(zip(table["arm"], places, strict=True), attacks, strict=True))
+    there: dict[Attacked, int] = {}
+    for one, repeat in zip(of, table["repeat"], strict=True):
+        there[one] = max(there.get(one, 0), int(repeat) + 1)
+    repeats = dict.fromkeys(of, PILOT)
+    while True:
+        models = by_cell(repeats)  # an attack's target is measured itself, too
+        kept = [repeats[cell, attack] if attack else models[cell] for cell, attack in of]
+        part = table[table["repeat"] < kept].reset_index(drop=True)
+        part.attrs = attrs
+        needs = [item for asked in repeats_wanted(scaled, part).values() for item in asked.items()]
+        more = {one: max(n for other, n in needs if other == one) for one, _ in needs}
+        if all(n <= repeats[one] for one, n in more.items()):
+            return part
+        repeats |= {one: max(repeats[one], n) for one, n in more.items()}
+        if lacking := [one for one, n in repeats.items() if n > there[one]]:
+            raise KeyError(f"the table has too few repeats of {lacking[0]}")
+
+
 def measured(root: Path, profile: str, spec: str, end: float, given: Sequence[str] = ()) -> dict[str, Any] | None:
     """Run a spec in its checkout; None where time ran out."""
     kept = Kept(spec, profile)
     if not root.exists():
-        checkout(root, [Kept(one, profile).table for one in given])
+        checkout(root)
     kept.restore(root)
-    found = _measured(root, profile, spec, end)
+    found = _measured(root, profile, spec, end, given)
     if found is None:
         kept.save(root)
         return None
@@ -164,7 +206,7 @@ def measured(root: Path, profile: str, spec: str, end: float, given: Sequence[st
     return {**found, **({"given": list(given)} if given else {})}
 
 
-def _measured(root: Path, profile: str, spec: str, end: float) -> dict[str, Any] | None:
+def _measured(root: Path, profile: str, spec: str, end: float, given: Sequence[str]) -> dict[str, Any] | None:
     clock = Clock.of(root / Kept(spec, profile).clock)
     for stage, basis in STAGES.items():
         if stage in clock.done:
@@ -172,6 +214,8 @@ def _measured(root: Path, profile: str, spec: str, end: float) -> dict[str, Any]
         if time.monotonic() > end:
             return None
         declare(root, profile, spec, basis)
+        for one in given:
+            give(root, profile, one, basis)
         before = clock.seconds.get(stage, 0.0)
 
         def tick(seconds: float, stage: str = stage, before: float = before) -> None:
