@@ -39,10 +39,11 @@ from harness.claims import betting, sequential
 from harness.claims.anytime import anytime
 from harness.claims.betting import SHARES, WEIGHTS
 from harness.claims.design import Bounded, Fixed, Sequential, Series
-from harness.claims.evidence import OUTCOME, ArmFacts, Evidence
+from harness.claims.evidence import ArmFacts, Evidence
 from harness.claims.judge import Finding, Part
 from harness.claims.kinds.compare import Compare
 from harness.claims.sequential import CEILING, PILOT, SHARE, first_verdict, grown, wanted
+from harness.claims.series import OUTCOME
 from harness.claims.statistics import FEWEST, Mean, corrected, estimate, rarest
 from harness.files import write_text
 from harness.hashing import generator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.design import Design, Fixed, Series, design_of
+from harness.claims.design import Design, Fixed, Series
 from harness.claims.operands import Chosen, Curve, FormulaValue, Level
+from harness.claims.series import drawn_by_arm, of_runs, series_of
 from harness.claims.statistics import Mean
 from harness.errors import HarnessError
 from harness.formulas import formula_named
@@ -22,9 +23,6 @@ from harness.formulas.gaussian import shuffled_epsilon
 from harness.metrics import METRICS
 from harness.places import Cell, Place, place
 from harness.places import text as place_text
-
-OUTCOME = ("count_outcome", "count_outcomes")
-"""Metrics that say which outcome a split drew in a repeat, and of how many equally likely ones."""
 
 
 class NoneChosen(HarnessError):
@@ -90,7 +88,7 @@ class Evidence:
             where = place((axis, v) for axis, v in zip(self.axes, values, strict=True) if v == v and v is not None)
             rows = slice(start, end)
             drawn = self._drawn.get(arm)
-            found = _series(numbers[rows], errors[rows], repeats[rows], metric, drawn)
+            found = series_of(numbers[rows], errors[rows], repeats[rows], metric, drawn)
             self._groups[arm, attack, metric, where] = found
             if of_runs(metric):
                 self._ends[arm, attack, metric, where] = repeats[rows]
@@ -350,71 +348,7 @@ class Evidence:
         return np.asarray(np.unique(np.concatenate(found)))
 
 
-def of_runs(metric: str) -> bool:
-    """Whether a metric is one number of all runs together."""
-    return metric in METRICS and METRICS[metric].of == "runs"
-
-
 def ordered(values: Collection[Any]) -> list[Any]:
     """Values of an axis in order: numbers by size, words as they come."""
     found = list(values)
     return sorted(found) if all(isinstance(v, int | float) for v in found) else found
-
-
-def means(
-    table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
-) -> dict[tuple[str, str, str, Place], Mean]:
-    """Mean over repeats by arm, attack, metric and place on the axes, as claims see it."""
-    design = design_of(table)
-    needed = table[table["metric"].isin([*metrics, *OUTCOME])].sort_values("repeat")
-    drawn = drawn_by_arm(needed)
-    wanted = needed[needed["metric"].isin(metrics)]
-    found = {}
-    for (arm, attack, metric, *levels), group in wanted.groupby(["arm", "attack", "metric", *axes], dropna=False):
-        where = place((axis, v) for axis, v in zip(axes, levels, strict=True) if v == v and v is not None)
-        values, errors, repeats = (group[name].to_numpy() for name in ("value", "stderr", "repeat"))
-        series = _series(values, errors, repeats, str(metric), drawn.get(arm))
-        found[str(arm), str(attack), str(metric), where] = design.mean(series)
-    return found
-
-
-def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, str, int, float, pd.DataFrame]]:
-    """Where a split draws one of a few outcomes: arm, attack, outcome and epsilon, and the repeats that drew it."""
-    drawn = drawn_by_arm(table)
-    chosen = table[(table["metric"] == metric) & table["arm"].isin(list(drawn))]
-    for (arm, attack, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
-        for outcome, part in group.groupby(group["repeat"].map(drawn[arm][0])):
-            yield str(arm), str(attack), int(str(outcome)), float(str(epsilon)), part
-
-
-def drawn_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:
-    """By arm whose split draws one of a few outcomes: that of each repeat, and how many there are.
-
-    Arms where the number of outcomes is not the same in every repeat are left out: their chances are not known.
-    """
-    found = {}
-    chosen = table[table["metric"].isin(OUTCOME)]
-    for arm, group in chosen.groupby("arm"):
-        outcome, outcomes = (
-            group[group["metric"] == name].drop_duplicates("repeat").set_index("repeat")["value"] for name in OUTCOME
-        )
-        codes, labels = pd.factorize(outcome, sort=True)
-        if outcomes.nunique() == 1 and len(labels) <= int(outcomes.iloc[0]):
-            found[arm] = dict(zip(outcome.index, codes, strict=True)), int(outcomes.iloc[0])
-    return found
-
-
-def _series(
-    values: Array, errors: Array, repeats: Array, metric: str, drawn: tuple[dict[int, int], int] | None
-) -> Series:
-    known = METRICS.get(metric)
-    found = Series(
-        values,
-        errors,
-        low=known.low if known else -math.inf,
-        high=known.high if known else math.inf,
-    )
-    if drawn is None:
-        return found
-    by_repeat, outcomes = drawn
-    return replace(found, drawn=np.array([by_repeat[r] for r in repeats], dtype=np.int64), outcomes=outcomes)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from harness import tracking
-from harness.claims.evidence import means, of_runs
 from harness.claims.sequential import PILOT, grown
+from harness.claims.series import means, of_runs
 from harness.claims.statistics import FEWEST
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.datasets.csv_table import CsvTable

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.evidence import groups_by_outcome, means
+from harness.claims.series import groups_by_outcome, means
 from harness.experiment import Experiment
 from harness.formulas import FORMULAS
 from harness.formulas.gaussian import shuffled_epsilon

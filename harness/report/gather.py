@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from harness.claims.design import design_of
-from harness.claims.evidence import means, ordered
+from harness.claims.evidence import ordered
+from harness.claims.series import means
 from harness.claims.verdict import Verdict
 from harness.pipeline import Context, core_seconds, has_verdicts, left_out, measurements, read_verdicts
 from harness.places import shown

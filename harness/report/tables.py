@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from harness.claims.evidence import drawn_by_arm, groups_by_outcome
 from harness.claims.kinds.table import PrintedTable
+from harness.claims.series import drawn_by_arm, groups_by_outcome
 from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
 from harness.spec.model import Spec

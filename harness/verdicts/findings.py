@@ -10,10 +10,11 @@ from dataclasses import replace
 import pandas as pd
 
 from harness.claims.design import Bounded, Design, design_of
-from harness.claims.evidence import ArmFacts, Evidence, NoneChosen, of_runs
+from harness.claims.evidence import ArmFacts, Evidence, NoneChosen
 from harness.claims.expectation import MeasuredExpectation
 from harness.claims.judge import Finding, Part
 from harness.claims.sequential import CEILING, SHARE, by_cell, decided, first_verdict, wanted
+from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
 from harness.errors import HarnessError
 from harness.hashing import fingerprint

@@ -1,0 +1,88 @@
+"""One number a repeat, from the rows of a measurement table, with the outcome that a split drew in each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.arrays import Array
+from harness.claims.design import Series, design_of
+from harness.claims.statistics import Mean
+from harness.metrics import METRICS
+from harness.places import Place, place
+
+OUTCOME = ("count_outcome", "count_outcomes")
+"""Metrics that say which outcome a split drew in a repeat, and of how many equally likely ones."""
+
+
+def of_runs(metric: str) -> bool:
+    """Whether a metric is one number of all runs together."""
+    return metric in METRICS and METRICS[metric].of == "runs"
+
+
+def means(
+    table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
+) -> dict[tuple[str, str, str, Place], Mean]:
+    """Mean over repeats by arm, attack, metric and place on the axes, as claims see it."""
+    design = design_of(table)
+    needed = table[table["metric"].isin([*metrics, *OUTCOME])].sort_values("repeat")
+    drawn = drawn_by_arm(needed)
+    wanted = needed[needed["metric"].isin(metrics)]
+    found = {}
+    for (arm, attack, metric, *levels), group in wanted.groupby(["arm", "attack", "metric", *axes], dropna=False):
+        where = place((axis, v) for axis, v in zip(axes, levels, strict=True) if v == v and v is not None)
+        values, errors, repeats = (group[name].to_numpy() for name in ("value", "stderr", "repeat"))
+        series = series_of(values, errors, repeats, str(metric), drawn.get(arm))
+        found[str(arm), str(attack), str(metric), where] = design.mean(series)
+    return found
+
+
+def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, str, int, float, pd.DataFrame]]:
+    """Where a split draws one of a few outcomes: arm, attack, outcome and epsilon, and the repeats that drew it."""
+    drawn = drawn_by_arm(table)
+    chosen = table[(table["metric"] == metric) & table["arm"].isin(list(drawn))]
+    for (arm, attack, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
+        for outcome, part in group.groupby(group["repeat"].map(drawn[arm][0])):
+            yield str(arm), str(attack), int(str(outcome)), float(str(epsilon)), part
+
+
+def drawn_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:
+    """By arm whose split draws one of a few outcomes: that of each repeat, and how many there are.
+
+    Arms where the number of outcomes is not the same in every repeat are left out: their chances are not known.
+    """
+    found = {}
+    chosen = table[table["metric"].isin(OUTCOME)]
+    for arm, group in chosen.groupby("arm"):
+        outcome, outcomes = (
+            group[group["metric"] == name].drop_duplicates("repeat").set_index("repeat")["value"] for name in OUTCOME
+        )
+        codes, labels = pd.factorize(outcome, sort=True)
+        if outcomes.nunique() == 1 and len(labels) <= int(outcomes.iloc[0]):
+            found[arm] = dict(zip(outcome.index, codes, strict=True)), int(outcomes.iloc[0])
+    return found
+
+
+def series_of(
+    values: Array, errors: Array, repeats: Array, metric: str, drawn: tuple[dict[int, int], int] | None
+) -> Series:
+    """Values (n,) and standard errors (n,) of a metric in repeats (n,), with the range that it declares.
+
+    `drawn`: the outcome of each repeat's split, and how many there are.
+    """
+    known = METRICS.get(metric)
+    found = Series(
+        values,
+        errors,
+        low=known.low if known else -math.inf,
+        high=known.high if known else math.inf,
+    )
+    if drawn is None:
+        return found
+    by_repeat, outcomes = drawn
+    return replace(found, drawn=np.array([by_repeat[r] for r in repeats], dtype=np.int64), outcomes=outcomes)
