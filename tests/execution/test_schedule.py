@@ -71,28 +71,22 @@ def test_a_stack_is_of_pieces_that_are_wanted_alike() -> None:
     assert names(schedule.take(2, ahead=True)) == ["later 0", "later 1"]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_workers_that_would_wait_begin_with_the_next_round(make_project: Make, workers: int) -> None:
-    """What was begun early is found, counted once, and the same as what one worker makes in turn."""
-    project = make_project()
-    plan = make_plan(project, load_specs(project, [])[0].spec)
-    pieces = plan.pieces()
-    first = [p for p in pieces if p.kind == "split"][:1]
-    with Workforce(project, workers, Progress(quiet=True)) as workforce:
-        one = run_with(workforce, first, "one", pieces)
-        early = list(workforce.hire().running)
-        assert bool(early) == (workers > 1), "one process computes nothing while its caller thinks"
-        two = run_with(workforce, pieces, "two")
-    both = one.joined(two)
-    assert both.computed == len(pieces)
-    assert both.reused == 0
-    assert sum(both.by_kind.values()) == pytest.approx(both.core_seconds)
-    other = make_project()
-    with Workforce(other, 1, Progress(quiet=True)) as workforce:
-        run_with(workforce, pieces, "in turn")
-    for p in pieces:
-        ours, theirs = (Store(where.store).get(p.kind, p.key) for where in (project, other))
-        assert ours.digest == theirs.digest
+def test_workers_that_would_wait_begin_with_the_next_round(make_project: Make) -> None:
+    """What was begun early is found, counted once, and the same as what one process makes in turn, which waits for
+    nobody and begins nothing early."""
+    made = []
+    for workers in (1, 2):
+        project = make_project(where=f"with-{workers}")
+        pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
+        first = [p for p in pieces if p.kind == "split"][:1]
+        with Workforce(project, workers, Progress(quiet=True)) as workforce:
+            one = run_with(workforce, first, "one", pieces)
+            assert bool(workforce.hire().running) == (workers > 1)
+            both = one.joined(run_with(workforce, pieces, "two"))
+        assert (both.computed, both.reused) == (len(pieces), 0)
+        assert sum(both.by_kind.values()) == pytest.approx(both.core_seconds)
+        made.append([Store(project.store).get(p.kind, p.key).digest for p in pieces])
+    assert made[0] == made[1]
 
 
 def test_a_fault_in_what_nobody_asked_for_stops_nothing_until_it_is_asked_for(make_project: Make) -> None:
