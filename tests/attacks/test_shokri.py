@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from harness.attacks import Outputs, ShadowOutputs
+from harness.attacks import Outputs, ShadowOutputs, networks
 from harness.attacks.networks import ADAM_EPSILON, BETA1, BETA2, StackedNetworks, forward, gradients, train_stacked
 from harness.attacks.shokri import Shokri
 from harness.metrics.membership import advantage
@@ -59,6 +59,40 @@ def test_networks_of_a_stack_do_not_touch_each_other() -> None:
         assert (nets.logits(i, inputs[i]).argmax(axis=1) == targets[i]).mean() > 0.93
     again = StackedNetworks.from_arrays(nets.arrays())
     assert all((a == b).all() for a, b in zip(nets.weights, again.weights, strict=True))
+
+
+def test_how_many_are_trained_side_by_side_changes_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does how many batches are collected at a time; and all are what Adam makes of one network after the other."""
+    rng = np.random.default_rng(8)
+    inputs = [rng.random((n, 3)).astype(np.float32) for n in (50, 44, 50, 7)]
+    targets = [rng.integers(2, size=len(x)) for x in inputs]
+
+    def trained() -> tuple[np.ndarray, ...]:
+        return train_stacked(inputs, targets, (4,), 0.05, 10, 3, np.random.default_rng(9)).weights
+
+    whole = trained()
+    for cached, gathered in ((1, 1), (50, 100)):
+        monkeypatch.setattr(networks, "CACHED", cached)
+        monkeypatch.setattr(networks, "GATHERED", gathered)
+        assert all((a == b).all() for a, b in zip(trained(), whole, strict=True))
+
+    untrained = train_stacked(inputs, targets, (4,), 0.0, 10, 3, np.random.default_rng(9)).weights
+    rng = np.random.default_rng(9)
+    for kernel in untrained[::2]:
+        rng.uniform(size=kernel.shape)
+    for i, (x, y) in enumerate(zip(inputs, targets, strict=True)):
+        weights = [w[i : i + 1].copy() for w in untrained]
+        first, second = ([np.zeros_like(w) for w in weights] for _ in range(2))
+        for step, rows in enumerate(networks._order(len(x), 10, 3, rng), start=1):
+            for w, m, v, g in zip(
+                weights, first, second, gradients(weights, x[rows][None], y[rows][None]), strict=True
+            ):
+                m += (1 - BETA1) * (g - m)
+                v += (1 - BETA2) * (g * g - v)
+                rate = 0.05 * np.sqrt(1 - BETA2**step) / (1 - BETA1**step)
+                w -= rate * m / (np.sqrt(v) + ADAM_EPSILON)
+        for found, w in zip(whole, weights, strict=True):
+            np.testing.assert_allclose(found[i : i + 1], w, rtol=1e-4, atol=1e-6)
 
 
 def model_outputs(rng: np.random.Generator, n: int, confident: bool) -> Outputs:
