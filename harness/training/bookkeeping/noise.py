@@ -45,7 +45,14 @@ def gaussian(step: Step, spread: Tensor, size: int) -> Tensor:
     half = -(-size // (2 * ALIGNMENT)) * ALIGNMENT
     words = splitmix64(tf.bitcast(step.keys, tf.uint64), tf.cast(step.number * half, tf.uint64), half)
     signed = tf.cast(tf.reshape(tf.bitcast(words, tf.int32), (spread.shape[0], 2 * half)), tf.float32)
-    uniform = tf.abs(signed[:, :half]) * 2.0**-31 + 2.0**-33
+    uniform = tf.abs(columns(signed, 0, half)) * 2.0**-31 + 2.0**-33
     radius = tf.sqrt(tf.math.log(uniform) * (-2.0 * spread * spread)[:, None])
-    angle = signed[:, half:] * (math.pi * 2.0**-31)
+    angle = columns(signed, half, 2 * half) * (math.pi * 2.0**-31)
     return tf.concat([radius * tf.cos(angle), radius * tf.sin(angle)], axis=1)
+
+
+def columns(value: Tensor, start: int, end: int) -> Tensor:
+    """Columns of (replicates, n). Of one replicate they are a stretch of memory, which needs not be copied."""
+    if value.shape[0] == 1:
+        return tf.reshape(value, (-1,))[start:end][None]
+    return value[:, start:end]

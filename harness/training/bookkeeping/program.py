@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from harness.arrays import Array
 from harness.training.bookkeeping.dense import FirstDenseRule
-from harness.training.bookkeeping.noise import ALIGNMENT, gaussian
+from harness.training.bookkeeping.noise import ALIGNMENT, columns, gaussian
 from harness.training.bookkeeping.rule import Rule, Step, Tensor, activate, sum_of_squares
 from harness.training.forward import placed_layers
 from harness.training.layer import Shape
@@ -267,7 +267,7 @@ class Program:
         noise = gaussian(step, spread, sum(self.sizes))
         found, used = [], 0
         for gradient, size in zip(gradients, self.sizes, strict=True):
-            found.append(gradient + tf.reshape(noise[:, used : used + size], gradient.shape))
+            found.append(gradient + tf.reshape(columns(noise, used, used + size), gradient.shape))
             used += size
         return found
 
