@@ -150,16 +150,17 @@ class _Process:
             failed.set_exception(BrokenProcessPool())
             self.futures[failed] = task
 
-    def stop(self) -> None:
-        """End it, whatever it is at."""
-        if not self.futures:
-            self._pool.shutdown()
-            return
-        processes = list((self._pool._processes or {}).values())
+    def dismiss(self) -> None:
+        """Have it end, at once if it is at something; `join` waits until it has."""
+        self._ending = list((self._pool._processes or {}).values())
         self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-        for process in processes:
+        if self.futures:
+            for process in self._ending:
+                process.terminate()
+
+    def join(self) -> None:
+        """Wait for a process that was dismissed."""
+        for process in self._ending:
             process.join(timeout=5)
 
 
@@ -201,14 +202,18 @@ class LocalProcesses(Executor):
             raise WorkerDied
         return done
 
-    def renew(self) -> None:
+    def _dismiss(self) -> None:
         for process in self._processes:
-            process.stop()
+            process.dismiss()
+        for process in self._processes:
+            process.join()
+
+    def renew(self) -> None:
+        self._dismiss()
         self._processes = [_Process() for _ in range(self.workers)]
 
     def close(self) -> None:
-        for process in self._processes:
-            process.stop()
+        self._dismiss()
         for name, value in self._environment.items():
             if value is None:
                 os.environ.pop(name, None)
