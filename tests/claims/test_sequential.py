@@ -16,6 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from benchmarks.afresh import replayed
 from harness.claims.anytime import PRIOR_PRECISION, anytime
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.judge import Finding
@@ -437,6 +438,9 @@ def test_a_run_until_decided(make_project: Any) -> None:
     loaded = load_specs(project, [])[0]
     scaled = scale(loaded.spec, "until", Profile())
     assert repeats_wanted(scaled, table) == {}
+    whole = pd.concat([table, table.assign(repeat=table["repeat"] + counts.max())])  # as if there were more of them
+    whole.attrs = table.attrs
+    pd.testing.assert_frame_equal(replayed(scaled, whole), table)
     verdicts = {v.id: v for v in check_spec(scaled, loaded.sha256, table)}
     held = verdicts["own/cancer#iid-held"]
     assert (held.verdict, held.design, held.fidelity) == ("reproduced", "sequential", "exact")
