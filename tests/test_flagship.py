@@ -155,6 +155,17 @@ def test_what_another_spec_of_the_paper_measured_counts(clone: Path) -> None:
     assert found.attrs["commits"] == theirs.attrs["commits"]
 
 
+def test_of_what_another_spec_measured_a_run_takes_what_it_asks_for(clone: Path) -> None:
+    """A table follows from its own spec, however many repeats the paper's other tables have."""
+    text = (clone / "specs/own/cancer.yaml").read_text()
+    start, end = text.index("  - id: biased-beats-iid"), text.index("  - id: counts")
+    (clone / "specs/own/twin.yaml").write_text(text[:start] + text[end:])
+    assert run_cli(clone, "run", "--profile", "whole", "--quiet", "own/twin").returncode == 0
+    assert not trained(clone)
+    assert measured(clone, "own/cancer")["repeat"].nunique() > 2
+    assert set(measured(clone, "own/twin")["repeat"]) == {0, 1}
+
+
 def test_what_was_measured_stays_where_a_new_attack_needs_less(clone: Path) -> None:
     """Whatever a run until decided asks for first, a table never loses rows that it had."""
     before = measured(clone, "own/cancer")

@@ -35,17 +35,20 @@ class Known:
     """Which code measured it."""
     cell: dict[str, str] = field(default_factory=dict)
     """The name that it had in the store of whoever measured it."""
+    borrowed: set[str] = field(default_factory=set)
+    """What tables of other specs hold: at hand where a run asks for it, and no reason to ask."""
 
     def add(self, table: pd.DataFrame, wanted: Collection[str] | None = None) -> None:
-        """Take what a table holds, but for what is known already; of other work than is `wanted` nothing.
+        """Take what a table holds, but for what is known already. One that names no work is left alone.
 
-        One that names no work is left alone.
+        `wanted`: the table is another spec's, of which only this work is taken.
         """
         if not {"work", "code"} <= set(table.columns):
             return
         new = table[(table["work"] != "") & ~table["work"].isin(list(self.metrics))]
         if wanted is not None:
             new = new[new["work"].isin(list(wanted))]
+            self.borrowed |= set(new["work"])
         names = ("work", "code", "cell", "metric", "value", "stderr", "n")
         for work, code, cell, metric, value, stderr, n in zip(*(new[name].tolist() for name in names), strict=True):
             self.metrics.setdefault(work, {})[metric] = Value(value, stderr, n)
@@ -54,6 +57,10 @@ class Known:
     def has(self, work: str, wanted: Collection[str] = ()) -> bool:
         """Whether it is there, with these metrics of it."""
         return work in self.metrics and all(name in self.metrics[work] for name in wanted)
+
+    def owns(self, work: str) -> bool:
+        """Whether the spec's own tables hold it."""
+        return work in self.metrics and work not in self.borrowed
 
 
 def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Place]]:
@@ -77,9 +84,13 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Pl
 def repeats_known(plan: Plan, known: Known, store: Store | None = None) -> dict[Attacked, int]:
     """How many repeats of each arm and place, from the first on, are known by attack (none: of the models themselves).
 
-    What was measured once stays in the table, whether or not a claim still asks for it. With a `store`, what it has
-    counts as known.
+    What a spec measured once stays in its table, whether or not a claim still asks for it. With a `store`: what is
+    known of all that a plan holds, there or from other specs' tables, too.
     """
+
+    def there(piece: Piece) -> bool:
+        return known.owns(piece.work) if store is None else known.has(piece.work) or store.has(piece.kind, piece.key)
+
     lacking: dict[Attacked, int] = {}
     seen: dict[Attacked, int] = {}
     for cell in plan.cells:
@@ -89,7 +100,7 @@ def repeats_known(plan: Plan, known: Known, store: Store | None = None) -> dict[
         for name, wanted in pieces.items():
             of = (cell.group, name)
             seen[of] = max(seen.get(of, 0), cell.repeat + 1)
-            if not all(known.has(p.work) or (store is not None and store.has(p.kind, p.key)) for p in wanted):
+            if not all(map(there, wanted)):
                 lacking[of] = min(cell.repeat, lacking.get(of, cell.repeat))
     return {of: lacking.get(of, count) for of, count in seen.items()}
 

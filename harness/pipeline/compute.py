@@ -288,7 +288,8 @@ def _known(context: Context, loaded: Loaded, plan: Plan) -> tuple[Known, Notes]:
     """What tables hold of a plan, and what they remember of it.
 
     The spec's own first, then its tables in other profiles, then those of the paper's other specs: the same records,
-    model and attack come out the same, whichever spec asks.
+    model and attack come out the same, whichever spec asks. What only those hold is taken as far as a run asks for it,
+    so a table follows from its own spec.
     """
     known, notes = Known(), Notes()
     if not context.profile.from_tables:

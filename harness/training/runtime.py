@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
+import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 THREADS = "HARNESS_TENSORFLOW_THREADS"
@@ -32,3 +36,17 @@ def import_tensorflow() -> Any:
             raise
     tf.get_logger().setLevel("ERROR")
     return tf
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Keep from the terminal what libraries write to standard error whatever level of it is asked for."""
+    sys.stderr.flush()
+    own = os.dup(2)
+    with tempfile.TemporaryFile() as elsewhere:
+        os.dup2(elsewhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(own, 2)
+            os.close(own)

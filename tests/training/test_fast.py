@@ -365,6 +365,43 @@ def test_every_step_takes_numbers_of_its_own() -> None:
     assert len(values) > 0.99 * len(together)
 
 
+def test_noise_is_the_transform_of_the_words_by_box_and_muller() -> None:
+    """In float64, from the words themselves: the upper 31 bits of each are a radius, the lower 32 an angle."""
+    tf = import_tensorflow()
+    from harness.training.bookkeeping.noise import gaussian, splitmix64
+    from harness.training.bookkeeping.rule import Step
+
+    half, number, spread = 160_000, 5, 0.7
+    drawn = gaussian(Step(tf.constant(number, tf.int64), tf.constant([11], tf.int64)), tf.constant([spread]), 2 * half)
+    words = splitmix64(tf.constant([11], tf.uint64), tf.constant(number * half, tf.uint64), half).numpy()[0]
+    radius = spread * np.sqrt(-2 * np.log((words >> np.uint64(33)) * 2.0**-31 + 2.0**-33))
+    lower = words.astype(np.uint32)
+    angle = (lower.view(np.int32) >> 1) * np.pi * 2.0**-31 + np.where(lower & 1, np.pi, 0.0)
+    exact = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
+    # Near a whole the radius has no more digits than a uniform number of float32.
+    assert abs(drawn.numpy()[0] - exact).max() < 2e-4
+    assert np.sort(abs(drawn.numpy()[0] - exact))[int(0.99 * 2 * half)] < 2e-6
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_functions_of_the_noise_are_those_of_a_library(compiled: bool) -> None:
+    """Logarithm, cosine and sine against NumPy's in float64, each over its whole range."""
+    tf = import_tensorflow()
+    from harness.training.bookkeeping.noise import cosine_and_sine, logarithm
+
+    rng = np.random.default_rng(4)
+    values = np.concatenate([rng.uniform(2.0**-33, 1, 100_000), np.exp(rng.uniform(-22, 0, 100_000)), [2.0**-33, 1.0]])
+    values = values.astype(np.float32)
+    exact = np.log(values, dtype=np.float64)
+    found = tf.function(logarithm, jit_compile=compiled)(tf.constant(values)).numpy()
+    assert found[-1] == 0.0
+    assert (abs(found - exact) <= 2e-7 * abs(exact)).all()
+    angles = np.append(rng.uniform(-np.pi / 2, np.pi / 2, 100_000), [-np.pi / 2, 0.0, np.pi / 2]).astype(np.float32)
+    cosine, sine = (v.numpy() for v in tf.function(cosine_and_sine, jit_compile=compiled)(tf.constant(angles)))
+    assert abs(cosine - np.cos(angles, dtype=np.float64)).max() < 2e-7
+    assert abs(sine - np.sin(angles, dtype=np.float64)).max() < 2e-7
+
+
 def test_tails_of_the_noise() -> None:
     """Four million draws: kurtosis and the share beyond 4 and 4.9 standard deviations are those of a Gaussian."""
     tf = import_tensorflow()
