@@ -113,6 +113,7 @@ def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Pat
     assert process.returncode == 130
     assert "finished cells are kept" in stderr
     assert "Traceback" not in stderr
+    assert "XLA" not in stderr  # the compiler of the noise announces itself where it is let
     kept = cell_files(root)
     assert kept
     assert all(zipfile.is_zipfile(path) for path in kept)

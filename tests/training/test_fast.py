@@ -22,7 +22,7 @@ from harness.training.forward import initial_weights
 from harness.training.layers import AveragePool, Conv2d, Dense, Dropout, Flatten, MaxPool
 from harness.training.model import Model, Weights
 from harness.training.models import Cnn, Logistic, Mlp
-from harness.training.runtime import import_tensorflow
+from harness.training.runtime import import_tensorflow, quietly
 from harness.training.settings import Training
 from tests.training.reference import clipped_mean, example_gradients, relative_error
 
@@ -400,6 +400,14 @@ def test_functions_of_the_noise_are_those_of_a_library(compiled: bool) -> None:
     cosine, sine = (v.numpy() for v in tf.function(cosine_and_sine, jit_compile=compiled)(tf.constant(angles)))
     assert abs(cosine - np.cos(angles, dtype=np.float64)).max() < 2e-7
     assert abs(sine - np.sin(angles, dtype=np.float64)).max() < 2e-7
+
+
+def test_what_libraries_say_is_kept_from_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="own"), quietly():
+        os.write(2, b"chatter")
+        raise ValueError("own")
+    os.write(2, b"heard")
+    assert capfd.readouterr().err == "heard"
 
 
 def test_tails_of_the_noise() -> None:
