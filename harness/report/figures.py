@@ -229,6 +229,9 @@ def _curves(
         fixed = {key: value for key, value in panel.at.items() if key != over}
         lines = {rest: line for rest, line in lines.items() if fixed.items() <= dict(rest).items()}
         for nth, (rest, (levels, mean, low, high)) in enumerate(lines.items()):
+            if metric in of_attacks and over == "epsilon":
+                kept = over_all_outcomes(table, (arm, attack, metric), levels)
+                levels, mean, low, high = levels[kept], mean[kept], low[kept], high[kept]
             x = np.array([at[e] for e in levels]) if over == "epsilon" else levels
             across += [float(v) for v in x if over == "epsilon" and v < beyond]
             highest = max(highest, float(mean.max()))
@@ -308,6 +311,19 @@ def _outcomes(
     for nth, points in enumerate(lines.values()):
         axis.plot(*zip(*points, strict=True), **line, label="by what its split drew" if nth == 0 else None)
     return max((value for points in lines.values() for _, value in points), default=0.0)
+
+
+def over_all_outcomes(table: pd.DataFrame, curve: tuple[str, str, str], levels: Array) -> Array:
+    """Which of the epsilons (n,) a curve has a mean at that is comparable with the others: where its split drew every
+    outcome that it drew elsewhere, if there are such; all of them otherwise."""
+    arm, attack, metric = curve
+    drawn: dict[float, set[int]] = {}
+    for _, name, outcome, epsilon, _ in groups_by_outcome(table[table["arm"] == arm], metric):
+        if name == attack:
+            drawn.setdefault(epsilon, set()).add(outcome)
+    most = max(map(len, drawn.values()), default=0)
+    found: Array = np.array([len(drawn.get(float(e), ())) == most for e in levels])
+    return found if found.any() else ~found
 
 
 def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:

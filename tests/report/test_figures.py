@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from sklearn.isotonic import IsotonicRegression
 
 from harness.paths import Project
-from harness.report.figures import draw, paint_panel
+from harness.report.figures import draw, over_all_outcomes, paint_panel
 from harness.report.theme import Hover, apart
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
@@ -148,3 +148,20 @@ def test_each_outcome_that_a_split_draws_has_its_own_line(spec: Spec) -> None:
     assert [line.get_label() for line in axis.lines].count("by what its split drew") == 1
     paint_panel(axis := Figure().add_subplot(), panel, spec, table)
     assert len(axis.lines) == 1
+
+
+def test_no_mean_where_an_outcome_was_not_drawn_that_others_have(spec: Spec) -> None:
+    """At epsilon 1 both outcomes were drawn, without noise one of them: its two repeats are no mean over the split."""
+    table = measured(spec, 0.0)
+    table = table[(table["metric"] == "advantage") & (table["arm"] == "l2-1e-5")].assign(epsilon=1.0)
+    drawn = [
+        table.assign(attack="", metric=m, value=v)
+        for m, v in (("count_outcome", (table["repeat"] >= 3).astype(float)), ("count_outcomes", 2.0))
+    ]
+    few = table[table["repeat"] < 2].assign(epsilon=math.inf)
+    together = pd.concat([table, few, *drawn], ignore_index=True)
+    curve, levels = ("l2-1e-5", "logloss", "advantage"), np.array([1.0, math.inf])
+    assert over_all_outcomes(together, curve, levels).tolist() == [True, False]
+    assert over_all_outcomes(together[together["epsilon"] == math.inf], curve, levels[1:]).tolist() == [True]
+    without = pd.concat([table, few], ignore_index=True)
+    assert over_all_outcomes(without, curve, levels).tolist() == [True, True]

@@ -57,8 +57,9 @@ def gaussian(step: Step, spread: Tensor, size: int) -> Tensor:
     A function of each replicate's key and the step: Box and Muller's transform of the key's own SplitMix64
     sequence, of which every step takes its stretch, so that no number is used twice. Compiled to one pass over
     memory it takes less than half of the time of TensorFlow's operations one by one, which take half of that of its
-    generators. The radius comes from 31 bits, so the tails reach 6.7 standard deviations. The generator is statistical, not
-    cryptographic, and as in every floating-point implementation the DP guarantee is that of the real-valued mechanism.
+    generators. The radius comes from 31 bits, so the tails reach 6.7 standard deviations. The generator is statistical,
+    not cryptographic, and as in every floating-point implementation the DP guarantee is that of the real-valued
+    mechanism.
     """
     half = -(-size // (2 * ALIGNMENT)) * ALIGNMENT
     return tf.concat(_compiled(step.keys, step.number, spread, half), axis=1)
