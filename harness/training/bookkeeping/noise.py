@@ -16,7 +16,7 @@ ALIGNMENT = 16
 INCREMENT = 0x9E3779B97F4A7C15
 MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 LAST_SHIFT = 31
-# Polynomials through Chebyshev nodes, highest power first. Of y = x * x, for |x| up to half a turn:
+# Polynomials through Chebyshev nodes, highest power first. Of y = x * x, for |x| up to a quarter turn:
 SINE = (2.60516628e-06, -1.98090464e-04, 8.33305062e-03, -1.66666580e-01, 9.99999996e-01)
 COSINE = (-2.60510764e-07, 2.47601355e-05, -1.38883608e-03, 4.16666362e-02, -4.99999994e-01, 1.0)
 # log(1 + z) / z, from the root of a half to that of two:
