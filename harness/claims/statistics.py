@@ -89,20 +89,37 @@ class Projecting(Mean):
         like those there are; None where there are none."""
 
 
-def corrected(distance: Any, skewness: Any) -> Any:
+def corrected(distance: Any, skewness: Any, slope: float = 0.0) -> Any:
     """Hall's transform (1992) of a standardised distance (mean - value) / stderr, monotone in it.
 
     Where run results are skewed, by `skewness` of their mean, Student's distribution is nearer to this than to
     the distance itself. The inverse is `uncorrected`.
+
+    The transform is a cubic that is flat about -3 / `skewness`, where it says the same of whatever distance, and steeper
+    than any distance beyond. With a `slope` above 0 (at most 1) it is a line of that slope from where it would have less.
     """
+    if slope:
+        flat = np.abs(skewness) < 1e-9
+        safe = np.where(flat, 1.0, skewness)
+        root = math.sqrt(slope)
+        stretched = 1 + safe * distance / 3
+        past = np.minimum(0.0, stretched - root) * 3 / safe  # of the distance, what lies where the cubic has less
+        cubic = (np.maximum(stretched, root) ** 3 - 1) / safe + safe / 6
+        return np.where(flat, distance, cubic + past * slope)
     return distance + skewness * distance**2 / 3 + skewness**2 * distance**3 / 27 + skewness / 6
 
 
-def uncorrected(value: Any, skewness: Any) -> Any:
+def uncorrected(value: Any, skewness: Any, slope: float = 0.0) -> Any:
     """The distance that `corrected` gives `value` for."""
     flat = np.abs(skewness) < 1e-9
     safe = np.where(flat, 1.0, skewness)
-    return np.where(flat, value, 3 / safe * (np.cbrt(1 + safe * (value - safe / 6)) - 1))
+    cubed = 1 + safe * (value - safe / 6)
+    found = 3 / safe * (np.cbrt(cubed) - 1)
+    if slope:
+        least = slope**1.5
+        past = np.minimum(0.0, cubed - least) / safe  # of the value
+        found = 3 / safe * (np.cbrt(np.maximum(cubed, least)) - 1) + past / slope
+    return np.where(flat, value, found)
 
 
 @dataclass(frozen=True)

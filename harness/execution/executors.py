@@ -11,6 +11,7 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from pathlib import Path
 
 from harness.errors import HarnessError
 from harness.execution.schedule import Task
@@ -19,8 +20,10 @@ from harness.paths import Project
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
 PIECES_PER_WORKER_PROCESS = 80
-"""A local process is renewed after so many pieces: TensorFlow keeps some memory of every graph it traced.
-(`max_tasks_per_child` would do it too, but can lose its last workers and wait for ever on Python 3.11.)"""
+ENOUGH_MEMORY = 2 << 30
+"""Bytes. A local process that has more, or of which that is not known, is renewed after so many pieces: TensorFlow keeps
+some memory of every graph it traced. (`max_tasks_per_child` would do it too, but can lose its last workers and wait for
+ever on Python 3.11.)"""
 SHORT_S = 1.0
 """A process that is at less than this has the next task waiting for it."""
 ORPHAN_POLL_S = 1.0
@@ -117,6 +120,15 @@ def _start_worker(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def resident(pid: int) -> int | None:
+    """Bytes of memory that a process holds; None where the system does not say so in /proc."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 class _Process:
     """One spawned process, replaced after it has computed its share of pieces."""
 
@@ -140,8 +152,11 @@ class _Process:
 
     def submit(self, project: Project, task: Task) -> None:
         if self._allowance <= 0 and not self.futures:
-            self._pool.shutdown()
-            self._start()
+            if self._has_much():
+                self._pool.shutdown()
+                self._start()
+            else:
+                self._allowance = PIECES_PER_WORKER_PROCESS
         self._allowance -= len(task)
         try:
             self.futures[self._pool.submit(run_pieces_here, project, task)] = task
@@ -149,6 +164,10 @@ class _Process:
             failed: Future[Done] = Future()
             failed.set_exception(BrokenProcessPool())
             self.futures[failed] = task
+
+    def _has_much(self) -> bool:
+        """Whether it holds so much memory that another should go on."""
+        return any((resident(pid) or ENOUGH_MEMORY) >= ENOUGH_MEMORY for pid in self._pool._processes or {})
 
     def dismiss(self) -> None:
         """Have it end, at once if it is at something; `join` waits until it has."""

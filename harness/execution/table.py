@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ COLUMNS = [
     "code",
 ]
 """Of every table of measurements; it has one more for each axis besides epsilon."""
+RUNS_KEPT = 10_000
+"""Groups of runs of which a process remembers what they say together."""
 ORIGIN = ("work", "code")
 """What a number is of, and by which code it was measured; tables made before 2026-11-22 do not say."""
 
@@ -184,8 +187,14 @@ class _Measured:
         """What several runs say together."""
         if self.known.has(work):
             return self.known.metrics[work]
-        stored = [self.store.get("evaluate", piece.key).arrays for piece in pieces]
-        return over_runs([(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored])
+        return _of_runs(self.store.root, tuple(piece.key for piece in pieces))
+
+
+@lru_cache(maxsize=RUNS_KEPT)
+def _of_runs(store: Path, keys: tuple[str, ...]) -> dict[str, Value]:
+    """What several answers in a store say together: that does not change, and a table is made after each round."""
+    stored = [Store(store).get("evaluate", key).arrays for key in keys]
+    return over_runs([(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored])
 
 
 def _with_baseline(plan: Plan) -> Iterator[tuple[Cell, Cell]]:

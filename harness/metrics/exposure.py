@@ -25,8 +25,8 @@ EVERY, SOME = "exposed_in_every_run", "exposed_in_some_run"
 def threshold_at(nonmember_scores: Array, fpr: float) -> float:
     """The score that members must exceed: the smallest with at most a share `fpr` of non-members above it."""
     allowed = int(np.floor(fpr * len(nonmember_scores) + 1e-9))
-    ordered = np.sort(nonmember_scores)
-    return float(ordered[len(ordered) - 1 - allowed]) if allowed < len(ordered) else -np.inf
+    place = len(nonmember_scores) - 1 - allowed
+    return float(np.partition(nonmember_scores, place)[place]) if place >= 0 else -np.inf
 
 
 def exposed(member_scores: Array, nonmember_scores: Array, fpr: float) -> Array:

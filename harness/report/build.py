@@ -77,7 +77,7 @@ def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Sectio
         flagship=_flagship(context),
         alpha=ALPHA,
         docs=context.project.root / "docs",
-        left=tuple(_left(loaded.spec.id) for loaded in absent if left_out(context, loaded)),
+        left=tuple(loaded.spec.id for loaded in absent if left_out(context, loaded)),
         not_yet=tuple(loaded.spec.id for loaded in absent if not left_out(context, loaded)),
     )
     root = front(context).parent if root is None else root
@@ -112,10 +112,6 @@ def _pictures(
             if table is not None:
                 found[finding.id] = draw_picture(context.scaled(one).spec, table, picture.panel, picture)
     return found
-
-
-def _left(spec_id: str) -> str:
-    return f"The profile leaves {spec_id} out."
 
 
 def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdict, str], ...]:

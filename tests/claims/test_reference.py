@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.claims.anytime import LATER, PRIOR_PRECISION, Anytime, Divided, anytime, divided
+from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, Anytime, Divided, anytime, divided
 from harness.claims.betting import Betting, Stream, joined
 from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.judge import Finding, Look
@@ -51,12 +51,19 @@ def moment(values: np.ndarray, records: np.ndarray) -> tuple[float, float, float
     return mean, error, third / n**2 / error**3
 
 
+def hall(z: float, skewness: float) -> float:
+    """The transform; from where its slope (1 + skewness z / 3)^2 falls to the least, a line."""
+    knee = 3 * (math.sqrt(LEAST_SLOPE) - 1) / skewness if skewness else math.inf
+    past = z - knee if (skewness < 0 and z > knee) or (skewness > 0 and z < knee) else 0.0
+    z -= past
+    return z + skewness * z * z / 3 + skewness**2 * z**3 / 27 + skewness / 6 + LEAST_SLOPE * past
+
+
 def martingale(n: int, distance: float, error: float, skewness: float) -> float:
     """M_n of a mean that lies at a distance from the value tested; 0 on its other side."""
     if error > 0:
         z = distance / error
-        hall = z + skewness * z * z / 3 + skewness**2 * z**3 / 27 + skewness / 6
-        distance = min(distance, hall * error)
+        distance = min(distance, hall(z, skewness) * error)
     if distance <= 0 or n < FEWEST:
         return 0.0
     shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)

@@ -67,11 +67,19 @@ def test_skewness_only_ever_weakens_a_test(left: np.ndarray, right: np.ndarray, 
         assert (found.p_below(value) <= 0.025) == (high < value)
 
 
-@given(st.floats(-20, 20), st.floats(-3, 3))
-def test_the_transform_is_monotone_and_has_an_inverse(distance: float, skewness: float) -> None:
-    assert corrected(distance + 1e-3, skewness) >= corrected(distance, skewness) - 1e-9
-    value = corrected(distance, skewness)
-    assert corrected(float(uncorrected(value, skewness)), skewness) == pytest.approx(value, abs=1e-6, rel=1e-6)
+@given(st.floats(-20, 20), st.floats(-3, 3), st.sampled_from([0.0, 0.25, 1.0]))
+def test_the_transform_is_monotone_and_has_an_inverse(distance: float, skewness: float, slope: float) -> None:
+    value, further = (float(corrected(d, skewness, slope)) for d in (distance, distance + 1e-3))
+    assert further >= value + 0.999e-3 * slope - 1e-9
+    back = float(uncorrected(value, skewness, slope))
+    assert corrected(back, skewness, slope) == pytest.approx(value, abs=1e-6, rel=1e-6)
+    if slope:  # nowhere flat, so the inverse is the distance itself
+        assert back == pytest.approx(distance, abs=1e-6, rel=1e-6)
+
+
+@given(st.floats(-0.5, 0.5), st.floats(0, 3))
+def test_a_least_slope_changes_nothing_where_the_transform_is_steeper(skewness: float, distance: float) -> None:
+    assert corrected(distance, skewness, 0.25) == pytest.approx(corrected(distance, skewness), abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [10, 40])
