@@ -8,7 +8,7 @@ things are measured:
   past the spec;
 - *level*: very many means exactly on the margin, of results within a range, some with outcomes that are drawn seldom;
 - *choices*: what was chosen by simulation (bets, the stake on what outcomes a split draws, when to give up, the
-  correction for skewness, which part of a claim gets repeats), and its rivals.
+  correction for skewness and its least slope, which part of a claim gets repeats), and its rivals.
 """
 
 from __future__ import annotations
@@ -380,6 +380,65 @@ def _excluded(values: np.ndarray, further: float) -> np.ndarray:
     return np.asarray(scipy.stats.t.sf(np.maximum(above, below), n - 1) <= ALPHA / 2)
 
 
+SLOPES = (0.0, 0.05, 0.1, 0.25, 4 / 9, 1.0)
+"""Least slopes of Hall's transform; none, and, with 1, no correction of what lies on the far side of a long tail."""
+SLOPE_LEVELS = (0.025, 0.0025)
+"""One-sided: of one point, and of one of ten."""
+
+
+def slopes(each: int, seed: int = 1, most: int = 120) -> list[dict[str, Any]]:
+    """Of means looked at after each of up to `most` repeats, by the least slope of Hall's transform: how often one on
+    the margin is found on the side that its long tail does not reach, over the level; and how many repeats it takes
+    where the margin lies 1, 2 or 3 standard deviations out in the tail (mean, and what 95% take)."""
+    shapes = SKEWED | {
+        "beta, 1/4 and 2 (2.2)": lambda rng, shape: rng.beta(0.25, 2, shape) - 1 / 9,
+        "cube of a half-normal (5)": lambda rng, shape: (
+            np.abs(rng.standard_normal(shape)) ** 3 - 2 * math.sqrt(2 / math.pi)
+        ),
+    }
+    found = []
+    for noise, draw in shapes.items():
+        rows: dict[float, dict[str, Any]] = {slope: {"noise": noise, "slope": slope} for slope in SLOPES}
+        blocks = -(-each // BLOCK)
+        for block in range(blocks):
+            values = draw(generator(seed, "slopes", noise, block), (BLOCK, most))
+            for slope, won in _winnings(values, SLOPES).items():
+                for level in SLOPE_LEVELS:
+                    name, share = f"wrong, of {level:g}", float((won.max(axis=1) >= 0.5 / level).mean()) / level
+                    rows[slope][name] = rows[slope].get(name, 0.0) + share / blocks
+        for effect in (1, 2, 3):  # repeats need fewer draws than errors
+            for slope, won in _winnings(values - effect * values.std(), SLOPES).items():
+                decided = won >= 0.5 / SLOPE_LEVELS[0]
+                first = np.where(decided.any(axis=1), decided.argmax(axis=1) + FEWEST, most)
+                rows[slope] |= {
+                    f"{effect} s.d.": float(first.mean()),
+                    f"{effect} s.d., 95%": float(np.quantile(first, 0.95)),
+                }
+        found += rows.values()
+    return found
+
+
+def _winnings(values: np.ndarray, least: tuple[float, ...]) -> dict[float, np.ndarray]:
+    """Of rows of results, (k, n): what the sequential test has won of a mean of 0 after 6, 7, ... repeats where theirs
+    is below it, (k, n - 5), by least slope. Written apart from harness.claims but for the transform."""
+    n = np.arange(1, values.shape[1] + 1)
+    first, second, third = (np.cumsum(values**power, axis=1) for power in (1, 2, 3))
+    means = first / n
+    with np.errstate(all="ignore"):
+        stderrs = np.sqrt(np.maximum(0.0, second - n * means**2) / (n - 1) / n)
+        central = (third - 3 * means * second + 2 * n * means**3) * n / ((n - 1) * (n - 2))
+        skewness = -central / n**2 / stderrs**3
+    later = slice(FEWEST - 1, None)
+    n, distance, skewness = n[later], (-means / stderrs)[:, later], skewness[:, later]
+    shrunk = anytime_module.PRIOR_PRECISION / (n + anytime_module.PRIOR_PRECISION)
+    found = {}
+    for slope in least:
+        nearer = np.maximum(0.0, np.minimum(distance, corrected(distance, skewness, slope)))
+        grown = (n - 1 + nearer**2) / (n - 1 + nearer**2 * shrunk)
+        found[slope] = np.where(nearer > 0, np.sqrt(shrunk) * grown ** (n / 2), 0.0)
+    return found
+
+
 def _count(row: dict[str, int], free: bool, shape: bool, allowed: bool) -> None:
     row["free"] += free
     row["shape"] += shape
@@ -605,7 +664,9 @@ def main() -> None:
     """Simulate, print wrong verdicts and decisions, and keep the numbers."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument(
-        "parts", nargs="*", help="claims, level, choices, of these parts (default: all); the others' stay as they are"
+        "parts",
+        nargs="*",
+        help="claims, level, choices, or parts or slopes of these (default: all); the others stay as they are",
     )
     parser.add_argument("--each", type=int, default=10, help=f"claims of each of the {len(design())} set-ups")
     parser.add_argument(
@@ -621,6 +682,8 @@ def main() -> None:
     if "choices" in chosen:
         found |= {"reach": reach(450), "bets": bets(60), "stakes": stakes(300)}
         found |= {"corrections": corrections(200_000)}
+    if "choices" in chosen or "slopes" in chosen:
+        found |= {"slopes": slopes(40_000)}
     if "choices" in chosen or "parts" in chosen:
         found |= {"parts": parts(100, processes=os.cpu_count() or 1)}
     write_text(RESULTS, json.dumps(found, indent=1) + "\n")
@@ -636,7 +699,7 @@ def main() -> None:
     for noise, rows in found["level"]["wrong"].items():
         for name, row in rows.items():
             Console().print(f"{noise}; {name}: " + ", ".join(f"{k} {v:.1%}" for k, v in row.items()))
-    for title in ("reach", "stakes", "corrections", "parts"):
+    for title in ("reach", "stakes", "corrections", "slopes", "parts"):
         rows = found[title]
         table = Table(*rows[0], title=title, box=None, header_style="bold")
         for row in rows:

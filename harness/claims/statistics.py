@@ -95,8 +95,8 @@ def corrected(distance: Any, skewness: Any, slope: float = 0.0) -> Any:
     Where run results are skewed, by `skewness` of their mean, Student's distribution is nearer to this than to
     the distance itself. The inverse is `uncorrected`.
 
-    The transform is a cubic that is flat about -3 / `skewness`, where it says the same of whatever distance, and steeper
-    than any distance beyond. With a `slope` above 0 (at most 1) it is a line of that slope from where it would have less.
+    The transform is a cubic that is flat about -3 / `skewness`, where it says nearly the same of all distances, and
+    ever steeper beyond. With a `slope` above 0 (at most 1) it is a line of that slope from where it would have less.
     """
     if slope:
         flat = np.abs(skewness) < 1e-9

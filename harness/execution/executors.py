@@ -21,9 +21,9 @@ from harness.paths import Project
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
 PIECES_PER_WORKER_PROCESS = 80
 ENOUGH_MEMORY = 2 << 30
-"""Bytes. A local process that has more, or of which that is not known, is renewed after so many pieces: TensorFlow keeps
-some memory of every graph it traced. (`max_tasks_per_child` would do it too, but can lose its last workers and wait for
-ever on Python 3.11.)"""
+"""Bytes. A local process that has more, or of which that is not known, is renewed after so many pieces: TensorFlow
+keeps some memory of every graph it traced. (`max_tasks_per_child` would do it too, but can lose its last workers and
+wait for ever on Python 3.11.)"""
 SHORT_S = 1.0
 """A process that is at less than this has the next task waiting for it."""
 ORPHAN_POLL_S = 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import threading
 import time
@@ -22,16 +23,37 @@ from tests.conftest import worker_processes
 Make = Callable[..., Project]
 
 
-def test_the_pool_is_renewed_and_nothing_is_lost(make_project: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With ten pieces a worker process, 28 pieces need two pools; each piece is computed once."""
+@pytest.mark.parametrize(("enough", "renewed"), [(1, True), (1 << 50, False)])
+def test_a_process_that_holds_much_is_renewed_and_nothing_is_lost(
+    enough: int, renewed: bool, make_project: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ten pieces a worker process, 28 pieces need another one; each piece is computed once."""
+    started: list[int] = []
+    start = executors._Process._start
+
+    def counted(process: executors._Process) -> None:
+        started.append(1)
+        start(process)
+
+    monkeypatch.setattr(executors._Process, "_start", counted)
     monkeypatch.setattr(executors, "PIECES_PER_WORKER_PROCESS", 10)
+    monkeypatch.setattr(executors, "ENOUGH_MEMORY", enough)
     project = make_project()
     pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
     report = run_pieces(project, pieces, 2, Progress(quiet=True), "test")
     assert (report.computed, report.reused) == (len(pieces), 0)
     store = Store(project.store)
     assert all(store.has(p.kind, p.key) for p in pieces)
+    assert (len(started) > 2) == renewed
     assert run_pieces(project, pieces, 2, Progress(quiet=True), "test").reused == len(pieces)
+
+
+def test_memory_that_a_process_holds() -> None:
+    """Against what the system says it held at most (in KiB); nothing of a process that is not there."""
+    here, most = executors.resident(os.getpid()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    assert here is not None
+    assert most / 4 < here <= most * 1.01
+    assert executors.resident(2**22 + 1) is None
 
 
 def test_a_killed_worker_loses_only_its_piece(make_project: Make) -> None:
