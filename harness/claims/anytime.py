@@ -31,8 +31,8 @@ PRIOR_PRECISION = 0.25
 soonest; chosen on simulated Gaussian values before any claim was judged with it."""
 LEAST_SLOPE = 0.25
 """Of Hall's transform, which is flat at some distance else, so that repeats far from the margin decided nothing. The
-largest of those tried with which means on the margin are told from it no more often than without, on simulated values
-(docs/statistics.md)."""
+largest of those tried with which means on the margin are told from it as seldom as without (within 2%) or more seldom,
+on simulated values (docs/statistics.md)."""
 LATER = 0.25
 """Of the stake, where a split draws outcomes that have to be learned; chosen on simulated outcomes that differ much,
 some and not at all (docs/statistics.md)."""

@@ -29,6 +29,9 @@ FURTHER = 4.0
 less skewed ones, are wrong on the margin in at most 5.0% of cases; without it, of six, in 5.9%. More skewed ones stay
 beyond it. Chosen on simulated values (docs/statistics.md)."""
 
+LEAST_SKEWNESS = 1e-200
+"""Below it, none is corrected for: its inverse might not be a number."""
+
 
 class Mean(ABC):
     """What is known of the mean of run results."""
@@ -98,28 +101,32 @@ def corrected(distance: Any, skewness: Any, slope: float = 0.0) -> Any:
     The transform is a cubic that is flat about -3 / `skewness`, where it says nearly the same of all distances, and
     ever steeper beyond. With a `slope` above 0 (at most 1) it is a line of that slope from where it would have less.
     """
-    if slope:
-        flat = np.abs(skewness) < 1e-9
-        safe = np.where(flat, 1.0, skewness)
-        root = math.sqrt(slope)
-        stretched = 1 + safe * distance / 3
-        past = np.minimum(0.0, stretched - root) * 3 / safe  # of the distance, what lies where the cubic has less
-        cubic = (np.maximum(stretched, root) ** 3 - 1) / safe + safe / 6
-        return np.where(flat, distance, cubic + past * slope)
-    return distance + skewness * distance**2 / 3 + skewness**2 * distance**3 / 27 + skewness / 6
+    past = _past(distance, skewness, slope)
+    near = distance - past
+    return near + skewness * near**2 / 3 + skewness**2 * near**3 / 27 + skewness / 6 + slope * past
+
+
+def _past(distance: Any, skewness: Any, slope: float) -> Any:
+    """The part of a distance that lies where the cubic's slope, (1 + skewness distance / 3)^2, is below `slope`."""
+    if not slope:
+        return 0.0
+    none = np.abs(skewness) < LEAST_SKEWNESS
+    safe = np.where(none, 1.0, skewness)
+    return np.where(none, 0.0, np.minimum(0.0, 1 + safe * distance / 3 - math.sqrt(slope)) * 3 / safe)
 
 
 def uncorrected(value: Any, skewness: Any, slope: float = 0.0) -> Any:
     """The distance that `corrected` gives `value` for."""
-    flat = np.abs(skewness) < 1e-9
-    safe = np.where(flat, 1.0, skewness)
-    cubed = 1 + safe * (value - safe / 6)
-    found = 3 / safe * (np.cbrt(cubed) - 1)
+    none = np.abs(skewness) < LEAST_SKEWNESS
+    safe = np.where(none, 1.0, skewness)
+    grown = safe * (value - safe / 6)
+    past, least = 0.0, slope**1.5 - 1
     if slope:
-        least = slope**1.5
-        past = np.minimum(0.0, cubed - least) / safe  # of the value
-        found = 3 / safe * (np.cbrt(np.maximum(cubed, least)) - 1) + past / slope
-    return np.where(flat, value, found)
+        past = np.minimum(0.0, grown - least) / safe / slope
+        grown = np.maximum(grown, least)
+    small = np.abs(grown) < 0.5  # there the cube root of 1 + grown is near 1, which would be taken off again
+    root = np.where(small, np.expm1(np.log1p(np.where(small, grown, 0.0)) / 3), np.cbrt(1 + grown) - 1)
+    return np.where(none, value, 3 / safe * root + past)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -70,16 +71,33 @@ def test_skewness_only_ever_weakens_a_test(left: np.ndarray, right: np.ndarray, 
 @given(st.floats(-20, 20), st.floats(-3, 3), st.sampled_from([0.0, 0.25, 1.0]))
 def test_the_transform_is_monotone_and_has_an_inverse(distance: float, skewness: float, slope: float) -> None:
     value, further = (float(corrected(d, skewness, slope)) for d in (distance, distance + 1e-3))
-    assert further >= value + 0.999e-3 * slope - 1e-9
+    assert further >= value + 0.999e-3 * slope - 1e-12
     back = float(uncorrected(value, skewness, slope))
-    assert corrected(back, skewness, slope) == pytest.approx(value, abs=1e-6, rel=1e-6)
+    assert corrected(back, skewness, slope) == pytest.approx(value, abs=1e-9, rel=1e-9)
     if slope:  # nowhere flat, so the inverse is the distance itself
-        assert back == pytest.approx(distance, abs=1e-6, rel=1e-6)
+        assert back == pytest.approx(distance, abs=1e-9, rel=1e-9)
 
 
 @given(st.floats(-0.5, 0.5), st.floats(0, 3))
 def test_a_least_slope_changes_nothing_where_the_transform_is_steeper(skewness: float, distance: float) -> None:
-    assert corrected(distance, skewness, 0.25) == pytest.approx(corrected(distance, skewness), abs=1e-6)
+    assert corrected(distance, skewness, 0.25) == corrected(distance, skewness)
+
+
+@pytest.mark.parametrize("skewness", [0.0, 5e-324, 1e-200, -1e-150, 1e-12, -1e-9, 1e-9, -1e-6, 0.3, -2.5])
+@pytest.mark.parametrize("slope", [0.0, 0.25, 1.0])
+def test_the_transform_loses_nothing_near_no_skewness(skewness: float, slope: float) -> None:
+    """Against 400 digits: the cubic where its slope is enough, else a line of the least slope from there."""
+    with mpmath.workdps(400):
+        s, root = mpmath.mpf(skewness), mpmath.sqrt(slope)
+        for distance in (-30.0, -1.5, -1e-9, 0.0, 0.7, 12.0):
+            d = mpmath.mpf(distance)
+            past = min(mpmath.mpf(0), 1 + s * d / 3 - root) * 3 / s if s and slope else mpmath.mpf(0)
+            near = d - past
+            value = near + s * near**2 / 3 + s**2 * near**3 / 27 + s / 6 + slope * past
+            assert float(corrected(distance, skewness, slope)) == pytest.approx(float(value), rel=1e-12, abs=1e-12)
+            if slope:
+                back = float(uncorrected(float(value), skewness, slope))
+                assert back == pytest.approx(distance, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [10, 40])
