@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import HarnessError
-from harness.hashing import code_fingerprint, own_modules
+from harness.hashing import code_fingerprint
+from harness.imports import closure
 
 
 class Config(BaseModel):
@@ -43,7 +44,8 @@ class Plugin(Config):
     def code(self) -> str:
         """Hash of the code that decides what it does, part of its results' names."""
         classes = [c for c in type(self).__mro__ if issubclass(c, Plugin) and c is not Plugin]
-        return code_fingerprint(*(m for c in classes for m in own_modules(c.__module__)), *self.also_decided_by)
+        own = (closure(c.__module__, packages=(c.__module__.rpartition(".")[0],)) for c in classes)
+        return code_fingerprint(*(module for modules in own for module in modules), *self.also_decided_by)
 
     def content(self) -> dict[str, Any]:
         """What is hashed into a cell's name: every field, defaults included (but see `added_later`)."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.util
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from harness.arrays import Array
+from harness.imports import parsed
 
 
 def canonical_json(value: Any) -> str:
@@ -63,54 +62,7 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
 
 @cache
 def _module_fingerprint(name: str) -> str:
-    return hashlib.sha256(ast.dump(_without_docstrings(_parsed(name))).encode()).hexdigest()
-
-
-@cache
-def own_modules(module: str, *packages: str) -> tuple[str, ...]:
-    """The module and all modules that it imports, directly or not, of `packages` (default: the package it lies in).
-
-    Packages such as `harness.attacks` are read whole, without running anything; their `__init__` does not count.
-    """
-    within = packages or (module.rpartition(".")[0],)
-    found: dict[str, None] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        found[name] = None
-        waiting += [m for m in _imported(name) if any(m.startswith(f"{package}.") for package in within)]
-    return tuple(sorted(found))
-
-
-@cache
-def _imported(module: str) -> tuple[str, ...]:
-    """Names of the modules (not packages) that a module's code imports, wherever in it."""
-    names: set[str] = set()
-    for node in ast.walk(_parsed(module)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    own = {"harness", module.partition(".")[0]}
-    return tuple(sorted(name for name in names if name.partition(".")[0] in own and _is_module(name)))
-
-
-@cache
-def _is_module(name: str) -> bool:
-    try:
-        spec = importlib.util.find_spec(name)
-    except ModuleNotFoundError:  # an attribute of a module
-        return False
-    return spec is not None and spec.origin is not None and spec.submodule_search_locations is None
-
-
-def _parsed(module: str) -> ast.Module:
-    spec = importlib.util.find_spec(module)
-    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
-        raise ModuleNotFoundError(f"no source file for module {module}")
-    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    return hashlib.sha256(ast.dump(_without_docstrings(parsed(name))).encode()).hexdigest()
 
 
 def code_fingerprint(*modules: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
-    "arrays errors files",
+    "arrays errors files imports",
     "hashing paths progress places",
     "config formulas",
     "metrics privacy defences",

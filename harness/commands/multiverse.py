@@ -77,9 +77,10 @@ def multiverse(
         console.print(table)
         return
     try:
-        for context, _, _, variant in chosen:
-            pipeline.train(context, variant)
-            pipeline.attack(context, variant)
+        with pipeline.workforce_of(groups[0][0]) as workforce:
+            for context, _, _, variant in chosen:
+                pipeline.train(context, [variant], workforce)
+                pipeline.attack(context, [variant], workforce)
     except KeyboardInterrupt:
         print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
         raise typer.Exit(130) from None

@@ -24,6 +24,7 @@ from harness.commands.judging import write_page
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
+    from harness.execution.executor import Workforce
     from harness.pipeline import Context
     from harness.spec.load import Loaded
 
@@ -149,37 +150,42 @@ def run(
         )
     reached: list[tuple[Context, list[Loaded]]] = []
     try:
-        for context, loaded in groups:
-            reached.append((context, []))
-            for one in loaded:
-                _run_one(context, one, stage, partial)
-                reached[-1][1].append(one)
+        with pipeline.workforce_of(groups[0][0]) as workforce:
+            for context, loaded in groups:
+                reached.append((context, []))
+                # A stage of a fixed design computes for all specs at once; else each is judged as it is finished.
+                at_once = stage != "all" and not context.sequential
+                for batch in [loaded] if at_once else [[one] for one in loaded]:
+                    _run_batch(context, batch, stage, partial, workforce)
+                    reached[-1][1].extend(batch)
     except KeyboardInterrupt:
         print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
         raise typer.Exit(130) from None
     except OutOfTime:
         left = [one.spec.id for _, loaded in groups for one in loaded][sum(len(done) for _, done in reached) :]
-        print(f"harness: out of time, {left[0]} is not finished", file=sys.stderr, end="")
-        print(f" and {len(left) - 1} more not looked at" if left[1:] else "", file=sys.stderr, end="")
+        what = f"{left[0]} is not finished" if len(batch) == 1 else f"not all of {len(batch)} specs are finished"
+        more = f" and {len(left) - len(batch)} more not looked at" if left[len(batch) :] else ""
+        print(f"harness: out of time, {what}{more}", file=sys.stderr, end="")
         print("; finished cells are kept, the same command goes on from here", file=sys.stderr)
         context, loaded = reached[-1]
-        if stage != "train" and pipeline.plot(context, one):
-            loaded.append(one)
+        if stage != "train" and len(batch) == 1 and pipeline.plot(context, batch[0]):
+            loaded.append(batch[0])
             if stage == "all":
-                pipeline.check(context, one)
+                pipeline.check(context, batch[0])
     if stage == "all":
         for context, loaded in reached:
             if loaded:
                 write_page(context, loaded)
 
 
-def _run_one(context: Context, one: Loaded, stage: str, partial: bool) -> None:
+def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool, workforce: Workforce) -> None:
     from harness import pipeline
 
     # A run until decided attacks as it trains, so its attacks train what they need.
     if stage == "train" or (stage == "all" and not partial and not context.sequential):
-        pipeline.train(context, one)
+        pipeline.train(context, batch, workforce)
     if stage in ("attack", "all"):
-        pipeline.attack(context, one, partial)
+        pipeline.attack(context, batch, workforce, partial)
     if stage == "all":
-        pipeline.check(context, one)
+        for one in batch:
+            pipeline.check(context, one)

@@ -103,9 +103,14 @@ def over_runs(runs: Sequence[Run]) -> dict[str, Value]:
     return _measured("runs", runs)
 
 
+def module_of(metric: Metric) -> str:
+    """The module whose function a metric is."""
+    return str(getattr(metric.function, "func", metric.function).__module__)
+
+
 def modules() -> tuple[str, ...]:
     """The modules whose code decides what is measured of answers and models."""
-    found = {getattr(m.function, "func", m.function).__module__ for m in METRICS.values()}
+    found = {module_of(m) for m in METRICS.values()}
     return tuple(sorted(found | {"harness.metrics.answers", "harness.metrics.value"}))
 
 

@@ -4,7 +4,17 @@ Each stage reads what the one before it wrote and writes finished tables. All of
 at will: work that is done is taken from the cell store.
 """
 
-from harness.pipeline.compute import attack, core_seconds, pieces_left, plan_of, plot, resolve, train, until_decided
+from harness.pipeline.compute import (
+    attack,
+    core_seconds,
+    pieces_left,
+    plan_of,
+    plot,
+    resolve,
+    train,
+    until_decided,
+    workforce_of,
+)
 from harness.pipeline.context import OWN, Context
 from harness.pipeline.judging import (
     check,
@@ -38,4 +48,5 @@ __all__ = [
     "resolve",
     "train",
     "until_decided",
+    "workforce_of",
 ]

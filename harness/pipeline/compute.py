@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pandas as pd
 
@@ -19,7 +20,7 @@ from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, RunReport, Workforce, run_pieces, run_with
+from harness.execution.executor import OutOfTime, RunReport, Workforce, run_with
 from harness.execution.known import RUNS, Known, repeats_known, to_do, work_of
 from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, first_repeats, in_order, trained_repeats
 from harness.execution.planner import data_digest, make_plan
@@ -113,69 +114,123 @@ def _located(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
         raise HarnessError(f"{located(loaded.document, keys)}: {'.'.join(map(str, keys))}: {error}") from None
 
 
-def _compute(context: Context, pieces: list[Piece], label: str) -> RunReport:
-    return run_pieces(
-        context.project, pieces, context.workers, context.progress, label, context.scheduler, context.deadline
-    )
+def workforce_of(context: Context) -> Workforce:
+    """The workers that a context asks for; they are started with the first piece, and serve every spec after that."""
+    return Workforce(context.project, context.workers, context.progress, context.scheduler, context.deadline)
 
 
-def train(context: Context, loaded: Loaded) -> RunReport | None:
-    """Train a spec's targets and shadow models; write the index of models. None: nothing to train, or no data."""
-    if loaded.spec.experiment is None:
-        return None
-    try:
-        plan = plan_of(context, loaded, context.times(loaded))
-    except MissingData as missing:
+def train(context: Context, specs: Sequence[Loaded], workforce: Workforce) -> None:
+    """Train the targets and shadow models of specs; write their indices of models.
+
+    Models of all specs are trained side by side. Where the design is sequential a spec is run whole after another, for
+    what is trained next depends on what was measured. Without its data a spec's index says why there are no models.
+    """
+
+    def absent(loaded: Loaded, missing: MissingData) -> None:
         context.progress.say(f"{loaded.spec.id}: not run: {missing}")
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
-        return None
-    with _located(loaded, plan):
-        if context.sequential:
-            plan, report, _ = until_decided(context, loaded, plan)
-        else:
-            report = _compute(context, plan.pieces("train"), f"train {loaded.spec.id}")
-    table = model_table(plan, loaded.spec, Store(context.project.store))
-    write_parquet(table, context.models_file(loaded.spec.id))
-    return report
+
+    plans = _plans(context, specs, absent)
+    if context.sequential:
+        for loaded, plan in plans:
+            with _located(loaded, plan):
+                decided, _, _ = until_decided(context, loaded, plan, workforce)
+            _write_models(context, loaded, decided)
+    else:
+        for loaded, plan in _computed(list(plans), "train", workforce):
+            _write_models(context, loaded, plan)
 
 
-def attack(context: Context, loaded: Loaded, partial: bool = False) -> RunReport | None:
-    """Attack a spec's targets; write the measurements and log them. None: nothing to attack, or no data.
+def attack(context: Context, specs: Sequence[Loaded], workforce: Workforce, partial: bool = False) -> None:
+    """Attack the targets of specs, of all of them side by side; write their measurements and log them.
 
     `partial`: of the repeats that are trained completely (by cell, where the design is sequential, whose tests
-    hold wherever a run stops). Raises HarnessError where there is none.
+    hold wherever a run stops). Raises HarnessError where there is none. Without its data a spec's table says why it is
+    empty, or stays as it is where the profile goes on from its tables.
     """
-    if loaded.spec.experiment is None:
-        return None
-    scaled = context.scaled(loaded)
-    try:
-        plan = plan_of(context, loaded, context.times(loaded))
-    except MissingData as missing:
+
+    def absent(loaded: Loaded, missing: MissingData) -> None:
         path = context.measurements_file(loaded.spec.id)
         if context.profile.from_tables and path.is_file() and REASON not in read_measured(path):
             context.progress.say(f"{loaded.spec.id}: nothing added, the table stays: {missing}")
-            return None
-        write_parquet(pd.DataFrame({REASON: [str(missing)]}), path)
-        _write_plot(context, loaded.spec.id, None)
-        return None
-    if partial:
-        wanted = {cell.group for cell in plan.cells}
-        choose = trained_repeats if context.sequential else complete_repeats
-        plan = choose(plan, Store(context.project.store))
-        if {cell.group for cell in plan.cells} != wanted:
-            raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `harness run` goes on with it")
-    with _located(loaded, plan):
-        if context.sequential and not partial:
-            plan, report, table = until_decided(context, loaded, plan)
         else:
-            report = _compute(context, plan.pieces(), f"attack {loaded.spec.id}")
-            table = measurement_table(plan, scaled.spec, Store(context.project.store))
-            asked = curves.asked(plan, scaled.spec)
-            notes = Notes(curves=curves.drawn(Store(context.project.store), asked, None) if asked else "")
-            _write(context, loaded, plan, table, notes)
+            write_parquet(pd.DataFrame({REASON: [str(missing)]}), path)
+            _write_plot(context, loaded.spec.id, None)
+
+    plans = _plans(context, specs, absent)
+    if partial:
+        plans = ((loaded, _trained_part(context, loaded, plan)) for loaded, plan in plans)
+    if context.sequential and not partial:
+        for loaded, plan in plans:
+            with _located(loaded, plan):
+                decided, _, table = until_decided(context, loaded, plan, workforce)
+            _publish(context, loaded, decided, table)
+    else:
+        for loaded, plan in _computed(list(plans), "all", workforce):
+            store, spec = Store(context.project.store), context.scaled(loaded).spec
+            table = measurement_table(plan, spec, store)
+            asked = curves.asked(plan, spec)
+            _write(context, loaded, plan, table, Notes(curves=curves.drawn(store, asked, None) if asked else ""))
+            _publish(context, loaded, plan, table)
+
+
+def _plans(
+    context: Context, specs: Sequence[Loaded], absent: Callable[[Loaded, MissingData], None]
+) -> Iterator[tuple[Loaded, Plan]]:
+    """The plan of each spec that runs anything; of one whose data cannot be had, `absent` is told."""
+    for loaded in specs:
+        if loaded.spec.experiment is not None:
+            try:
+                plan = plan_of(context, loaded, context.times(loaded))
+            except MissingData as missing:
+                absent(loaded, missing)
+            else:
+                yield loaded, plan
+
+
+def _computed(
+    plans: Sequence[tuple[Loaded, Plan]], stage: Literal["train", "all"], workforce: Workforce
+) -> Iterator[tuple[Loaded, Plan]]:
+    """Compute the pieces of all plans together, then hand out each plan.
+
+    Where the run ends early (its time is over, or Ctrl-C), those that are whole are handed out before it does.
+    """
+    pieces = {piece.key: piece for _, plan in plans for piece in plan.pieces(stage)}
+    names = plans[0][0].spec.id if len(plans) == 1 else f"{len(plans)} specs"
+    try:
+        run_with(workforce, in_order(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
+    except (OutOfTime, KeyboardInterrupt):
+        store = Store(workforce.project.store)
+        yield from ((one, plan) for one, plan in plans if all(store.has(p.kind, p.key) for p in plan.pieces(stage)))
+        raise
+    except HarnessError as error:
+        for loaded, plan in plans:
+            if error.piece and arms_using(plan, error.piece):
+                with _located(loaded, plan):
+                    raise
+        raise
+    yield from plans
+
+
+def _trained_part(context: Context, loaded: Loaded, plan: Plan) -> Plan:
+    """The part of a plan whose models are trained. Raises HarnessError where a cell has none."""
+    choose = trained_repeats if context.sequential else complete_repeats
+    part = choose(plan, Store(context.project.store))
+    if {cell.group for cell in part.cells} != {cell.group for cell in plan.cells}:
+        raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `harness run` goes on with it")
+    return part
+
+
+def _write_models(context: Context, loaded: Loaded, plan: Plan) -> None:
+    table = model_table(plan, loaded.spec, Store(context.project.store))
+    write_parquet(table, context.models_file(loaded.spec.id))
+
+
+def _publish(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame) -> None:
+    """Beside a table: its curves for `dvc plots`, and its runs in MLflow."""
+    scaled = context.scaled(loaded)
     _write_plot(context, loaded.spec.id, table, axes_of(scaled.spec))
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
-    return report
 
 
 def plot(context: Context, loaded: Loaded) -> bool:
@@ -188,7 +243,9 @@ def plot(context: Context, loaded: Loaded) -> bool:
     return True
 
 
-def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, RunReport, pd.DataFrame]:
+def until_decided(
+    context: Context, loaded: Loaded, plan: Plan, workforce: Workforce
+) -> tuple[Plan, RunReport, pd.DataFrame]:
     """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
 
     `plan` has as many repeats as a cell may get. A first round gives every cell a few, which decide nothing.
@@ -215,41 +272,38 @@ def until_decided(context: Context, loaded: Loaded, plan: Plan) -> tuple[Plan, R
     likely = {of: FEWEST for of, asked_for in repeats.items() if there.get(of, 0) < asked_for}
     repeats |= {of: max(repeats.get(of, 0), n) for of, n in there.items()}
     open_claims = len(scaled.spec.claims)
-    with Workforce(
-        context.project, context.workers, context.progress, context.scheduler, context.deadline
-    ) as workforce:
-        for number in itertools.count(1):
-            chosen = first_repeats(plan, repeats)
-            label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
-            pieces = to_do(chosen, scaled.spec, known, metrics)
-            ahead = first_repeats(plan, {of: max(n, likely.get(of, 0)) for of, n in repeats.items()})
-            try:
-                report = run_with(workforce, pieces, label, to_do(ahead, scaled.spec, known, metrics))
-            except (OutOfTime, KeyboardInterrupt):
-                if context.profile.from_tables:  # a clone without this store goes on from the table
-                    spent = _joined_notes(earlier, total.joined(workforce.report))
-                    _write_finished(context, loaded, chosen, known, spent)
-                raise
-            total = total.joined(report)
-            table = measurement_table(chosen, scaled.spec, store, known)
-            notes = _joined_notes(earlier, total) if context.profile.from_tables else earlier
-            _write(context, loaded, chosen, table, notes)
-            with in_place(loaded):
-                needs = repeats_wanted(scaled, table)
-            before, likely = dict(repeats), {}
-            for cells in needs.values():
-                for cell, target in cells.items():
-                    repeats[cell] = max(repeats.get(cell, 0), target)
-                    likely[cell] = grown(repeats[cell], experiment.repeats * scaled.times)
-            if repeats == before:
-                break
-            open_claims = len(needs)
-        if wanted := curves.asked(chosen, scaled.spec):
-            pieces = curves.pieces_of(curves.missing(wanted, earlier.curves))
-            total = total.joined(run_with(workforce, pieces, f"{loaded.spec.id}, curves"))
-            notes = _joined_notes(earlier, total) if context.profile.from_tables else earlier
-            notes.curves = curves.drawn(store, wanted, earlier.curves)
-            _write(context, loaded, chosen, table, notes)
+    for number in itertools.count(1):
+        chosen = first_repeats(plan, repeats)
+        label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
+        pieces = to_do(chosen, scaled.spec, known, metrics)
+        ahead = first_repeats(plan, {of: max(n, likely.get(of, 0)) for of, n in repeats.items()})
+        try:
+            report = run_with(workforce, pieces, label, to_do(ahead, scaled.spec, known, metrics))
+        except (OutOfTime, KeyboardInterrupt):
+            if context.profile.from_tables:  # a clone without this store goes on from the table
+                spent = _joined_notes(earlier, total.joined(workforce.report))
+                _write_finished(context, loaded, chosen, known, spent)
+            raise
+        total = total.joined(report)
+        table = measurement_table(chosen, scaled.spec, store, known)
+        notes = _joined_notes(earlier, total) if context.profile.from_tables else earlier
+        _write(context, loaded, chosen, table, notes)
+        with in_place(loaded):
+            needs = repeats_wanted(scaled, table)
+        before, likely = dict(repeats), {}
+        for cells in needs.values():
+            for cell, target in cells.items():
+                repeats[cell] = max(repeats.get(cell, 0), target)
+                likely[cell] = grown(repeats[cell], experiment.repeats * scaled.times)
+        if repeats == before:
+            break
+        open_claims = len(needs)
+    if wanted := curves.asked(chosen, scaled.spec):
+        pieces = curves.pieces_of(curves.missing(wanted, earlier.curves))
+        total = total.joined(run_with(workforce, pieces, f"{loaded.spec.id}, curves"))
+        notes = _joined_notes(earlier, total) if context.profile.from_tables else earlier
+        notes.curves = curves.drawn(store, wanted, earlier.curves)
+        _write(context, loaded, chosen, table, notes)
     used = f"{len(chosen.cells)} models, of the fixed design's {len(groups) * usual}"
     context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
     return chosen, total, table

@@ -6,139 +6,105 @@ A spec is named by its file alone. Specs that the profile leaves out have no sta
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
+from harness.imports import closure
+from harness.pipeline.code import STAGES, paths_of
 from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context
 from harness.pipeline.judging import left_out
 from harness.spec.load import Loaded
 
 HEAD = """\
-# Written by `harness pipeline` from specs/ and params.yaml; `make repro` does so before it runs it. Do not edit.
+# Written by `harness pipeline` from specs/, params.yaml and what the code imports; `make repro` does so before it runs
+# it. Do not edit.
 #
 # fetch ──► resolve ─┬─► train ─► attack ─► check ─► report
 #                    └─► theory ───────────────────►
 #
-# One train, attack and check stage a spec, for the profile that params.yaml selects. Each depends on the part of the
-# spec and of the code that it uses: an edited claim re-runs no training and no attack, an edited attack never retrains.
-# `resolve` writes those parts, as they are under the profile, into files of their own.
+# Each stage is of all specs of the profile that params.yaml selects, since DVC runs one after another: within a stage
+# all cores are used, and TensorFlow is started once. A stage depends on the part of the specs and of the code that it
+# uses: an edited claim re-runs no training and no attack, an edited attack never retrains. `resolve` writes those
+# parts, as they are under the profile, into files of their own.
 # The cells themselves are kept in .harness/store, a cache outside DVC, so a stage that runs again computes only what
 # is new.
 """
-DATA = """\
+FETCH = """\
   fetch:
-    foreach:
-{datasets}
-    do:
-      desc: Bring ${{key}} from the first source that has it, verified
-      cmd: harness data fetch --or-mark-missing ${{key}}
-      deps:
-        - ${{item}}
-        - harness/data/fetch.py
-      outs:
-        - data/${{key}}
-
+    desc: Bring data from the first source that has them, verified
+    cmd: harness data fetch --or-mark-missing {names}
+    deps:
+{code}    outs:
+{data}
 """
 RESOLVE = """\
   resolve:
-    desc: What each spec comes to under the profile, and the data that it is about
+{wdir}    desc: What each spec comes to under the profile, and the data that it is about
     cmd: harness resolve --profile ${{profile}}
     params:
       - params.yaml: ["profiles.${{profile}}"]
     deps:
       - specs
-      - harness/experiment
-      - harness/spec
-{data}    outs:
-      - models/${{profile}}/resolved
+{code}{data}    outs:
 """
-MEASURED = """
+TRAIN = """
   train:
-    foreach: &measured
-{specs}
-    do:
-      desc: Train the target and shadow models of ${{item}}
-      cmd: harness run --stage train --profile ${{profile}} ${{item}}
-      deps:
-        - models/${{profile}}/resolved/${{item}}/experiment.json
-        - harness/data/encoding.py
-        - harness/data/split.py
-        - harness/data/splits
-        - harness/privacy
-        - harness/training
-        - harness/execution/materialize.py
-        - harness/execution/train_cell.py
-        - harness/execution/plan.py
-        - harness/execution/planner.py
-      outs:
-        - models/${{profile}}/${{item}}.parquet
-
+    desc: Train the target and shadow models
+    cmd: >-
+      harness run --stage train --profile ${{profile}}
+{specs}    deps:
+{resolved}{code}    outs:
+{outs}"""
+ATTACK = """
   attack:
-    foreach: *measured
-    do:
-      desc: Attack the models of ${{item}} and gather the measurements
-      cmd: harness run --stage attack --profile ${{profile}} ${{item}}
-      deps:
-        - models/${{profile}}/resolved/${{item}}/attacks.json
-        - models/${{profile}}/${{item}}.parquet
-        - harness/attacks
-        - harness/defences
-        - harness/metrics
-        - harness/execution/attack_cell.py
-        - harness/execution/curves.py
-        - harness/execution/table.py
-        - harness/pipeline/compute.py
-      outs:
-        - reports/${{profile}}/${{item}}/measurements.parquet:
-            cache: false
-      plots:
-        - reports/${{profile}}/${{item}}/advantage.csv:
-            cache: false
-            x: epsilon
-            y: advantage
-            title: ${{item}} (${{profile}})
-"""
+    desc: Attack the models and gather the measurements
+    cmd: >-
+      harness run --stage attack --profile ${{profile}}
+{specs}    deps:
+{resolved}{code}    outs:
+{outs}    plots:
+{plots}"""
 CHECK = """
+  check:
+    desc: Judge the claims on what was measured
+    cmd: >-
+      harness check --profile ${{profile}}
+{specs}    deps:
+{resolved}{code}    outs:
+{outs}"""
+THEORY = """
+  theory:
+    desc: Judge the claims that need no measurements
+    cmd: >-
+      harness check --profile ${{profile}}
+{specs}    deps:
+{resolved}{code}    outs:
+{outs}"""
+CHECK_EACH = """
   check:
     foreach: *measured
     do:
-{wdir}      desc: Judge the claims of ${{item}}
+      wdir: ..
+      desc: Judge the claims of ${{item}}
       cmd: harness check --profile ${{profile}} ${{item}}
       deps:
-        - {resolved}/${{item}}/claims.json
+        - flagship/resolved/${{item}}/claims.json
         - reports/${{profile}}/${{item}}/measurements.parquet
-        - harness/claims
-        - harness/formulas
-        - harness/verdicts/basis.py
-        - harness/verdicts/check.py
-        - harness/verdicts/findings.py
-        - harness/verdicts/halves.py
-      outs:
+{code}      outs:
         - reports/${{profile}}/${{item}}/verdicts.json:
             cache: false
 """
-THEORY = """
+THEORY_EACH = """
   theory:
     foreach:
-{specs}
-    do:
-{wdir}      desc: Judge the claims of ${{item}}, which need no measurements
+{specs}    do:
+      wdir: ..
+      desc: Judge the claims of ${{item}}, which need no measurements
       cmd: harness check --profile ${{profile}} ${{item}}
       deps:
-        - {resolved}/${{item}}/claims.json
-        - harness/auditing
-        - harness/claims/expectation.py
-        - harness/claims/verdict.py
-        - harness/formulas
-        - harness/privacy
-        - harness/theory
-        - harness/verdicts/basis.py
-        - harness/verdicts/check.py
-        - harness/verdicts/findings.py
-        - harness/verdicts/halves.py
-      outs:
+        - flagship/resolved/${{item}}/claims.json
+{code}      outs:
         - reports/${{profile}}/${{item}}/verdicts.json:
             cache: false
 """
@@ -148,11 +114,7 @@ REPORT = """
     cmd: harness report --profile ${{profile}}
     deps:
       - specs
-      - harness/claims/verdict.py
-      - harness/report
-      - harness/verdicts/catalogue.py
-{folders}
-    outs:
+{code}{folders}    outs:
       - reports/${{profile}}/claims.csv:
           cache: false
       - reports/${{profile}}/summary.md:
@@ -166,7 +128,7 @@ REPORT = """
 
 
 FLAGSHIP_HEAD = """\
-# Written by `harness pipeline` from specs/ and params.yaml. Do not edit.
+# Written by `harness pipeline` from specs/, params.yaml and what the code imports. Do not edit.
 #
 # resolve ─┬─► measure ─► check ─► report
 #          └─► theory ───────────►
@@ -176,46 +138,17 @@ FLAGSHIP_HEAD = """\
 # on where they stop. `measure` takes what its table holds as done, by whichever code it was measured (the verdicts say
 # by which), and measures the rest until each claim is decided or out of reach. Data are brought as they are needed.
 """
-FLAGSHIP_RESOLVE = """\
-  resolve:
-    wdir: ..
-    desc: What each spec comes to under the profile
-    cmd: harness resolve --profile ${{profile}}
-    params:
-      - params.yaml: ["profiles.${{profile}}"]
-    deps:
-      - specs
-      - harness/experiment
-      - harness/spec
-{data}    outs:
-      - flagship/resolved:
-          cache: false
-"""
-FLAGSHIP_MEASURED = """
+MEASURE_EACH = """
   measure:
     foreach: &measured
-{specs}
-    do:
+{specs}    do:
       wdir: ..
       desc: Measure what the table of ${{item}} lacks
       cmd: harness run --stage attack --profile ${{profile}} ${{item}}
       deps:
         - flagship/resolved/${{item}}/experiment.json
         - flagship/resolved/${{item}}/attacks.json
-        - harness/attacks
-        - harness/data
-        - harness/defences
-        - harness/execution/attack_cell.py
-        - harness/execution/curves.py
-        - harness/execution/materialize.py
-        - harness/execution/plan.py
-        - harness/execution/planner.py
-        - harness/execution/table.py
-        - harness/execution/train_cell.py
-        - harness/metrics
-        - harness/privacy
-        - harness/training
-      outs:
+{code}      outs:
         - reports/${{profile}}/${{item}}/measurements.parquet:
             cache: false
             persist: true
@@ -229,14 +162,68 @@ FLAGSHIP_MEASURED = """
 """
 
 
+def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
+    """`dvc.yaml`, for all specs of the checkout."""
+    kept = [one for one in specs if not left_out(context, one)]
+    measured, theory = _kinds(context, specs)
+    tables = {d.name: type(d) for one in kept for d in datasets(one, context) if _fetched(d)}
+    text = HEAD + "vars:\n  - params.yaml\n\nstages:\n"
+    if tables:
+        modules = closure(*(type(d).__module__ for one in kept for d in datasets(one, context) if _fetched(d)))
+        modules = tuple(m for m in modules if m.partition(".")[0] == "harness")  # others lie outside of the checkout
+        text += FETCH.format(
+            names=" ".join(sorted(tables)),
+            code=_items(paths_of((*STAGES["fetch"].modules(), *modules)), 6),
+            data=_items((f"data/{name}" for name in sorted(tables)), 6),
+        )
+    data = [*(f"data/{name}" for name in sorted(tables)), *_own_tables(context, kept)]
+    text += RESOLVE.format(wdir="", code=_code("resolve", 6), data=_items(data, 6))
+    text += "      - models/${profile}/resolved\n"
+    if measured:
+        text += TRAIN.format(
+            specs=_words(measured),
+            resolved=_items((f"models/${{profile}}/resolved/{one}/experiment.json" for one in measured), 6),
+            code=_code("train", 6),
+            outs=_items((f"models/${{profile}}/{one}.parquet" for one in measured), 6),
+        )
+        attacked = [f"models/${{profile}}/resolved/{one}/attacks.json" for one in measured]
+        text += ATTACK.format(
+            specs=_words(measured),
+            resolved=_items([*attacked, *(f"models/${{profile}}/{one}.parquet" for one in measured)], 6),
+            code=_code("attack", 6),
+            outs=_uncached(f"reports/${{profile}}/{one}/measurements.parquet" for one in measured),
+            plots="".join(_plot(one) for one in measured),
+        )
+        judged = [f"models/${{profile}}/resolved/{one}/claims.json" for one in measured]
+        text += CHECK.format(
+            specs=_words(measured),
+            resolved=_items([*judged, *(f"reports/${{profile}}/{one}/measurements.parquet" for one in measured)], 6),
+            code=_code("check", 6),
+            outs=_uncached(f"reports/${{profile}}/{one}/verdicts.json" for one in measured),
+        )
+    if theory:
+        text += THEORY.format(
+            specs=_words(theory),
+            resolved=_items((f"models/${{profile}}/resolved/{one}/claims.json" for one in theory), 6),
+            code=_code("theory", 6),
+            outs=_uncached(f"reports/${{profile}}/{one}/verdicts.json" for one in theory),
+        )
+    return text + _report(context, (*measured, *theory), "")
+
+
 def flagship_text(context: Context, specs: Sequence[Loaded]) -> str:
-    """`flagship/dvc.yaml`: the same of the flagship, whose tables and resolved specs are in git."""
+    """`flagship/dvc.yaml`: the flagship, whose tables and resolved specs are in git; a stage for each spec, since some
+    take hours."""
     measured, theory = _kinds(context, specs)
     text = FLAGSHIP_HEAD + f"vars:\n  - profile: {context.profile_name}\n\nstages:\n"
-    text += FLAGSHIP_RESOLVE.format(data=_listed(_own_tables(context, specs), 6))
+    text += RESOLVE.format(wdir="    wdir: ..\n", code=_code("resolve", 6), data=_items(_own_tables(context, specs), 6))
+    text += "      - flagship/resolved:\n          cache: false\n"
     if measured:
-        text += FLAGSHIP_MEASURED.format(specs=_listed(measured, 6).rstrip())
-    return text + _judged(context, measured, theory, "      wdir: ..\n", "flagship/resolved")
+        text += MEASURE_EACH.format(specs=_items(measured, 6), code=_code("measure", 8))
+        text += CHECK_EACH.format(code=_code("check", 8))
+    if theory:
+        text += THEORY_EACH.format(specs=_items(theory, 6), code=_code("theory", 8))
+    return text + _report(context, (*measured, *theory), "    wdir: ..\n")
 
 
 def _kinds(context: Context, specs: Sequence[Loaded]) -> tuple[list[str], list[str]]:
@@ -248,29 +235,11 @@ def _kinds(context: Context, specs: Sequence[Loaded]) -> tuple[list[str], list[s
     )
 
 
-def _judged(context: Context, measured: Sequence[str], theory: Sequence[str], wdir: str, resolved: str) -> str:
-    """The stages from measurements to the page."""
-    text = CHECK.format(wdir=wdir, resolved=resolved) if measured else ""
-    if theory:
-        text += THEORY.format(specs=_listed(theory, 6).rstrip(), wdir=wdir, resolved=resolved)
-    folders = dict.fromkeys(f"reports/${{profile}}/{name.split('/')[0]}" for name in (*measured, *theory))
-    return text + REPORT.format(folders=_listed(folders, 6).rstrip(), wdir=wdir[2:])
-
-
-def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
-    """The file's content, for all specs of the checkout."""
-    kept = [one for one in specs if not left_out(context, one)]
-    measured, theory = _kinds(context, specs)
-    tables = {d.name: type(d) for one in kept for d in datasets(one, context) if _fetched(d)}
-    data = [*(f"data/{name}" for name in sorted(tables)), *_own_tables(context, kept)]
-    text = HEAD + "vars:\n  - params.yaml\n\nstages:\n"
-    if tables:
-        listed = [f"      {name}: {_module_path(context, tables[name])}" for name in sorted(tables)]
-        text += DATA.format(datasets="\n".join(listed))
-    text += RESOLVE.format(data=_listed(data, 6))
-    if measured:
-        text += MEASURED.format(specs=_listed(measured, 6).rstrip())
-    return text + _judged(context, measured, theory, "", "models/${profile}/resolved")
+def _report(context: Context, ids: Sequence[str], wdir: str) -> str:
+    """The last stage. It shows the documentation too, where there is any."""
+    folders = [f"reports/${{profile}}/{paper}" for paper in dict.fromkeys(one.split("/")[0] for one in ids)]
+    docs = ["docs"] if (context.project.root / "docs").is_dir() else []
+    return REPORT.format(wdir=wdir, code=_code("report", 6), folders=_items([*docs, *folders], 6))
 
 
 def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:
@@ -282,11 +251,25 @@ def _fetched(dataset: object) -> bool:
     return isinstance(dataset, TableDataset) and not isinstance(dataset, CsvTable)
 
 
-def _module_path(context: Context, kind: type) -> str:
-    """The file of a dataset's code, where the checkout has it; else one of this package's that stands for it."""
-    path = Path(*kind.__module__.split(".")).with_suffix(".py")
-    return path.as_posix() if (context.project.root / path).is_file() else "harness/data/dataset.py"
+def _code(stage: str, indent: int) -> str:
+    return _items(paths_of(STAGES[stage].modules()), indent)
 
 
-def _listed(items: Iterable[str], indent: int) -> str:
+def _items(items: Iterable[str], indent: int) -> str:
     return "".join(f"{' ' * indent}- {item}\n" for item in items)
+
+
+def _uncached(paths: Iterable[str]) -> str:
+    """Outputs that DVC hashes and does not keep."""
+    return "".join(f"      - {path}:\n          cache: false\n" for path in paths)
+
+
+def _plot(spec: str) -> str:
+    path = f"reports/${{profile}}/{spec}/advantage.csv"
+    axes = f"          x: epsilon\n          y: advantage\n          title: {spec} (${{profile}})\n"
+    return f"      - {path}:\n          cache: false\n{axes}"
+
+
+def _words(specs: Sequence[str]) -> str:
+    """Names on lines of their own, in a command that YAML folds into one."""
+    return "".join(f"      {one}\n" for one in specs)

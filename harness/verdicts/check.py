@@ -20,7 +20,10 @@ from harness.claims.statistics import rarest
 from harness.claims.verdict import Fidelity, Outcome, Verdict
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
-from harness.hashing import code_fingerprint, own_modules
+from harness.hashing import code_fingerprint
+from harness.imports import closure
+from harness.metrics import METRICS
+from harness.metrics.metric import module_of
 from harness.places import Cell
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled, as_run, stopped_early
@@ -29,8 +32,6 @@ from harness.verdicts.findings import ALPHA, ClaimError, Judge, evidence_of, jud
 from harness.verdicts.halves import halves, parts_text, repeats_of, seconds_a_model, would_decide
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
-CODE_OF = ("harness.claims", "harness.theory", "harness.auditing", "harness.formulas", "harness.privacy")
-"""Packages whose modules decide a verdict, as far as its kind of claim and its formulas use them."""
 
 
 @cache
@@ -159,15 +160,14 @@ def _check_claim(
 
 
 def _code(parts: Sequence[Expectation]) -> str:
-    """Hash of the code that judges these: their kinds', and their formulas'."""
-    modules = {type(part).__module__ for part in parts}
+    """Hash of the code that judges these: this module and all that it imports, their kinds, formulas and metrics."""
+    modules = {__name__, *(type(part).__module__ for part in parts)}
     for part in parts:
-        for name in _formulas_of(part):
-            modules.add(FORMULAS[name].function.__module__)
-    theory = all(isinstance(part, TheoryExpectation) for part in parts)
-    within = [package for package in CODE_OF if not (theory and package == "harness.claims")]
-    found = {m for module in modules for m in own_modules(module, *within, module.rpartition(".")[0])}
-    return code_fingerprint(*found)
+        modules |= {FORMULAS[name].function.__module__ for name in _formulas_of(part)}
+        if isinstance(part, MeasuredExpectation):
+            named = (METRICS.get(name) for operand in part.operands() for name in operand.metrics)
+            modules |= {module_of(metric) for metric in named if metric is not None}
+    return code_fingerprint(*closure(*sorted(modules)))
 
 
 def _formulas_of(part: Expectation) -> Iterable[str]:

@@ -1,0 +1,152 @@
+"""Which modules a module's code rests on, read from its source: nothing is imported or run.
+
+`closure` follows imports wherever they stand in a file, functions included, but for what only type checkers see. A
+name that a package's `__init__` takes from a module (`from harness.metrics import Value`) leads to that module, and a
+package that is imported itself (`from harness.data import datasets`, which registers them) leads nowhere: which of the
+modules that it lists is used is decided by a name in a spec. Whoever asks for a closure adds those that may be
+(`within`).
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from functools import cache
+from pathlib import Path
+
+OWN = __name__.partition(".")[0]
+
+
+@cache
+def closure(*modules: str, packages: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The modules and all that they import, directly or not, of this package or of their own one, sorted.
+
+    `packages`: follow only what lies in these (default: all). Raises ModuleNotFoundError for a module without source.
+    """
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [m for m in imported(name) if not packages or lies_in(m, packages)]
+    return tuple(sorted(found))
+
+
+def within(package: str) -> tuple[str, ...]:
+    """All modules below a package, its own `__init__` too: what may be loaded by name, such as every kind of claim."""
+    path = source(package)
+    if path is None:
+        raise ModuleNotFoundError(f"no source file for module {package}")
+    if path.name != "__init__.py":
+        return (package,)
+    below = (p.relative_to(path.parent).with_suffix("").parts for p in path.parent.rglob("*.py"))
+    return tuple(sorted(".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts))) for parts in below))
+
+
+def lies_in(module: str, packages: tuple[str, ...]) -> bool:
+    """Whether a module is one of the packages, or below one."""
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+@cache
+def imported(module: str) -> tuple[str, ...]:
+    """The modules that a module's code imports itself, of this package or of its own one."""
+    found: set[str] = set()
+    for node in _imports(parsed(module)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        else:
+            base = _absolute(module, node)
+            found |= {_defined_in(base, alias.name) for alias in node.names}
+    own = {OWN, module.partition(".")[0]}
+    return tuple(sorted(m for m in found - {module} if m.partition(".")[0] in own and source(m) and not _lists(m)))
+
+
+def _lists(module: str) -> bool:
+    """Whether a module is the `__init__` of a package that does nothing but import."""
+    path = source(module)
+    if path is None or path.name != "__init__.py":
+        return False
+    quiet = (ast.Import, ast.ImportFrom, ast.Expr)
+    names = [node for node in parsed(module).body if not isinstance(node, quiet)]
+    return all(isinstance(node, ast.Assign | ast.AnnAssign) and "__all__" in ast.unparse(node) for node in names)
+
+
+def _defined_in(base: str, name: str) -> str:
+    """The module that `from base import name` leads to."""
+    if source(f"{base}.{name}") is not None:
+        return f"{base}.{name}"
+    path = source(base)
+    if path is None or path.name != "__init__.py":
+        return base
+    for node in _imports(parsed(base)):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _defined_in(_absolute(base, node), alias.name)
+    return base
+
+
+def _imports(tree: ast.AST) -> list[ast.Import | ast.ImportFrom]:
+    """The import statements of a module that are carried out when it runs."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(node)
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _absolute(module: str, node: ast.ImportFrom) -> str:
+    """The module that an import names, which may be relative to where it stands."""
+    if not node.level:
+        return node.module or ""
+    path = source(module)
+    up = node.level - (path is not None and path.name == "__init__.py")
+    parts = module.split(".")
+    return ".".join([*parts[: len(parts) - up], *([node.module] if node.module else [])])
+
+
+@cache
+def source(module: str) -> Path | None:
+    """The file of a module or of a package's `__init__`; None where there is none."""
+    top, *rest = module.split(".")
+    root = _root(top)
+    if root is None:
+        return None
+    if not rest:
+        return root
+    if root.name != "__init__.py":
+        return None
+    path = root.parent.joinpath(*rest)
+    for candidate in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@cache
+def _root(top: str) -> Path | None:
+    """The file of a module that lies in no package. Finding it runs nothing."""
+    if top == OWN:
+        return Path(__file__).with_name("__init__.py")
+    try:
+        spec = importlib.util.find_spec(top)
+    except ValueError:  # a module without a specification, such as __main__
+        return None
+    path = Path(spec.origin) if spec is not None and spec.origin is not None else None
+    return path if path is not None and path.suffix == ".py" and path.is_file() else None
+
+
+def parsed(module: str) -> ast.Module:
+    """A module's syntax tree. Raises ModuleNotFoundError where it has no source file."""
+    path = source(module)
+    if path is None:
+        raise ModuleNotFoundError(f"no source file for module {module}")
+    return ast.parse(path.read_text(encoding="utf-8"))

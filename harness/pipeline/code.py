@@ -1,0 +1,91 @@
+"""The code that each stage of `dvc.yaml` rests on: what it does and all that this imports, as files and folders.
+
+A stage is named by the modules that do its work, not by the command that starts it, and by the packages of which it
+takes what a spec names. What those import follows from their source (`harness.imports`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.imports import closure, source, within
+
+PLUGINS = (
+    "harness.attacks",
+    "harness.auditing",
+    "harness.claims.kinds",
+    "harness.data.datasets",
+    "harness.data.splits",
+    "harness.defences",
+    "harness.formulas",
+    "harness.metrics",
+    "harness.privacy",
+    "harness.theory",
+    "harness.training",
+)
+"""Packages of what a spec may name."""
+
+
+@dataclass(frozen=True)
+class StageCode:
+    """Which code a stage runs."""
+
+    roots: tuple[str, ...]
+    """Modules that do its work."""
+    by_name: tuple[str, ...] = ()
+    """Packages of which it takes what a spec names."""
+    alone: tuple[str, ...] = ()
+    """Modules that it shares with other stages: what else they import is not this stage's."""
+
+    def modules(self) -> tuple[str, ...]:
+        """Every module that the stage rests on, sorted."""
+        named = (module for package in self.by_name for module in within(package))
+        return tuple(sorted({*closure(*self.roots, *named), *self.alone}))
+
+
+TRAINED = ("harness.data.datasets", "harness.data.splits", "harness.privacy", "harness.training")
+JUDGED = ("harness.claims.kinds", "harness.formulas", "harness.metrics")
+STAGES = {
+    "fetch": StageCode(("harness.data.fetch",)),
+    "resolve": StageCode(("harness.spec.load", "harness.spec.resolve"), PLUGINS, ("harness.pipeline.compute",)),
+    "train": StageCode(
+        ("harness.execution.planner", "harness.execution.train_cell", "harness.execution.table"),
+        TRAINED,
+        ("harness.pipeline.compute",),
+    ),
+    "attack": StageCode(
+        ("harness.execution.planner", "harness.execution.attack_cell", "harness.execution.curves"),
+        ("harness.attacks", "harness.defences", "harness.metrics"),
+        ("harness.pipeline.compute",),
+    ),
+    "check": StageCode(("harness.pipeline.judging",), JUDGED),
+    "theory": StageCode(
+        ("harness.pipeline.judging",), ("harness.auditing", "harness.formulas", "harness.privacy", "harness.theory")
+    ),
+    "report": StageCode(("harness.report.build",), ("harness.report", *JUDGED)),
+}
+"""By stage. `measure`, of the flagship, trains, attacks, and asks the judge what to train next."""
+STAGES["measure"] = StageCode(
+    tuple(dict.fromkeys((*STAGES["train"].roots, *STAGES["attack"].roots, "harness.pipeline.compute"))),
+    tuple(dict.fromkeys((*TRAINED, *STAGES["attack"].by_name, *JUDGED))),
+)
+
+
+def paths_of(modules: tuple[str, ...]) -> list[str]:
+    """Files of these modules below the checkout's root, a folder where all of its modules are among them, sorted."""
+    files = {path for module in modules if (path := source(module)) is not None}
+    package = source("harness")
+    assert package is not None
+    root = package.parent.parent
+    return sorted(path.relative_to(root).as_posix() for path in _folded(package.parent, files))
+
+
+def _folded(folder: Path, files: set[Path]) -> list[Path]:
+    """What of a folder is among the files: itself, or the parts of it that are."""
+    own = {path for path in folder.glob("*.py") if path.stat().st_size}
+    parts = {below: _folded(below, files) for below in sorted(folder.iterdir()) if (below / "__init__.py").is_file()}
+    whole = {path for path in own if path.name != "__init__.py"} <= files
+    if whole and (own or parts) and all(found == [below] for below, found in parts.items()):
+        return [folder]
+    return [*sorted(own & files), *(path for found in parts.values() for path in found)]
