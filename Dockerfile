@@ -4,10 +4,9 @@ FROM python:3.11-slim-bookworm
 RUN apt-get update && apt-get install -y --no-install-recommends make git chromium && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/claims
 COPY requirements.lock pyproject.toml README.md LICENSE ./
-RUN python -m venv /opt/venv \
- && /opt/venv/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
+COPY .ci/install .ci/install
 COPY harness harness
-RUN /opt/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation .
+RUN .ci/install /opt/venv python
 ENV PATH=/opt/venv/bin:$PATH DVC_NO_ANALYTICS=1
 WORKDIR /work
 CMD ["harness", "--help"]

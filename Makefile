@@ -7,6 +7,8 @@ BIN := $(CURDIR)/$(VENV)/bin
 STAMP := $(VENV)/.installed
 export PATH := $(BIN):$(PATH)
 export DVC_NO_ANALYTICS := 1
+# What Python compiles is kept in $(VENV), whatever the shell says: else each process compiles TensorFlow anew.
+export PYTHONDONTWRITEBYTECODE :=
 # One thread a process: results then do not depend on the number of cores, and N workers use N cores.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -36,19 +38,14 @@ lint: $(STAMP)
 	harness schema --check
 	harness pipeline --check
 
-$(STAMP): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \
-	  echo "Python 3.11 is needed (TensorFlow Privacy's last release runs on no later one); $(PYTHON) is not it." \
-	       "Install it, or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
-	rm -rf $(VENV)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	touch $(STAMP)
+# By uv where the package index has it, else by pip: .ci/install. `INSTALLER=pip make ...` leaves uv alone.
+$(STAMP): requirements.lock pyproject.toml .ci/install
+	@.ci/install $(VENV) $(PYTHON)
+	@touch $(STAMP)
 
-# Resolve pyproject.toml anew (needs uv).
-lock:
+# Resolve pyproject.toml anew.
+lock: $(STAMP)
 	uv pip compile pyproject.toml --extra dev --python-version 3.11 --generate-hashes --custom-compile-command "make lock" --output-file requirements.lock --quiet
 
 clean:
-	rm -rf .harness models reports/quick mlflow.db mlruns .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .harness models/quick dvc.lock reports/quick/* mlflow.db* mlruns .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -63,6 +63,25 @@ def _try_writing(uri: str) -> None:
             connection.rollback()
 
 
+def _write_ahead(uri: str) -> None:
+    """Have an SQLite store keep a log of what is written, so that not every one of MLflow's commits waits for the disk.
+
+    After a crash of the machine, not of a process, the last runs may be missing; they are logged again.
+    """
+    if not uri.startswith("sqlite:///"):
+        return
+    from sqlalchemy import Engine, event
+
+    if not event.contains(Engine, "connect", _keep_log):
+        event.listen(Engine, "connect", _keep_log)
+
+
+def _keep_log(connection: object, _: object) -> None:
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+
 def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.DataFrame) -> str:
     import logging
 
@@ -73,6 +92,7 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
 
     spec = scaled.spec
     assert spec.experiment is not None
+    _write_ahead(project.mlflow_uri)
     client = MlflowClient(tracking_uri=project.mlflow_uri)
     experiment = client.get_experiment_by_name(spec.paper)
     experiment_id = experiment.experiment_id if experiment else client.create_experiment(spec.paper)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,8 @@ from harness.commands.common import AsJson, Quiet, console, load, print_json, pr
 from harness.errors import HarnessError
 from harness.progress import Progress
 
+AT_ONCE = 4
+"""Datasets that are fetched at the same time."""
 data_app = typer.Typer(no_args_is_help=True, help="Datasets: what is there, and bringing what is not.")
 
 
@@ -78,13 +81,17 @@ def data_fetch(
     from harness.data.fetch import MissingData, fetch, mark_missing
 
     project, failures = project_here(), []
-    for dataset in _datasets(datasets or _needed()):
-        try:
-            print(fetch(project, dataset, Progress(quiet), force))
-        except MissingData as error:
-            if or_mark_missing:
-                mark_missing(project, dataset, str(error))
-            failures.append(str(error))
+    wanted = _datasets(datasets or _needed())
+    # Side by side: most of the time goes by waiting for servers.
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as threads:
+        running = [threads.submit(fetch, project, dataset, Progress(quiet), force) for dataset in wanted]
+        for dataset, done in zip(wanted, running, strict=True):
+            try:
+                print(done.result())
+            except MissingData as error:
+                if or_mark_missing:
+                    mark_missing(project, dataset, str(error))
+                failures.append(str(error))
     if failures:
         if not or_mark_missing:
             raise HarnessError("\n".join(failures))
