@@ -219,7 +219,7 @@ def test_two_fields_cannot_be_hashed_by_one_name() -> None:
         canonical(Both())
 
 
-COPIED = ("humphries2020/fig6", "jayaraman2019/clipping")
+COPIED = ("humphries2020/fig6", "jayaraman2019/l2-lr-purchase100")
 MIXTURE = Path("harness/data/datasets/mixture.py")
 TRAINING = Path("harness/training/settings.py")
 LOGLOSS = Path("harness/attacks/logloss.py")
@@ -264,12 +264,14 @@ UNMAPPED: Edits = {
     MIXTURE: {r"\bsigma_is\b": "read_as"},
     FIG6: {r"\bsigma_is\b": "read_as"},
 }
-UNNAMED: Edits = {MIXTURE: {r"\bsigma\b": "spread"}}
 
 
 def scratch(tmp_path: Path, edits: Edits, moved: Mapping[str, str]) -> Path:
-    """A copy of the package, the specs and the profiles, with edits; `moved` modules of data sets have other names."""
-    ignored = shutil.ignore_patterns("__pycache__", "static", "templates")
+    """A copy of the package, the specs and the profiles, with edits; `moved` modules of data sets have other names.
+
+    What Python has compiled is copied too, and holds for files that are not edited.
+    """
+    ignored = shutil.ignore_patterns("static", "templates")
     for folder in ("harness", "specs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     shutil.copy(ROOT / "params.yaml", tmp_path)
@@ -324,12 +326,6 @@ def test_a_name_of_specs_that_is_not_mapped_changes_what_is_hashed(tmp_path: Pat
     ran = named_in(scratch(tmp_path, UNMAPPED, {}))
     assert ran.returncode == 0, ran.stderr
     names, here = json.loads(ran.stdout), names_here()
-    fig6, other = "sequential/humphries2020/fig6", "sequential/jayaraman2019/clipping"
+    fig6, other = (f"sequential/{spec}" for spec in COPIED)
     assert names[other] == here[other]
     assert all(names[fig6][what] != here[fig6][what] for what in ("spec", "experiment", "work", "pieces", "draws"))
-
-
-def test_a_field_that_has_lost_its_name_is_refused(tmp_path: Path) -> None:
-    ran = named_in(scratch(tmp_path, UNNAMED, {}))
-    assert ran.returncode != 0
-    assert "experiment.dataset.sigma: unknown field; did you mean" in ran.stderr

@@ -188,13 +188,14 @@ def identities(project: Path, specs: Sequence[str]) -> dict[str, Any]:
     """All names, and the seeds of a sample of pieces, of the committed tables of a few specs: to compare two packages."""
     found: dict[str, Any] = {}
     for table in committed(golden()["noise_of_halves"], project, specs).tables():
-        found[table.name] = {
-            "spec": table.loaded.sha256,
-            "experiment": table.experiment,
-            "work": sorted(table.work_today()),
-            "pieces": {what: sample.identity_of(piece) for what, piece in sample.pieces(table.plan.cells).items()},
-            "draws": sample.draws(table.plan.cells),
-        }
+        found[table.name] = {"spec": table.loaded.sha256, "experiment": table.experiment}
+        if table.work:
+            cells = table.plan.cells
+            found[table.name] |= {
+                "work": sorted(table.work_today()),
+                "pieces": {what: sample.identity_of(piece) for what, piece in sample.pieces(cells).items()},
+                "draws": sample.draws(cells),
+            }
     return found
 
 
