@@ -14,13 +14,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import HarnessError
 from harness.hashing import code_fingerprint
+from harness.identity import canonical, without_defaults
 from harness.imports import closure
 
 
 class Config(BaseModel):
     """Base of all configuration: frozen, and an unknown field is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_by_name=True, serialize_by_alias=True
+    )
+    hashed_as: ClassVar[dict[str, str]] = {}
+    """Fields that specs call by another name than before, and what names hash for it (`harness.identity`)."""
 
 
 class Plugin(Config):
@@ -33,7 +38,9 @@ class Plugin(Config):
     also_decided_by: ClassVar[tuple[str, ...]] = ()
     """Modules, besides its own and what that imports of its package, whose code decides what it does."""
     added_later: ClassVar[dict[str, Any]] = {}
-    """Fields that came after results had been named: at these values they stay out of a name."""
+    """Fields, as they are hashed, that came after results had been named: at these values they stay out of a name."""
+    hashed_kind: ClassVar[str | None] = None
+    """What names hash for its `kind`, where specs call it by another name than before. It is not inherited."""
 
     @classmethod
     def plugin_name(cls) -> str:
@@ -49,8 +56,7 @@ class Plugin(Config):
 
     def content(self) -> dict[str, Any]:
         """What is hashed into a cell's name: every field, defaults included (but see `added_later`)."""
-        dumped = self.model_dump(mode="json")
-        return {k: v for k, v in dumped.items() if k not in self.added_later or v != self.added_later[k]}
+        return without_defaults(canonical(self), self.added_later)
 
 
 P = TypeVar("P", bound=Plugin)

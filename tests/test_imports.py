@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
     "arrays errors files imports",
     "hashing paths progress places",
+    "identity",
     "config formulas",
     "metrics privacy defences",
     "data",

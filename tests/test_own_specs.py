@@ -1,4 +1,4 @@
-"""One's own specs, the profile's page, damaged tables, and renamed experiments: from the command line."""
+"""One's own specs, the profile's page, and damaged tables: from the command line."""
 
 from __future__ import annotations
 
@@ -115,47 +115,6 @@ def test_a_damaged_file_of_the_override_is_not_passed_over_in_silence(tmp_path: 
     assert "harness: warning:" in ran.stderr
     assert "compas-scores-two-years.csv" in ran.stderr
     assert "is passed over, other sources of compas are tried" in ran.stderr
-
-
-def test_a_table_of_an_older_name_is_kept_where_the_experiment_is_the_same(tmp_path: Path) -> None:
-    """Figure 4 as it was committed before arms were differences: renamed; of another experiment: refused."""
-    from harness.commands.common import context_for, load, state
-    from harness.spec.older import older_digests
-
-    state["root"] = REPO
-    try:
-        loaded = load(context_for("paper", None, True).project, ["humphries2020/fig4"])[0]
-        context = context_for("paper", None, True)
-        older = set(older_digests(context.scaled(loaded), loaded.said))
-        now = context.measurements_file(loaded.spec.id)
-    finally:
-        state.clear()
-    (old,) = (digest for digest in older if digest.startswith("dc32d227e04e6850"))  # in the commit before
-    root = tmp_path / "p"
-    shutil.copytree(
-        REPO / "specs", root / "specs", ignore=lambda d, names: [n for n in names if n in ("jayaraman2019", "harness")]
-    )
-    shutil.copy(REPO / "params.yaml", root)
-    target = root / "reports/paper/humphries2020/fig4/measurements.parquet"
-    target.parent.mkdir(parents=True)
-    table = pd.read_parquet(now)
-    attrs = dict(table.attrs)
-    table.attrs = {**attrs, "experiment_sha256": old}
-    table.to_parquet(target, index=False, compression="zstd")
-    assert run_cli(root, "verify", "-p", "paper", "humphries2020/fig4", "--update").returncode == 0
-    ran = run_cli(root, "migrate", "-p", "paper", "humphries2020/fig4", "--write")
-    assert (ran.returncode, "1 tables renamed, 0 of another" in ran.stdout) == (0, True), ran.stdout + ran.stderr
-    found = pd.read_parquet(target)
-    pd.testing.assert_frame_equal(found, table)
-    assert found.attrs["experiment_sha256"] == attrs["experiment_sha256"]
-    assert run_cli(root, "migrate", "-p", "paper", "humphries2020/fig4").returncode == 0
-    table.attrs = {**attrs, "experiment_sha256": "0" * 64}
-    table.to_parquet(target, index=False, compression="zstd")
-    before = target.read_bytes()
-    ran = run_cli(root, "migrate", "-p", "paper", "humphries2020/fig4", "--write")
-    assert ran.returncode == 1
-    assert "of another experiment than the one declared now" in ran.stdout
-    assert target.read_bytes() == before
 
 
 def test_the_example_package_adds_five_things_and_edits_nothing(tmp_path: Path) -> None:

@@ -74,8 +74,6 @@ def test_a_run_that_is_not_finished_is_judged_on_its_whole_repeats(make_project:
 
 def test_a_profile_chooses_the_engine_and_seeds_stay(make_project: Make) -> None:
     """The same coordinates give the same seeds, so the two engines see the same data, batches and initial weights."""
-    from harness.execution.materialize import piece_seed
-
     project = make_project()
     spec = load_specs(project, [])[0].spec
     other = scale(spec, "reference", Profile(engine="tf-privacy"))
@@ -84,7 +82,7 @@ def test_a_profile_chooses_the_engine_and_seeds_stay(make_project: Make) -> None
     assert other.reductions == ()
     ours, theirs = (make_plan(project, s).cells for s in (spec, other.spec))
     assert all(a.target.key != b.target.key for a, b in zip(ours, theirs, strict=True))
-    assert [piece_seed(c.target) for c in ours] == [piece_seed(c.target) for c in theirs]
+    assert [c.target.seed for c in ours] == [c.target.seed for c in theirs]
     project.params.write_text("profile: x\nprofiles:\n  x: {engine: torch}\n")
     ran = run_cli(project.root, "plan")
     assert (ran.returncode, "params.yaml:3" in ran.stderr, "unknown engine 'torch'" in ran.stderr) == (2, True, True)

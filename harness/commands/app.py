@@ -11,7 +11,6 @@ from harness.commands.audit import audit
 from harness.commands.common import Root, state
 from harness.commands.data import data_app
 from harness.commands.judging import bundle, check, report, site
-from harness.commands.migrate import migrate
 from harness.commands.multiverse import multiverse
 from harness.commands.new import new
 from harness.commands.pipeline import pipeline, resolve
@@ -71,7 +70,6 @@ for command in (
     audit,
     resolve,
     pipeline,
-    migrate,
 ):
     app.command()(command)
 

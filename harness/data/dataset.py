@@ -15,6 +15,7 @@ import pandas as pd
 from harness.arrays import Array
 from harness.config import Plugin, Registry
 from harness.data.sources import Source
+from harness.hashing import code_fingerprint
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,16 @@ class TableDataset(Dataset):
 
 class GeneratorDataset(Dataset):
     """A dataset that is a distribution: records are drawn, not looked up."""
+
+    draws: ClassVar[str | None] = None
+    """Names what is drawn from a seed, so that the code may be renamed: it has to be another one as soon as the same
+    seed gives other records. It is not inherited. None: the code is the name, and each change of it another one."""
+
+    @classmethod
+    def data_name(cls) -> str:
+        """What names its records."""
+        declared: str | None = vars(cls).get("draws")
+        return "generator:" + code_fingerprint(*cls.modules()) if declared is None else declared
 
     @property
     @abstractmethod

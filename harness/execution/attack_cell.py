@@ -6,21 +6,20 @@ from functools import partial
 
 import numpy as np
 
+import harness.spec.model  # noqa: F401  (registers what pieces are made of, also in a worker that gets pieces alone)
 from harness.arrays import Array
-from harness.attacks import HalfModel, ShadowModel, ShadowOutputs, Target
+from harness.attacks import Attack, HalfModel, ShadowModel, ShadowOutputs, Target
 from harness.defences import Defence, ModelOracle, Oracle
 from harness.errors import HarnessError
-from harness.execution.materialize import draw_of, parse_as, piece_seed, shadow_of
+from harness.execution.materialize import draw_of, shadow_of
 from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
-from harness.experiment import AnyDefence, AnyModel
 from harness.hashing import derive_seed
 from harness.metrics import ModelOutputs, Outputs, Value
 from harness.metrics.metric import of_course, of_model
 from harness.paths import Project
-from harness.spec.model import AnyAttack
 from harness.training.asking import Labels, gradient_norms, log_probabilities
-from harness.training.model import Weights
+from harness.training.model import Model, Weights
 
 
 def outputs(result: Result, name: str) -> Outputs:
@@ -34,8 +33,20 @@ def half_model(result: Result, oracle: Oracle | None = None, features: Array | N
     return HalfModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on, oracle, features)
 
 
+def _attack(piece: Piece) -> Attack:
+    attack = piece.settings["attack"]
+    assert isinstance(attack, Attack)
+    return attack
+
+
+def _model(piece: Piece) -> Model:
+    model = piece.settings["model"]
+    assert isinstance(model, Model)
+    return model
+
+
 def do_fit(project: Project, store: Store, piece: Piece) -> Result:
-    attack = parse_as(AnyAttack, piece.description["attack"])
+    attack = _attack(piece)
     models = [store.get("train", need.key) for need in piece.needs]
     if attack.needs_halves:
         if attack.asks_shadows:
@@ -45,12 +56,12 @@ def do_fit(project: Project, store: Store, piece: Piece) -> Result:
             ]
         else:
             halves = [half_model(m) for m in models]
-        return Result(attack.fit_halves(halves, piece_seed(piece)), {})
+        return Result(attack.fit_halves(halves, piece.seed), {})
     if attack.asks_shadows:
         asked = [shadow_model(project, store, need) for need in piece.needs]
-        return Result(attack.fit_asking(asked, piece_seed(piece)), {})
+        return Result(attack.fit_asking(asked, piece.seed), {})
     shadows = [ShadowOutputs(outputs(m, "inside"), outputs(m, "outside")) for m in models]
-    fitted = attack.fit(shadows, models[0].meta["n_classes"], piece_seed(piece))
+    fitted = attack.fit(shadows, models[0].meta["n_classes"], piece.seed)
     return Result(fitted, {})
 
 
@@ -61,7 +72,7 @@ def weights_of(result: Result) -> Weights:
 
 def oracle_of(store: Store, piece: Piece) -> Oracle:
     """A trained model, to be asked about any record."""
-    result, model = store.get("train", piece.key), parse_as(AnyModel, piece.description["model"])
+    result, model = store.get("train", piece.key), _model(piece)
     weights = weights_of(result)
     return ModelOracle(partial(log_probabilities, model, weights), result.meta["n_classes"], Labels(model, weights))
 
@@ -75,19 +86,19 @@ def shadow_model(project: Project, store: Store, piece: Piece) -> ShadowModel:
 
 def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
     """Attack one target: keep what the attack measures. Without an attack: the model's own metrics."""
-    if piece.description["attack"] is None:
+    if "attack" not in piece.settings:
         model = store.get("train", piece.needs[0].key)
         sets = ModelOutputs(*(outputs(model, name) for name in ("members", "test", "nonmembers")))
         found = of_model(sets)
         if "test_accuracies" in model.arrays:
             found |= of_course(model.arrays["test_accuracies"], len(sets.test))
         return Result({}, {"metrics": _stored(found)})
-    attack = parse_as(AnyAttack, piece.description["attack"])
+    attack, defence = _attack(piece), piece.settings["defence"]
+    assert isinstance(defence, Defence)
     target, fits = piece.needs[0], piece.needs[1:]
     fitted = store.get("fit", fits[0].key).arrays if fits else {}
-    defence = parse_as(AnyDefence, piece.description.get("defence", {"kind": "none"}))
-    found = attack.measure(TrainedTarget(project, store, target, defence, piece_seed(piece)), fitted)
-    return Result(found.arrays, {"metrics": _stored(found.metrics)})
+    told = attack.measure(TrainedTarget(project, store, target, defence, piece.seed), fitted)
+    return Result(told.arrays, {"metrics": _stored(told.metrics)})
 
 
 def _stored(metrics: dict[str, Value]) -> dict[str, list[float]]:
@@ -147,7 +158,7 @@ class TrainedTarget(Target):
         if self._oracle.answers == "labels":
             raise HarnessError("an attack asked for gradients of a target that answers labels alone")
         asked = weights_of(self._result), zip(self.features(), self.labels(), strict=True)
-        model = parse_as(AnyModel, self._piece.description["model"])
+        model = _model(self._piece)
         inside, outside = (gradient_norms(model, asked[0], features, labels) for features, labels in asked[1])
         return inside, outside
 

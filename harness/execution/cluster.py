@@ -20,22 +20,20 @@ from pathlib import Path
 from typing import Any
 
 import harness
+from harness.attacks import Attack
 from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import table_path
 from harness.errors import HarnessError
 from harness.execution.executors import Done, Executor, Outcome, WorkerDied
-from harness.execution.materialize import parse_as
 from harness.execution.plan import Piece, with_needs
 from harness.execution.schedule import Task
 from harness.execution.store import Store
 from harness.execution.work import run_pieces_here
-from harness.experiment import AnyDataset
 from harness.files import sha256_file, write_bytes
 from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.progress import Progress
-from harness.spec.model import AnyAttack
 
 CONNECT_TIMEOUT_S = 15
 POLL_S = 2.0
@@ -125,16 +123,11 @@ class _WorkerProject(Project):
 
 def _tables_of(project: Project, piece: Piece) -> set[str]:
     """Paths below the root of the table files that a piece reads. Raises HarnessError for one outside of it."""
-    attack = piece.description.get("attack") if piece.kind == "evaluate" else None
-    reads = attack is not None and parse_as(AnyAttack, attack).reads_features
-    if piece.kind == "fit":
-        reads = parse_as(AnyAttack, piece.description["attack"]).asks_shadows
+    attack = piece.settings.get("attack")
+    reads = isinstance(attack, Attack) and (attack.asks_shadows if piece.kind == "fit" else attack.reads_features)
     if piece.kind not in ("split", "train") and not reads:
         return set()
-    split = piece
-    while split.needs:
-        split = split.needs[0]
-    dataset = parse_as(AnyDataset, split.description["dataset"])
+    dataset = piece.root.settings["dataset"]
     if not isinstance(dataset, TableDataset):
         return set()
     if isinstance(dataset, CsvTable) and Path(dataset.path).is_absolute():

@@ -14,6 +14,7 @@ from harness.arrays import Array
 from harness.execution.plan import Piece, Plan, in_order, with_needs
 from harness.execution.store import Store
 from harness.hashing import canonical_json
+from harness.identity import curve_name
 from harness.metrics.curves import CURVES, DIGITS, Line
 from harness.places import Place, place
 from harness.spec.model import Spec
@@ -36,7 +37,7 @@ class Asked:
     @property
     def key(self) -> str:
         """Names what it is of; the same whichever version of the code measured it."""
-        return f"{self.curve} {self.arm} {self.piece.work}"
+        return curve_name(self.curve, self.arm, self.piece.work)
 
 
 def asked(plan: Plan, spec: Spec) -> list[Asked]:

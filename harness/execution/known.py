@@ -15,7 +15,7 @@ import pandas as pd
 from harness.attacks import ScoringAttack
 from harness.execution.plan import Cell, Piece, Plan, in_order, with_needs
 from harness.execution.store import Store
-from harness.hashing import fingerprint
+from harness.identity import runs_name
 from harness.metrics import Value
 from harness.metrics.metric import metrics_of
 from harness.places import Attacked, Place
@@ -118,7 +118,7 @@ def work_of(plan: Plan, spec: Spec) -> set[str]:
 
 def work_of_runs(runs: Iterable[Piece]) -> str:
     """Names what several evaluations say together."""
-    return fingerprint(["runs", [piece.work for piece in runs]])[:16]
+    return runs_name(piece.work for piece in runs)
 
 
 def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) -> list[Piece]:

@@ -14,16 +14,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from harness.config import Config
 from harness.execution.store import Store
 from harness.hashing import fingerprint
+from harness.identity import KINDS, VERSIONS, Kind, coordinates, seed_of, work_name
 from harness.places import Attacked, Place
 from harness.places import Cell as Group
-
-Kind = Literal["split", "train", "fit", "evaluate"]
-
-
-VERSIONS = ("code", "packages", "metrics")
-"""What of a description says by which version of the code the work is done."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +36,14 @@ class Piece:
 
     kind: Kind
     description: dict[str, Any]
+    """What names it (`harness.identity`), and by which versions of the code it is done."""
     needs: tuple[Piece, ...] = ()
     cost: float = 0.0
     """Estimated core-seconds."""
     stack: StackKey | None = None
     """With which other pieces it may be computed as one; None: alone."""
+    settings: Mapping[str, Config] = field(default_factory=dict)
+    """The configurations that the description writes down, by their keys there: nobody reads them back from it."""
 
     @cached_property
     def key(self) -> str:
@@ -54,14 +53,28 @@ class Piece:
     @cached_property
     def work(self) -> str:
         """Names what is done, whichever version of the code does it."""
-        done = {k: v for k, v in self.description.items() if k not in VERSIONS}
-        return fingerprint([self.kind, done, [need.work for need in self.needs]])[:16]
+        return work_name(self.kind, self.description, (need.work for need in self.needs))
 
     @cached_property
     def code(self) -> str:
         """Names the code, with the packages that it uses, which does this and what it needs."""
         versions = {k: v for k, v in self.description.items() if k in VERSIONS}
         return fingerprint([versions, sorted({need.code for need in self.needs})])[:12]
+
+    @cached_property
+    def coordinates(self) -> list[Any]:
+        """What its seed derives from."""
+        return coordinates(self.description, [need.coordinates for need in self.needs])
+
+    @property
+    def root(self) -> Piece:
+        """The split that it stands on and that stands on none."""
+        return self.needs[0].root if self.needs else self
+
+    @property
+    def seed(self) -> int:
+        """Of its own random choices."""
+        return seed_of(self.root.description["seed"], self.kind, self.coordinates)
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -70,7 +83,7 @@ class Piece:
         return isinstance(other, Piece) and self.key == other.key
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("kind", "description", "needs", "cost", "stack")
+        names = ("kind", "description", "needs", "cost", "stack", "settings")
         return {name: getattr(self, name) for name in names}
 
 
@@ -122,7 +135,7 @@ class Plan:
 
 def in_order(pieces: Iterable[Piece]) -> list[Piece]:
     """Pieces in an order that respects what each needs."""
-    return sorted(pieces, key=lambda p: ("split", "train", "fit", "evaluate").index(p.kind))
+    return sorted(pieces, key=lambda p: KINDS.index(p.kind))
 
 
 def arms_using(plan: Plan, key: str) -> list[str]:

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+import harness.experiment  # noqa: F401  (registers engines, also in a worker that gets pieces alone)
 from harness.arrays import Array
 from harness.data.split import Records
 from harness.errors import AboutTraining
-from harness.execution.materialize import draw_of, half_of, parse_as, piece_seed, shadow_of
+from harness.execution.materialize import draw_of, half_of, shadow_of
 from harness.execution.plan import Piece
 from harness.execution.store import Result
-from harness.experiment import AnyModel
 from harness.metrics import Outputs
 from harness.paths import Project
 from harness.training.asking import log_probabilities
 from harness.training.engine import ENGINES, Job
-from harness.training.model import Weights
+from harness.training.model import Model, Weights
 from harness.training.settings import Training
 
 
@@ -113,14 +113,17 @@ def _prepare(project: Project, piece: Piece) -> _Prepared:
         records, inside = {"inside": shadow.inside, "outside": shadow.outside}, shadow.inside
     else:
         records, inside = {"members": draw.members, "test": draw.test, "nonmembers": draw.nonmembers}, draw.members
+    model, training = piece.settings["model"], piece.settings["training"]
+    assert isinstance(model, Model)
+    assert isinstance(training, Training)
     job = Job(
-        model=parse_as(AnyModel, description["model"]),
-        training=Training.model_validate(description["training"]),
+        model=model,
+        training=training,
         noise_multiplier=description["noise_multiplier"],
         features=inside.features,
         labels=inside.labels,
         n_classes=draw.n_classes,
-        seed=piece_seed(piece),
+        seed=piece.seed,
     )
     return _Prepared(job, records, trained_on)
 

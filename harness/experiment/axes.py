@@ -13,6 +13,7 @@ from harness.config import Config
 from harness.errors import AboutPrivacy
 from harness.formulas import FORMULAS
 from harness.formulas.formula import unknown
+from harness.identity import canonical, canonical_path
 
 Level = float | str | bool
 """A value of an axis."""
@@ -46,6 +47,10 @@ class Axis(Config):
     """Dotted path below the arm, or below the attack."""
     values: tuple[Level, ...] = Field(min_length=1)
     """What it is set to."""
+
+    def content(self, varied: Config) -> dict[str, Any]:
+        """What is hashed of it, as JSON; `varied` is an arm or an attack that has the field."""
+        return {**canonical(self), "field": canonical_path(varied, self.field)}
 
     @field_validator("values")
     @classmethod

@@ -106,10 +106,11 @@ class Experiment(Config):
 
     def content(self) -> dict[str, Any]:
         """What measurements follow from, as JSON."""
+        first = next(iter(self.arms.values()))
         return {
             "seed": self.seed,
             "arms": {name: arm.content() for name, arm in self.arms.items()},
-            "axes": {name: axis.model_dump(mode="json") for name, axis in self.axes.items()},
+            "axes": {name: axis.content(first) for name, axis in self.axes.items()},
             "repeats": self.repeats,
             "redraw": self.redraw,
         }

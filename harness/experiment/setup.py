@@ -25,6 +25,7 @@ from harness.data.encoding import Preprocessing
 from harness.data.split import SPLITS, Sizes, Split
 from harness.defences import DEFENCES, Defence, Undefended
 from harness.experiment.axes import Derived
+from harness.identity import canonical
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.privacy.accounting import Accounting
 from harness.training.engine import ENGINES
@@ -154,7 +155,7 @@ class Setup(Config):
 
     def content(self) -> dict[str, Any]:
         """What measurements follow from, as JSON."""
-        found = self.model_dump(mode="json", by_alias=True, exclude={"label"})
+        found = canonical(self, exclude={"label"})
         plugins = {"dataset": self.dataset.content(), "split": self.split.content(), "model": self.model.content()}
         return {**found, **plugins, "training": self.training.content()}
 

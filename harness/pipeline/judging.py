@@ -13,7 +13,8 @@ from harness.claims.verdict import ReadingVerdict, Verdict, VerdictFile, dump
 from harness.errors import HarnessError
 from harness.execution.table import read_measurements, read_table
 from harness.files import write_text
-from harness.hashing import canonical_json, fingerprint
+from harness.hashing import canonical_json
+from harness.identity import experiment_name
 from harness.pipeline.context import Context
 from harness.spec.document import located
 from harness.spec.load import Loaded
@@ -29,7 +30,7 @@ REASON = "not_run_because"
 
 def experiment_digest(scaled: Scaled) -> str:
     """Hash of what measurements follow from: the experiment and the attacks, under the profile."""
-    return fingerprint(content(scaled))
+    return experiment_name(content(scaled))
 
 
 def left_out(context: Context, loaded: Loaded) -> bool:

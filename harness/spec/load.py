@@ -17,6 +17,7 @@ from harness.config import Plugin
 from harness.errors import HarnessError
 from harness.experiment.experiment import with_fields
 from harness.hashing import fingerprint
+from harness.identity import spec_fields
 from harness.paths import Project
 from harness.spec.document import Document, Keys, load_document, located
 from harness.spec.model import Spec, attack_variants
@@ -41,7 +42,7 @@ class Loaded:
     @cached_property
     def sha256(self) -> str:
         """Hash of the spec's full content, defaults filled in."""
-        return fingerprint(self.spec.model_dump(mode="json", by_alias=True))
+        return fingerprint(self.spec.content())
 
 
 def spec_paths(project: Project) -> list[Path]:
@@ -89,7 +90,7 @@ def load_spec(project: Project, path: Path) -> Loaded:
         raise HarnessError(f"{located(said, ('id',))}: id: is set from the file's name; remove it")
     document = core(said)
     try:
-        spec = Spec.model_validate({**document.data, "id": spec_id(project, path)})
+        spec = Spec.model_validate({**document.data, "id": spec_id(project, path)}, by_alias=True, by_name=False)
     except ValidationError as error:
         lines = [_explain(document, fault) for fault in _of_all_arms(document, error.errors())]
         raise HarnessError("\n".join(dict.fromkeys(lines))) from None
@@ -139,10 +140,10 @@ def _values(spec: Spec, field: str) -> list[Any]:
     found = []
     for value in roots:
         for part in parts:
-            known = type(value).model_fields if isinstance(value, BaseModel) else value
+            known = spec_fields(type(value)) if isinstance(value, BaseModel) else value
             if not isinstance(known, dict) or part not in known:
                 break
-            value = getattr(value, part) if isinstance(value, BaseModel) else value[part]
+            value = getattr(value, known[part]) if isinstance(value, BaseModel) else value[part]
         else:
             found.append(value)
     return found

@@ -19,10 +19,12 @@ from harness.experiment import Axis, Experiment, ShadowPool
 from harness.experiment.axes import RESERVED
 from harness.experiment.setup import Name
 from harness.formulas import FORMULAS
+from harness.identity import canonical, canonical_path
 from harness.metrics import METRICS
 from harness.metrics.curves import CURVES, Of
 from harness.metrics.metric import OF_MODELS, metrics_of
 from harness.spec.page import Layout, Panel
+from harness.spec.surface import SHARED
 
 if TYPE_CHECKING:
     AnyAttack = Attack
@@ -170,6 +172,25 @@ class Spec(Config):
             for arm, attacks in found.items()
         }
         return {arm: tuple(attack for attack in self.attacks if attack in attacks) for arm, attacks in asked.items()}
+
+    def content(self) -> dict[str, Any]:
+        """The whole spec by the names that are hashed, as JSON."""
+        found = canonical(self)
+        if self.experiment is not None:
+            found["experiment"]["axes"] = self.experiment.content()["axes"]
+        for attack, axes in self.attack_axes.items():
+            found["attack_axes"][attack] = {name: axis.content(self.attacks[attack]) for name, axis in axes.items()}
+        for unstated, written in zip(self.unstated, found["unstated"], strict=True):
+            if unstated.field is not None:
+                written["field"] = self.canonical_field(unstated.field)
+        return found
+
+    def canonical_field(self, path: str) -> str:
+        """The dotted path of a field, as a spec's file writes it, by the names that are hashed."""
+        top, _, below = path.partition(".")
+        if top == "experiment" and below.partition(".")[0] in SHARED and self.experiment is not None:
+            return f"{top}.{canonical_path(next(iter(self.experiment.arms.values())), below)}"
+        return canonical_path(self, path)
 
     def variants_of(self, attack: str) -> Iterable[tuple[dict[str, Any], Attack]]:
         """An attack at every place of its own axes."""

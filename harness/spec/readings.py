@@ -42,7 +42,7 @@ def with_field(document: Document, field: str, value: Any, name: str) -> tuple[S
     set_at(data, field, value)
     try:
         said = Document(data, document.places, document.files)
-        return Spec.model_validate({**core(said).data, "id": name}), said
+        return Spec.model_validate({**core(said).data, "id": name}, by_alias=True, by_name=False), said
     except ValidationError as error:
         message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
         raise HarnessError(f"{value!r} cannot stand at {field}: {message}") from None
@@ -58,7 +58,8 @@ def readings(spec: Spec, document: Document) -> list[Reading]:
         if unstated.field is None:
             continue
         for value in unstated.alternatives:
-            shown = re.sub(r"[^a-z0-9.]+", "-", f"{unstated.field.split('.')[-1]}-{value}".lower()).strip("-")[:60]
+            last = spec.canonical_field(unstated.field).rpartition(".")[2]
+            shown = re.sub(r"[^a-z0-9.]+", "-", f"{last}-{value}".lower()).strip("-")[:60]
             taken = {r.spec.id for r in found}
             name = f"{spec.id}/readings/{shown}"
             if name in taken:

@@ -20,7 +20,7 @@ def content(scaled: Scaled) -> dict[str, Any]:
     """The experiment and the attacks under the profile: what measurements follow from."""
     spec = scaled.spec
     axes = {
-        name: {axis: found.model_dump(mode="json") for axis, found in axes.items()}
+        name: {axis: found.content(spec.attacks[name]) for axis, found in axes.items()}
         for name, axes in spec.attack_axes.items()
     }
     return {

@@ -13,9 +13,10 @@ from typing import Any
 from harness.errors import HarnessError
 from harness.experiment import Experiment, Setup
 from harness.experiment.experiment import Arm, set_at
+from harness.identity import spec_fields
 from harness.spec.document import Document, Keys, located, merged, without_nulls
 
-SHARED = frozenset(Setup.model_fields)
+SHARED = frozenset(spec_fields(Setup))
 """Fields that an experiment gives for all its arms, and an arm for itself."""
 ONLY = "only"
 """The arm of an experiment that names none."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from harness.config import Config
+from harness.identity import canonical, without_defaults
 
 Optimizer = Literal["adam", "sgd", "momentum"]
 Sampling = Literal["shuffle", "poisson"]
@@ -90,5 +91,4 @@ class Training(Config):
 
     def content(self) -> dict[str, Any]:
         """What is hashed into a cell's name."""
-        dumped = self.model_dump(mode="json")
-        return {k: v for k, v in dumped.items() if k not in ADDED_LATER or v != ADDED_LATER[k]}
+        return without_defaults(canonical(self), ADDED_LATER)

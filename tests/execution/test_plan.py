@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.execution.materialize import coordinates, piece_seed
 from harness.execution.plan import Plan
 from harness.execution.planner import make_plan
 from harness.paths import Project
@@ -75,8 +74,8 @@ def test_more_repeats_and_epsilons_keep_the_old_cells(make_project: Make) -> Non
 def test_seeds_follow_coordinates_and_not_versions(make_project: Make) -> None:
     found = plan(make_project, SHADOWS, "a")
     pieces = [p for p in found.pieces() if p.kind == "train"]
-    assert len({piece_seed(p) for p in pieces}) == len(pieces)
-    assert "code" not in str(coordinates(pieces[0])).replace("codes", "")
+    assert len({p.seed for p in pieces}) == len(pieces)
+    assert "code" not in str(pieces[0].coordinates).replace("codes", "")
 
 
 def test_profiles_only_reduce_and_say_by_what(make_project: Make) -> None:

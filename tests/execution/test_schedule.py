@@ -93,8 +93,11 @@ def test_a_fault_in_what_nobody_asked_for_stops_nothing_until_it_is_asked_for(ma
     project = make_project()
     pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
     split, model = (next(p for p in pieces if p.kind == kind) for kind in ("split", "train"))
+    steep = model.settings["training"].model_copy(update={"learning_rate": 1e38})
     diverging = dataclasses.replace(
-        model, description={**model.description, "training": {**model.description["training"], "learning_rate": 1e38}}
+        model,
+        description={**model.description, "training": steep.content()},
+        settings={**model.settings, "training": steep},
     )
     others = [p for p in pieces if p.kind in ("split", "train")]
     with Workforce(project, 2, Progress(quiet=True)) as workforce:

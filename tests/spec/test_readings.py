@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from harness.errors import HarnessError
-from harness.execution.materialize import piece_seed
 from harness.execution.planner import make_plan
 from harness.paths import Project
 from harness.spec.load import load_specs
@@ -112,7 +111,7 @@ def test_training_alone_may_be_drawn_anew(make_project: Make) -> None:
     plan = make_plan(project, spec)
     assert len({c.split.key for c in plan.cells}) == 2
     assert len({c.target.key for c in plan.cells}) == len(plan.cells) == 18
-    assert len({piece_seed(c.target) for c in plan.cells}) == 18
+    assert len({c.target.seed for c in plan.cells}) == 18
     first = {(c.arm, c.epsilon): c.split.key for c in plan.cells if c.repeat == 0}
     others = {(c.arm, c.epsilon): c.split.key for c in make_plan(project, anew).cells if c.repeat == 0}
     assert first == others  # repeat 0 has the records that it would have had

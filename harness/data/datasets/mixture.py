@@ -27,6 +27,7 @@ class Mixture(GeneratorDataset):
     """How to read N(0, sigma I)."""
 
     display: ClassVar[str] = "synthetic mixture"
+    draws: ClassVar[str | None] = "generator:dd7ea26bc08ae2de"
 
     @property
     def n_classes(self) -> int:

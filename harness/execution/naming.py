@@ -1,0 +1,235 @@
+"""Name every piece of work of one set-up: from the declaration, what names its data, and noise multipliers alone.
+
+Nothing is read, calibrated or estimated here; `harness.execution.planner` brings what that takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cache, cached_property
+from importlib.metadata import version
+from typing import Any
+
+from harness.attacks import Attack
+from harness.config import Config
+from harness.data.split import Split
+from harness.defences import Undefended
+from harness.execution.plan import Cell, Piece, StackKey
+from harness.experiment import Experiment, Setup, ShadowPool, Variant
+from harness.hashing import code_fingerprint, fingerprint
+from harness.identity import Role, canonical, evaluation_of, fitting_of, split_of, training_of
+from harness.metrics.metric import modules as metric_modules
+from harness.places import Place, place
+from harness.training.engine import ENGINES
+
+Noise = Callable[[float, int], float]
+"""The noise multiplier at an epsilon for so many records."""
+Asked = tuple[str, Place, Attack]
+"""The name of an attack, its place on its own axes, and the attack there."""
+
+
+class Costs:
+    """What pieces roughly cost, in core-seconds, and which may be computed as one. Here nothing is known of it."""
+
+    def split(self, split: Split) -> float:
+        """Of one draw."""
+        return 0.0
+
+    def training(self, noise_multiplier: float, records: int) -> float:
+        """Of one model on so many records."""
+        return 0.0
+
+    def fitting(self, attack: Attack, pool: ShadowPool) -> float:
+        """Of what an attack learns from a pool."""
+        return 0.0
+
+    @property
+    def at_once(self) -> int:
+        """Models that may be trained together; below 2: none."""
+        return 1
+
+
+@cache
+def installed(package: str) -> str:
+    """The version of an installed package."""
+    return version(package)
+
+
+SECONDS_PER_MEASURE = 0.02
+SECONDS_PER_EVALUATION = 0.05
+
+
+class _Told:
+    """What is hashed of an attack, written down once."""
+
+    def __init__(self, attack: Attack) -> None:
+        self.attack, self.learning = attack, attack.fitting()
+        self.content, self.learned, self.code = attack.content(), self.learning.content(), attack.code
+
+
+class Naming:
+    """Names the pieces of one set-up, and makes them."""
+
+    def __init__(self, experiment: Experiment, setup: Setup, data: str, noise: Noise, costs: Costs) -> None:
+        """`data` names the set-up's data; `noise` is asked for models on halves of the records alone."""
+        self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
+        self.made: dict[str, Piece] = {}
+        self.told: dict[int, _Told] = {}
+        self.model = setup.model.content()
+        self.training = {
+            private: (training, training.content())
+            for private, training in ((True, setup.training), (False, setup.training.without_noise()))
+        }
+
+    def cell(self, variant: Variant, noise_multiplier: float, repeat: int, attacks: Sequence[Asked]) -> Cell:
+        """The pieces of one repeat at a place of the set-up's arm, whose target has this noise."""
+        split = self.split(repeat if self.experiment.redraw == "split" else 0)
+        target = self.target(split, noise_multiplier, repeat)
+        description = {**evaluation_of(None), "metrics": self.metrics}
+        model = self._once(Piece("evaluate", description, (target,), SECONDS_PER_MEASURE))
+        evaluations = {}
+        for name, where, attack in attacks:
+            shadows = self.shadows(attack, split, variant.epsilon, noise_multiplier, repeat)
+            evaluations[name, where] = self.evaluation(attack, target, shadows)
+        at = place(variant.place)
+        return Cell(variant.arm, at, variant.epsilon, repeat, noise_multiplier, split, target, model, evaluations)
+
+    def split(self, repeat: int) -> Piece:
+        """The draw of one repeat's records; from a universe, where the split divides one."""
+        universe = self.setup.split.universe
+        needs = () if universe is None else (self._drawn(universe, 0, ()),)
+        return self._drawn(self.setup.split, repeat, needs)
+
+    def _drawn(self, split: Split, repeat: int, needs: tuple[Piece, ...]) -> Piece:
+        setup = self.setup
+        modules = {type(split).__module__, *type(setup.dataset).modules()}
+        modules |= {"harness.data.split", "harness.data.encoding", "harness.execution.materialize"}
+        description = {
+            **split_of(
+                self.experiment.seed,
+                setup.dataset.content(),
+                self.data,
+                canonical(setup.preprocessing),
+                canonical(setup.sizes),
+                split.content(),
+                repeat,
+            ),
+            "code": code_fingerprint(*modules),
+            "packages": {"scikit-learn": installed("scikit-learn")},
+        }
+        settings: dict[str, Config] = {
+            "dataset": setup.dataset,
+            "preprocessing": setup.preprocessing,
+            "sizes": setup.sizes,
+            "split": split,
+        }
+        return self._once(Piece("split", description, needs, self.costs.split(split), settings=settings))
+
+    def target(self, split: Piece, noise_multiplier: float, repeat: int) -> Piece:
+        """The model that is attacked."""
+        return self._trained(split, "target", None, noise_multiplier, repeat, self.setup.trained)
+
+    def shadows(
+        self, attack: Attack, split: Piece, epsilon: float, noise_multiplier: float, repeat: int
+    ) -> tuple[Piece, ...] | None:
+        """The models of the pool that an attack learns from; None: it learns from none."""
+        if attack.shadow_pool is None:
+            return None
+        pool = self.setup.pools[attack.shadow_pool]
+        if pool.trained_on == "halves":
+            return self.halves(pool, split, epsilon)
+        noise = 0.0 if pool.privacy == "none" else noise_multiplier
+        return tuple(
+            self._trained(split, "shadow", index, noise, repeat, self.setup.trained) for index in range(pool.count)
+        )
+
+    def halves(self, pool: ShadowPool, split: Piece, epsilon: float) -> tuple[Piece, ...]:
+        """Models on halves of the records at stake; the same for all repeats that have the same records at stake."""
+        sizes = self.setup.sizes
+        half = (sizes.members + sizes.nonmembers) // 2
+        noise = 0.0 if pool.privacy == "none" else self.noise(epsilon, half)
+        return tuple(self._trained(split.root, "half", index, noise, 0, half) for index in range(pool.count))
+
+    def _trained(
+        self, split: Piece, role: Role, index: int | None, noise_multiplier: float, repeat: int, records: int
+    ) -> Piece:
+        private = noise_multiplier > 0
+        training, content = self.training[private]
+        # Else the split tells repeats apart, and halves are of none.
+        tells = self.experiment.redraw == "training" and role != "half"
+        description = {
+            **training_of(
+                role,
+                index,
+                self.model,
+                content,
+                noise_multiplier,
+                repeat if tells else None,
+            ),
+            **self._training_code,
+        }
+        stack = None
+        if self.costs.at_once > 1:
+            alike = {k: v for k, v in description.items() if k not in ("index", "noise_multiplier", "repeat")}
+            draws = {k: v for k, v in split.description.items() if k != "repeat"}
+            stack = StackKey(fingerprint([alike, draws, private]), self.costs.at_once)
+        cost = self.costs.training(noise_multiplier, records)
+        settings: dict[str, Config] = {"model": self.setup.model, "training": training}
+        return self._once(Piece("train", description, (split,), cost, stack, settings))
+
+    def evaluation(self, attack: Attack, target: Piece, shadows: tuple[Piece, ...] | None) -> Piece:
+        """An attack on a target, after it has learned from shadow models where it does."""
+        fitted: tuple[Piece, ...] = ()
+        if id(attack) not in self.told:
+            self.told[id(attack)] = _Told(attack)
+        told = self.told[id(attack)]
+        if shadows is not None:
+            assert attack.shadow_pool is not None
+            description = {**fitting_of(told.learned), "code": told.code}
+            cost = self.costs.fitting(attack, self.setup.pools[attack.shadow_pool])
+            fitted = (self._once(Piece("fit", description, shadows, cost, settings={"attack": told.learning})),)
+        settings: dict[str, Config] = {"attack": attack, "defence": self.setup.defence}
+        code, defence = told.code, None
+        if not isinstance(self.setup.defence, Undefended):
+            code, defence = fingerprint([code, self.setup.defence.code]), self.setup.defence.content()
+        description = {
+            **evaluation_of(told.content, defence),
+            "code": code,
+            "metrics": self.metrics,
+        }
+        return self._once(Piece("evaluate", description, (target, *fitted), SECONDS_PER_EVALUATION, settings=settings))
+
+    @cached_property
+    def metrics(self) -> str:
+        """Hash of the code that measures."""
+        return code_fingerprint(*metric_modules(), "harness.execution.attack_cell")
+
+    @cached_property
+    def _training_code(self) -> dict[str, Any]:
+        engine = ENGINES[self.setup.training.engine]()
+        modules = (*engine.modules_for(self.setup.model), "harness.execution.train_cell")
+        return {
+            "code": code_fingerprint(*modules, "harness.execution.materialize"),
+            "packages": {name: installed(name) for name in engine.packages},
+        }
+
+    def _once(self, piece: Piece) -> Piece:
+        return self.made.setdefault(piece.key, piece)
+
+
+def in_order_of_repeats(
+    named: Sequence[tuple[Variant, Naming, float]],
+    attacks: Sequence[Asked],
+    repeats: int,
+    only: Collection[tuple[str, Place, int]] | None = None,
+) -> tuple[Cell, ...]:
+    """The cells of variants with the noise of their targets; `only` those of this arm, place and repeat.
+
+    Repeats are outermost: a run that stops leaves whole repeats.
+    """
+    return tuple(
+        naming.cell(variant, noise_multiplier, repeat, attacks)
+        for repeat in range(repeats)
+        for variant, naming, noise_multiplier in named
+        if only is None or (variant.arm, place(variant.place), repeat) in only
+    )

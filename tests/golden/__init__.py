@@ -1,0 +1,1 @@
+"""Names and seeds that committed results have, remembered and recomputed."""

@@ -1,0 +1,331 @@
+"""Every committed name is recomputed, and names in the code may change without one of them moving.
+
+`tests/golden/identities.json` was written by the code of commit 1fba534, before `harness/identity.py` was there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from pydantic import Field
+
+from harness.config import Config
+from harness.data.dataset import DATASETS, GeneratorDataset, TableDataset
+from harness.data.datasets.mixture import Mixture
+from harness.hashing import fingerprint
+from harness.identity import VERSION, canonical, canonical_path
+from tests.golden import sample
+from tests.golden.committed import PROFILES, ROOT, Committed, Table, committed, golden, identities
+
+IMAGES = [f"jayaraman2019/{l2}{model}-cifar100" for l2 in ("", "l2-") for model in ("lr", "nn")]
+SHOPPERS = [f"jayaraman2019/{l2}{model}-purchase100" for l2 in ("", "l2-") for model in ("lr", "nn")]
+BEFORE_CURVES = {
+    "harness/engines",
+    "humphries2020/blind",
+    *(f"humphries2020/fig{number}" for number in (1, 2, 3, 4, 6)),
+    "jayaraman2019/clipping",
+    *IMAGES,
+    *SHOPPERS,
+}
+"""Verdicts of the profile `paper` that were written before a panel of a figure had a field `curve`: 16 specs."""
+DECLARED_ANEW = {
+    "rahimian2021/cifar10": "59cb922bcf30f3ca7914d276f8f2c39979a66047d7d889b15b05963db08fab82",
+    "rahimian2021/cifar100": "893f87141e7d3d2c07a4ada66b4f1889d58e3bbe8ce53b6400d54d415b3cd407",
+    "rahimian2021/location30": "03ae5ff29482fca3aa0931b5a79486221af353fc2c702228deaf3d28795e303a",
+    "rahimian2021/purchase100": "8d3c823d7a8567499f8c65ed4158edfff4a3f8c620ade8730399a040b8ab1dff",
+    "rahimian2021/table2": "da3de3241657914c4e74a91d28432f01f9f0966f27c6ccf43f0a41b2af109ae9",
+    "rahimian2021/texas100": "be43f44307a4f65aa9b6a08fcf317f2ebd9ba7950e957808a91afc21c45ab929",
+}
+"""Specs that changed after the profile `paper`, which runs nothing of them, was last judged and accepted (commit
+9efecd5, whose specs have these hashes): claims were added, and networks and noise declared anew."""
+FROM_CIFAR10 = {
+    "e3f30c4e4c47617698237b7ff0de624d65551a6ccd043397bf39ceb98f1f4dec",  # CIFAR-10's substitute
+    "8e01f572eb5b440757f147c23ceea27de4731c18f6c518c24a71925c2d7618a3",  # CIFAR-100's, of the same pictures
+}
+"""Tables whose classes declare no hash; a table's own is its name all the same."""
+DRAWN_ANEW = {
+    "bd88079f3f3cd490d512f850a62933bea59cc7f882d26f40ebf8707a4e77f791": {"jayaraman2019/clipping", *IMAGES},
+}
+"""Data of five tables of the profile `paper`: CIFAR-100's substitute before it was the same on every processor (commit
+68c8553)."""
+WITHOUT_WORK = {
+    *(f"paper/humphries2020/fig{number}" for number in (2, 3, 4, 6)),
+    *(f"paper/{spec}" for spec in ("jayaraman2019/clipping", *IMAGES, *SHOPPERS)),
+    *(
+        f"sequential/humphries2020/fig4/readings/{reading}"
+        for reading in (
+            "features-age-race-sex-priors-count-juv-fel-count-juv-misd-co",
+            "l2-1e-05",
+            "redraw-training",
+            "scaling-none",
+            "scaling-standard",
+            "scaling-unit-norm",
+        )
+    ),
+}
+"""Tables made before rows named their work: 13 of the profile `paper`, and 6 of other readings."""
+
+
+@cache
+def everything() -> Committed:
+    return committed(golden()["noise_of_halves"])
+
+
+@cache
+def tables() -> dict[str, Table]:
+    return {table.name: table for table in everything().tables()}
+
+
+def test_every_committed_table_is_known_to_this_test() -> None:
+    files = {str(p.parent.relative_to(ROOT / "reports")) for p in (ROOT / "reports").rglob("*.parquet")}
+    assert files == set(tables())
+    assert {p.name for p in (ROOT / "reports").iterdir() if p.is_dir()} == set(PROFILES)
+
+
+def test_specs_have_the_hashes_that_verdicts_and_baselines_name() -> None:
+    now = {loaded.spec.id: loaded.sha256 for loaded in everything().specs}
+    older = {one.spec.id: fingerprint(_without_curves(one.spec.content())) for one in everything().specs}
+    for profile in PROFILES:
+        folder = ROOT / "reports" / profile
+        accepted = json.loads((folder / "baseline.json").read_text())["specs"]
+        expected = {**now, **(DECLARED_ANEW if profile == "paper" else {})}
+        assert {spec: entry["spec_sha256"] for spec, entry in accepted.items()} == expected
+        if profile == "paper":
+            assert all(older[spec] != now[spec] for spec in BEFORE_CURVES)
+            expected |= {spec: older[spec] for spec in BEFORE_CURVES}
+        files = [folder / "verdicts.json", *(folder / spec / "verdicts.json" for spec in now)]
+        assert set(folder.rglob("verdicts.json")) == {p for p in files if p.is_file()}
+        for file in files[1:]:
+            for verdict in json.loads(file.read_text())["verdicts"]:
+                assert verdict["spec_sha256"] == expected[verdict["spec"]], (file, verdict["id"])
+
+
+def _without_curves(content: dict[str, Any]) -> dict[str, Any]:
+    """A spec's content as it was before panels could be of a curve; none of these specs has one."""
+    panels = [{k: v for k, v in panel.items() if k != "curve" or v is not None} for panel in content["figure"]]
+    return {**content, "figure": panels}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_experiments_have_the_hashes_that_tables_name(profile: str) -> None:
+    of_profile = [table for table in tables().values() if table.profile == profile]
+    held = {table.name: table.rows.attrs["experiment_sha256"] for table in of_profile}
+    assert held == {table.name: table.experiment for table in of_profile}
+
+
+def test_data_have_the_hashes_that_tables_name() -> None:
+    """Those that their classes declare: the canonical table's, or the generator's."""
+    declared = {c.canonical_sha256 for _, c in DATASETS if issubclass(c, TableDataset)}
+    declared |= FROM_CIFAR10 | {c.data_name() for _, c in DATASETS if issubclass(c, GeneratorDataset)}
+    undeclared: dict[str, set[str]] = {}
+    for table in tables().values():
+        for digest in {*table.rows.attrs["data_sha256"].split()} - declared:
+            undeclared.setdefault(digest, set()).add(table.name)
+    assert undeclared == {digest: {f"paper/{spec}" for spec in specs} for digest, specs in DRAWN_ANEW.items()}
+
+
+def test_rows_and_curves_have_the_names_that_their_work_has() -> None:
+    """All of them: by spec, profile, what names the data and noise alone. Of every row that says what work it is of."""
+    assert {name for name, table in tables().items() if not table.work} == WITHOUT_WORK
+    lost = {}
+    for name, table in tables().items():
+        if name not in WITHOUT_WORK:
+            unnamed = (table.work - table.work_today()) | (table.curves - table.curves_today())
+            if unnamed:
+                lost[name] = f"{len(unnamed)} of {len(table.work) + len(table.curves)}"
+    assert lost == {}
+    assert sum(len(table.work) for table in tables().values()) == 17_247
+    assert sum(len(table.curves) for table in tables().values()) == 7
+
+
+def test_pieces_and_plugins_have_the_names_and_seeds_that_they_had() -> None:
+    remembered = golden()
+    assert remembered["version"] == VERSION
+    assert sample.hashes() == remembered["hashes"]
+    for spec in sample.SPECS:
+        cells = tables()[f"sequential/{spec}"].plan.cells
+        assert {k: sample.identity_of(p) for k, p in sample.pieces(cells).items()} == remembered["pieces"][spec]
+        assert sample.draws(cells) == remembered["draws"][spec]
+
+
+def test_generators_draw_what_their_names_stand_for() -> None:
+    """Where this fails, the same seed gives other records: then `draws` of the class has to be another name too."""
+    remembered, today = golden()["generated"], sample.generated()
+    builtin = {c.data_name() for _, c in DATASETS if issubclass(c, GeneratorDataset) and "draws" in vars(c)}
+    assert builtin == {name.split(" / ")[1] for name in today}
+    assert all("draws" in vars(c) for _, c in DATASETS if issubclass(c, GeneratorDataset) and _is_own(c))
+    for name, drawn in today.items():
+        before = remembered[name]
+        assert {k: v for k, v in drawn.items() if "features" not in k and k != "first"} == {
+            k: v for k, v in before.items() if "features" not in k and k != "first"
+        }
+        assert drawn["first"] == pytest.approx(before["first"], abs=1e-6)  # the last digits are a processor's
+        assert drawn["sum of features"] == pytest.approx(before["sum of features"], abs=1e-3)
+
+
+def _is_own(cls: type) -> bool:
+    return cls.__module__.startswith("harness.")
+
+
+def test_a_generator_of_another_class_does_not_inherit_the_name() -> None:
+    class Other(Mixture):
+        pass
+
+    assert Other.data_name() != Mixture.data_name()
+    assert re.fullmatch(r"generator:[0-9a-f]{16}", Other.data_name())
+
+
+# --- renames ---
+
+
+class Inner(Config):
+    """A field that Python calls otherwise than a spec, and one that specs call otherwise than before."""
+
+    in_python: int = Field(default=1, alias="width")
+    breadth: int = 2
+    hashed_as: ClassVar[dict[str, str]] = {"breadth": "height"}
+
+
+class Outer(Config):
+    inner: Inner = Inner()
+    others: dict[str, Inner] = {"a": Inner()}
+    listed: tuple[Inner | int, ...] = (3, Inner(width=5))
+
+
+def test_the_canonical_form_knows_all_names_that_there_were() -> None:
+    one = {"width": 1, "height": 2}
+    assert canonical(Outer()) == {"inner": one, "others": {"a": one}, "listed": [3, {"width": 5, "height": 2}]}
+    assert canonical_path(Outer(), "others.a.breadth") == "others.a.height"
+    assert canonical_path(Outer(), "inner.width") == "inner.width"
+    assert canonical_path(Outer(), "inner.nowhere.breadth") == "inner.nowhere.breadth"
+    assert Outer.model_validate(Outer(inner=Inner(in_python=9)).model_dump()).inner.in_python == 9
+
+
+def test_two_fields_cannot_be_hashed_by_one_name() -> None:
+    class Both(Inner):
+        height: int = 3
+
+    with pytest.raises(ValueError, match="two fields are hashed by the name 'height'"):
+        canonical(Both())
+
+
+COPIED = ("humphries2020/fig6", "jayaraman2019/l2-lr-purchase100")
+MIXTURE = Path("harness/data/datasets/mixture.py")
+TRAINING = Path("harness/training/settings.py")
+LOGLOSS = Path("harness/attacks/logloss.py")
+EXPERIMENT = Path("harness/experiment/setup.py")
+FIG6 = Path("specs/humphries2020/fig6.yaml")
+EVERYWHERE = Path("harness")
+Edits = Mapping[Path, Mapping[str, str]]
+"""By file, patterns and what takes their place."""
+IN_PYTHON: Edits = {
+    MIXTURE: {
+        r"class Mixture\b": "class Blend",
+        r"\bn = len\(component\)": "n = size_of(component)",
+        r"\Z": "\n\ndef size_of(component: Array) -> int:\n    return len(component)\n",
+        r"sigma: float = Field\(default=0.01, ge=0\)": 'spread: float = Field(default=0.01, ge=0, alias="sigma")',
+        r"self\.sigma\b": "self.spread",
+    },
+    TRAINING: {
+        r'epochs_measured: EpochsMeasured = "last"': 'measured: EpochsMeasured = Field(default="last", alias="epochs_measured")',
+    },
+    LOGLOSS: {
+        r'loss_of: (.*) = "log-probabilities"': r'seen: \1 = Field(default="log-probabilities", alias="loss_of")',
+        r"self\.loss_of": "self.seen",
+        r"\nimport numpy as np\n": "\nimport numpy as np\nfrom pydantic import Field\n",
+    },
+    EXPERIMENT: {
+        r"preprocessing: Preprocessing = Preprocessing\(\)": 'encoding: Preprocessing = Field(default=Preprocessing(), alias="preprocessing")',
+    },
+    EVERYWHERE: {r"\.epochs_measured\b": ".measured", r"(?<!unstated)\.preprocessing\b": ".encoding"},
+}
+"""Names in the code alone: a class, a function and a module, and fields of four classes whose specs stay as they are."""
+IN_SPECS: Edits = {
+    MIXTURE: {
+        r"\bsigma_is\b": "read_as",
+        r'Literal\["mixture"\] = "mixture"': 'Literal["blend"] = "blend"',
+        r"    display: Clas": '    hashed_as: ClassVar[dict[str, str]] = {"read_as": "sigma_is"}\n'
+        '    hashed_kind: ClassVar[str | None] = "mixture"\n    display: Clas',
+    },
+    FIG6: {r"\bsigma_is\b": "read_as", r"kind: mixture": "kind: blend"},
+}
+"""A field that a spec names twice, as a value and in `unstated`, and the `kind` of a plug-in."""
+UNMAPPED: Edits = {
+    MIXTURE: {r"\bsigma_is\b": "read_as"},
+    FIG6: {r"\bsigma_is\b": "read_as"},
+}
+
+
+def scratch(tmp_path: Path, edits: Edits, moved: Mapping[str, str]) -> Path:
+    """A copy of the package, the specs and the profiles, with edits; `moved` modules of data sets have other names.
+
+    What Python has compiled is copied too, and holds for files that are not edited.
+    """
+    ignored = shutil.ignore_patterns("static", "templates")
+    for folder in ("harness", "specs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    for where, patterns in edits.items():
+        files = sorted((tmp_path / where).rglob("*.py")) if where == EVERYWHERE else [tmp_path / where]
+        texts = {file: file.read_text() for file in files}
+        for pattern, instead in patterns.items():
+            edited = {file: re.sub(pattern, instead, text) for file, text in texts.items()}
+            assert edited != texts, f"{where}: nothing is {pattern}"
+            texts = edited
+        for file, text in texts.items():
+            file.write_text(text)
+    for before, after in moved.items():
+        folder = tmp_path / MIXTURE.parent
+        (folder / f"{before}.py").rename(folder / f"{after}.py")
+        listed = (folder / "__init__.py").read_text()
+        (folder / "__init__.py").write_text(re.sub(rf"\b{before}\b", after, listed))
+    return tmp_path
+
+
+def named_in(root: Path) -> subprocess.CompletedProcess[str]:
+    """The identities that a copy of the package gives the committed tables of a few specs."""
+    code = f"import harness; assert harness.__file__.startswith({str(root)!r}), harness.__file__; "
+    code += "import json; from pathlib import Path; from tests.golden.committed import identities; "
+    code += f"print(json.dumps(identities(Path({str(root)!r}), {COPIED!r})))"
+    path = os.pathsep.join((str(root), str(ROOT)))
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@cache
+def names_here() -> dict[str, Any]:
+    return json.loads(json.dumps(identities(ROOT, COPIED)))
+
+
+@pytest.mark.parametrize(
+    ("edits", "moved"), [(IN_PYTHON, {"mixture": "blend"}), (IN_SPECS, {})], ids=["in Python", "in specs"]
+)
+def test_names_in_the_code_and_in_specs_may_change(tmp_path: Path, edits: Edits, moved: Mapping[str, str]) -> None:
+    ran = named_in(scratch(tmp_path, edits, moved))
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == names_here()
+
+
+def test_a_name_of_specs_that_is_not_mapped_changes_what_is_hashed(tmp_path: Path) -> None:
+    ran = named_in(scratch(tmp_path, UNMAPPED, {}))
+    assert ran.returncode == 0, ran.stderr
+    names, here = json.loads(ran.stdout), names_here()
+    fig6, other = (f"sequential/{spec}" for spec in COPIED)
+    assert names[other] == here[other]
+    assert all(names[fig6][what] != here[fig6][what] for what in ("spec", "experiment", "work", "pieces", "draws"))
