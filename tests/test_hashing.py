@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import hashing
+from harness.imports import closure, within
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -69,9 +70,40 @@ def test_the_code_of_a_plug_in_is_its_module_and_what_that_imports_of_its_packag
     from harness.attacks.logloss import Logloss
     from harness.attacks.shokri import Shokri
 
-    found = hashing.own_modules(Shokri.__module__)
+    found = closure(Shokri.__module__, packages=("harness.attacks",))
     assert set(found) == {f"harness.attacks.{name}" for name in ("shokri", "learned", "networks", "attack")}
     assert Shokri().code != Logloss().code
-    judged = hashing.own_modules("harness.claims.kinds.compare", "harness.claims", "harness.privacy")
-    assert {"harness.claims.judge", "harness.claims.statistics", "harness.privacy.accounting"} <= set(judged)
-    assert "harness.claims.kinds.hump" not in judged
+
+
+def test_a_closure_leads_through_packages_and_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "cl_house"
+    (package / "rooms").mkdir(parents=True)
+    texts = {
+        "__init__": "raise RuntimeError('run')",
+        "door": "from typing import TYPE_CHECKING\nfrom cl_house.rooms import chair, bed\nimport json\n"
+        "if TYPE_CHECKING:\n    import cl_house.seen\ndef f():\n    from . import lazy\n",
+        "seen": "",
+        "lazy": "from cl_house import rooms",
+        "rooms/__init__": "from cl_house.rooms.hall import seat as chair\nfrom cl_house.rooms import hall, attic\n",
+        "rooms/hall": "seat = 1",
+        "rooms/bed": "",
+        "rooms/attic": "",
+    }
+    for name, text in texts.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = closure("cl_house.door")
+    assert found == ("cl_house.door", "cl_house.lazy", "cl_house.rooms.bed", "cl_house.rooms.hall")
+    assert set(within("cl_house.rooms")) == {f"cl_house.rooms{end}" for end in ("", ".attic", ".bed", ".hall")}
+    assert "cl_house" not in sys.modules
+    with pytest.raises(ModuleNotFoundError, match=r"cl_house\.cellar"):
+        closure("cl_house.cellar")
+
+
+def test_the_judge_rests_on_what_decides_a_claim() -> None:
+    found = set(closure("harness.verdicts.check", "harness.claims.kinds.compare"))
+    assert found >= {
+        f"harness.{name}"
+        for name in ("claims.judge", "claims.statistics", "claims.sequential", "verdicts.basis", "verdicts.findings")
+    }
+    assert "harness.claims.kinds.hump" not in found

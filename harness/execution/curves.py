@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,10 @@ from harness.hashing import canonical_json
 from harness.identity import curve_name
 from harness.metrics.curves import CURVES, DIGITS, Line
 from harness.places import Place, place
-from harness.spec.model import Spec
-from harness.spec.page import Panel
+
+if TYPE_CHECKING:
+    from harness.spec.model import Spec
+    from harness.spec.page import Panel
 
 ATTRIBUTE = "curves"
 """Where a table of measurements keeps them, as JSON: pandas copies what it can look into at each step."""

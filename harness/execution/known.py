@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -20,7 +21,9 @@ from harness.metrics import Value
 from harness.metrics.metric import metrics_of
 from harness.places import Attacked, Place
 from harness.places import Cell as Group
-from harness.spec.model import Spec
+
+if TYPE_CHECKING:
+    from harness.spec.model import Spec
 
 RUNS = 5
 """Runs of which one says whether a member is exposed in every one, or in some (jayaraman2019 trains five)."""

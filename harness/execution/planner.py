@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +24,11 @@ from harness.paths import Project
 from harness.places import place
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.privacy.accounting import steps_of
-from harness.spec.model import Spec
 from harness.training.engine import ENGINES
 from harness.training.forward import placed_layers
+
+if TYPE_CHECKING:
+    from harness.spec.model import Spec
 
 # Rough costs on one core of a 2020s server; `harness plan` scales them by what past cells took.
 SECONDS_PER_MODEL = {"tf-privacy": 1.4, "fast": 0.15}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from pyarrow.lib import ArrowException
@@ -19,7 +19,9 @@ from harness.files import atomic_path
 from harness.metrics import Value
 from harness.metrics.metric import against_baseline, over_runs
 from harness.places import Place
-from harness.spec.model import Spec
+
+if TYPE_CHECKING:
+    from harness.spec.model import Spec
 
 COLUMNS = [
     "spec",
