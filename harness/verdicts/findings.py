@@ -63,13 +63,17 @@ Judge = Callable[[Evidence], list[Finding]]
 def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
     """What judges a claim; it remembers what it found in the evidence of one table, by design and repeats."""
     parts = spec.parts(claim)
-    known: dict[tuple[Design, int | None], list[Finding]] = {}
+    known: dict[tuple[Design, int], list[Finding]] = {}
 
     def judged(evidence: Evidence) -> list[Finding]:
-        key = (evidence.design, evidence.first)
-        if key not in known:
-            known[key] = _findings(parts, spec, alpha, evidence)
-        return known[key]
+        design, first = evidence.design, evidence.repeats
+        if evidence.first is not None:
+            first = min(first, evidence.first)
+        for key in ((design, first), (design.briefly(False), first)):
+            if key in known:
+                return known[key]
+        known[design, first] = _findings(parts, spec, alpha, evidence)
+        return known[design, first]
 
     return judged
 
@@ -163,14 +167,14 @@ def _all_findings(
     scaled: Scaled, evidence: Evidence, judges: Mapping[str, Judge], design: Design | None = None
 ) -> dict[str, list[Finding]]:
     """By claim on measurements: the findings of the first look that decides it; those of all repeats with a
-    `design`."""
-    found = {}
+    `design`. Without intervals."""
+    found, brief = {}, (evidence if design is None else evidence.by(design)).briefly()
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
             continue
         try:
             judged = judges[claim.id]
-            findings = first_verdict(judged, evidence)[0] if design is None else judged(evidence.by(design))
+            findings = first_verdict(judged, brief)[0] if design is None else judged(brief)
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
         found[claim.id] = findings
