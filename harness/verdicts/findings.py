@@ -19,7 +19,7 @@ from harness.claims.statistics import FEWEST
 from harness.errors import HarnessError
 from harness.hashing import fingerprint
 from harness.metrics import METRICS
-from harness.places import Attacked, Place, place
+from harness.places import Attacked, Cell, Place, place
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.halves import repeats_of
@@ -140,12 +140,13 @@ def repeats_wanted(
     if any(within.values()):
         return {claim: needs for claim, needs in within.items() if needs}
     cells = experiment.models() / usual
+    there = repeats_of(table, axes)
     allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * most if most > CEILING * usual else 0)
     past = {claim: wanted(findings, alpha, usual, most, whole=True) for claim, findings in found.items()}
     chosen: dict[str, dict[Attacked, int]] = {}
-    for claim in sorted(past, key=lambda claim: _models_with(table, axes, [past[claim]])):
+    for claim in sorted(past, key=lambda claim: _models_with(there, [past[claim]])):
         reserved = [*(past[other] for other in chosen), past[claim]]
-        if past[claim] and _models_with(table, axes, reserved) <= allowed:
+        if past[claim] and _models_with(there, reserved) <= allowed:
             chosen[claim] = wanted(found[claim], alpha, usual, most)
     if chosen or scaled.basis != "distribution-free":
         return chosen
@@ -155,9 +156,9 @@ def repeats_wanted(
     return {claim: needs for claim, needs in on.items() if needs}
 
 
-def _models_with(table: pd.DataFrame, axes: Sequence[str], needs: list[dict[Attacked, int]]) -> int:
-    """Trained models of the table once it has these repeats."""
-    repeats = repeats_of(table, axes)
+def _models_with(there: Mapping[Cell, int], needs: list[dict[Attacked, int]]) -> int:
+    """Trained models of a table with the repeats that are `there`, once it has these too."""
+    repeats = dict(there)
     for cell, target in (item for asked in needs for item in by_cell(asked).items()):
         repeats[cell] = max(repeats.get(cell, 0), target)
     return sum(repeats.values())
