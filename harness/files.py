@@ -11,10 +11,11 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def atomic_path(target: Path) -> Iterator[Path]:
+def atomic_path(target: Path, durable: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside `target`; rename it over `target` when the block succeeds.
 
-    On any exception the temporary file is removed and `target` is left as it was.
+    On any exception the temporary file is removed and `target` is left as it was. A `durable` one is on the disk when
+    the block ends; one that is not may be lost with the machine's power, as may be what can be made again.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
@@ -22,17 +23,18 @@ def atomic_path(target: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
+        if durable:
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
         temporary.chmod(0o644)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def write_text(target: Path, text: str) -> None:
+def write_text(target: Path, text: str, durable: bool = True) -> None:
     """Replace `target` by `text` (UTF-8), atomically."""
-    with atomic_path(target) as temporary:
+    with atomic_path(target, durable) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

@@ -46,6 +46,8 @@ class Anytime(Projecting):
     each: Array | None = field(default=None, compare=False, repr=False)
     last: bool = False
     """What the last look alone shows counts: M_n, an e-value, is then 1 / (2 p)."""
+    brief: bool = False
+    """No interval is asked for: it is left infinite."""
 
     @property
     def mean(self) -> float:
@@ -69,6 +71,8 @@ class Anytime(Projecting):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The part common to the confidence sets of all looks so far; infinite where none is bounded yet."""
+        if self.brief:
+            return -math.inf, math.inf
         n, errors, skewness = self._counts, self.moments.stderrs, self.moments.skewnesses
         shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
         ratio = np.power(np.square(1.0 / (1.0 - level)) / shrunk, 1.0 / n)
@@ -135,6 +139,10 @@ class Divided(Projecting):
     left_out: int
 
     @property
+    def brief(self) -> bool:  # type: ignore[override]
+        return self.whole.brief
+
+    @property
     def _parts(self) -> list[Anytime]:
         return [self.whole, self.later] if self.later.n >= FEWEST else [self.whole]
 
@@ -160,6 +168,8 @@ class Divided(Projecting):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Means that no look has excluded; infinite where none is bounded yet."""
+        if self.whole.brief:
+            return -math.inf, math.inf
         alpha = (1 - level) / 2
         return -self.shifted(0.0, -1.0)._greatest(alpha), self._greatest(alpha)
 

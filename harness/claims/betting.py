@@ -35,6 +35,12 @@ WEIGHTS = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
 where the whole bet wins most; the others are for the effects at which it is lost. Chosen on simulated values (uneven
 division, even ones, one share, the paper's plug-in bets) before any claim was judged (docs/statistics.md)."""
 LATTICE = 64
+LARGEST = 1e280
+"""Products of bets beyond it, or below its inverse, are not trusted."""
+SAME = 1e-6
+"""Logarithms of capitals that differ by less are told apart by `log_capitals`."""
+PLACES = 100
+"""Numbers of repeats that are looked at first when one is sought."""
 _LOG_WEIGHTS = np.log(WEIGHTS)[:, None]
 
 
@@ -65,10 +71,28 @@ class Stream:
 
 def log_capitals(stream: Stream, tested: Array) -> Array:
     """(k, shares, n) log K_1, log K_2, ... at means (k,), for each share of the capital; all above the floor."""
+    with np.errstate(divide="ignore"):
+        found: Array = np.log1p(_bets(stream, tested))
+    return found
+
+
+def _bets(stream: Stream, tested: Array) -> Array:
+    """(k, shares, n) what a bet of each share of the capital gains, at means (k,)."""
     gain = (stream.values - tested[:, None]) / (tested[:, None] - stream.lows)
     gain = np.maximum(gain, -1.0)  # rounding of a value at its lowest
-    with np.errstate(divide="ignore"):
-        found: Array = np.log1p(SHARES[:, None] * gain[:, None, :])
+    found: Array = SHARES[:, None] * gain[:, None, :]
+    return found
+
+
+def _multiplied(stream: Stream, tested: Array) -> Array | None:
+    """(k, n) log of the capital over all shares, to about ten digits, in a tenth of the time that `mixed` takes; None
+    where a product is too large or too small for that."""
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        products = np.cumprod(1.0 + _bets(stream, tested), axis=-1)
+        lost = products == 0.0  # the whole bet, on a value at its lowest
+        if not (products < LARGEST).all() or not (lost | (products > 1 / LARGEST)).all():
+            return None
+        found: Array = np.log(np.matmul(WEIGHTS, products))
     return found
 
 
@@ -92,6 +116,8 @@ class Betting(Projecting):
     each: Array | None = field(default=None, compare=False)
     last: bool = False
     """What is won at the last look alone counts, so that 1 / p is an e-value."""
+    brief: bool = False
+    """No interval is asked for: it is left infinite."""
 
     @property
     def mean(self) -> float:
@@ -129,8 +155,34 @@ class Betting(Projecting):
             found: Array = grown(self.streams[0], np.array([tested]))[0]
             return found
         first, second = self.streams
-        at = first.floor + space * np.arange(1, LATTICE) / LATTICE
+        at = self._lattice(space)
         return smallest(grown(first, at) + grown(second, tested - at))
+
+    def _lattice(self, space: float) -> Array:
+        """Means of the first of two streams where the second has what is left of a `space` above both floors."""
+        found: Array = self.streams[0].floor + space * np.arange(1, LATTICE) / LATTICE
+        return found
+
+    def _rejects(self, value: float, alpha: float) -> bool:
+        """Whether `p_above` of a value is at most `alpha`."""
+        won = None if self.last else self._won_about(value - self.offset)
+        if won is None or not abs(won + math.log(alpha)) > SAME:
+            return self.p_above(value) <= alpha
+        return won > -math.log(alpha)
+
+    def _won_about(self, tested: float) -> float | None:
+        """Logarithm of the largest capital so far, to about ten digits; None where it takes all of them."""
+        space = tested - sum(stream.floor for stream in self.streams)
+        if math.isinf(space) or space <= 1e-9 or not self.n:
+            return None
+        if len(self.streams) == 1:
+            capital = _multiplied(self.streams[0], np.array([tested]))
+            return None if capital is None else float(capital.max())
+        at = self._lattice(space)
+        each = [_multiplied(self.streams[0], at), _multiplied(self.streams[1], tested - at)]
+        if each[0] is None or each[1] is None:
+            return None
+        return float(smallest(each[0] + each[1]).max())
 
     def p_above(self, value: float) -> float:
         """1 / the largest capital so far (at most 1): valid whenever one stops."""
@@ -145,6 +197,8 @@ class Betting(Projecting):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Means that were not rejected at any look; the range where none was."""
+        if self.brief:
+            return -math.inf, math.inf
         low = self._least((1 - level) / 2)
         high = -self.shifted(0.0, -1.0)._least((1 - level) / 2)
         return low, high
@@ -157,7 +211,7 @@ class Betting(Projecting):
         high = self.mean
         for _ in range(14):
             middle = (low + high) / 2
-            low, high = (middle, high) if self.p_above(middle) <= alpha else (low, middle)
+            low, high = (middle, high) if self._rejects(middle, alpha) else (low, middle)
         return low
 
     def projected(self, alpha: float, most: int) -> int | None:
@@ -165,10 +219,20 @@ class Betting(Projecting):
         like those there are; None where there are none."""
         if most < self.n or not self.n:
             return None
-        total = np.arange(self.n, most + 1)
         toward = self if self.mean >= 0 else self.shifted(0.0, -1.0)
-        enough = total[toward._capital(-toward.offset, total) >= -math.log(alpha)]
-        return int(enough[0]) if len(enough) else None
+
+        def first_of(total: Array) -> int:
+            enough = toward._capital(-toward.offset, total) >= -math.log(alpha)
+            return int(np.argmax(enough)) if enough.any() else len(total)
+
+        # What is won grows with the repeats once anything is, so most of them need no look.
+        step = max(1, (most - self.n) // PLACES)
+        some = np.append(np.arange(self.n, most, step), most)
+        place = first_of(some)
+        if place == len(some):
+            return None
+        between = np.arange(some[place - 1] + 1 if place else self.n, some[place] + 1)
+        return int(between[first_of(between)])
 
     def shifted(self, by: float, sign: float = 1.0) -> Betting:
         """The estimate of `sign * mean + by`."""

@@ -79,6 +79,10 @@ class Design(ABC):
     fewest: ClassVar[int] = FEWEST
     """Repeats below which a point decides nothing."""
 
+    def briefly(self, brief: bool = True) -> Design:
+        """The same without intervals, which are shown and decide nothing; of `brief` False with them."""
+        return self
+
     @abstractmethod
     def mean(self, series: Series) -> Mean:
         """Of one number a repeat."""
@@ -131,6 +135,11 @@ class Sequential(Design):
     test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
     last: bool = False
     """What the last look alone shows counts, for e-values."""
+    brief: bool = False
+    """Intervals are left infinite."""
+
+    def briefly(self, brief: bool = True) -> Sequential:
+        return replace(self, brief=brief)
 
     def mean(self, series: Series) -> Mean:
         return self._tested(adjusted(series), series, learned(series))
@@ -146,9 +155,9 @@ class Sequential(Design):
 
     def _tested(self, values: Array, series: Series, left_out: int) -> Mean:
         if not left_out:
-            return replace(anytime(values, series.errors), each=series.values, last=self.last)
+            return replace(anytime(values, series.errors), each=series.values, last=self.last, brief=self.brief)
         found = divided(values, series.errors, left_out)
-        return replace(found, whole=replace(found.whole, each=series.values, last=self.last))
+        return replace(found, whole=replace(found.whole, each=series.values, last=self.last, brief=self.brief))
 
 
 @dataclass(frozen=True)
@@ -161,18 +170,25 @@ class Bounded(Design):
     fewest = 1
     last: bool = False
     """What the last look alone shows counts, for e-values."""
+    brief: bool = False
+    """Intervals are left infinite."""
+
+    def briefly(self, brief: bool = True) -> Bounded:
+        return replace(self, brief=brief)
 
     def mean(self, series: Series) -> Mean:
-        return replace(joined([stream_of(series)], series.values), last=self.last)
+        return self._betting([stream_of(series)], series.values)
 
     def between(self, left: Series, right: Series) -> Mean:
         streams = stream_of(left), stream_of(right).negated()
-        return replace(joined(streams, left.minus(right).values), last=self.last)
+        return self._betting(streams, left.minus(right).values)
 
     def of_records(self, sides: Sequence[Series], runs: int) -> Mean:
         """Nothing can be said: repeats do not show how such a number varies."""
-        found = joined([Stream(side.values, np.array([-np.inf]), np.array([np.inf])) for side in sides])
-        return replace(found, last=self.last)
+        return self._betting([Stream(side.values, np.array([-np.inf]), np.array([np.inf])) for side in sides])
+
+    def _betting(self, streams: Sequence[Stream], each: Array | None = None) -> Mean:
+        return replace(joined(streams, each), last=self.last, brief=self.brief)
 
 
 def adjusted(series: Series) -> Array:

@@ -122,6 +122,10 @@ class Evidence:
         part.design = design
         return part
 
+    def briefly(self) -> Evidence:
+        """The same without intervals: for what decides and is not shown."""
+        return self.by(self.design.briefly())
+
     def arm(self, name: str) -> ArmFacts:
         """What is known of an arm."""
         return self._arms[name]

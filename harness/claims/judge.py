@@ -314,6 +314,8 @@ def combine(looks: tuple[Sequence[Look], Quantifier], part: Part, test: str) -> 
 def _outlook(effect: Mean, level: float) -> str:
     """What more repeats would do, and what the present ones could have shown."""
     if isinstance(effect, Projecting):
+        if effect.brief:
+            return ""
         enough = effect.projected(level, FAR)
         return f" after {effect.n} repeats" + (f"; about {enough} would decide if the effect stays" if enough else "")
     needed, smallest = repeats_needed(effect, level), detectable(effect, level)

@@ -68,7 +68,8 @@ def first_verdict(judged: Judged, evidence: Evidence) -> tuple[list[Finding], in
     """The findings of the first look that decides, and its repeats; else those of all repeats, and None."""
     # Evidence only grows with the repeats, so a claim that one look decides is decided at all later ones.
     looks = range(2, max(2, evidence.repeats) + 1)
-    place = bisect_left(looks, True, key=lambda n: decided(judged(evidence.of_first(n))))
+    brief = evidence.briefly()
+    place = bisect_left(looks, True, key=lambda n: decided(judged(brief.of_first(n))))
     if place == len(looks):
         return judged(evidence), None
     return judged(evidence.of_first(looks[place])), looks[place]

@@ -33,10 +33,17 @@ def means(
     needed = table[table["metric"].isin([*metrics, *OUTCOME])].sort_values("repeat")
     drawn = drawn_by_arm(needed)
     wanted = needed[needed["metric"].isin(metrics)]
+    by = ["arm", "attack", "metric", *axes]
+    # Slices of columns cost a tenth of what frames of the groups would.
+    group = wanted.groupby(by, dropna=False).ngroup().to_numpy()
+    order = np.argsort(group, kind="stable")
+    columns = [wanted[name].to_numpy()[order] for name in by]
+    numbers = [wanted[name].to_numpy()[order] for name in ("value", "stderr", "repeat")]
     found = {}
-    for (arm, attack, metric, *levels), group in wanted.groupby(["arm", "attack", "metric", *axes], dropna=False):
+    for rows in np.split(np.arange(len(order)), np.flatnonzero(np.diff(group[order])) + 1) if len(order) else ():
+        arm, attack, metric, *levels = (column[rows[0]] for column in columns)
         where = place((axis, v) for axis, v in zip(axes, levels, strict=True) if v == v and v is not None)
-        values, errors, repeats = (group[name].to_numpy() for name in ("value", "stderr", "repeat"))
+        values, errors, repeats = (column[rows] for column in numbers)
         series = series_of(values, errors, repeats, str(metric), drawn.get(arm))
         found[str(arm), str(attack), str(metric), where] = design.mean(series)
     return found

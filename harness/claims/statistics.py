@@ -86,6 +86,9 @@ class Mean(ABC):
 class Projecting(Mean):
     """A mean that may be looked at after any number of repeats, and says how many more would tell."""
 
+    brief: bool
+    """Neither an interval nor a projection is to be shown."""
+
     @abstractmethod
     def projected(self, alpha: float, most: int) -> int | None:
         """Repeats, of at most `most`, at which a one-sided test at `alpha` tells the mean from 0 if further results are

@@ -44,9 +44,7 @@ def check(
     if require is not None and require not in COLOURS:
         raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
     groups = contexts(specs, profile, workers, quiet)
-    verdicts = [
-        v for context, loaded in groups for found in pipeline.for_each(pipeline.check, context, loaded) for v in found
-    ]
+    verdicts = [v for context, loaded in groups for found in pipeline.check_all(context, loaded) for v in found]
     if as_json:
         print_json([in_json(v) for v in verdicts])
     else:

@@ -39,9 +39,7 @@ def verify(
 
     every, found, names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
-        judged = dict(
-            zip((one.spec.id for one in loaded), pipeline.for_each(pipeline.judge, context, loaded), strict=True)
-        )
+        judged = dict(zip((one.spec.id for one in loaded), pipeline.judge_all(context, loaded), strict=True))
         now = baseline.gather(
             context.profile_name,
             [(one.spec.id, one.sha256, context.measurements_file(one.spec.id), judged[one.spec.id]) for one in loaded],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -16,12 +16,14 @@ from harness.files import write_text
 from harness.hashing import canonical_json
 from harness.identity import experiment_name
 from harness.pipeline.context import Context
+from harness.pipeline.together import Piece, side_by_side
 from harness.spec.document import located
 from harness.spec.load import Loaded
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, readings
 from harness.spec.resolve import content
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import apart, check_spec
 from harness.verdicts.findings import ALPHA, ClaimError
 
 REASON = "not_run_because"
@@ -75,14 +77,35 @@ def _is_of(table: pd.DataFrame, scaled: Scaled) -> bool:
     return bool(measured) and all(same)
 
 
-def judge(context: Context, loaded: Loaded) -> list[Verdict]:
-    """Judge a spec's claims from the measurements that are there, in the spec's reading and in those that were run."""
-    verdicts = _judge_one(context, loaded)
+def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
+    """`judge` each spec, on as many cores as there are: claims that need no common table side by side too."""
+    pieces = [
+        Piece(judge, (context, one, some), one.spec.id, _size(one.spec, some))
+        for one in loaded
+        for some in apart(one.spec)
+    ]
+    found: dict[str, list[Verdict]] = {one.spec.id: [] for one in loaded}
+    for piece, verdicts in zip(pieces, side_by_side(pieces, context, "judging"), strict=True):
+        found[piece.name] += verdicts
+    places = {f"{one.spec.id}#{claim.id}": n for one in loaded for n, claim in enumerate(one.spec.claims)}
+    return [sorted(found[one.spec.id], key=lambda v: places[v.id]) for one in loaded]
+
+
+def _size(spec: Spec, claims: Collection[str]) -> float:
+    """How long claims take to judge, roughly, in claims on measurements."""
+    proofs = sum(len(claim.theory) for claim in spec.claims if claim.id in claims)
+    return 100.0 * proofs if spec.experiment is None else len(claims)
+
+
+def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = None) -> list[Verdict]:
+    """Judge a spec's claims, or some, from the measurements that are there, in the spec's reading and in those that
+    were run."""
+    verdicts = _judge_one(context, loaded, claims)
     found: dict[str, list[ReadingVerdict]] = {}
     for reading, variant in other_readings(context, loaded):
         if not context.measurements_file(variant.spec.id).is_file():
             continue
-        for verdict in _judge_one(context, variant):
+        for verdict in _judge_one(context, variant, claims):
             one = ReadingVerdict(
                 choice=reading.choice,
                 field=reading.field,
@@ -101,11 +124,11 @@ def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Load
     return [(r, v) for r, v in variants if experiment_digest(context.scaled(v)) != own]
 
 
-def _judge_one(context: Context, loaded: Loaded) -> list[Verdict]:
+def _judge_one(context: Context, loaded: Loaded, claims: Collection[str] | None) -> list[Verdict]:
     scaled = context.scaled(loaded)
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
     with in_place(loaded):
-        return check_spec(scaled, loaded.sha256, table, why_not)
+        return check_spec(scaled, loaded.sha256, table, why_not, only=claims)
 
 
 @contextlib.contextmanager
@@ -121,10 +144,20 @@ def in_place(loaded: Loaded) -> Iterator[None]:
 
 def check(context: Context, loaded: Loaded) -> list[Verdict]:
     """Judge a spec's claims and write its verdicts."""
-    verdicts = judge(context, loaded)
+    return check_all(context, [loaded])[0]
+
+
+def check_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
+    """`check` each spec, on as many cores as there are."""
+    found = judge_all(context, loaded)
+    for one, verdicts in zip(loaded, found, strict=True):
+        _write(context, one, verdicts)
+    return found
+
+
+def _write(context: Context, loaded: Loaded, verdicts: list[Verdict]) -> None:
     file = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=tuple(verdicts))
     write_text(context.verdicts_file(loaded.spec.id), dump(file))
-    return verdicts
 
 
 def has_verdicts(context: Context, loaded: Loaded) -> bool:

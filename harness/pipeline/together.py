@@ -1,11 +1,14 @@
-"""Judging or drawing many specs at once: each in a process of its own, as far as there are cores."""
+"""Judging or drawing much at once: each piece in this process or in a helper, as far as there are cores."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import TypeVar
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from harness.pipeline.context import Context
 from harness.progress import hush
@@ -13,34 +16,90 @@ from harness.spec.load import Loaded
 
 T = TypeVar("T")
 FEW = 3
-"""So many specs are judged in this process: others would be there after they are done."""
+"""So many pieces are done in this process: helpers would be there after they are done."""
+AHEAD = 2
+"""Pieces that a helper is given at once, so that it need not wait for the next."""
+USED = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "dp_accounting")
+"""What nearly every piece needs of packages that load slowly: read once, for all helpers."""
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class Piece(Generic[T]):
+    """A call that needs no other: of a function that helpers can import, on what can be sent to them."""
+
+    function: Callable[..., T]
+    arguments: tuple[Any, ...]
+    name: str
+    size: float
+    """The larger, the longer it is expected to take."""
+
+    def done(self) -> T:
+        """What the function gives."""
+        return self.function(*self.arguments)
 
 
 def for_each(
     stage: Callable[[Context, Loaded], T], context: Context, loaded: Sequence[Loaded], doing: str = "judging"
 ) -> list[T]:
-    """What a stage such as `judge` finds for each spec, in the order of `loaded`, whichever process it ran in.
+    """What a stage such as `gather` finds for each spec, in the order of `loaded`, whichever process it ran in."""
+    pieces = [Piece(stage, (context, one), one.spec.id, len(one.spec.claims)) for one in loaded]
+    return side_by_side(pieces, context, doing)
 
-    The specs with the most claims go first, so that the last ones to finish are short. Raises what `stage` raises.
+
+def side_by_side(pieces: Sequence[Piece[T]], context: Context, doing: str) -> list[T]:
+    """What each piece gives, in their order. Raises what a piece raises.
+
+    Helpers begin with the largest, this process with the smallest, so that the last ones to finish are short.
     """
-    workers = min(context.workers, len(loaded))
-    with context.progress.cells(doing, len(loaded)) as bar:
-        if workers == 1 or len(loaded) <= FEW:
-            found = []
-            for one in loaded:
-                found.append(stage(context, one))
-                bar.advance(1, one.spec.id)
-            return found
-        longest = sorted(loaded, key=lambda one: -len(one.spec.claims))
-        # Not forked: a process that has read a table has threads, and a copy of it may wait for one of them for ever.
-        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=hush)
-        try:
-            running = {pool.submit(stage, context, one): one for one in longest}
-            results = {}
-            for done in as_completed(running):
-                one = running[done]
-                results[one.spec.id] = done.result()
-                bar.advance(1, one.spec.id)
-        finally:
-            pool.shutdown(cancel_futures=True)
-        return [results[one.spec.id] for one in loaded]
+    helpers = min(context.workers, len(pieces)) - 1
+    with context.progress.cells(doing, len(pieces)) as bar:
+        found: dict[int, T] = {}
+
+        def keep(number: int, result: T) -> None:
+            found[number] = result
+            bar.advance(1, pieces[number].name)
+
+        if helpers < 1 or len(pieces) <= FEW:
+            for number, piece in enumerate(pieces):
+                keep(number, piece.done())
+        else:
+            _with_helpers(pieces, helpers, keep)
+    return [found[number] for number in range(len(pieces))]
+
+
+def _with_helpers(pieces: Sequence[Piece[T]], helpers: int, keep: Callable[[int, T], None]) -> None:
+    waiting = deque(sorted(range(len(pieces)), key=lambda number: -pieces[number].size))
+    running: dict[Future[T], int] = {}
+    pool = _hire(helpers, pieces[0].function.__module__)
+    try:
+        while waiting or running:
+            while waiting and len(running) < AHEAD * helpers:
+                number = waiting.popleft()
+                running[pool.submit(pieces[number].done)] = number
+            if waiting:
+                number = waiting.pop()
+                keep(number, pieces[number].done())
+            for done in wait(running, 0 if waiting else None, FIRST_COMPLETED).done:
+                keep(running.pop(done), done.result())
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _hire(helpers: int, module: str) -> ProcessPoolExecutor:
+    """Helpers that have read `module`.
+
+    They are forked from a server that has read modules and nothing else. This process may have read a table, and then
+    has threads: a copy of it may wait for one of them for ever.
+    """
+    where = multiprocessing.get_context("forkserver")
+    where.set_forkserver_preload(["__main__", module, *USED])
+    before = dict(os.environ)
+    os.environ.update(ONE_THREAD)
+    try:
+        pool = ProcessPoolExecutor(helpers, where, initializer=hush)
+        pool.submit(hush)  # starts the server, with one thread for each helper
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    return pool

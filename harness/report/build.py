@@ -16,10 +16,10 @@ from harness import tracking
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
 from harness.paths import Project
-from harness.pipeline import Context, for_each, has_verdicts, left_out, measurements
+from harness.pipeline import Context, for_each, has_verdicts, left_out
 from harness.report.beside import write_beside
 from harness.report.findings import Shown, read_findings
-from harness.report.gather import Section, counterexample, gather, judged, timings
+from harness.report.gather import Section, counterexample, gather, judged, measured, timings
 from harness.report.pictures import draw_picture
 from harness.report.site import ORDER, Site, chosen_findings, papers_of, write_site
 from harness.report.summary import catalogue_sentence, markdown
@@ -108,7 +108,7 @@ def _pictures(
         if (refuted := verdicts.get(picture.counterexample or "")) is not None:
             found[finding.id] = counterexample(refuted, context.scaled(by_id[refuted.spec]).spec, small=True)
         if (one := by_id.get(picture.spec or "")) is not None and picture.panel is not None:
-            table, _ = measurements(context, one)
+            table, _ = measured(context, one)
             if table is not None:
                 found[finding.id] = draw_picture(context.scaled(one).spec, table, picture.panel, picture)
     return found

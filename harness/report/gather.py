@@ -13,6 +13,7 @@ from harness.claims.design import design_of
 from harness.claims.evidence import ordered
 from harness.claims.series import means
 from harness.claims.verdict import Verdict
+from harness.execution.curves import ATTRIBUTE
 from harness.pipeline import Context, core_seconds, has_verdicts, left_out, measurements, read_verdicts
 from harness.places import shown
 from harness.report.figures import draw
@@ -71,6 +72,15 @@ def gather(context: Context, loaded: Loaded) -> Section:
     return _section(context, loaded, read_verdicts(context, loaded).verdicts)
 
 
+def measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
+    """As `measurements`; of what the file remembers only what drawings are made of: pandas copies all of it with every
+    part of the table."""
+    table, why_not = measurements(context, loaded)
+    if table is not None:
+        table.attrs = {key: value for key, value in table.attrs.items() if key in ("design", ATTRIBUTE)}
+    return table, why_not
+
+
 def _path(context: Context, loaded: Loaded) -> str:
     path = loaded.said.files[0].resolve()
     root = context.project.root.resolve()
@@ -80,7 +90,7 @@ def _path(context: Context, loaded: Loaded) -> str:
 def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> Section:
     scaled: Scaled = context.scaled(loaded)
     experiment = scaled.spec.experiment
-    table, why_not = measurements(context, loaded) if experiment is not None else (None, "")
+    table, why_not = measured(context, loaded) if experiment is not None else (None, "")
     sequential = table is not None and design_of(table).name == "sequential"
     return Section(
         sequential=sequential,

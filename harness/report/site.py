@@ -165,7 +165,7 @@ def write_site(root: Path, site: Site) -> int:
     for name in STATIC:
         pages[f"static/{name}"] = files("harness.report").joinpath("static", name).read_text(encoding="utf-8")
     for name, text in pages.items():
-        write_text(root / name, text)
+        write_text(root / name, text, durable=False)
     write_text(root / "claims.csv", claims_csv(site.verdicts))
     write_parquet(claims_table(site.verdicts), root / "claims.parquet")
     for image in {image for one in manual.pages(site.docs) for image in one.images}:

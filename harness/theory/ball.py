@@ -6,8 +6,8 @@ ball that covers an interval gives the range of a formula on it. Derivatives are
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
+from operator import add, neg, sub
 from typing import Any
 
 from flint import arb, ctx
@@ -27,47 +27,52 @@ def interval(low: float, high: float) -> Any:
 
 
 @cache
-def _zeros(count: int) -> tuple[Vector, Matrix]:
-    """The derivatives of a number."""
-    none = (arb(0),) * count
-    return none, (none,) * count
+def _pairs(count: int) -> tuple[tuple[int, int], ...]:
+    """Rows and columns of a symmetric matrix, from the diagonal on."""
+    return tuple((i, j) for i in range(count) for j in range(i, count))
 
 
-def _symmetric(n: int, entry: Callable[[int, int], Any]) -> Matrix:
-    """The matrix (n, n) of which the entries from the diagonal on are given."""
-    if n == 1:
-        return ((entry(0, 0),),)
-    rows: list[list[Any]] = [[None] * n for _ in range(n)]
-    for i in range(n):
-        for j in range(i, n):
-            rows[i][j] = rows[j][i] = entry(i, j)
-    return tuple([tuple(row) for row in rows])
+@cache
+def _zeros(count: int, order: int) -> tuple[Vector, Vector]:
+    """The derivatives of a number: its gradient, and its Hessian from the diagonal on."""
+    zero = arb(0)
+    return (zero,) * (count if order else 0), (zero,) * (len(_pairs(count)) if order > 1 else 0)
 
 
 class Ball:
-    """A ball, its gradient and its Hessian by the variables of a box."""
+    """A ball, its gradient and its Hessian by the variables of a box, as far as they are carried along."""
 
-    __slots__ = ("flat", "gradient", "hessian", "value")
+    __slots__ = ("bends", "flat", "gradient", "value")
 
-    def __init__(self, value: Any, gradient: Vector, hessian: Matrix, flat: bool = False) -> None:
-        """`flat`: it does not depend on the variables, so that both derivatives are zero."""
-        self.value, self.gradient, self.hessian, self.flat = value, gradient, hessian, flat
-
-    @classmethod
-    def variable(cls, low: float, high: float, index: int, count: int) -> Ball:
-        """The variable of that index among `count`, anywhere in [low, high]."""
-        zero = arb(0)
-        gradient = tuple(arb(1) if i == index else zero for i in range(count))
-        return cls(interval(low, high), gradient, ((zero,) * count,) * count)
+    def __init__(self, value: Any, gradient: Vector, bends: Vector, flat: bool = False) -> None:
+        """
+        Args:
+            bends: the Hessian from the diagonal on, row by row; empty where it is not carried along.
+            flat: it does not depend on the variables, so that both derivatives are zero.
+        """
+        self.value, self.gradient, self.bends, self.flat = value, gradient, bends, flat
 
     @classmethod
-    def constant(cls, value: float, count: int) -> Ball:
+    def variable(cls, low: float, high: float, index: int, count: int, order: int = 2) -> Ball:
+        """The variable of that index among `count`, anywhere in [low, high], with derivatives up to that order."""
+        zeros, bends = _zeros(count, order)
+        gradient = (*zeros[:index], arb(1), *zeros[index + 1 :]) if order else ()
+        return cls(interval(low, high), gradient, bends)
+
+    @staticmethod
+    def constant(value: float, count: int, order: int = 2) -> Ball:
         """A number among `count` variables."""
-        return cls(arb(float(value)), *_zeros(count), flat=True)
+        return _constant(float(value), count, order)
+
+    @property
+    def hessian(self) -> Matrix:
+        """(n, n) second derivatives."""
+        known = dict(zip(_pairs(count := len(self.gradient)), self.bends, strict=True))
+        return tuple(tuple(known[min(i, j), max(i, j)] for j in range(count)) for i in range(count))
 
     def like(self, value: float) -> Ball:
         """A number among the same variables."""
-        return Ball.constant(value, len(self.gradient))
+        return Ball.constant(value, len(self.gradient), 2 if self.bends else 1)
 
     def _lift(self, other: Any) -> Ball:
         return other if isinstance(other, Ball) else self.like(other)
@@ -75,38 +80,39 @@ class Ball:
     def _chain(self, value: Any, slope: Any, bend: Any) -> Ball:
         """f(self), from f and its first and second derivative at the value."""
         if self.flat:
-            return Ball(value, self.gradient, self.hessian, flat=True)
-        g, h = self.gradient, self.hessian
-        bent = [bend * a for a in g]
-        hessian = _symmetric(len(g), lambda i, j: bent[i] * g[j] + slope * h[i][j])
-        return Ball(value, tuple([slope * a for a in g]), hessian)
+            return Ball(value, self.gradient, self.bends, flat=True)
+        g, bends = self.gradient, Vector()
+        if self.bends:
+            bent = [bend * a for a in g]
+            bends = tuple([bent[i] * g[j] + slope * h for (i, j), h in zip(_pairs(len(g)), self.bends, strict=True)])
+        return Ball(value, tuple([slope * a for a in g]), bends)
 
     def __add__(self, other: Any) -> Ball:
         o = self._lift(other)
         value = self.value + o.value
         if self.flat or o.flat:
             found = o if self.flat else self
-            return Ball(value, found.gradient, found.hessian, flat=found.flat)
-        h, q = self.hessian, o.hessian
-        return Ball(
-            value,
-            tuple([a + b for a, b in zip(self.gradient, o.gradient, strict=True)]),
-            _symmetric(len(h), lambda i, j: h[i][j] + q[i][j]),
-        )
+            return Ball(value, found.gradient, found.bends, flat=found.flat)
+        return Ball(value, tuple(map(add, self.gradient, o.gradient)), tuple(map(add, self.bends, o.bends)))
 
     __radd__ = __add__
 
     def __neg__(self) -> Ball:
         if self.flat:
-            return Ball(-self.value, self.gradient, self.hessian, flat=True)
-        h = self.hessian
-        return Ball(-self.value, tuple([-g for g in self.gradient]), _symmetric(len(h), lambda i, j: -h[i][j]))
+            return Ball(-self.value, self.gradient, self.bends, flat=True)
+        return Ball(-self.value, tuple(map(neg, self.gradient)), tuple(map(neg, self.bends)))
 
     def __sub__(self, other: Any) -> Ball:
-        return self + (-self._lift(other))
+        o = self._lift(other)
+        value = self.value - o.value
+        if o.flat:
+            return Ball(value, self.gradient, self.bends, flat=self.flat)
+        if self.flat:
+            return Ball(value, tuple(map(neg, o.gradient)), tuple(map(neg, o.bends)))
+        return Ball(value, tuple(map(sub, self.gradient, o.gradient)), tuple(map(sub, self.bends, o.bends)))
 
     def __rsub__(self, other: Any) -> Ball:
-        return self._lift(other) + (-self)
+        return self._lift(other) - self
 
     def __mul__(self, other: Any) -> Ball:
         o = self._lift(other)
@@ -114,20 +120,21 @@ class Ball:
             factor, found = (self.value, o) if self.flat else (o.value, self)
             return found._scaled(factor)
         x, y, g, k = self.value, o.value, self.gradient, o.gradient
-        h, q = self.hessian, o.hessian
-        return Ball(
-            x * y,
-            tuple([a * y + b * x for a, b in zip(g, k, strict=True)]),
-            _symmetric(len(g), lambda i, j: h[i][j] * y + q[i][j] * x + g[i] * k[j] + g[j] * k[i]),
+        bends = tuple(
+            [
+                h * y + q * x + g[i] * k[j] + g[j] * k[i]
+                for (i, j), h, q in zip(_pairs(len(g)), self.bends, o.bends, strict=False)
+            ]
         )
+        return Ball(x * y, tuple([a * y + b * x for a, b in zip(g, k, strict=True)]), bends)
 
     def _scaled(self, factor: Any) -> Ball:
         """Times a number that does not depend on the variables."""
         if self.flat:
-            return Ball(self.value * factor, self.gradient, self.hessian, flat=True)
-        h = self.hessian
-        hessian = _symmetric(len(h), lambda i, j: h[i][j] * factor)
-        return Ball(self.value * factor, tuple([a * factor for a in self.gradient]), hessian)
+            return Ball(self.value * factor, self.gradient, self.bends, flat=True)
+        return Ball(
+            self.value * factor, tuple([a * factor for a in self.gradient]), tuple([h * factor for h in self.bends])
+        )
 
     __rmul__ = __mul__
 
@@ -166,3 +173,9 @@ class Ball:
     def erfc(self) -> Ball:
         slope = -2 / arb.pi().sqrt() * (-self.value * self.value).exp()
         return self._chain(self.value.erfc(), slope, -2 * self.value * slope)
+
+
+@lru_cache(maxsize=4096)
+def _constant(value: float, count: int, order: int) -> Ball:
+    """The numbers of a formula come again on every box."""
+    return Ball(arb(value), *_zeros(count, order), flat=True)

@@ -60,14 +60,10 @@ def sample(domain: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
 def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance: float, strict: bool = False) -> Proof:
     """Prove or refute that `formula` >= -tolerance (`strict`: > tolerance) on the whole box `domain`."""
     names = list(domain)
-    count = len(names)
     threshold = arb(tolerance if strict else -tolerance)
 
-    def at(box: Box) -> Ball:
-        sides = enumerate(zip(names, box, strict=True))
-        given: dict[str, Any] = {n: Ball.variable(low, high, i, count) for i, (n, (low, high)) in sides}
-        found: Ball = formula({**given, LIFT: lambda value: Ball.constant(value, count)})
-        return found
+    def at(box: Box, order: int = 2) -> Ball:
+        return _enclosure(formula, names, box, order)
 
     def holds(value: Any) -> bool:
         return bool(value > threshold) if strict else bool(value >= threshold)
@@ -76,7 +72,7 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
         return bool(value <= threshold) if strict else bool(value < threshold)
 
     worst, where = _look(formula, domain)
-    if where is not None and fails(at(tuple((where[n], where[n]) for n in names)).value):
+    if where is not None and fails(at(tuple((where[n], where[n]) for n in names), 0).value):
         return Proof("refuted", 1, worst, where)
     stack: list[Box] = [tuple(domain.values())]
     boxes = 0
@@ -88,7 +84,7 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
             continue
         middle = tuple((low + high) / 2 for low, high in box)
         point = dict(zip(names, middle, strict=True))
-        centre = at(tuple((m, m) for m in middle))
+        centre = at(tuple((m, m) for m in middle), 1)
         if fails(centre.value):
             return Proof("refuted", boxes, float(centre.value.mid()), point)
         if holds(_taylor(centre, found, box, middle)):
@@ -108,6 +104,15 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
     return Proof("proved", boxes, worst, where or {})
 
 
+def _enclosure(formula: Formula, names: list[str], box: Box, order: int) -> Ball:
+    """The formula's range on a box, with that of its derivatives up to an order."""
+    count = len(names)
+    sides = enumerate(zip(names, box, strict=True))
+    given: dict[str, Any] = {n: Ball.variable(low, high, i, count, order) for i, (n, (low, high)) in sides}
+    found: Ball = formula({**given, LIFT: lambda value: Ball.constant(value, count, order)})
+    return found
+
+
 def _taylor(centre: Ball, found: Ball, box: Box, middle: tuple[float, ...]) -> Any:
     """Enclosure of f on the box: Taylor's formula to second order about the centre, with the Hessian's range."""
     steps = [interval(low, high) - arb(m) for (low, high), m in zip(box, middle, strict=True)]
@@ -119,7 +124,7 @@ def _taylor(centre: Ball, found: Ball, box: Box, middle: tuple[float, ...]) -> A
     return total
 
 
-def _sign(at: Callable[[Box], Ball], found: Ball, box: Box, i: int) -> int:
+def _sign(at: Callable[[Box, int], Ball], found: Ball, box: Box, i: int) -> int:
     """1 where the derivative by variable i is nowhere negative on the box, -1 where nowhere positive, 0 if unknown.
 
     Where its plain range does not tell, it is looked at on the face where it is least (greatest), as far as the
@@ -133,7 +138,7 @@ def _sign(at: Callable[[Box], Ball], found: Ball, box: Box, i: int) -> int:
         return 0
     for sign in (1, -1):
         face = tuple(_face(side, sign * bend) for side, bend in zip(box, bends, strict=True))
-        if bool(sign * at(face).gradient[i] >= 0):
+        if bool(sign * at(face, 1).gradient[i] >= 0):
             return sign
     return 0
 
@@ -179,13 +184,10 @@ def _face(side: tuple[float, float], sign: int) -> tuple[float, float]:
 def prove_sign(formula: Formula, domain: Mapping[str, tuple[float, float]], along: str, sign: int) -> Proof:
     """Prove or refute that `sign` times the derivative of `formula` by `along` is nowhere negative on a box."""
     names = list(domain)
-    index, count = names.index(along), len(names)
+    index = names.index(along)
 
-    def at(box: Box) -> Ball:
-        sides = enumerate(zip(names, box, strict=True))
-        given: dict[str, Any] = {n: Ball.variable(low, high, i, count) for i, (n, (low, high)) in sides}
-        found: Ball = formula({**given, LIFT: lambda value: Ball.constant(value, count)})
-        return found
+    def at(box: Box, order: int = 2) -> Ball:
+        return _enclosure(formula, names, box, order)
 
     stack: list[Box] = [tuple(domain.values())]
     boxes = 0
@@ -197,7 +199,7 @@ def prove_sign(formula: Formula, domain: Mapping[str, tuple[float, float]], alon
         found = at(box)
         if bool(sign * found.gradient[index] >= 0) or _sign(at, found, box, index) == sign:
             continue
-        centre = sign * at(tuple((m, m) for m in middle)).gradient[index]
+        centre = sign * at(tuple((m, m) for m in middle), 1).gradient[index]
         if bool(centre < 0):
             return Proof("refuted", boxes, float(centre.mid()), point)
         form = centre  # the mean value form of the derivative

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Discriminator, Tag, model_validator
@@ -76,6 +77,7 @@ class Named(Config):
                 raise ValueError(f"{self.formula} has no parameter {name!r}; it has: {', '.join(known)}")
         return self
 
+    @cached_property
     def _parameters(self) -> dict[str, Term]:
         found: dict[str, Term] = {}
         of = FORMULAS[self.formula]
@@ -89,21 +91,21 @@ class Named(Config):
     def text(self) -> str:
         shown = [
             value.text() if isinstance(value, Variable) and value.variable == name else f"{name}={value.text()}"
-            for name, value in self._parameters().items()
+            for name, value in self._parameters.items()
         ]
         return f"{self.formula}({', '.join(shown)})"
 
     def variables(self) -> set[str]:
-        return {v for term in self._parameters().values() for v in term.variables()}
+        return {v for term in self._parameters.values() for v in term.variables()}
 
     def names(self) -> set[str]:
-        return {self.formula}.union(*(t.names() for t in self._parameters().values()))
+        return {self.formula}.union(*(t.names() for t in self._parameters.values()))
 
     def exact(self) -> bool:
-        return FORMULAS[self.formula].exact and all(t.exact() for t in self._parameters().values())
+        return FORMULAS[self.formula].exact and all(t.exact() for t in self._parameters.values())
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
-        return FORMULAS[self.formula].function(**{n: t.evaluate(at) for n, t in self._parameters().items()})
+        return FORMULAS[self.formula].function(**{n: t.evaluate(at) for n, t in self._parameters.items()})
 
 
 class _Operation(Config):

@@ -33,19 +33,13 @@ class Judged:
 def on_its_basis(judged: Callable[[Evidence], list[Finding]], evidence: Evidence, alpha: float) -> Judged:
     """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
     sequential = evidence.design.name == "sequential"
-    bounded = judged(evidence.by(Bounded()))
-    free, looked = decided(bounded), None
-    if sequential and free:
-        bounded, looked = first_verdict(judged, evidence.by(Bounded()))
+    free, looked = decided(judged(evidence.by(Bounded(brief=True)))), None
+    if sequential:
+        _, looked = first_verdict(judged, evidence.by(Bounded()) if free else evidence)
         evidence = evidence.of_first(looked or evidence.repeats)
-    by_shape = judged(evidence)
-    if sequential and not free:
-        by_shape, looked = first_verdict(judged, evidence)
-        if looked is not None:
-            evidence = evidence.of_first(looked)
-            bounded = judged(evidence.by(Bounded()))
+    by_shape, bounded = judged(evidence), judged(evidence.by(Bounded()))
     findings = bounded if free else by_shape
-    last: Design = Bounded(last=True) if free else Sequential(last=True)
+    last: Design = Bounded(last=True, brief=True) if free else Sequential(last=True, brief=True)
     outcome = together([f.outcome for f in findings])
     e_value = None
     if outcome in ("reproduced", "violated") and any(f.p_value is not None for f in findings):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -58,9 +58,15 @@ def installed(names: Iterable[str]) -> dict[str, str]:
 
 
 def check_spec(
-    scaled: Scaled, sha256: str, table: pd.DataFrame | None, why_not: str = "", alpha: float = ALPHA
+    scaled: Scaled,
+    sha256: str,
+    table: pd.DataFrame | None,
+    why_not: str = "",
+    alpha: float = ALPHA,
+    only: Collection[str] | None = None,
 ) -> list[Verdict]:
-    """Judge every claim of a spec. Without a table, claims that need measurements are *not run* (`why_not`)."""
+    """Judge every claim of a spec, or `only` some. Without a table, claims that need measurements are *not run*
+    (`why_not`)."""
     spec = scaled.spec
     evidence, judges = None, dict[str, Judge]()
     if table is not None and spec.experiment is not None:
@@ -86,6 +92,8 @@ def check_spec(
         spent = repeats_of(table, axes), seconds_a_model(table, axes)
     verdicts = []
     for index, claim in enumerate(spec.claims):
+        if only is not None and claim.id not in only:
+            continue
         try:
             judged = judges.get(claim.id) or judge_of(claim, spec, alpha)
             verdicts.append(_check_claim(claim, scaled, evidence, why_not, common, spent, judged))
@@ -175,6 +183,28 @@ def _formulas_of(part: Expectation) -> Iterable[str]:
         return [formula.formula for formula in part.formulas()]
     assert isinstance(part, TheoryExpectation)
     return [name for name in part.definitions() if name in FORMULAS]
+
+
+def apart(spec: Spec) -> list[tuple[str, ...]]:
+    """Claims of a spec by what can be judged apart: claims on measurements share a table and are one group.
+
+    So are proofs that name a formula which an accountant computes: it takes seconds, and is remembered.
+    """
+    if spec.experiment is not None:
+        return [tuple(claim.id for claim in spec.claims)]
+    groups: list[tuple[list[str], set[str]]] = []
+    for claim in spec.claims:
+        named = {name for part in claim.theory for name in part.definitions() if _is_remembered(name)}
+        mine, names = [claim.id], named
+        for group in [group for group in groups if group[1] & named]:
+            groups.remove(group)
+            mine, names = [*group[0], *mine], names | group[1]
+        groups.append((mine, names))
+    return [tuple(mine) for mine, _ in groups]
+
+
+def _is_remembered(name: str) -> bool:
+    return name in FORMULAS and FORMULAS[name].function.__module__.startswith("harness.privacy.")
 
 
 def _definitions(parts: Sequence[MeasuredExpectation]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from harness.claims.statistics import FEWEST
 from harness.errors import HarnessError
 from harness.hashing import fingerprint
 from harness.metrics import METRICS
-from harness.places import Attacked, Place, place
+from harness.places import Attacked, Cell, Place, place
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.halves import repeats_of
@@ -63,13 +63,17 @@ Judge = Callable[[Evidence], list[Finding]]
 def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
     """What judges a claim; it remembers what it found in the evidence of one table, by design and repeats."""
     parts = spec.parts(claim)
-    known: dict[tuple[Design, int | None], list[Finding]] = {}
+    known: dict[tuple[Design, int], list[Finding]] = {}
 
     def judged(evidence: Evidence) -> list[Finding]:
-        key = (evidence.design, evidence.first)
-        if key not in known:
-            known[key] = _findings(parts, spec, alpha, evidence)
-        return known[key]
+        design, first = evidence.design, evidence.repeats
+        if evidence.first is not None:
+            first = min(first, evidence.first)
+        for key in ((design, first), (design.briefly(False), first)):
+            if key in known:
+                return known[key]
+        known[design, first] = _findings(parts, spec, alpha, evidence)
+        return known[design, first]
 
     return judged
 
@@ -136,12 +140,13 @@ def repeats_wanted(
     if any(within.values()):
         return {claim: needs for claim, needs in within.items() if needs}
     cells = experiment.models() / usual
+    there = repeats_of(table, axes)
     allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * most if most > CEILING * usual else 0)
     past = {claim: wanted(findings, alpha, usual, most, whole=True) for claim, findings in found.items()}
     chosen: dict[str, dict[Attacked, int]] = {}
-    for claim in sorted(past, key=lambda claim: _models_with(table, axes, [past[claim]])):
+    for claim in sorted(past, key=lambda claim: _models_with(there, [past[claim]])):
         reserved = [*(past[other] for other in chosen), past[claim]]
-        if past[claim] and _models_with(table, axes, reserved) <= allowed:
+        if past[claim] and _models_with(there, reserved) <= allowed:
             chosen[claim] = wanted(found[claim], alpha, usual, most)
     if chosen or scaled.basis != "distribution-free":
         return chosen
@@ -151,9 +156,9 @@ def repeats_wanted(
     return {claim: needs for claim, needs in on.items() if needs}
 
 
-def _models_with(table: pd.DataFrame, axes: Sequence[str], needs: list[dict[Attacked, int]]) -> int:
-    """Trained models of the table once it has these repeats."""
-    repeats = repeats_of(table, axes)
+def _models_with(there: Mapping[Cell, int], needs: list[dict[Attacked, int]]) -> int:
+    """Trained models of a table with the repeats that are `there`, once it has these too."""
+    repeats = dict(there)
     for cell, target in (item for asked in needs for item in by_cell(asked).items()):
         repeats[cell] = max(repeats.get(cell, 0), target)
     return sum(repeats.values())
@@ -163,14 +168,14 @@ def _all_findings(
     scaled: Scaled, evidence: Evidence, judges: Mapping[str, Judge], design: Design | None = None
 ) -> dict[str, list[Finding]]:
     """By claim on measurements: the findings of the first look that decides it; those of all repeats with a
-    `design`."""
-    found = {}
+    `design`. Without intervals."""
+    found, brief = {}, (evidence if design is None else evidence.by(design)).briefly()
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
             continue
         try:
             judged = judges[claim.id]
-            findings = first_verdict(judged, evidence)[0] if design is None else judged(evidence.by(design))
+            findings = first_verdict(judged, brief)[0] if design is None else judged(brief)
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
         found[claim.id] = findings
