@@ -61,10 +61,10 @@ def hush() -> None:
 
 
 class Progress:
-    """Makes bars; `quiet` makes silent ones."""
+    """Makes bars; `quiet` makes silent ones. Without `live`, lines now and then in their place: work side by side."""
 
-    def __init__(self, quiet: bool = False) -> None:
-        self.quiet = quiet
+    def __init__(self, quiet: bool = False, live: bool = True) -> None:
+        self.quiet, self.live = quiet, live
         self.console = Console(stderr=True)
 
     def __reduce__(self) -> tuple[type[Progress], tuple[bool]]:
@@ -84,7 +84,7 @@ class Progress:
     def _bar(self, label: str, total: float, *columns: object) -> Iterator[Bar]:
         if self.quiet:
             yield _Silent()
-        elif not self.console.is_terminal:
+        elif not (self.live and self.console.is_terminal):
             yield _LineBar(label, total)
         else:
             shown = [TextColumn("{task.description}"), BarColumn(), *columns]

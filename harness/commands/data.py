@@ -82,9 +82,10 @@ def data_fetch(
 
     project, failures = project_here(), []
     wanted = _datasets(datasets or _needed())
+    progress = Progress(quiet, live=len(wanted) == 1)
     # Side by side: most of the time goes by waiting for servers.
     with ThreadPoolExecutor(max_workers=AT_ONCE) as threads:
-        running = [threads.submit(fetch, project, dataset, Progress(quiet), force) for dataset in wanted]
+        running = [threads.submit(fetch, project, dataset, progress, force) for dataset in wanted]
         for dataset, done in zip(wanted, running, strict=True):
             try:
                 print(done.result())

@@ -100,6 +100,11 @@ class Workforce:
                 )
         return self._hired
 
+    def get_ready(self) -> None:
+        """Have local workers start and read TensorFlow now, for there will be work in a moment."""
+        if self.scheduler is None:
+            self.hire().get_ready()
+
     def __enter__(self) -> Workforce:
         return self
 

@@ -64,6 +64,9 @@ class Executor(ABC):
     def next_done(self) -> list[tuple[Task, Outcome]]:
         """Wait until at least one task is finished. Raises WorkerDied."""
 
+    def get_ready(self) -> None:  # noqa: B027  (most have nothing to get ready)
+        """Have workers start and read what they need, while the caller thinks about what to give them."""
+
     @abstractmethod
     def renew(self) -> None:
         """Start with fresh workers; nothing may be running that is still wanted."""
@@ -120,6 +123,13 @@ def _start_worker(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def _read_tensorflow() -> None:
+    """In a worker: what takes seconds before its first model."""
+    from harness.training.runtime import import_tensorflow
+
+    import_tensorflow()
+
+
 def resident(pid: int) -> int | None:
     """Bytes of memory that a process holds; None where the system does not say so in /proc."""
     try:
@@ -141,6 +151,11 @@ class _Process:
             1, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),)
         )
         self._allowance = PIECES_PER_WORKER_PROCESS
+        self._reading: Future[None] | None = None
+
+    def get_ready(self) -> None:
+        """Start, and read TensorFlow."""
+        self._reading = self._pool.submit(_read_tensorflow)
 
     @property
     def has_room(self) -> bool:
@@ -173,7 +188,7 @@ class _Process:
         """Have it end, at once if it is at something; `join` waits until it has."""
         self._ending = list((self._pool._processes or {}).values())
         self._pool.shutdown(wait=False, cancel_futures=True)
-        if self.futures:
+        if self.futures or (self._reading is not None and not self._reading.done()):
             for process in self._ending:
                 process.terminate()
 
@@ -191,6 +206,10 @@ class LocalProcesses(Executor):
         self._environment = {name: os.environ.get(name) for name in THREAD_VARIABLES}
         os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
         self._processes = [_Process() for _ in range(workers)]
+
+    def get_ready(self) -> None:
+        for process in self._processes:
+            process.get_ready()
 
     @property
     def has_room(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -137,7 +137,7 @@ def train(context: Context, specs: Sequence[Loaded], workforce: Workforce) -> No
                 decided, _, _ = until_decided(context, loaded, plan, workforce)
             _write_models(context, loaded, decided)
     else:
-        for loaded, plan in _computed(list(plans), "train", workforce):
+        for loaded, plan in _computed(_plans_at_once(plans, workforce), "train", workforce):
             _write_models(context, loaded, plan)
 
 
@@ -166,12 +166,18 @@ def attack(context: Context, specs: Sequence[Loaded], workforce: Workforce, part
                 decided, _, table = until_decided(context, loaded, plan, workforce)
             _publish(context, loaded, decided, table)
     else:
-        for loaded, plan in _computed(list(plans), "all", workforce):
+        for loaded, plan in _computed(_plans_at_once(plans, workforce), "all", workforce):
             store, spec = Store(context.project.store), context.scaled(loaded).spec
             table = measurement_table(plan, spec, store)
             asked = curves.asked(plan, spec)
             _write(context, loaded, plan, table, Notes(curves=curves.drawn(store, asked, None) if asked else ""))
             _publish(context, loaded, plan, table)
+
+
+def _plans_at_once(plans: Iterable[tuple[Loaded, Plan]], workforce: Workforce) -> list[tuple[Loaded, Plan]]:
+    """All plans. Workers get ready while they are made, which takes seconds: noise is calibrated."""
+    workforce.get_ready()
+    return list(plans)
 
 
 def _plans(
