@@ -16,7 +16,7 @@ from harness.execution.executor import OutOfTime, Workforce
 from harness.execution.table import axes_of, read_table
 from harness.paths import Project
 from harness.pipeline import Context, attack
-from harness.pipeline.compute import advantages
+from harness.pipeline.compute import DIGITS, advantages
 from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import choose, load_params
@@ -288,7 +288,9 @@ def test_the_committed_curves_are_those_of_the_committed_tables() -> None:
     for loaded in load_specs(project, []):
         path = context.measurements_file(loaded.spec.id)
         if path.is_file():
-            found = advantages(read_table(path), axes_of(context.scaled(loaded).spec)).to_csv(index=False)
-            assert (path.parent / "advantage.csv").read_text() == found, loaded.spec.id
+            found = advantages(read_table(path), axes_of(context.scaled(loaded).spec))
+            kept = pd.read_csv(path.parent / "advantage.csv", dtype={"series": str})
+            # Another processor's sums differ in digits that are not written.
+            pd.testing.assert_frame_equal(kept, found, rtol=10.0 ** (1 - DIGITS), atol=1e-12, check_dtype=False)
             seen += 1
     assert seen >= 25

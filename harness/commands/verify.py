@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands.common import AsJson, Names, ProfileName, Quiet, Workers, contexts, print_json
+from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
@@ -20,6 +21,14 @@ def verify(
     update: Annotated[
         bool, typer.Option("--update", help="Accept what is found: write it as the new baseline.")
     ] = False,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="With --update: accept means within so much of these, in place of tables of the same bytes. "
+            "For a profile whose tables are not committed.",
+        ),
+    ] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the result as JUnit XML, one test case a claim.")
     ] = None,
@@ -37,15 +46,20 @@ def verify(
     from harness.files import write_text
     from harness.verdicts import baseline
 
+    if tolerance is not None and not update:
+        raise HarnessError("--tolerance goes with --update; a baseline remembers its own")
     every, found, names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
         judged = dict(zip((one.spec.id for one in loaded), pipeline.judge_all(context, loaded), strict=True))
+        path = context.page / "baseline.json"
+        accepted = baseline.read(path) if path.is_file() or not update else None
+        within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         now = baseline.gather(
             context.profile_name,
             [(one.spec.id, one.sha256, context.measurements_file(one.spec.id), judged[one.spec.id]) for one in loaded],
+            within,
+            {} if within is None else {one.spec.id: pipeline.means_compared(context, one) for one in loaded},
         )
-        path = context.page / "baseline.json"
-        accepted = baseline.read(path) if path.is_file() or not update else None
         if accepted is not None and specs:  # a part is compared, and accepted, as a part
             others = {k: v for k, v in accepted.specs.items() if k not in now.specs}
             now = now.model_copy(update={"specs": {**others, **now.specs}})

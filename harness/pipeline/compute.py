@@ -39,6 +39,9 @@ from harness.spec.resolve import content, write_resolved
 from harness.verdicts.check import hardware
 from harness.verdicts.findings import repeats_wanted
 
+DIGITS = 9
+"""Of numbers in `advantage.csv`: no more than processors agree on that compute the same means."""
+
 
 def resolve(context: Context, loaded: Loaded) -> None:
     """Write what a spec's stages are to do under the profile."""
@@ -418,7 +421,7 @@ def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, s
 def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None, axes: Sequence[str] = ()) -> None:
     frame = advantages(table, axes)
     with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+        frame.to_csv(temporary, index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
 
 
 def advantages(table: pd.DataFrame | None, axes: Sequence[str] = ()) -> pd.DataFrame:

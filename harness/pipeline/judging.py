@@ -11,7 +11,7 @@ import pandas as pd
 
 from harness.claims.verdict import ReadingVerdict, Verdict, VerdictFile, dump
 from harness.errors import HarnessError
-from harness.execution.table import read_measurements, read_table
+from harness.execution.table import COLUMNS, read_measurements, read_table
 from harness.files import write_text
 from harness.hashing import canonical_json
 from harness.identity import experiment_name
@@ -23,11 +23,23 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, readings
 from harness.spec.resolve import content
+from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import apart, check_spec
 from harness.verdicts.findings import ALPHA, ClaimError
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
+
+
+def means_compared(context: Context, loaded: Loaded) -> dict[str, float]:
+    """Means over repeats of what a baseline compares within a tolerance, rounded to six digits, by what they are of."""
+    table, _ = measurements(context, loaded) if loaded.spec.experiment is not None else (None, "")
+    if table is None:
+        return {}
+    by = ["arm", "attack", "metric", "epsilon", *(name for name in table.columns if name not in COLUMNS)]
+    means = table[table["metric"].isin(COMPARED)].groupby(by, dropna=False)["value"].mean()
+    named = zip(means.index.to_frame().astype(str).agg(", ".join, axis=1), means, strict=True)
+    return {name: float(f"{value:.6g}") for name, value in named}
 
 
 def experiment_digest(scaled: Scaled) -> str:

@@ -1,16 +1,24 @@
-"""The committed verdicts, and what differs from them now."""
+"""The committed verdicts, and what differs from them now.
+
+Of a profile whose tables are committed, tables have to be the accepted ones. Of another, whose numbers each machine
+measures anew, their means have to be within a tolerance of the accepted ones: last digits of trained models differ
+between processors.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from harness.claims.verdict import Outcome, Verdict
 from harness.config import Config
 from harness.errors import HarnessError
+
+COMPARED = ("advantage", "accuracy_train", "accuracy_test")
+"""Metrics, between 0 and 1, whose means are compared within a tolerance."""
 
 
 class Accepted(Config):
@@ -20,6 +28,8 @@ class Accepted(Config):
     measurements_sha256: str | None
     """Hash of `measurements.parquet`; none where the spec has no measurements."""
     verdicts: dict[str, Outcome]
+    values: dict[str, float] = {}
+    """Mean over repeats of each of `COMPARED`, by arm, attack, metric and place; where there is a tolerance."""
 
 
 class Baseline(Config):
@@ -27,6 +37,8 @@ class Baseline(Config):
 
     schema_version: Literal[1] = 1
     profile: str
+    tolerance: float | None = None
+    """How far a mean may be from the accepted one; none: tables have to be the accepted ones, byte by byte."""
     specs: dict[str, Accepted]
 
 
@@ -46,16 +58,25 @@ def digest(path: Path) -> str | None:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def gather(profile: str, found: Iterable[tuple[str, str, Path, Sequence[Verdict]]]) -> Baseline:
-    """The baseline of (spec id, spec hash, measurements file, verdicts), as they are now."""
+def gather(
+    profile: str,
+    found: Iterable[tuple[str, str, Path, Sequence[Verdict]]],
+    tolerance: float | None = None,
+    means: Mapping[str, Mapping[str, float]] | None = None,
+) -> Baseline:
+    """The baseline of (spec id, spec hash, measurements file, verdicts), as they are now.
+
+    With a `tolerance`, `means` of each spec in the place of hashes of tables.
+    """
     specs = {}
     for spec, sha256, measurements, verdicts in found:
         specs[spec] = Accepted(
             spec_sha256=sha256,
-            measurements_sha256=digest(measurements),
+            measurements_sha256=digest(measurements) if tolerance is None else None,
             verdicts=_outcomes(verdicts),
+            values={} if tolerance is None else dict((means or {}).get(spec, {})),
         )
-    return Baseline(profile=profile, specs=specs)
+    return Baseline(profile=profile, tolerance=tolerance, specs=specs)
 
 
 def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
@@ -80,7 +101,12 @@ def read(path: Path) -> Baseline:
 
 def text(baseline: Baseline) -> str:
     """The file's content."""
-    return json.dumps(baseline.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+    said = baseline.model_dump(mode="json")
+    if baseline.tolerance is None:
+        del said["tolerance"]
+        for accepted in said["specs"].values():
+            del accepted["values"]
+    return json.dumps(said, indent=1, sort_keys=True) + "\n"
 
 
 def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
@@ -99,6 +125,14 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
             found.append(
                 Difference(where=spec, what=f"the measurements changed: {shown[0]} accepted, {shown[1]} found")
             )
+        for name in sorted(old.values.keys() | new.values.keys()):
+            mean, mean_now = old.values.get(name), new.values.get(name)
+            if mean is None or mean_now is None:
+                what = f"{name}: a new mean" if mean is None else f"{name}: not measured any more"
+                found.append(Difference(where=spec, what=what))
+            elif not abs(mean - mean_now) <= (accepted.tolerance or 0.0):
+                what = f"{name}: {mean:g} accepted, {mean_now:g} found, more than {accepted.tolerance:g} apart"
+                found.append(Difference(where=spec, what=what))
         for claim in sorted(old.verdicts.keys() | new.verdicts.keys()):
             was, is_now = old.verdicts.get(claim), new.verdicts.get(claim)
             if was is None or is_now is None:
