@@ -1,5 +1,6 @@
 # make repro   set up and run the quick profile: fetch, train, attack, check, report
 # make test    set up, lint, type-check and test
+# make unit    the tests of parts alone: less than a minute
 # A first `make` of either creates .venv from requirements.lock with nothing but Python 3.11 and a package index.
 PYTHON ?= python3.11
 VENV := .venv
@@ -12,7 +13,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # One thread a process: results then do not depend on the number of cores, and N workers use N cores.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: repro test lint slow bench clean lock
+.PHONY: repro test unit lint style slow bench clean lock
+# Where tests of parts stand; those of them that are marked `integration` are left to `make test`.
+UNIT := $(addprefix tests/,attacks auditing claims data defences experiment formulas metrics privacy spec theory) \
+	$(wildcard tests/test_identity.py tests/test_hashing.py)
 
 repro: $(STAMP)
 	harness pipeline
@@ -21,8 +25,13 @@ repro: $(STAMP)
 	@echo "this run:             reports/quick/site/index.html (a small one, which decides little)"
 	@echo "the run that decides: reports/sequential/site/index.html (its tables are committed; docs/flagship.md)"
 
-test: $(STAMP) lint
+# What `make lint` checks beyond style is among the tests: the schema in tests/spec/test_load.py, the pipeline in
+# tests/test_pipeline.py.
+test: $(STAMP) style
 	pytest -n $(WORKERS) --dist loadfile -m "not slow"
+
+unit: $(STAMP)
+	pytest -n $(WORKERS) --dist worksteal -m "not slow and not integration" $(UNIT)
 
 slow: $(STAMP)
 	pytest -n $(WORKERS) -m slow
@@ -31,12 +40,14 @@ slow: $(STAMP)
 bench: $(STAMP)
 	python -m benchmarks
 
-lint: $(STAMP)
+lint: $(STAMP) style
+	harness schema --check
+	harness pipeline --check
+
+style: $(STAMP)
 	ruff check .
 	ruff format --check .
 	mypy
-	harness schema --check
-	harness pipeline --check
 
 # By uv where the package index has it, else by pip: .ci/install. `INSTALLER=pip make ...` leaves uv alone.
 $(STAMP): requirements.lock pyproject.toml .ci/install

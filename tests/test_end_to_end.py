@@ -44,6 +44,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project(root)
 
 
+def copy_unrun(finished: Project, root: Path) -> Path:
+    """The project before it was run, but with the noise that its privacy asks for, which takes seconds to find."""
+    ignore = shutil.ignore_patterns(".harness", "reports", "models", "mlflow.db")
+    shutil.copytree(finished.root, root, ignore=ignore)
+    shutil.copytree(finished.store / "noise", Project(root).store / "noise")
+    return root
+
+
 def cell_files(root: Path) -> dict[Path, int]:
     return {p: p.stat().st_mtime_ns for p in (root / ".harness" / "store").rglob("*.npz")}
 
@@ -59,8 +67,7 @@ def test_one_worker_measures_the_same(finished: Project, tmp_path: Path) -> None
 
 def test_kill_and_go_on(finished: Project, tmp_path: Path) -> None:
     """kill -9 amid training: no finished cell is run again, and the tables are those of an undisturbed run."""
-    root = tmp_path / "killed"
-    shutil.copytree(finished.root, root, ignore=shutil.ignore_patterns(".harness", "reports", "models", "mlflow.db"))
+    root = copy_unrun(finished, tmp_path / "killed")
     process = subprocess.Popen(
         [sys.executable, "-m", "harness", "run", "-j", "2"],
         cwd=root,
@@ -84,7 +91,7 @@ def test_kill_and_go_on(finished: Project, tmp_path: Path) -> None:
         time.sleep(0.1)
     before = cell_files(root)
     assert not (root / TABLE).exists()
-    ran = run_cli(root, "run", "-j", "2")
+    ran = run_cli(root, "run")
     assert ran.returncode == 0, ran.stderr
     assert re.search(r"\d+ of \d+ pieces are there already", ran.stderr)
     after = cell_files(root)
@@ -94,8 +101,7 @@ def test_kill_and_go_on(finished: Project, tmp_path: Path) -> None:
 
 
 def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Path) -> None:
-    root = tmp_path / "interrupted"
-    shutil.copytree(finished.root, root, ignore=shutil.ignore_patterns(".harness", "reports", "models", "mlflow.db"))
+    root = copy_unrun(finished, tmp_path / "interrupted")
     # A test runner in the background may have Ctrl-C ignored, which children inherit: put it back.
     process = subprocess.Popen(
         [sys.executable, "-m", "harness", "run", "-j", "2"],
@@ -214,7 +220,7 @@ def test_the_papers_reading_of_shadow_models_runs(make_project: Make) -> None:
     """Shadow models trained with the target's noise, the other reading of "same architecture as the target"."""
     text = SHADOWS.replace("{count: 2}", "{count: 1, privacy: like-target}").replace("[1, 10, .inf]", "[1]")
     project = make_project(text.replace("repeats: 2", "repeats: 1"))
-    assert run_cli(project.root, "run", "--stage", "attack", "-j", "2").returncode == 0
+    assert run_cli(project.root, "run", "--stage", "attack").returncode == 0
     table = pd.read_parquet(project.root / TABLE)
     assert set(table["attack"]) == {"", "logloss", "shokri"}
 
@@ -300,7 +306,7 @@ def test_bad_specs_stop_a_run_with_one_line(make_project: Make, old: str, new: s
     assert not (project.root / TABLE).exists()
 
 
-def test_an_unwritable_store_and_a_full_disk_are_one_line(make_project: Make) -> None:
+def test_an_unwritable_store_and_a_full_disk_are_one_line(make_project: Make, finished: Project) -> None:
     """The store below a regular file; and a file size limit, which fails writes just as a full disk does."""
     project = make_project()
     (project.root / "file").write_text("")
@@ -308,6 +314,7 @@ def test_an_unwritable_store_and_a_full_disk_are_one_line(make_project: Make) ->
     assert ran.returncode == 2
     assert "Not a directory" in ran.stderr
     assert "Traceback" not in ran.stderr
+    shutil.copytree(finished.store / "noise", project.store / "noise")
     limited = subprocess.run(
         ["bash", "-c", f"ulimit -f 8; exec {sys.executable} -m harness run -j 1 -q"],
         cwd=project.root,

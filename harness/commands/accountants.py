@@ -40,6 +40,8 @@ def accountants(
     from harness.privacy.accountants import ACCOUNTANTS, Run
 
     run = Run(n, batch_size, epochs, delta)
+    if plot is not None and plot.suffix != ".svg":
+        raise HarnessError(f"--plot {plot}: the plot is an SVG; name it so")
     rows = [row for value in epsilon or EPSILONS for row in _rows(value, run)]
     if plot is not None:
         _draw(rows, plot)
@@ -92,8 +94,6 @@ def _draw(rows: list[dict[str, Any]], target: Path) -> None:
     from harness.files import write_text
     from harness.report.pictures import draw_lines
 
-    if target.suffix != ".svg":
-        raise HarnessError(f"--plot {target}: the plot is an SVG; name it so")
     names = list(dict.fromkeys(row["accountant"] for row in rows))
     panels = {
         label: {

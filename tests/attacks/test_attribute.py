@@ -152,6 +152,7 @@ def test_its_errors_are_those_of_drawing_the_records_anew() -> None:
     assert 0.8 < error[1] / spread[1] < 1.7  # attributes are taken to move together: never too small
 
 
+@pytest.mark.integration
 def test_a_trained_network_that_can_only_memorise_is_caught_on_its_members() -> None:
     """Labels are drawn at random, so nothing but the members themselves can be learnt."""
     from harness.metrics.exposure import exposed

@@ -283,6 +283,7 @@ claims:
 )
 
 
+@pytest.mark.integration
 def test_one_pool_serves_every_attack_target_and_repeat(make_project: Make) -> None:
     project = make_project(COINS)
     assert run_cli(project.root, "run", "-q").returncode == 0

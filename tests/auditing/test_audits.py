@@ -16,6 +16,7 @@ from harness.auditing.planted import BUGS, Bug, spread_of_steps, trains
 from harness.errors import HarnessError
 from tests.conftest import REPO, run_cli
 
+pytestmark = pytest.mark.integration
 RECORDS = canary_records()
 CLAIMED = 0.2
 DELTA = 1e-5

@@ -45,6 +45,7 @@ def test_wrong_verdicts_are_no_more_frequent_than_stated() -> None:
     assert stopped["2, 40"]["repeats"] < 40 / 3
 
 
+@pytest.mark.integration
 def test_means_on_the_margin_are_told_from_it_no_more_often_than_stated() -> None:
     """Outcomes of 1 in 10 fool the t-test in a third of cases with ten repeats, and never the bets; the verdicts say that
     they would."""

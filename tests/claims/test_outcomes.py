@@ -82,6 +82,7 @@ def test_both_designs_find_the_mean_far_more_closely() -> None:
     assert stats.binomtest(sum(covered), 300, 0.95, alternative="less").pvalue > 1e-4
 
 
+@pytest.mark.integration
 def test_sequences_of_looks_keep_their_level() -> None:
     """500 sequences of 60 looks: the share that ever excludes the truth is below 5%, tested at 1e-4."""
     missed = 0

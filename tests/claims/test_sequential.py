@@ -417,6 +417,7 @@ def test_an_unknown_design_is_one_line() -> None:
     assert set(DESIGNS) == {"fixed", "sequential"}
 
 
+@pytest.mark.integration
 def test_a_run_until_decided(make_project: Any) -> None:
     """On a real table: fewer cells than the fixed design, the same verdicts, and the same cells when run again."""
     project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 14"))
@@ -455,6 +456,7 @@ def test_a_run_until_decided(make_project: Any) -> None:
     assert "at a false discovery rate of 5%" in page
 
 
+@pytest.mark.integration
 def test_a_run_that_was_stopped_is_judged_on_what_is_there(make_project: Any) -> None:
     """Cells may have different repeats; a claim still open is inconclusive, and the verdict says that it was stopped."""
     project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 14"))
@@ -476,6 +478,7 @@ def test_a_run_that_was_stopped_is_judged_on_what_is_there(make_project: Any) ->
     assert {tuple(v["reductions"]) for v in judged} == {()}
 
 
+@pytest.mark.integration
 def test_a_run_of_so_many_minutes(make_project: Any) -> None:
     """Out of time it begins nothing and says so; the same command goes on; with more reach an open claim gets more."""
     project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 14"))
@@ -521,6 +524,7 @@ def test_partial_and_until_decided_exclude_each_other(make_project: Any) -> None
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "figure",
     ["fig4", "fig6", pytest.param("fig2", marks=pytest.mark.slow), pytest.param("fig3", marks=pytest.mark.slow)],

@@ -43,6 +43,7 @@ def uci_layout(table: pd.DataFrame, folder: Path) -> None:
     (folder / "adult.test").write_text("|1x3 Cross validator\n" + "\n".join(lines) + "\n\n")
 
 
+@pytest.mark.integration
 def test_both_layouts_of_adult_give_one_canonical_table(
     real_data: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,7 @@ def test_kmeans_gives_each_class_one_whole_cluster(which: str, request: pytest.F
         assert (np.linalg.norm(outside - b, axis=1) <= np.linalg.norm(outside - a, axis=1) + 1e-3).mean() > 0.999
 
 
+@pytest.mark.integration
 def test_a_drawn_assignment_of_clusters_says_which_and_of_how_many(adult: TableSource) -> None:
     """Adult allows all four; as many repeats as are needed meet each, and a repeat that draws the same has its sets."""
     split = KMeansPerClass()  # of fewer restarts, not each finds the same clusters

@@ -13,14 +13,20 @@ import pytest
 
 from harness.execution import executors
 from harness.execution.executor import run_pieces
+from harness.execution.plan import Piece
 from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import load_specs
-from tests.conftest import worker_processes
+from tests.conftest import SMALL_SPEC, worker_processes
 
 Make = Callable[..., Project]
+
+
+def splits_of(project: Project) -> list[Piece]:
+    """Pieces that need no others: drawing them takes a worker no TensorFlow, which it would take seconds to import."""
+    return [p for p in make_plan(project, load_specs(project, [])[0].spec).pieces() if p.kind == "split"]
 
 
 @pytest.mark.parametrize(("enough", "renewed"), [(1, True), (1 << 50, False)])
@@ -38,8 +44,9 @@ def test_a_process_that_holds_much_is_renewed_and_nothing_is_lost(
     monkeypatch.setattr(executors._Process, "_start", counted)
     monkeypatch.setattr(executors, "PIECES_PER_WORKER_PROCESS", 10)
     monkeypatch.setattr(executors, "ENOUGH_MEMORY", enough)
-    project = make_project()
-    pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
+    project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 14"))
+    pieces = splits_of(project)
+    assert len(pieces) == 28
     report = run_pieces(project, pieces, 2, Progress(quiet=True), "test")
     assert (report.computed, report.reused) == (len(pieces), 0)
     store = Store(project.store)
@@ -57,15 +64,15 @@ def test_memory_that_a_process_holds() -> None:
 
 
 def test_a_killed_worker_loses_only_its_piece(make_project: Make) -> None:
-    project = make_project()
-    pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
+    project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 150").replace("[1, 10, .inf]", "[1, .inf]"))
+    pieces = splits_of(project)
     killed: list[int] = []
 
     def kill_one() -> None:
         deadline = time.monotonic() + 60
         while not killed and time.monotonic() < deadline:
-            time.sleep(0.05)
-            if not list((project.store / "train").rglob("*.npz")):
+            time.sleep(0.01)
+            if not list((project.store / "split").rglob("*.npz")):
                 continue
             for worker in worker_processes(os.getpid())[:1]:
                 killed.append(worker)

@@ -16,6 +16,7 @@ from harness.execution.store import Store
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import load_specs
+from tests.conftest import SMALL_SPEC
 
 Make = Callable[..., Project]
 
@@ -76,9 +77,9 @@ def test_workers_that_would_wait_begin_with_the_next_round(make_project: Make) -
     nobody and begins nothing early."""
     made = []
     for workers in (1, 2):
-        project = make_project(where=f"with-{workers}")
-        pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
-        first = [p for p in pieces if p.kind == "split"][:1]
+        project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 60"), where=f"with-{workers}")
+        pieces = [p for p in make_plan(project, load_specs(project, [])[0].spec).pieces() if p.kind == "split"]
+        first = pieces[:1]
         with Workforce(project, workers, Progress(quiet=True)) as workforce:
             one = run_with(workforce, first, "one", pieces)
             assert bool(workforce.hire().running) == (workers > 1)

@@ -64,6 +64,7 @@ def test_a_null_of_the_experiment_is_a_value_and_of_an_arm_takes_away(make_proje
     assert [arms[name].training.l2_norm_clip for name in ("stops", "again")] == [3.0, 1.0]
 
 
+@pytest.mark.integration
 def test_what_arms_share_is_trained_once(make_project: Make) -> None:
     """An arm that differs in nothing that training sees has the same models; a null takes a pool away."""
     project = make_project(with_arms("    again: {extends: iid, label: the same}\n"))
@@ -125,6 +126,7 @@ def test_an_axis_varies_a_field_in_every_arm(make_project: Make) -> None:
     assert keys == {c.target.key for c in single.cells}
 
 
+@pytest.mark.integration
 def test_axes_are_columns_of_the_measurements_and_claims_speak_of_them(make_project: Make) -> None:
     claim = """\
   - id: faster-learns-more
@@ -163,6 +165,7 @@ def test_faults_of_an_axis_name_its_line(make_project: Make, old: str, new: str,
         load_specs(make_project(AXIS.replace(old, new)), [])
 
 
+@pytest.mark.integration
 def test_an_epsilon_may_follow_from_the_value_of_a_formula(make_project: Make) -> None:
     """The epsilons at which Humphries' bound is 0.2 and 0.5: 2 artanh, but for delta."""
     derived = "epsilons: {axis: bound, solve: humphries, equals: [0.2, 0.5]}"

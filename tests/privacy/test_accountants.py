@@ -49,6 +49,7 @@ def test_three_values_worked_out_by_hand() -> None:
     assert ACCOUNTANTS["advanced"].noise_multiplier(1, RUN) == pytest.approx(299.756, abs=1e-3)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10, 100])
 def test_renyi_noise_spends_what_tensorflow_privacy_says(epsilon: float) -> None:
     from harness.training.runtime import import_tensorflow
@@ -118,6 +119,7 @@ def test_replace_one_goes_by_group_privacy_whatever_the_accountant() -> None:
         assert found == ACCOUNTANTS[name].noise_multiplier(1.0, half)
 
 
+@pytest.mark.integration
 def test_the_command_lists_and_draws(tmp_path: Path) -> None:
     plot = tmp_path / "noise.svg"
     ran = run_cli(REPO, "accountants", "--epsilon", "10", "--json", "--plot", str(plot))

@@ -77,6 +77,7 @@ def test_the_settings_of_one_spec_replace_those_of_its_paper(make_project: Make,
     assert (found.spec.experiment and found.spec.experiment.repeats, found.reach) == (2, 9)
 
 
+@pytest.mark.integration
 def test_a_spec_that_is_left_out_is_not_run_and_says_why(make_project: Make) -> None:
     project = make_project()
     (project.root / "params.yaml").write_text(PARAMS.replace("full: {}", "full: {skip: [own/cancer]}"))
@@ -146,6 +147,7 @@ def test_batch_clipping_is_flagged_where_a_claim_speaks_of_it(make_project: Make
     assert flagged == [True, False, False]
 
 
+@pytest.mark.integration
 def test_relative_and_joint_metrics_are_measured(make_project: Make) -> None:
     import pandas as pd
 

@@ -65,6 +65,7 @@ def test_an_alternative_that_cannot_be_is_one_line(make_project: Make) -> None:
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.integration
 def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     project = make_project(OPEN)
     assert run_cli(project.root, "run").returncode == 0
@@ -103,6 +104,7 @@ def test_nothing_to_read_otherwise_is_one_line(make_project: Make) -> None:
     assert "no other readings" in ran.stderr
 
 
+@pytest.mark.integration
 def test_training_alone_may_be_drawn_anew(make_project: Make) -> None:
     """All repeats on the first one's records: one split an arm, a model a repeat, each with its own random numbers."""
     text = SMALL_SPEC.replace("  repeats: 2", "  repeats: 3\n  redraw: training")

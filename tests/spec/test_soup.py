@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -77,7 +78,8 @@ WORDS = [
 ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.integration
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, len(SOUP) - 1), st.sampled_from(WORDS), st.integers(0, 60), st.booleans())
 def test_any_mutated_spec_is_judged_or_one_clear_error(
     tmp_path: Path, index: int, word: str, place: int, sequential: bool
@@ -130,7 +132,8 @@ def measured_on_axes() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.integration
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, len(AXES) - 1), st.sampled_from([*WORDS, "rate", "{axis: q, values: [1]}"]), st.integers(0, 60))
 def test_any_mutated_spec_with_axes_is_judged_or_one_clear_error(
     tmp_path: Path, index: int, word: str, place: int

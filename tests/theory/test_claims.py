@@ -223,17 +223,18 @@ def test_all_theory_of_the_catalogue_is_declared() -> None:
     assert set(wanted) == {c for spec in specs for claim in spec.claims for c in claim.catalogue}
 
 
+@pytest.mark.integration
 def test_theory_is_judged_without_tensorflow() -> None:
     code = (
         "import json, sys\n"
         "from harness.paths import Project\nfrom harness.spec.load import load_specs\nfrom pathlib import Path\n"
         f"spec = load_specs(Project(Path({str(REPO)!r})), ['jayaraman2019/theory'])[0].spec\n"
-        "done = [e.judge().outcome for c in spec.claims if c.id == 'nominal-valid' for e in c.theory]\n"
+        "done = [e.judge().outcome for c in spec.claims if c.id == 'nominal-valid' for e in c.theory[:1]]\n"
         "print(json.dumps([done, sorted(m for m in sys.modules if m.split('.')[0] in ('tensorflow', 'keras'))]))\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPO)
     done, imported = json.loads(ran.stdout.splitlines()[-1])
-    assert done == ["reproduced"] * 4
+    assert done == ["reproduced"]
     assert imported == []
 
 
@@ -254,7 +255,7 @@ def test_what_is_below_infinity_is_proved_without_a_closest_point() -> None:
     assert "at no finite distance" in found.reason
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(1, len(SOUP) - 1),
     st.sampled_from(
@@ -314,21 +315,22 @@ def test_what_cannot_be_computed_names_file_line_and_reason(tmp_path: Path) -> N
     assert "points must be a whole number from 1 to 12, found 2.5" in ran.stderr
 
 
+@pytest.mark.integration
 def test_specs_judged_in_processes_are_as_in_one_and_so_are_their_faults(tmp_path: Path) -> None:
     text = (REPO / "tests" / "theory" / "soup.yaml").read_text()
     (tmp_path / "specs" / "own").mkdir(parents=True)
     for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
         shutil.copy(REPO / name, tmp_path)
-    for number in range(4):
+    for number in range(2):
         (tmp_path / "specs" / "own" / f"soup{number}.yaml").write_text(text)
     alone, together = (run_cli(tmp_path, "check", "--json", "-j", workers) for workers in ("1", "2"))
     assert alone.returncode == 0, alone.stderr
     assert [(v["id"], v["verdict"], v["reason"]) for v in json.loads(together.stdout)] == [
         (v["id"], v["verdict"], v["reason"]) for v in json.loads(alone.stdout)
     ]
-    (tmp_path / "specs" / "own" / "soup2.yaml").write_text(text.replace("points: 2", "points: 2.5"))
+    (tmp_path / "specs" / "own" / "soup1.yaml").write_text(text.replace("points: 2", "points: 2.5"))
     ran = run_cli(tmp_path, "check", "-j", "2")
     assert ran.returncode == 2
     assert len(ran.stderr.strip().splitlines()) == 1
-    assert "specs/own/soup2.yaml:" in ran.stderr
+    assert "specs/own/soup1.yaml:" in ran.stderr
     assert "claims.1.expect: claim 'computed'" in ran.stderr
