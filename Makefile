@@ -1,6 +1,7 @@
 # make repro   set up and run the quick profile: fetch, train, attack, check, report
 # make test    set up, lint, type-check and test
 # make unit    the tests of parts alone: less than a minute
+# make kernels the numeric tests and the quick profile as other processors compute them
 # A first `make` of either creates .venv from requirements.lock with nothing but Python 3.11 and a package index.
 PYTHON ?= python3.11
 VENV := .venv
@@ -13,10 +14,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # One thread a process: results then do not depend on the number of cores, and N workers use N cores.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: repro test unit lint style slow bench clean lock
+.PHONY: repro test unit lint style slow kernels bench clean lock
 # Where tests of parts stand; those of them that are marked `integration` are left to `make test`.
 UNIT := $(addprefix tests/,attacks auditing claims data defences experiment formulas metrics privacy spec theory) \
-	$(wildcard tests/test_identity.py tests/test_hashing.py)
+	$(addprefix tests/,test_identity.py test_hashing.py)
 
 repro: $(STAMP)
 	harness pipeline
@@ -32,6 +33,11 @@ test: $(STAMP) style
 
 unit: $(STAMP)
 	pytest -n $(WORKERS) --dist worksteal -m "not slow and not integration" $(UNIT)
+
+# Compute as other processors do: avx2 has no AVX-512, plain is older still (.ci/kernels).
+KERNELS ?= avx2 plain
+kernels: $(STAMP)
+	for choice in $(KERNELS); do .ci/kernels $$choice || exit 1; done
 
 slow: $(STAMP)
 	pytest -n $(WORKERS) -m slow

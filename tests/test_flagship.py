@@ -15,10 +15,10 @@ from harness.data.fetch import MissingData
 from harness.execution.executor import OutOfTime, Workforce
 from harness.execution.table import axes_of, read_table
 from harness.paths import Project
-from harness.pipeline import Context, attack
+from harness.pipeline import Context, attack, workforce_of
 from harness.pipeline.compute import DIGITS, advantages
 from harness.progress import Progress
-from harness.spec.load import load_specs
+from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import choose, load_params
 from tests.conftest import REPO, SMALL_SPEC, run_cli, write_cancer
 from tests.test_pipeline import dvc, edit, trained
@@ -44,6 +44,11 @@ def git(root: Path, *arguments: str) -> str:
 
 def repro(root: Path) -> list[str]:
     return re.findall(r"Running stage '(?:flagship/dvc.yaml:)?([^']+)'", dvc(root, "repro", "flagship/dvc.yaml"))
+
+
+def measure(context: Context, loaded: Loaded) -> None:
+    with workforce_of(context) as workforce:
+        attack(context, [loaded], workforce)
 
 
 def measured(root: Path, spec: str) -> pd.DataFrame:
@@ -218,7 +223,7 @@ def test_a_run_out_of_time_leaves_what_is_finished_in_its_table(
         evaluated = (clone / ".harness" / "store" / "evaluate").rglob
         changed.setattr(Workforce, "late", property(lambda _: len(list(evaluated("*.*"))) >= 7))
         with pytest.raises(OutOfTime):
-            attack(context, loaded)
+            measure(context, loaded)
     left, whole = measured(clone, "own/cancer"), measured(origin, "own/cancer")
     keys = ["arm", "epsilon", "attack", "metric", "repeat"]
     rows = left.merge(whole, on=keys, suffixes=("", "_whole"))
@@ -226,7 +231,7 @@ def test_a_run_out_of_time_leaves_what_is_finished_in_its_table(
     assert (rows["value"] == rows["value_whole"]).all()
     assert sum(left.attrs["core_seconds"].values()) > 0
     shutil.rmtree(clone / ".harness")
-    attack(context, loaded)
+    measure(context, loaded)
     again = measured(clone, "own/cancer")
     pd.testing.assert_frame_equal(again[[*keys, "value"]], whole[[*keys, "value"]])
     cell = ["arm", "epsilon", "repeat"]
@@ -247,10 +252,10 @@ def test_a_run_without_its_data_leaves_the_table_as_it_is(clone: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("harness.pipeline.compute.plan_of", missing)
-        assert attack(Context(Project(clone), name, profile, 1, Progress(True)), loaded) is None
+        measure(Context(Project(clone), name, profile, 1, Progress(True)), loaded)
         assert path.read_bytes() == before
         path.unlink()
-        attack(Context(Project(clone), name, profile, 1, Progress(True)), loaded)
+        measure(Context(Project(clone), name, profile, 1, Progress(True)), loaded)
     assert measured(clone, "own/cancer")["not_run_because"].tolist() == ["not to be had"]
 
 

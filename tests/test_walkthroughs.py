@@ -203,7 +203,7 @@ def test_commands_run(tmp_path: Path, make_project: Callable[..., Project]) -> N
 
 @pytest.mark.slow
 def test_recipes(tmp_path: Path) -> None:
-    """docs/recipes.md under real git, DVC and MLflow, in a project that is as `make repro` leaves it."""
+    """docs/recipes.md under real DVC and MLflow, in a project that is as `make repro` leaves it."""
     root = tmp_path / "p"
     (root / "specs" / "own").mkdir(parents=True)
     shutil.copytree(REPO / "harness", root / "harness", ignore=shutil.ignore_patterns("__pycache__"))
@@ -217,8 +217,7 @@ def test_recipes(tmp_path: Path) -> None:
     (root / "bin" / "harness").write_text(f'#!/bin/sh\nexec {sys.executable} -m harness "$@"\n')
     (root / "bin" / "harness").chmod(0o755)
     path = f"{root / 'bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
-    who = {f"GIT_{role}_{what}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    environment = {"PATH": path, "PYTHONPATH": str(root), "HOME": str(tmp_path), "DVC_NO_ANALYTICS": "1", **who}
+    environment = {"PATH": path, "PYTHONPATH": str(root), "HOME": str(tmp_path), "DVC_NO_ANALYTICS": "1"}
 
     def typed(line: str) -> str:
         ran = subprocess.run(
@@ -227,12 +226,15 @@ def test_recipes(tmp_path: Path) -> None:
         assert ran.returncode == 0, f"{line}\n{ran.stdout}\n{ran.stderr}"
         return ran.stdout
 
-    typed("harness pipeline && git init -q && dvc init -q && dvc repro -q && git add -A && git commit -qm one")
+    shutil.copytree(REPO / ".dvc", root / ".dvc", ignore=lambda folder, names: set(names) - {"config", ".gitignore"})
+    typed("harness pipeline && dvc repro -q")
+    before = len(list((root / ".harness" / "store" / "train").rglob("*.npz")))
+    (root / "params.yaml").write_text((root / "params.yaml").read_text().replace("epochs: 2", "epochs: 1"))
     text = (REPO / "docs" / "recipes.md").read_text()
     for block in re.findall(r"(?ms)^```sh\n(.*?)^```$", text):
         said = "".join(typed(line) for line in block.splitlines())
-        assert "short" in said or "reproduced" in said or "plots/index.html" in said
-    assert "epochs: 1" in (root / "params.yaml").read_text()  # `dvc exp apply` did
+        assert "reproduced" in said or "plots/index.html" in said
+    assert len(list((root / ".harness" / "store" / "train").rglob("*.npz"))) == 2 * before  # the first ones stay
     (block,) = re.findall(r"(?ms)^```python\n(.*?)^```$", text)
     ran = subprocess.run([sys.executable, "-c", block], cwd=root, capture_output=True, text=True, check=True)
     assert re.search(r"own/cancer +iid +1\b", ran.stdout), ran.stdout

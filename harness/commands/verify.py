@@ -51,7 +51,7 @@ def verify(
     every, found, names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
         path = context.page / "baseline.json"
-        accepted = baseline.read(path) if path.is_file() or not update else None
+        accepted = baseline.read(path) if path.is_file() else None
         within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         if within is not None:  # of what each machine measures anew, a profile's own specs
             loaded = [one for one in loaded if not pipeline.left_out(context, one)]
@@ -62,6 +62,8 @@ def verify(
             within,
             {} if within is None else {one.spec.id: pipeline.means_compared(context, one) for one in loaded},
         )
+        if accepted is None and not update:
+            baseline.read(path)  # says what is missing, after faults of what is there
         if accepted is not None and specs:  # a part is compared, and accepted, as a part
             others = {k: v for k, v in accepted.specs.items() if k not in now.specs}
             now = now.model_copy(update={"specs": {**others, **now.specs}})
