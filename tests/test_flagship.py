@@ -229,7 +229,7 @@ def test_a_run_out_of_time_leaves_what_is_finished_in_its_table(
     rows = left.merge(whole, on=keys, suffixes=("", "_whole"))
     assert 0 < len(rows) == len(left) < len(whole)
     assert (rows["value"] == rows["value_whole"]).all()
-    assert sum(left.attrs["core_seconds"].values()) > 0
+    assert {"split", "train", "evaluate"} <= left.attrs["core_seconds"].keys()  # in tenths, which these may not reach
     shutil.rmtree(clone / ".harness")
     measure(context, loaded)
     again = measured(clone, "own/cancer")
