@@ -16,7 +16,7 @@ from harness.execution.executor import OutOfTime, Workforce
 from harness.execution.table import axes_of, read_table
 from harness.paths import Project
 from harness.pipeline import Context, attack, workforce_of
-from harness.pipeline.compute import DIGITS, advantages
+from harness.pipeline.tables import DIGITS, advantages
 from harness.progress import Progress
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import choose, load_params

@@ -9,13 +9,12 @@ from harness.pipeline.compute import (
     core_seconds,
     pieces_left,
     plan_of,
-    plot,
     resolve,
     train,
-    until_decided,
     workforce_of,
 )
 from harness.pipeline.context import OWN, Context
+from harness.pipeline.deciding import until_decided
 from harness.pipeline.judging import (
     check,
     check_all,
@@ -29,6 +28,7 @@ from harness.pipeline.judging import (
     other_readings,
     read_verdicts,
 )
+from harness.pipeline.tables import plot
 from harness.pipeline.together import for_each
 
 __all__ = [

@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 import pandas as pd
 
 from harness import tracking
-from harness.claims.sequential import PILOT, grown
-from harness.claims.series import means, of_runs
-from harness.claims.statistics import FEWEST
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, RunReport, Workforce, run_with
-from harness.execution.known import RUNS, Known, repeats_known, to_do, work_of
-from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, first_repeats, in_order, trained_repeats
+from harness.execution.executor import OutOfTime, Workforce, run_with
+from harness.execution.known import to_do
+from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, in_order, trained_repeats
 from harness.execution.planner import data_digest, make_plan
 from harness.execution.store import Store
 from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
 from harness.execution.table import read_table as read_measured
-from harness.files import atomic_path
-from harness.hashing import canonical_json
 from harness.pipeline.context import Context
-from harness.pipeline.judging import REASON, experiment_digest, in_place, left_out, why_left_out
-from harness.places import shown
+from harness.pipeline.deciding import metrics_of_claims, until_decided
+from harness.pipeline.judging import REASON, left_out, why_left_out
+from harness.pipeline.tables import Notes, known_of, write_curves, write_measurements
 from harness.spec.document import located
 from harness.spec.load import Loaded
-from harness.spec.profile import Scaled
-from harness.spec.resolve import content, write_resolved
-from harness.verdicts.check import hardware
-from harness.verdicts.findings import repeats_wanted
-
-DIGITS = 9
-"""Of numbers in `advantage.csv`: no more than processors agree on that compute the same means."""
+from harness.spec.resolve import write_resolved
 
 
 def resolve(context: Context, loaded: Loaded) -> None:
@@ -93,9 +81,9 @@ def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
     scaled = context.scaled(loaded)
     if not context.profile.from_tables:
         return plan.pieces()
-    known, notes = _known(context, loaded, plan)
+    known, notes = known_of(context, loaded, plan)
     drawn = curves.pieces_of(curves.missing(curves.asked(plan, scaled.spec), notes.curves))
-    pieces = [*to_do(plan, scaled.spec, known, _metrics_of_claims(scaled)), *drawn]
+    pieces = [*to_do(plan, scaled.spec, known, metrics_of_claims(scaled)), *drawn]
     return in_order({piece.key: piece for piece in pieces}.values())
 
 
@@ -158,7 +146,7 @@ def attack(context: Context, specs: Sequence[Loaded], workforce: Workforce, part
             context.progress.say(f"{loaded.spec.id}: nothing added, the table stays: {missing}")
         else:
             write_parquet(pd.DataFrame({REASON: [str(missing)]}), path)
-            _write_plot(context, loaded.spec.id, None)
+            write_curves(context, loaded.spec.id, None)
 
     plans = _plans(context, specs, absent)
     if partial:
@@ -173,7 +161,9 @@ def attack(context: Context, specs: Sequence[Loaded], workforce: Workforce, part
             store, spec = Store(context.project.store), context.scaled(loaded).spec
             table = measurement_table(plan, spec, store)
             asked = curves.asked(plan, spec)
-            _write(context, loaded, plan, table, Notes(curves=curves.drawn(store, asked, None) if asked else ""))
+            write_measurements(
+                context, loaded, plan, table, Notes(curves=curves.drawn(store, asked, None) if asked else "")
+            )
             _publish(context, loaded, plan, table)
 
 
@@ -238,200 +228,8 @@ def _write_models(context: Context, loaded: Loaded, plan: Plan) -> None:
 def _publish(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame) -> None:
     """Beside a table: its curves for `dvc plots`, and its runs in MLflow."""
     scaled = context.scaled(loaded)
-    _write_plot(context, loaded.spec.id, table, axes_of(scaled.spec))
+    write_curves(context, loaded.spec.id, table, axes_of(scaled.spec))
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
-
-
-def plot(context: Context, loaded: Loaded) -> bool:
-    """Write `advantage.csv` from a spec's table as it is; whether there is one."""
-    path = context.measurements_file(loaded.spec.id)
-    if not path.is_file():
-        return False
-    table = read_measured(path)
-    _write_plot(context, loaded.spec.id, None if REASON in table else table, axes_of(context.scaled(loaded).spec))
-    return True
-
-
-def until_decided(
-    context: Context, loaded: Loaded, plan: Plan, workforce: Workforce
-) -> tuple[Plan, RunReport, pd.DataFrame]:
-    """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
-
-    `plan` has as many repeats as a cell may get. A first round gives every cell a few, which decide nothing.
-    Rounds that were computed before are taken from the store, or from tables where the profile says so, so a run that
-    was stopped goes on where it was; measurements are written after each round. While a round comes to its end and
-    is judged, workers that have nothing to do begin with what the next one is likely to ask for: it is kept in the
-    store, and is in no table unless it is asked for. Returns the cells, how the run went, and their measurements.
-    """
-    scaled = context.scaled(loaded)
-    experiment = scaled.spec.experiment
-    assert experiment is not None
-    usual, store, total = experiment.repeats, Store(context.project.store), RunReport()
-    metrics = _metrics_of_claims(scaled)
-    known, earlier = _known(context, loaded, plan)
-    first = max(PILOT, min(RUNS, usual)) if _over_runs(scaled, metrics) else PILOT
-    groups = dict.fromkeys(cell.group for cell in plan.cells)
-    asked, by = scaled.spec.attacks_asked, _repeats_that_choose(scaled)
-    repeats = {
-        (group, attack): min(usual, max(first, by.get(group[0], 0)))
-        for group in groups
-        for attack in ("", *asked[group[0]])
-    }
-    there = repeats_known(plan, known)
-    likely = {of: FEWEST for of, asked_for in repeats.items() if there.get(of, 0) < asked_for}
-    repeats |= {of: max(repeats.get(of, 0), n) for of, n in there.items()}
-    open_claims = len(scaled.spec.claims)
-    for number in itertools.count(1):
-        chosen = first_repeats(plan, repeats)
-        label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
-        pieces = to_do(chosen, scaled.spec, known, metrics)
-        ahead = first_repeats(plan, {of: max(n, likely.get(of, 0)) for of, n in repeats.items()})
-        try:
-            report = run_with(workforce, pieces, label, to_do(ahead, scaled.spec, known, metrics))
-        except (OutOfTime, KeyboardInterrupt):
-            if context.profile.from_tables:  # a clone without this store goes on from the table
-                spent = _joined_notes(earlier, total.joined(workforce.report))
-                _write_finished(context, loaded, chosen, known, spent)
-            raise
-        total = total.joined(report)
-        table = measurement_table(chosen, scaled.spec, store, known)
-        notes = _joined_notes(earlier, total) if context.profile.from_tables else earlier
-        _write(context, loaded, chosen, table, notes)
-        with in_place(loaded):
-            needs = repeats_wanted(scaled, table)
-        before, likely = dict(repeats), {}
-        for cells in needs.values():
-            for cell, target in cells.items():
-                repeats[cell] = max(repeats.get(cell, 0), target)
-                likely[cell] = grown(repeats[cell], experiment.repeats * scaled.times)
-        if repeats == before:
-            break
-        open_claims = len(needs)
-    if wanted := curves.asked(chosen, scaled.spec):
-        pieces = curves.pieces_of(curves.missing(wanted, earlier.curves))
-        total = total.joined(run_with(workforce, pieces, f"{loaded.spec.id}, curves"))
-        notes = _joined_notes(earlier, total) if context.profile.from_tables else earlier
-        notes.curves = curves.drawn(store, wanted, earlier.curves)
-        _write(context, loaded, chosen, table, notes)
-    used = f"{len(chosen.cells)} models, of the fixed design's {len(groups) * usual}"
-    context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
-    return chosen, total, table
-
-
-def _write_finished(context: Context, loaded: Loaded, chosen: Plan, known: Known, notes: Notes) -> None:
-    """Write the measurements of a round that was stopped: of each arm and place the repeats that are finished."""
-    store, spec = Store(context.project.store), context.scaled(loaded).spec
-    finished = repeats_known(chosen, known, store)
-    plan = first_repeats(chosen, {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()})
-    if plan.cells:
-        _write(context, loaded, plan, measurement_table(plan, spec, store, known), notes)
-
-
-def _metrics_of_claims(scaled: Scaled) -> set[str]:
-    parts = [part for claim in scaled.spec.claims if not claim.theory for part in scaled.spec.parts(claim)]
-    return {m for part in parts for o in part.operands() for m in o.metrics}
-
-
-def _repeats_that_choose(scaled: Scaled) -> dict[str, int]:
-    """By arm whose first repeats choose a place on an axis for another arm: how many."""
-    found: dict[str, int] = {}
-    for claim in scaled.spec.claims:
-        for chosen in (o.chosen for part in scaled.spec.parts(claim) for o in part.operands()):
-            if chosen is not None and chosen.arm is not None and chosen.repeats is not None:
-                found[chosen.arm] = max(found.get(chosen.arm, 0), chosen.repeats)
-    return found
-
-
-def _over_runs(scaled: Scaled, metrics: Collection[str]) -> bool:
-    assert scaled.spec.experiment is not None
-    return scaled.spec.experiment.redraw == "training" and any(map(of_runs, metrics))
-
-
-def _known(context: Context, loaded: Loaded, plan: Plan) -> tuple[Known, Notes]:
-    """What tables hold of a plan, and what they remember of it.
-
-    The spec's own first, then its tables in other profiles, then those of the paper's other specs: the same records,
-    model and attack come out the same, whichever spec asks. What only those hold is taken as far as a run asks for it,
-    so a table follows from its own spec.
-    """
-    known, notes = Known(), Notes()
-    if not context.profile.from_tables:
-        return known, notes
-    own, reports = context.measurements_file(loaded.spec.id), context.project.reports
-    of_spec = [own, *sorted(reports.glob(f"*/{loaded.spec.id}/measurements.parquet"))]
-    of_paper = sorted(reports.glob(f"{own.relative_to(reports).parts[0]}/{loaded.spec.paper}/*/measurements.parquet"))
-    wanted = work_of(plan, context.scaled(loaded).spec)
-    for path in dict.fromkeys([*of_spec, *of_paper]):
-        if not path.is_file():
-            continue
-        table = read_measured(path)
-        known.add(table, None if path in of_spec else wanted)
-        codes = set(known.code.values())
-        notes.commits = {c: at for c, at in table.attrs.get("commits", {}).items() if c in codes} | notes.commits
-        if path == own:
-            notes.core_seconds = table.attrs.get("core_seconds", {})
-            notes.curves = table.attrs.get(curves.ATTRIBUTE, "")
-    return known, notes
-
-
-@dataclass
-class Notes:
-    """What a table's file remembers of how it came about."""
-
-    commits: dict[str, str] = field(default_factory=dict)
-    """By code: the commit at which it measured."""
-    core_seconds: dict[str, float] = field(default_factory=dict)
-    """By kind of piece, of all runs that added to it."""
-    curves: str = ""
-    """Of the spec's figure, as JSON."""
-
-
-def _joined_notes(earlier: Notes, report: RunReport) -> Notes:
-    kinds = {*earlier.core_seconds, *report.by_kind}
-    spent = {k: round(earlier.core_seconds.get(k, 0.0) + report.by_kind.get(k, 0.0), 1) for k in sorted(kinds)}
-    return Notes(earlier.commits, spent, earlier.curves)
-
-
-def _write(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame, notes: Notes) -> None:
-    """Write a spec's measurements.
-
-    What a verdict says of their origin is kept in the file's metadata: the data and the machine of the measurements,
-    not of the judge.
-    """
-    scaled = context.scaled(loaded)
-    table.attrs = {
-        "data_sha256": plan.data_sha256,
-        "hardware": hardware(),
-        "experiment_sha256": experiment_digest(scaled),
-        "experiment": canonical_json(content(scaled)),
-        "design": "sequential" if context.sequential else "fixed",
-        **({"commits": _commits(context, table, notes)} if context.profile.from_tables else {}),
-        **({"core_seconds": notes.core_seconds} if notes.core_seconds else {}),
-        **({curves.ATTRIBUTE: notes.curves} if notes.curves else {}),
-    }
-    write_parquet(table, context.measurements_file(loaded.spec.id))
-
-
-def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, str]:
-    """By code, the commit at which it measured; for tables that are kept in git, since others change with each."""
-    now = tracking.commit(context.project, "harness", "requirements.lock")
-    return {code: notes.commits.get(code, now) for code in sorted(set(table["code"]))}
-
-
-def _write_plot(context: Context, spec_id: str, table: pd.DataFrame | None, axes: Sequence[str] = ()) -> None:
-    frame = advantages(table, axes)
-    with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
-
-
-def advantages(table: pd.DataFrame | None, axes: Sequence[str] = ()) -> pd.DataFrame:
-    """What `dvc plots` draws, and `advantage.csv` holds: mean advantage with its 95% interval over epsilon."""
-    found = {} if table is None else means(table, ("advantage",), ("epsilon", *axes))
-    rows = []
-    for (arm, name, _, where), mean in found.items():
-        others = "".join(f" {axis}={shown(value)}" for axis, value in where if axis != "epsilon")
-        rows.append((f"{arm}/{name}{others}", dict(where)["epsilon"], mean.mean, *mean.interval()))
-    return pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])
 
 
 def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]] | None:

@@ -48,36 +48,11 @@ RESOLVE = """\
       - specs
 {code}{data}    outs:
 """
-TRAIN = """
-  train:
-    desc: Train the target and shadow models
+STAGE = """
+  {name}:
+    desc: {desc}
     cmd: >-
-      harness run --stage train --profile ${{profile}}
-{specs}    deps:
-{resolved}{code}    outs:
-{outs}"""
-ATTACK = """
-  attack:
-    desc: Attack the models and gather the measurements
-    cmd: >-
-      harness run --stage attack --profile ${{profile}}
-{specs}    deps:
-{resolved}{code}    outs:
-{outs}    plots:
-{plots}"""
-CHECK = """
-  check:
-    desc: Judge the claims on what was measured
-    cmd: >-
-      harness check --profile ${{profile}}
-{specs}    deps:
-{resolved}{code}    outs:
-{outs}"""
-THEORY = """
-  theory:
-    desc: Judge the claims that need no measurements
-    cmd: >-
-      harness check --profile ${{profile}}
+      harness {command} --profile ${{profile}}
 {specs}    deps:
 {resolved}{code}    outs:
 {outs}"""
@@ -166,48 +141,28 @@ def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
     """`dvc.yaml`, for all specs of the checkout."""
     kept = [one for one in specs if not left_out(context, one)]
     measured, theory = _kinds(context, specs)
-    tables = {d.name: type(d) for one in kept for d in datasets(one, context) if _fetched(d)}
+    fetched = {d.name: type(d) for one in kept for d in datasets(one, context) if _fetched(d)}
     text = HEAD + "vars:\n  - params.yaml\n\nstages:\n"
-    if tables:
+    if fetched:
         modules = closure(*(type(d).__module__ for one in kept for d in datasets(one, context) if _fetched(d)))
         modules = tuple(m for m in modules if m.partition(".")[0] == "harness")  # others lie outside of the checkout
         text += FETCH.format(
-            names=" ".join(sorted(tables)),
+            names=" ".join(sorted(fetched)),
             code=_items(paths_of((*STAGES["fetch"].modules(), *modules)), 6),
-            data=_items((f"data/{name}" for name in sorted(tables)), 6),
+            data=_items((f"data/{name}" for name in sorted(fetched)), 6),
         )
-    data = [*(f"data/{name}" for name in sorted(tables)), *_own_tables(context, kept)]
+    data = [*(f"data/{name}" for name in sorted(fetched)), *_own_tables(context, kept)]
     text += RESOLVE.format(wdir="", code=_code("resolve", 6), data=_items(data, 6))
     text += "      - models/${profile}/resolved\n"
+    tables = [f"reports/${{profile}}/{one}/measurements.parquet" for one in measured]
+    models = [f"models/${{profile}}/{one}.parquet" for one in measured]
     if measured:
-        text += TRAIN.format(
-            specs=_words(measured),
-            resolved=_items((f"models/${{profile}}/resolved/{one}/experiment.json" for one in measured), 6),
-            code=_code("train", 6),
-            outs=_items((f"models/${{profile}}/{one}.parquet" for one in measured), 6),
-        )
-        attacked = [f"models/${{profile}}/resolved/{one}/attacks.json" for one in measured]
-        text += ATTACK.format(
-            specs=_words(measured),
-            resolved=_items([*attacked, *(f"models/${{profile}}/{one}.parquet" for one in measured)], 6),
-            code=_code("attack", 6),
-            outs=_uncached(f"reports/${{profile}}/{one}/measurements.parquet" for one in measured),
-            plots="".join(_plot(one) for one in measured),
-        )
-        judged = [f"models/${{profile}}/resolved/{one}/claims.json" for one in measured]
-        text += CHECK.format(
-            specs=_words(measured),
-            resolved=_items([*judged, *(f"reports/${{profile}}/{one}/measurements.parquet" for one in measured)], 6),
-            code=_code("check", 6),
-            outs=_uncached(f"reports/${{profile}}/{one}/verdicts.json" for one in measured),
-        )
+        text += _stage("train", measured, _resolved(measured, "experiment"), _items(models, 6))
+        text += _stage("attack", measured, [*_resolved(measured, "attacks"), *models], _uncached(tables))
+        text += "    plots:\n" + "".join(_plot(one) for one in measured)
+        text += _stage("check", measured, [*_resolved(measured, "claims"), *tables], _uncached(_verdicts(measured)))
     if theory:
-        text += THEORY.format(
-            specs=_words(theory),
-            resolved=_items((f"models/${{profile}}/resolved/{one}/claims.json" for one in theory), 6),
-            code=_code("theory", 6),
-            outs=_uncached(f"reports/${{profile}}/{one}/verdicts.json" for one in theory),
-        )
+        text += _stage("theory", theory, _resolved(theory, "claims"), _uncached(_verdicts(theory)))
     return text + _report(context, (*measured, *theory), "")
 
 
@@ -224,6 +179,30 @@ def flagship_text(context: Context, specs: Sequence[Loaded]) -> str:
     if theory:
         text += THEORY_EACH.format(specs=_items(theory, 6), code=_code("theory", 8))
     return text + _report(context, (*measured, *theory), "    wdir: ..\n")
+
+
+COMMANDS = {
+    "train": ("run --stage train", "Train the target and shadow models"),
+    "attack": ("run --stage attack", "Attack the models and gather the measurements"),
+    "check": ("check", "Judge the claims on what was measured"),
+    "theory": ("check", "Judge the claims that need no measurements"),
+}
+"""By stage of all specs: what is run, and what for."""
+
+
+def _stage(name: str, specs: Sequence[str], deps: Iterable[str], outs: str) -> str:
+    command, desc = COMMANDS[name]
+    words = "".join(f"      {one}\n" for one in specs)  # on lines of their own, in a command that YAML folds into one
+    code, given = _code(name, 6), _items(deps, 6)
+    return STAGE.format(name=name, desc=desc, command=command, specs=words, resolved=given, code=code, outs=outs)
+
+
+def _resolved(specs: Sequence[str], part: str) -> list[str]:
+    return [f"models/${{profile}}/resolved/{one}/{part}.json" for one in specs]
+
+
+def _verdicts(specs: Sequence[str]) -> list[str]:
+    return [f"reports/${{profile}}/{one}/verdicts.json" for one in specs]
 
 
 def _kinds(context: Context, specs: Sequence[Loaded]) -> tuple[list[str], list[str]]:
@@ -268,8 +247,3 @@ def _plot(spec: str) -> str:
     path = f"reports/${{profile}}/{spec}/advantage.csv"
     axes = f"          x: epsilon\n          y: advantage\n          title: {spec} (${{profile}})\n"
     return f"      - {path}:\n          cache: false\n{axes}"
-
-
-def _words(specs: Sequence[str]) -> str:
-    """Names on lines of their own, in a command that YAML folds into one."""
-    return "".join(f"      {one}\n" for one in specs)

@@ -17,12 +17,13 @@ def import_tensorflow() -> Any:
 
     Each operation runs on one thread, since TensorFlow's sums depend on how they are cut among threads;
     N workers use N cores. HARNESS_TENSORFLOW_THREADS lets so many operations run at the same time,
-    which changes no result. oneDNN is asked for on every processor: TensorFlow's other products of matrices
-    differ in their last digits between a stack of one and a stack of several. A GPU that TensorFlow sees is used,
-    its memory taken as needed so that several workers can share it.
+    which changes no result. oneDNN is used on every processor, whatever TF_ENABLE_ONEDNN_OPTS says: TensorFlow's other
+    products of matrices differ in their last digits between a stack of one and a stack of several, and results would
+    depend on the number of workers. Which of its kernels is taken follows from the processor, or ONEDNN_MAX_CPU_ISA.
+    A GPU that TensorFlow sees is used, its memory taken as needed so that several workers can share it.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
     import tensorflow as tf
 
     threads = int(os.environ.get(THREADS, "1"))

@@ -1,0 +1,124 @@
+"""A spec's table of measurements: what it holds already, writing it, and the curves beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from harness import tracking
+from harness.claims.series import means
+from harness.execution import curves
+from harness.execution.executor import RunReport
+from harness.execution.known import Known, work_of
+from harness.execution.plan import Plan
+from harness.execution.table import axes_of, read_table, write_parquet
+from harness.files import atomic_path
+from harness.hashing import canonical_json
+from harness.pipeline.context import Context
+from harness.pipeline.judging import REASON, experiment_digest
+from harness.places import shown
+from harness.spec.load import Loaded
+from harness.spec.resolve import content
+from harness.verdicts.check import hardware
+
+DIGITS = 9
+"""Of numbers in `advantage.csv`: no more than processors agree on that compute the same means."""
+
+
+@dataclass
+class Notes:
+    """What a table's file remembers of how it came about."""
+
+    commits: dict[str, str] = field(default_factory=dict)
+    """By code: the commit at which it measured."""
+    core_seconds: dict[str, float] = field(default_factory=dict)
+    """By kind of piece, of all runs that added to it."""
+    curves: str = ""
+    """Of the spec's figure, as JSON."""
+
+
+def join_notes(earlier: Notes, report: RunReport) -> Notes:
+    kinds = {*earlier.core_seconds, *report.by_kind}
+    spent = {k: round(earlier.core_seconds.get(k, 0.0) + report.by_kind.get(k, 0.0), 1) for k in sorted(kinds)}
+    return Notes(earlier.commits, spent, earlier.curves)
+
+
+def known_of(context: Context, loaded: Loaded, plan: Plan) -> tuple[Known, Notes]:
+    """What tables hold of a plan, and what they remember of it.
+
+    The spec's own first, then its tables in other profiles, then those of the paper's other specs: the same records,
+    model and attack come out the same, whichever spec asks. What only those hold is taken as far as a run asks for it,
+    so a table follows from its own spec.
+    """
+    known, notes = Known(), Notes()
+    if not context.profile.from_tables:
+        return known, notes
+    own, reports = context.measurements_file(loaded.spec.id), context.project.reports
+    of_spec = [own, *sorted(reports.glob(f"*/{loaded.spec.id}/measurements.parquet"))]
+    of_paper = sorted(reports.glob(f"{own.relative_to(reports).parts[0]}/{loaded.spec.paper}/*/measurements.parquet"))
+    wanted = work_of(plan, context.scaled(loaded).spec)
+    for path in dict.fromkeys([*of_spec, *of_paper]):
+        if not path.is_file():
+            continue
+        table = read_table(path)
+        known.add(table, None if path in of_spec else wanted)
+        codes = set(known.code.values())
+        notes.commits = {c: at for c, at in table.attrs.get("commits", {}).items() if c in codes} | notes.commits
+        if path == own:
+            notes.core_seconds = table.attrs.get("core_seconds", {})
+            notes.curves = table.attrs.get(curves.ATTRIBUTE, "")
+    return known, notes
+
+
+def write_measurements(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame, notes: Notes) -> None:
+    """Write a spec's measurements.
+
+    What a verdict says of their origin is kept in the file's metadata: the data and the machine of the measurements,
+    not of the judge.
+    """
+    scaled = context.scaled(loaded)
+    table.attrs = {
+        "data_sha256": plan.data_sha256,
+        "hardware": hardware(),
+        "experiment_sha256": experiment_digest(scaled),
+        "experiment": canonical_json(content(scaled)),
+        "design": "sequential" if context.sequential else "fixed",
+        **({"commits": _commits(context, table, notes)} if context.profile.from_tables else {}),
+        **({"core_seconds": notes.core_seconds} if notes.core_seconds else {}),
+        **({curves.ATTRIBUTE: notes.curves} if notes.curves else {}),
+    }
+    write_parquet(table, context.measurements_file(loaded.spec.id))
+
+
+def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, str]:
+    """By code, the commit at which it measured; for tables that are kept in git, since others change with each."""
+    now = tracking.commit(context.project, "harness", "requirements.lock")
+    return {code: notes.commits.get(code, now) for code in sorted(set(table["code"]))}
+
+
+def plot(context: Context, loaded: Loaded) -> bool:
+    """Write `advantage.csv` from a spec's table as it is; whether there is one."""
+    path = context.measurements_file(loaded.spec.id)
+    if not path.is_file():
+        return False
+    table = read_table(path)
+    write_curves(context, loaded.spec.id, None if REASON in table else table, axes_of(context.scaled(loaded).spec))
+    return True
+
+
+def write_curves(context: Context, spec_id: str, table: pd.DataFrame | None, axes: Sequence[str] = ()) -> None:
+    frame = advantages(table, axes)
+    with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
+
+
+def advantages(table: pd.DataFrame | None, axes: Sequence[str] = ()) -> pd.DataFrame:
+    """What `dvc plots` draws, and `advantage.csv` holds: mean advantage with its 95% interval over epsilon."""
+    found = {} if table is None else means(table, ("advantage",), ("epsilon", *axes))
+    rows = []
+    for (arm, name, _, where), mean in found.items():
+        others = "".join(f" {axis}={shown(value)}" for axis, value in where if axis != "epsilon")
+        rows.append((f"{arm}/{name}{others}", dict(where)["epsilon"], mean.mean, *mean.interval()))
+    return pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])
