@@ -227,9 +227,9 @@ def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
     square = n * np.square(distance)
     around = (n - 1) * n * np.square(errors)
     shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (around + square) / (around + square * shrunk)
-    ratio = np.where(np.isfinite(ratio), ratio, 1.0)  # no spread, no distance: no evidence
+    below = around + square * shrunk
+    known = (below > 0) & np.isfinite(below)
+    ratio = np.where(known, around + square, 1.0) / np.where(known, below, 1.0)  # no spread, no distance: no evidence
     return np.asarray(0.5 * np.log(shrunk) + 0.5 * n * np.log(ratio))
 
 

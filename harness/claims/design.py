@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.anytime import anytime, divided
+from harness.claims.anytime import Anytime, divided
 from harness.claims.betting import Stream, joined
-from harness.claims.statistics import FEWEST, MANY, Estimate, Mean, combined, difference, estimate
+from harness.claims.statistics import FEWEST, MANY, Estimate, Mean, combined, difference, estimate, moments
 from harness.errors import HarnessError
 
 
@@ -39,20 +39,17 @@ class Series:
 
     def first(self, n: int | None) -> Series:
         """Of the first `n` repeats (None: of all)."""
+        if n is None or n >= len(self.values):
+            return self
         drawn = None if self.drawn is None else self.drawn[:n]
-        return replace(self, values=self.values[:n], errors=self.errors[:n], drawn=drawn)
+        return Series(self.values[:n], self.errors[:n], drawn, self.outcomes, self.low, self.high)
 
     def minus(self, other: Series) -> Series:
         """The difference repeat by repeat, of those that both have; what the split draws is taken to be the same."""
         n = min(len(self.values), len(other.values))
         left, right = self.first(n), other.first(n)
-        return replace(
-            left,
-            values=left.values - right.values,
-            errors=np.hypot(left.errors, right.errors),
-            low=left.low - right.high,
-            high=left.high - right.low,
-        )
+        values, errors = left.values - right.values, np.hypot(left.errors, right.errors)
+        return Series(values, errors, left.drawn, left.outcomes, left.low - right.high, left.high - right.low)
 
     def plus(self, other: Series) -> Series:
         """The sum repeat by repeat, of those that both have."""
@@ -60,9 +57,11 @@ class Series:
 
     def times(self, factor: float) -> Series:
         """Every number times `factor`."""
+        if factor == 1:
+            return self
         ends = sorted(end * factor if factor else 0.0 for end in (self.low, self.high))
         values, errors = self.values * factor, self.errors * abs(factor)
-        return replace(self, values=values, errors=errors, low=ends[0], high=ends[1])
+        return Series(values, errors, self.drawn, self.outcomes, ends[0], ends[1])
 
 
 class Design(ABC):
@@ -155,7 +154,7 @@ class Sequential(Design):
 
     def _tested(self, values: Array, series: Series, left_out: int) -> Mean:
         if not left_out:
-            return replace(anytime(values, series.errors), each=series.values, last=self.last, brief=self.brief)
+            return Anytime(moments(values, series.errors), series.values, self.last, self.brief)
         found = divided(values, series.errors, left_out)
         return replace(found, whole=replace(found.whole, each=series.values, last=self.last, brief=self.brief))
 

@@ -67,11 +67,11 @@ def decided(findings: Sequence[Finding]) -> bool:
 def first_verdict(judged: Judged, evidence: Evidence) -> tuple[list[Finding], int | None]:
     """The findings of the first look that decides, and its repeats; else those of all repeats, and None."""
     # Evidence only grows with the repeats, so a claim that one look decides is decided at all later ones.
-    looks = range(2, max(2, evidence.repeats) + 1)
-    brief = evidence.briefly()
-    place = bisect_left(looks, True, key=lambda n: decided(judged(brief.of_first(n))))
-    if place == len(looks):
+    brief, last = evidence.briefly(), max(2, evidence.repeats)
+    if not decided(judged(brief)):
         return judged(evidence), None
+    looks = range(2, last + 1)
+    place = bisect_left(looks, True, hi=len(looks) - 1, key=lambda n: decided(judged(brief.of_first(n))))
     return judged(evidence.of_first(looks[place])), looks[place]
 
 

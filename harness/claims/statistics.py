@@ -195,7 +195,8 @@ def moments(values: Array, record_stderr: Array | None = None) -> Moments:
     n = np.arange(1, len(values) + 1)
     centre = np.mean(values) if len(values) else 0.0  # sums of powers of values near zero lose no digits
     moved = values - centre
-    sums = [np.cumsum(moved**power) for power in (1, 2, 3)]
+    square = moved * moved
+    sums = [np.cumsum(power) for power in (moved, square, square * moved)]
     means = sums[0] / n
     squares = np.maximum(0.0, sums[1] - n * np.square(means))
     squares[squares <= 1e-24 * np.maximum.accumulate(np.square(values))] = 0.0  # rounding of equal values

@@ -43,6 +43,8 @@ def check(
 
     if require is not None and require not in COLOURS:
         raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
+    if not specs:
+        pipeline.begin_helping(workers)
     groups = contexts(specs, profile, workers, quiet)
     verdicts = [v for context, loaded in groups for found in pipeline.check_all(context, loaded) for v in found]
     if as_json:
@@ -58,6 +60,8 @@ def report(specs: Names = None, profile: ProfileName = None) -> None:
 
     The site is of all specs of the profile, whichever are named; a file outside of specs/ has one of its own.
     """
+    if not specs:
+        begin_drawing()
     for context, loaded in contexts(specs, profile, None, True):
         write_page(context, loaded)
 
@@ -67,6 +71,7 @@ def site(profile: ProfileName = None) -> None:
 
     Needs no TensorFlow and judges nothing. `report` builds it too, after it has written all verdicts.
     """
+    begin_drawing()
     from harness.report.build import build_site
 
     for context, loaded in contexts(None, profile, None, True):
@@ -89,6 +94,13 @@ def bundle(
     target = out or Path(f"{loaded.spec.id.replace('/', '-')}--{name}.crate.zip")
     files = pack(context, loaded, name, target)
     print(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
+
+
+def begin_drawing() -> None:
+    """Let helpers read what draws, while this process reads specs and what draws."""
+    from harness.pipeline import begin_helping
+
+    begin_helping(None, "harness.report.gather")
 
 
 def write_page(context: Context, loaded: list[Loaded]) -> None:

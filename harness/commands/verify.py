@@ -48,6 +48,8 @@ def verify(
 
     if tolerance is not None and not update:
         raise HarnessError("--tolerance goes with --update; a baseline remembers its own")
+    if not specs:
+        pipeline.begin_helping(workers)
     every, found, names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
         path = context.page / "baseline.json"

@@ -29,12 +29,13 @@ from harness.pipeline.judging import (
     read_verdicts,
 )
 from harness.pipeline.tables import plot
-from harness.pipeline.together import for_each
+from harness.pipeline.together import begin_helping, for_each
 
 __all__ = [
     "OWN",
     "Context",
     "attack",
+    "begin_helping",
     "check",
     "check_all",
     "core_seconds",

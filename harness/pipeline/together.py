@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
 
 from harness.pipeline.context import Context
@@ -86,20 +87,30 @@ def _with_helpers(pieces: Sequence[Piece[T]], helpers: int, keep: Callable[[int,
         pool.shutdown(cancel_futures=True)
 
 
-def _hire(helpers: int, module: str) -> ProcessPoolExecutor:
-    """Helpers that have read `module`.
+def begin_helping(workers: int | None, module: str = "harness.pipeline.judging") -> None:
+    """Let helpers read `module`, whose functions they will call, while this process reads specs."""
+    if workers != 1 and (os.cpu_count() or 1) > 1:
+        _serve(module)
 
-    They are forked from a server that has read modules and nothing else. This process may have read a table, and then
-    has threads: a copy of it may wait for one of them for ever.
+
+def _hire(helpers: int, module: str) -> ProcessPoolExecutor:
+    """Helpers that have read `module`."""
+    _serve(module)
+    return ProcessPoolExecutor(helpers, multiprocessing.get_context("forkserver"), initializer=hush)
+
+
+def _serve(module: str) -> None:
+    """Start the server that helpers are forked from, with one thread for each of them, where there is none yet.
+
+    It has read modules and nothing else. This process may have read a table, and then has threads: a copy of it may
+    wait for one of them for ever.
     """
     where = multiprocessing.get_context("forkserver")
     where.set_forkserver_preload(["__main__", module, *USED])
     before = dict(os.environ)
     os.environ.update(ONE_THREAD)
     try:
-        pool = ProcessPoolExecutor(helpers, where, initializer=hush)
-        pool.submit(hush)  # starts the server, with one thread for each helper
+        forkserver.ensure_running()
     finally:
         os.environ.clear()
         os.environ.update(before)
-    return pool

@@ -1,14 +1,15 @@
 """The committed verdicts, and what differs from them now.
 
-Of a profile whose tables are committed, tables have to be the accepted ones. Of another, whose numbers each machine
-measures anew, their means have to be within a tolerance of the accepted ones: last digits of trained models differ
-between processors.
+Of a profile whose tables are committed, tables have to be the accepted ones, and every claim's effect and interval with
+them, but for the last digits, which processors compute differently. Of another, whose numbers each machine measures
+anew, their means have to be within a tolerance of the accepted ones.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -21,6 +22,12 @@ COMPARED = ("advantage", "accuracy_train", "accuracy_test")
 """Metrics, between 0 and 1, whose means are compared within a tolerance."""
 
 
+SAME = 1e-6
+"""How far, relatively, an effect or an end of an interval may be from the accepted one, where tables are the same."""
+Shown = tuple[float | None, float | None, float | None]
+"""An effect and its interval."""
+
+
 class Accepted(Config):
     """What is accepted of one spec."""
 
@@ -28,6 +35,8 @@ class Accepted(Config):
     measurements_sha256: str | None
     """Hash of `measurements.parquet`; none where the spec has no measurements."""
     verdicts: dict[str, Outcome]
+    effects: dict[str, Shown] | None = None
+    """By claim: its effect and the ends of its interval; where there is no tolerance."""
     values: dict[str, float] = {}
     """Mean over repeats of each of `COMPARED`, by arm, attack, metric and place; where there is a tolerance."""
 
@@ -74,6 +83,7 @@ def gather(
             spec_sha256=sha256,
             measurements_sha256=digest(measurements) if tolerance is None else None,
             verdicts=_outcomes(verdicts),
+            effects=_effects(verdicts) if tolerance is None else None,
             values={} if tolerance is None else dict((means or {}).get(spec, {})),
         )
     return Baseline(profile=profile, tolerance=tolerance, specs=specs)
@@ -87,6 +97,31 @@ def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
         found[name] = v.verdict
         found |= {f"{name} [{r.field} = {r.value}]": r.verdict for r in v.readings}
     return found
+
+
+def _effects(verdicts: Sequence[Verdict]) -> dict[str, Shown]:
+    """By claim that shows one."""
+
+    def rounded(number: float | None) -> float | None:
+        return None if number is None else float(f"{number:.9g}")
+
+    found = {}
+    for v in verdicts:
+        low, high = v.interval or (None, None)
+        shown = rounded(v.effect), rounded(low), rounded(high)
+        if shown != (None, None, None):
+            found[v.id.split("#")[1]] = shown
+    return found
+
+
+def _alike(was: Shown | None, now: Shown | None) -> bool:
+    """Whether two of them are the same but for the last digits."""
+    if was is None or now is None:
+        return was is now
+    return all(
+        a is b if a is None or b is None else math.isclose(a, b, rel_tol=SAME, abs_tol=SAME * SAME)
+        for a, b in zip(was, now, strict=True)
+    )
 
 
 def read(path: Path) -> Baseline:
@@ -104,8 +139,8 @@ def text(baseline: Baseline) -> str:
     said = baseline.model_dump(mode="json")
     if baseline.tolerance is None:
         del said["tolerance"]
-        for accepted in said["specs"].values():
-            del accepted["values"]
+    for accepted in said["specs"].values():
+        del accepted["values" if baseline.tolerance is None else "effects"]
     return json.dumps(said, indent=1, sort_keys=True) + "\n"
 
 
@@ -140,4 +175,16 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
                 found.append(Difference(where=f"{spec}#{claim}", what=what))
             elif was != is_now:
                 found.append(Difference(where=f"{spec}#{claim}", what=f"{was} accepted, {is_now} found"))
+            elif old.effects is not None and new.effects is not None:
+                effect, effect_now = old.effects.get(claim), new.effects.get(claim)
+                if not _alike(effect, effect_now):
+                    what = f"effect and interval {_text(effect)} accepted, {_text(effect_now)} found"
+                    found.append(Difference(where=f"{spec}#{claim}", what=what))
     return found
+
+
+def _text(shown: Shown | None) -> str:
+    if shown is None:
+        return "none"
+    effect, low, high = ("none" if number is None else f"{number:.9g}" for number in shown)
+    return f"{effect} [{low}, {high}]"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -50,11 +49,15 @@ def hardware() -> str:
 
 def installed(names: Iterable[str]) -> dict[str, str]:
     """Versions of packages, of those that are there: whoever only judges has no TensorFlow."""
-    found = {}
-    for name in names:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+    return {name: known for name in names if (known := _installed(name)) is not None}
+
+
+@cache
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def check_spec(

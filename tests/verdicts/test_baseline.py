@@ -104,6 +104,22 @@ def test_a_changed_verdict_and_a_missing_claim_fail(project: Path, tmp_path: Pat
     assert "| `humphries2020/fig1#bound-gap` | violated accepted, reproduced found |" in summary.read_text()
 
 
+def test_a_moved_interval_fails_and_last_digits_do_not(project: Path) -> None:
+    path = project / "reports/paper/baseline.json"
+    accepted = json.loads(path.read_text())
+    effects = accepted["specs"]["humphries2020/fig4"]["effects"]
+    claim = next(name for name, (_, low, _) in effects.items() if low is not None)
+    shown = effects[claim]
+    effects[claim] = [number * (1 + 1e-8) for number in shown]
+    path.write_text(json.dumps(accepted))
+    assert verify(project).returncode == 0
+    effects[claim] = [shown[0], shown[1] - 1e-4, shown[2]]
+    path.write_text(json.dumps(accepted))
+    found = verify(project)
+    assert found.returncode == 1
+    assert f"humphries2020/fig4#{claim}: effect and interval" in found.stdout
+
+
 def test_a_part_is_verified_and_accepted_alone(project: Path) -> None:
     edit(project / "specs/humphries2020/fig1.yaml", "right: 0.25", "right: 0.26")
     assert verify(project, "humphries2020/fig4").returncode == 0

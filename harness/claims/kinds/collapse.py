@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise, permutations
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
+from harness.claims.design import Series
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
 from harness.claims.judge import Finding, Look, Part, combine, in_each, not_run, point
 from harness.claims.operands import Curve, Measured, Width
+from harness.places import Cell
+
+
+@dataclass(frozen=True)
+class _Value:
+    """What an arm gives at one epsilon."""
+
+    arm: str
+    series: Series
+    mean: float
+    cells: frozenset[Cell]
+
+    @classmethod
+    def of(cls, evidence: Evidence, curve: Curve, epsilon: float) -> _Value:
+        series = evidence.series(curve, here := {"epsilon": epsilon})
+        return cls(curve.arm, series, evidence.design.mean(series).mean, evidence.cells([curve], here))
 
 
 @EXPECTATIONS.register
@@ -49,32 +67,28 @@ class Collapse(MeasuredExpectation):
             asked = ", ".join(f"{e:g}" for e in (self.at or {}).get("epsilon", ()))
             return not_run(f"the profile runs none of the epsilon {asked}")
         looks = []
+        known = {curve.arm: {epsilon: _Value.of(evidence, curve, epsilon) for epsilon in noisy} for curve in curves}
         for own, other in permutations(curves, 2):
             line = sorted((evidence.noise(other.arm, epsilon), epsilon) for epsilon in noisy)
             for epsilon in noisy:
                 place = evidence.noise(own.arm, epsilon)
                 around = [(a[1], b[1]) for a, b in pairwise(line) if a[0] <= place <= b[0]]
                 if around:
-                    looks.append(self._between(evidence, part.index, own, epsilon, other, around[0]))
+                    ends = [known[other.arm][at] for at in around[0]]
+                    looks.append(self._between(evidence, part.index, epsilon, known[own.arm][epsilon], ends))
         if not looks:
             return not_run("no two arms have noise multipliers that overlap")
         return combine((looks, "all"), part, f"above one end and below the other: {evidence.test(curves)}")
 
-    def _between(
-        self, evidence: Evidence, index: int, own: Curve, epsilon: float, other: Curve, around: tuple[float, float]
-    ) -> Look:
+    def _between(self, evidence: Evidence, index: int, epsilon: float, own: _Value, ends: Sequence[_Value]) -> Look:
         """Whether one arm's value lies between another's at two epsilons: the side nearer to failing is shown."""
-        here = {"epsilon": epsilon}
-        left = evidence.series(own, here)
-        ends = [evidence.series(other, {"epsilon": at}) for at in around]
-        low, high = sorted(ends, key=lambda end: evidence.design.mean(end).mean)
-        above = evidence.gap_of(own.arm, other.arm, left, low).shifted(self.tolerance)
-        below = evidence.gap_of(own.arm, other.arm, left, high).shifted(self.tolerance, -1.0)
+        low, high = sorted(ends, key=lambda end: end.mean)
+        above = evidence.gap_of(own.arm, low.arm, own.series, low.series).shifted(self.tolerance)
+        below = evidence.gap_of(own.arm, high.arm, own.series, high.series).shifted(self.tolerance, -1.0)
         support = max(side.p_above(0) for side in (above, below))
         oppose = min(1.0, 2 * min(side.p_below(0) for side in (above, below)))
         effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)
-        cells = evidence.cells([own], here).union(*(evidence.cells([other], {"epsilon": at}) for at in around))
-        values = evidence.design.mean(left).mean, evidence.design.mean(end).mean
-        found = point(index, here, *values, effect, None, support, oppose)
+        cells = own.cells.union(*(end.cells for end in ends))
+        found = point(index, {"epsilon": epsilon}, own.mean, end.mean, effect, None, support, oppose)
         inside = [Look(found, side, cells, None if side.each is None else side.each >= 0) for side in (above, below)]
         return Look(found, effect, cells, in_each(inside, np.logical_and))
