@@ -55,6 +55,9 @@ class Expectation(Plugin):
 class TheoryExpectation(Expectation):
     """A kind of claim that needs no measurements."""
 
+    on_toy: ClassVar[bool] = False
+    """It trains models of its own, on records that are made up for it: what a paper says of others is not shown."""
+
     @abstractmethod
     def judge(self) -> TheoryFinding:
         """Prove, refute, compute or play."""
@@ -66,13 +69,14 @@ class TheoryExpectation(Expectation):
 
 @dataclass(frozen=True)
 class TheoryFinding:
-    """Outcome, reason, the worst margin found (positive: as claimed), where, and how it was found."""
+    """Outcome, reason, the worst margin found (positive: as claimed), where, how it was found, and what it rests on."""
 
     outcome: Literal["reproduced", "violated", "inconclusive"]
     reason: str
     worst: float
     counterexample: dict[str, float] | None
     test: str
+    basis: Literal["proof", "computed", "simulated"] = "proof"
 
 
 class MeasuredExpectation(Expectation):
@@ -117,6 +121,10 @@ class MeasuredExpectation(Expectation):
     @abstractmethod
     def judge(self, evidence: Evidence, part: Part) -> Finding:
         """Judge one of its `parts`. Its looks say where more repeats would tell more."""
+
+    def relaxed(self) -> tuple[str, Self] | None:
+        """The same with its tolerance doubled, and that in words; None where it has none."""
+        return None
 
     def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
         """Numbers that the paper prints, as the claim has them: of which curve, where, and the number."""

@@ -7,13 +7,25 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from harness.claims.origin import Origin, Quote
 from harness.config import Config
 
 Outcome = Literal["reproduced", "violated", "inconclusive", "not run"]
+"""What a test finds of an inequality."""
+Word = Literal["reproduced", "violated", "agrees", "differs", "beside", "inconclusive", "not run"]
+"""What is said of a claim. On the paper's data, and of theory: an `Outcome`. On other data and on a stand-in, where the
+paper is neither reproduced nor refuted: `agrees` or `differs`, and `beside` of a printed number, which is set beside
+the measured one and not judged."""
+Data = Literal["none", "paper", "smaller", "other", "stand-in", "own"]
+"""What a claim is judged on. `none`: theory. `paper`: the paper's data at its scale. `smaller`: the same, less of
+something. `other`: another real data set. `stand-in`: drawn or made in its place. `own`: there is no paper."""
+Certainty = Literal["proved", "counted", "stands", "by itself"]
+"""`proved`: for the whole domain. `counted`: exactly, or computed at every point listed. `stands`: measured, and among
+the verdicts of which at most 5% are expected to be wrong over all claims. `by itself`: measured, at level 0.05 for this
+claim alone."""
 BoundStatus = Literal["held", "broken", "undecided"]
-Fidelity = Literal["exact", "scaled", "substituted"]
 DesignName = Literal["fixed", "sequential"]
-Basis = Literal["proof", "exact", "distribution-free", "shape", "records"]
+Basis = Literal["proof", "computed", "simulated", "exact", "distribution-free", "shape", "records"]
 
 
 DIGITS = 12
@@ -72,7 +84,7 @@ class ReadingVerdict(Config):
     """What the paper leaves open."""
     field: str
     value: Any
-    verdict: Outcome
+    verdict: Word
     reason: str
 
 
@@ -87,20 +99,35 @@ class Verdict(Config):
     where: str
     kind: str
     statement: str
+    origin: Origin = "ours"
+    """Who makes the claim."""
+    corrects: str | None = None
+    """The claim in whose place it is right."""
+    quotes: tuple[Quote, ...] = ()
+    """The paper's own words."""
+    hedge: str = ""
+    """How the inequality renders what they hedge."""
     inequality: tuple[str, ...]
     """The expectation, rendered from its declaration."""
     definitions: dict[str, str] = Field(default_factory=dict)
     """Formula and source of each quantity that the inequality names."""
-    verdict: Outcome
+    verdict: Word
     reason: str
     """Why, in one sentence."""
-    parts: tuple[Outcome, ...] = ()
+    certainty: Certainty | None = None
+    """How sure one is of it; none where nothing is decided."""
+    hangs_on: tuple[str, ...] = ()
+    """Where it would be violated but for these: readings of what the paper leaves open, tolerances."""
+    parts: tuple[Word, ...] = ()
     """Outcome of each part of the claim."""
     halves: str = ""
     """How far a claim is settled that is not reproduced whole: `1 of 2 parts reproduced, 1 not run`."""
     would_decide: str = ""
     """What would decide an inconclusive claim, and what that would cost (sequential)."""
-    fidelity: Fidelity
+    data: Data
+    """What it was judged on."""
+    smaller: tuple[str, ...] = ()
+    """What there was less of than in the paper."""
     profile: str
     reductions: tuple[str, ...] = ()
     """What the profile took away from the paper's scale."""
@@ -122,7 +149,8 @@ class Verdict(Config):
     p_value: float | None = None
     """Of the verdict on measurements, corrected for the points and parts of the claim (both directions together)."""
     basis: Basis | None = None
-    """What a verdict that is reproduced or violated rests on. `proof`: on no measurement. `exact`: on a count.
+    """What a decided verdict rests on. `proof`, `computed` (at points), `simulated`: on no measurement of the
+    experiment. `exact`: on a count.
     `distribution-free`: on the range of the metric alone. `shape`: also on no outcome of a repeat being rarer than
     once in `rarest`. `records`: on errors of drawing records, of one number that all repeats give together."""
     rarest: int | None = None
@@ -162,7 +190,9 @@ def basis_text(verdict: Verdict) -> str:
     """What a verdict rests on, in words; empty where there is nothing to say."""
     return {
         None: "",
-        "proof": "proved or computed, without measurements",
+        "proof": "proved, without measurements",
+        "computed": "computed at every point listed, without measurements",
+        "simulated": "counted over simulated runs",
         "exact": "an exact count",
         "distribution-free": "distribution-free",
         "shape": f"if no outcome is rarer than 1 in {verdict.rarest}",
@@ -173,7 +203,7 @@ def basis_text(verdict: Verdict) -> str:
 class VerdictFile(Config):
     """`verdicts.json`."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     profile: str
     alpha: float
     verdicts: tuple[Verdict, ...]

@@ -110,7 +110,17 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
 
 
-COLOURS = {"reproduced": "green", "violated": "red", "inconclusive": "yellow", "not run": "dim"}
+COLOURS = {
+    "reproduced": "green",
+    "violated": "red",
+    "agrees": "cyan",
+    "differs": "blue",
+    "beside": "dim",
+    "inconclusive": "yellow",
+    "not run": "dim",
+}
+STATES = {"clears": "green", "misses": "red", "open": "yellow"}
+"""Of points."""
 
 
 def print_verdicts(verdicts: Any) -> None:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from harness.spec.load import Loaded
 
 
+SAME_ELSEWHERE = {"reproduced": "agrees", "violated": "differs"}
+"""What a required verdict is called off the paper's data."""
+
+
 def check(
     specs: Names = None,
     profile: ProfileName = None,
@@ -51,7 +55,7 @@ def check(
         print_json([in_json(v) for v in verdicts])
     else:
         print_verdicts(verdicts)
-    if require is not None and any(v.verdict != require for v in verdicts):
+    if require is not None and any(v.verdict not in (require, SAME_ELSEWHERE.get(require)) for v in verdicts):
         raise typer.Exit(1)
 
 

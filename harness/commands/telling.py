@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from harness.commands.common import (
     COLOURS,
+    STATES,
     AsJson,
     ProfileName,
     console,
@@ -49,7 +49,17 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     """
     from harness.claims.verdict import in_json
     from harness.pipeline import read_verdicts
-    from harness.report.words import SIGNS, deciding, how_sure, letters, sentence
+    from harness.report.words import (
+        DATA,
+        ORIGINS,
+        SAID,
+        SIGNS,
+        certainty_words,
+        deciding,
+        how_sure,
+        letters,
+        sentence,
+    )
 
     context, loaded, name = named(claim, profile)
     every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
@@ -62,8 +72,13 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         print_json({**in_json(verdict), "sentence": said, "how_sure": sure})
         return
     colour = COLOURS[verdict.verdict]
-    console.print(f"[{colour}]{SIGNS[verdict.verdict]} {verdict.verdict}[/]  {verdict.paper}, {verdict.where}")
-    console.print(f"[bold]{letters(verdict.statement)}[/]\n", highlight=False)
+    word, sure_words = SAID.get(verdict.verdict, verdict.verdict), certainty_words(verdict)
+    of = f"{verdict.paper}, {verdict.where}" + (f"; {sure_words}" if sure_words else "")
+    console.print(f"[{colour}]{SIGNS[verdict.verdict]} {word}[/]  {of}")
+    console.print(f"[bold]{letters(verdict.statement)}[/]", highlight=False)
+    for quote in verdict.quotes:
+        console.print(f'  "{quote.text}" ({quote.section})', highlight=False, markup=False)
+    console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
     console.print(said + "\n", highlight=False)
     for text in (letters(text) for text in verdict.inequality):
         console.print(f"  {text}", highlight=False, markup=False)
@@ -78,7 +93,8 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
 
 
 def _rests(verdict: Verdict) -> list[str]:
-    reduced = [f"Smaller than in the paper: {'; '.join(verdict.reductions)}."] if verdict.reductions else []
+    reduced = [f"Smaller than in the paper: {'; '.join(verdict.smaller)}."] if verdict.smaller else []
+    reduced += [f"The profile runs less: {'; '.join(verdict.reductions)}."] if verdict.reductions else []
     differs = [f"Differs from the paper: {text}" for text in verdict.deviations]
     read = [f"Read otherwise ({r.field} = {r.value}): {r.verdict}." for r in verdict.readings]
     return [*reduced, *verdict.flags, *differs, *read]
@@ -95,7 +111,7 @@ def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
     for forest in drawn:
         table = table_of("where", forest.axis, "95%", "line", "holds in")
         for row in forest.rows:
-            state = f"[{COLOURS[row.state]}]{row.value}[/]"
+            state = f"[{STATES[row.state]}]{row.value}[/]"
             table.add_row(row.place, state, row.interval, row.needed, row.runs)
         console.print(f"\n[bold]{forest.of}[/]")
         console.print(table)
@@ -107,24 +123,25 @@ def status(profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Say how things stand under a profile: verdicts by paper, what is open, what would decide it."""
     from harness.commands.common import load
     from harness.pipeline import has_verdicts, read_verdicts
+    from harness.verdicts.counts import GROUPS, count
 
     context = context_for(profile, None, True)
     loaded = load(context.project, None)
     there = [one for one in loaded if has_verdicts(context, one)]
     verdicts = [v for one in there for v in read_verdicts(context, one).verdicts]
     not_judged = [one.spec.id for one in loaded if one not in there]
-    tallies: dict[str, Counter[str]] = {}
-    for v in verdicts:
-        tallies.setdefault(v.paper, Counter())[v.verdict] += 1
+    papers = dict.fromkeys(v.paper for v in verdicts)
+    counted = {paper: count([v for v in verdicts if v.paper == paper]) for paper in papers}
     undecided = [v for v in verdicts if v.verdict == "inconclusive"]
     if as_json:
         listed = [{"id": v.id, "would_decide": v.would_decide} for v in undecided]
-        print_json({"profile": context.profile_name, "papers": tallies, "open": listed, "not_judged": not_judged})
+        by_paper = {paper: {c.group: c.by_word for c in counts} for paper, counts in counted.items()}
+        print_json({"profile": context.profile_name, "papers": by_paper, "open": listed, "not_judged": not_judged})
         return
-    table = table_of("paper", *COLOURS)
-    for paper, tally in tallies.items():
-        table.add_row(paper, *(str(tally[name]) for name in COLOURS))
-    table.add_row("all", *(str(sum(tally[name] for tally in tallies.values())) for name in COLOURS))
+    table = table_of("paper", "whose, on what", "claims", "")
+    for paper, counts in [*counted.items(), ("all", count(verdicts))]:
+        for row in counts:
+            table.add_row(paper, GROUPS[row.group], str(row.total), row.text)
     console.print(f"profile {context.profile_name}")
     console.print(table)
     if undecided:
@@ -174,7 +191,10 @@ def demo() -> None:
 
 
 def _copy(project: Project, copy: Project, profile: str) -> None:
-    (copy.reports / profile / DEMO).mkdir(parents=True)
+    readings = project.reports / profile / DEMO / "readings"
+    if readings.is_dir():
+        shutil.copytree(readings, copy.reports / profile / DEMO / "readings")
+    (copy.reports / profile / DEMO).mkdir(parents=True, exist_ok=True)
     (copy.specs / DEMO).parent.mkdir(parents=True)
     shutil.copy(project.params, copy.params)
     shutil.copy(project.specs / "papers.yaml", copy.specs)

@@ -12,7 +12,7 @@ from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.verdicts.baseline import Difference
+    from harness.verdicts.baseline import Baseline, Difference
 
 
 def verify(
@@ -53,7 +53,7 @@ def verify(
     every, found, names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
         path = context.page / "baseline.json"
-        accepted = baseline.read(path) if path.is_file() else None
+        accepted = _accepted(path, anew=update and not specs)
         within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         if within is not None:  # of what each machine measures anew, a profile's own specs
             loaded = [one for one in loaded if not pipeline.left_out(context, one)]
@@ -91,6 +91,18 @@ def verify(
         raise typer.Exit(1)
 
 
+def _accepted(path: Path, anew: bool) -> Baseline | None:
+    """What is accepted so far; none where there is nothing, or where all is accepted `anew` over an old version."""
+    from harness.verdicts import baseline
+
+    try:
+        return baseline.read(path) if path.is_file() else None
+    except baseline.OldBaseline:
+        if anew:
+            return None
+        raise
+
+
 def _junit(profile: str, verdicts: list[Verdict], differences: list[Difference]) -> str:
     """A test case a claim; a difference is a failure, of a claim or of its whole spec."""
     from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
@@ -123,11 +135,9 @@ def _junit(profile: str, verdicts: list[Verdict], differences: list[Difference])
 
 
 def _markdown(profile: str, verdicts: list[Verdict], differences: list[Difference]) -> str:
-    from collections import Counter
+    from harness.report.summary import counts_table
 
-    counts = Counter(v.verdict for v in verdicts)
-    tally = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
-    lines = [f"# Claims, profile `{profile}`", "", f"{len(verdicts)} claims: {tally}.", ""]
+    lines = [f"# Claims, profile `{profile}`", "", *counts_table(verdicts), ""]
     if not differences:
         lines.append("All as accepted.")
     else:

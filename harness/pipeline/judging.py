@@ -6,10 +6,12 @@ import contextlib
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 
-from harness.claims.verdict import ReadingVerdict, Verdict, VerdictFile, dump
+from harness.claims.expectation import MeasuredExpectation
+from harness.claims.verdict import Outcome, Verdict, VerdictFile, dump
 from harness.errors import HarnessError
 from harness.execution.table import COLUMNS, read_measurements, read_table
 from harness.files import write_text
@@ -19,13 +21,14 @@ from harness.pipeline.context import Context
 from harness.pipeline.together import Piece, side_by_side
 from harness.spec.document import located
 from harness.spec.load import Loaded
-from harness.spec.model import Spec
+from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, readings
 from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import apart, check_spec
 from harness.verdicts.findings import ALPHA, ClaimError
+from harness.verdicts.publish import matters, published
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
@@ -111,22 +114,39 @@ def _size(spec: Spec, claims: Collection[str]) -> float:
 
 def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = None) -> list[Verdict]:
     """Judge a spec's claims, or some, from the measurements that are there, in the spec's reading and in those that
-    were run."""
-    verdicts = _judge_one(context, loaded, claims)
-    found: dict[str, list[ReadingVerdict]] = {}
-    for reading, variant in other_readings(context, loaded):
-        if not context.measurements_file(variant.spec.id).is_file():
-            continue
-        for verdict in _judge_one(context, variant, claims):
-            one = ReadingVerdict(
-                choice=reading.choice,
-                field=reading.field,
-                value=reading.value,
-                verdict=verdict.verdict,
-                reason=verdict.reason,
-            )
-            found.setdefault(verdict.id.split("#")[1], []).append(one)
-    return [v.model_copy(update={"readings": tuple(found.get(v.id.split("#")[1], ()))}) for v in verdicts]
+    were run, and say what that makes of each."""
+    scaled, spec = context.scaled(loaded), loaded.spec
+    declared = {claim.id: claim for claim in spec.claims}
+    others = [(reading, _in_reading(context, variant, claims)) for reading, variant in other_readings(context, loaded)]
+    found = []
+    for verdict in _judge_one(context, loaded, claims):
+        claim = declared[verdict.id.split("#")[1]]
+        parts = [] if claim.theory else scaled.spec.parts(claim)
+        read = [
+            (reading, None if by_claim is None else by_claim.get(claim.id))
+            for reading, by_claim in others
+            if matters(reading, parts, spec)
+        ]
+        found.append(published(verdict, claim, scaled, read, partial(_with_wider_tolerance, context, loaded, claim)))
+    return found
+
+
+def _in_reading(context: Context, variant: Loaded, claims: Collection[str] | None) -> dict[str, Verdict] | None:
+    """What a reading says of each claim; None where it was not run."""
+    if not context.measurements_file(variant.spec.id).is_file():
+        return None
+    return {verdict.id.split("#")[1]: verdict for verdict in _judge_one(context, variant, claims)}
+
+
+def _with_wider_tolerance(context: Context, loaded: Loaded, claim: Claim) -> tuple[str, Outcome] | None:
+    """What a doubled tolerance is, and what the test finds with it; None where the claim has none."""
+    wider = {n: w for n, e in enumerate(claim.expect) if isinstance(e, MeasuredExpectation) and (w := e.relaxed())}
+    if not wider:
+        return None
+    expect = tuple(wider[n][1] if n in wider else e for n, e in enumerate(claim.expect))
+    spec = loaded.spec.model_copy(update={"claims": (claim.model_copy(update={"expect": expect}),)})
+    (verdict,) = _judge_one(context, replace(loaded, spec=spec), None)
+    return " and ".join(dict.fromkeys(text for text, _ in wider.values())), verdict.verdict  # type: ignore[return-value]
 
 
 def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -12,16 +12,20 @@ import pandas as pd
 
 from harness.claims.verdict import Verdict, basis_text
 from harness.files import write_text
+from harness.verdicts.counts import WORDS, count
 
-COLUMNS = ("id", "paper", "where", "kind", "verdict", "fidelity", "effect", "low", "high", "basis", "stands", "reason")
+COLUMNS = (
+    *("id", "paper", "where", "kind", "origin", "data", "verdict", "certainty"),
+    *("effect", "low", "high", "basis", "stands", "hangs_on", "reason"),
+)
 NUMBERS: dict[str, list[str]] = {name: [""] for name in ("effect", "low", "high")}
 """Columns that are empty where there is no number."""
 
 
-def write_beside(root: Path, verdicts: Sequence[Verdict], tally: Mapping[str, int]) -> None:
+def write_beside(root: Path, verdicts: Sequence[Verdict]) -> None:
     """Write `claims.csv` and `badge.svg` into the folder of a profile."""
     write_text(root / "claims.csv", claims_csv(verdicts))
-    write_text(root / "badge.svg", badge(tally))
+    write_text(root / "badge.svg", badge(verdicts))
 
 
 def claims_csv(verdicts: Sequence[Verdict]) -> str:
@@ -31,8 +35,8 @@ def claims_csv(verdicts: Sequence[Verdict]) -> str:
     writer.writerow(COLUMNS)
     for v in verdicts:
         low, high = v.interval or (None, None)
-        row = [v.id, v.paper, v.where, v.kind, v.verdict, v.fidelity, v.effect, low, high, basis_text(v), v.stands]
-        writer.writerow([*row, v.reason])
+        row = [v.id, v.paper, v.where, v.kind, v.origin, v.data, v.verdict, v.certainty, v.effect, low, high]
+        writer.writerow([*row, basis_text(v), v.stands, "; ".join(v.hangs_on), v.reason])
     return out.getvalue()
 
 
@@ -45,9 +49,11 @@ LEFT, CHARACTER = 46, 6.4
 """Pixels of the left half of the badge, and of a character."""
 
 
-def badge(tally: Mapping[str, int]) -> str:
-    """An SVG of one line: how many claims came out how."""
-    text = " · ".join(f"{tally[name]} {name}" for name in ("reproduced", "violated", "inconclusive") if tally.get(name))
+def badge(verdicts: Sequence[Verdict]) -> str:
+    """An SVG of one line: how many of the papers' claims, on their data, came out how; of all where there are none."""
+    (first, *_) = count(verdicts) or (None,)
+    by_word = {} if first is None else first.by_word
+    text = " · ".join(f"{n} {WORDS[word]}" for word, n in by_word.items() if word != "not run")
     text = text or "nothing run"
     right = round(len(text) * CHARACTER + 14)
     width = LEFT + right

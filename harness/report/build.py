@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +20,14 @@ from harness.report.beside import write_beside
 from harness.report.findings import Shown, read_findings
 from harness.report.gather import Section, counterexample, gather, judged, measured, timings
 from harness.report.pictures import draw_picture
-from harness.report.site import ORDER, Site, chosen_findings, papers_of, write_site
+from harness.report.site import Site, chosen_findings, papers_of, write_site
 from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.load import Loaded
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
 from harness.verdicts.catalogue import corrected
 from harness.verdicts.check import hardware
+from harness.verdicts.counts import count
 from harness.verdicts.findings import ALPHA
 
 RUN = "run.json"
@@ -39,12 +39,11 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     verdicts = tuple(v for s in sections for v in s.verdicts)
     everything = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=verdicts)
     root = context.page
-    counts = Counter(str(v.verdict) for v in verdicts)
-    tally = {name: counts.get(name, 0) for name in ORDER}
+    tally = {c.group: {"claims": c.total, **c.by_word} for c in count(verdicts)}
     write_text(root / "verdicts.json", dump(everything))
     write_text(root / "metrics.json", json.dumps({"claims": len(verdicts), **tally}, indent=1) + "\n")
-    write_text(root / "summary.md", markdown(context.profile_name, sections, tally))
-    write_beside(root, verdicts, tally)
+    write_text(root / "summary.md", markdown(context.profile_name, sections))
+    write_beside(root, verdicts)
     _write_run(context, judged(context, specs))
     _write_site(context, specs, sections)
     return everything
@@ -116,7 +115,7 @@ def _pictures(
 
 def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdict, str], ...]:
     path = context.page / "baseline.json"
-    if not path.is_file():
+    if not path.is_file() or baseline.is_old(path):
         return ()
     accepted = {f"{spec}#{c}": was for spec, of in baseline.read(path).specs.items() for c, was in of.verdicts.items()}
     return tuple((v, accepted[v.id]) for v in verdicts if v.id in accepted and accepted[v.id] != v.verdict)

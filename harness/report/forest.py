@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from harness.claims.expectation import Expectation
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import Curve
-from harness.claims.verdict import Outcome, Point
+from harness.claims.verdict import Point
 from harness.report.words import curve_words, figure, left_interval, where_words
 from harness.spec.model import Spec
 
@@ -20,6 +21,8 @@ WIDTH = 320.0
 INSET = 8.0
 MOST = 60
 """Rows drawn of a claim; the weakest come first where there are more."""
+State = Literal["clears", "misses", "open"]
+"""How a point stands to its line, by its own interval."""
 Span = tuple[float, float | None, float | None, float]
 """Estimate, ends of its interval (None: unbounded), and the line to clear, on one axis."""
 
@@ -40,7 +43,7 @@ class Row:
     value: str
     interval: str
     needed: str
-    state: Outcome
+    state: State
     runs: str
 
 
@@ -139,11 +142,11 @@ def _subject(part: Expectation, spec: Spec) -> str:
     return curve_words(left, spec) + against
 
 
-def _state(point: Point, alpha: float) -> Outcome:
+def _state(point: Point, alpha: float) -> State:
     """Of this point by itself: its interval clears the line, misses it, or neither."""
     if point.p_support <= alpha / 2:
-        return "reproduced"
-    return "violated" if point.p_oppose <= alpha / 2 else "inconclusive"
+        return "clears"
+    return "misses" if point.p_oppose <= alpha / 2 else "open"
 
 
 def _interval(low: float | None, high: float | None) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -31,8 +30,12 @@ from harness.report.gather import Section
 from harness.report.marks import marks_of
 from harness.report.mathml import mathml
 from harness.report.words import (
+    DATA,
     LETTERS,
+    ORIGINS,
+    SAID,
     SIGNS,
+    certainty_words,
     counterexample_words,
     deciding,
     figure,
@@ -41,8 +44,8 @@ from harness.report.words import (
     sentence,
 )
 from harness.spec.model import Claim
+from harness.verdicts.counts import GROUPS, WORDS, Count, count, group_of
 
-ORDER = ("violated", "inconclusive", "not run", "reproduced")
 STATIC = ("site.css", "site.js")
 KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
 
@@ -64,9 +67,9 @@ class Paper:
         return [v for s in self.sections for v in s.verdicts]
 
     @property
-    def tally(self) -> dict[str, int]:
-        """How many claims came out how."""
-        return tally(self.verdicts)
+    def counts(self) -> tuple[Count, ...]:
+        """How many claims of each kind came out how."""
+        return count(self.verdicts)
 
     @property
     def short(self) -> str:
@@ -185,7 +188,12 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
         "site": site,
         "said": said,
         "signs": SIGNS,
-        "order": ORDER,
+        "groups": GROUPS,
+        "group_of": group_of,
+        "words": WORDS,
+        "data": DATA,
+        "origins": ORIGINS,
+        "sure_of": certainty_words,
         "kinds": KINDS,
         "marks": marks_of,
         "sorts": SORTS,
@@ -196,7 +204,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
 
     pictures = {f.finding.id: Markup(site.pictures.get(f.finding.id, "")) for f in site.findings}
     found = [
-        ("index.html", page("front.html", "", pictures=pictures, tally=tally(site.verdicts))),
+        ("index.html", page("front.html", "", pictures=pictures, counted=count(site.verdicts))),
         ("reading.html", page("reading.html", "")),
         ("run.html", page("run.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
@@ -205,7 +213,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
     for paper in site.papers:
         mine = [f for f in site.findings if f.finding.paper == paper.key]
         figures = {s.spec.id: [Markup(svg) for svg in s.figures] for s in paper.sections}
-        given = {"paper": paper, "figures": figures, "tally": tally(paper.verdicts)}
+        given = {"paper": paper, "figures": figures}
         found.append((f"papers/{paper.key}.html", page("paper.html", "../", findings=mine, pictures=pictures, **given)))
         for section in paper.sections:
             claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
@@ -228,13 +236,6 @@ def _manual(site: Site, page: Callable[..., str]) -> list[tuple[str, str]]:
     return found + [
         (f"docs/{one.name}.html", page("doc.html", "../", page=one, html=Markup(one.html))) for one in written
     ]
-
-
-def tally(verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """Counts of the four verdicts."""
-    counts = Counter(v.verdict for v in verdicts)
-    order = ("reproduced", "violated", "inconclusive", "not run")
-    return {name: counts[name] for name in order}  # type: ignore[index]
 
 
 def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict[str, Any]:
@@ -306,6 +307,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["letters"] = letters
     environment.filters["letter"] = lambda name: LETTERS.get(name, name)
     environment.filters["slug"] = slug
+    environment.filters["said"] = lambda word: SAID.get(word, word)
     environment.filters["word"] = lambda text: text.replace(" ", "-")
     environment.filters["anchor"] = lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower())
     return environment

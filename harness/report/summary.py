@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from harness.claims.verdict import Verdict, basis_text
+from harness.claims.verdict import Verdict
 from harness.report.gather import Section
-from harness.report.words import SIGNS, sentence
+from harness.report.words import DATA, SAID, SIGNS, certainty_words, sentence
 from harness.verdicts.catalogue import RATE
+from harness.verdicts.counts import GROUPS, count
 from harness.verdicts.findings import ALPHA
 
 
-def markdown(profile: str, sections: Sequence[Section], tally: Mapping[str, int]) -> str:
+def markdown(profile: str, sections: Sequence[Section]) -> str:
     """Every claim with its verdict, by spec."""
     lines = [f"# Verdicts, profile `{profile}`", ""]
-    lines.append(", ".join(f"{count} {name}" for name, count in tally.items() if count) + ".")
     verdicts = [v for s in sections for v in s.verdicts]
+    lines += counts_table(verdicts)
     if text := catalogue_sentence(verdicts):
         lines += ["", text]
     if standing := [v.id for v in verdicts if v.stands]:
@@ -25,15 +26,23 @@ def markdown(profile: str, sections: Sequence[Section], tally: Mapping[str, int]
     for section in sections:
         lines += ["", f"## {section.spec.id}: {section.spec.title}", ""]
         if section.substitution:
-            lines += [f"Substituted: {section.substitution}", ""]
+            lines += [f"On a stand-in: {section.substitution}", ""]
         if section.reductions:
-            lines += [f"Scaled: {'; '.join(section.reductions)}.", ""]
-        lines += ["| | claim | found | basis |", "| --- | --- | --- | --- |"]
+            lines += [f"The profile runs less: {'; '.join(section.reductions)}.", ""]
+        lines += ["| | claim | whose, on what | found | how sure |", "| --- | --- | --- | --- | --- |"]
         for v in section.verdicts:
             claim = _cell(f"{v.statement} ({v.where})")
             found = _cell(sentence(v, section.spec))
-            lines.append(f"| {SIGNS[v.verdict]} **{v.verdict}** | {claim} | {found} | {basis_text(v)} |")
+            whose = f"{v.origin}, {DATA[v.data]}"
+            verdict = f"{SIGNS[v.verdict]} **{SAID.get(v.verdict, v.verdict)}**"
+            lines.append(f"| {verdict} | {claim} | {whose} | {found} | {certainty_words(v)} |")
     return "\n".join(lines) + "\n"
+
+
+def counts_table(verdicts: Sequence[Verdict]) -> list[str]:
+    """How many claims of each kind came out how, as Markdown."""
+    rows = [f"| {GROUPS[c.group]} | {c.total} | {c.text} |" for c in count(verdicts)]
+    return ["| whose, on what | claims | |", "| --- | --- | --- |", *rows]
 
 
 def _cell(text: str) -> str:

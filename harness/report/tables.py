@@ -37,7 +37,7 @@ def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, An
         if verdict is None:
             return {"text": entry.text, "verdict": None, "id": None}
         parts = [verdict.parts[i - 1] for i in entry.parts if i <= len(verdict.parts)]
-        outcome = together(parts) if parts else verdict.verdict
+        outcome = together(parts) if parts else verdict.verdict  # type: ignore[arg-type]  # of theory
         return {"text": entry.text, "verdict": outcome, "id": verdict.id}
 
     return [

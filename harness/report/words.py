@@ -16,7 +16,37 @@ from harness.claims.verdict import Point, Verdict, basis_text
 from harness.places import shown
 from harness.spec.model import Spec
 
-SIGNS = {"reproduced": "✓", "violated": "✗", "inconclusive": "?", "not run": "–"}
+SIGNS = {
+    "reproduced": "✓",
+    "violated": "✗",
+    "agrees": "≈",
+    "differs": "≠",
+    "beside": "∥",
+    "inconclusive": "?",
+    "not run": "–",
+}
+SAID = {"beside": "set beside print"}
+"""Verdicts that are shown by other words."""
+ORIGINS = {
+    "paper": "The paper's claim",
+    "corrected": "Corrected: right in the place of a claim of the paper",
+    "ours": "A claim of our own",
+    "check": "A check of the software: it cannot fail if that is right",
+}
+DATA = {
+    "none": "no data",
+    "paper": "the paper's data, at its scale",
+    "smaller": "the paper's data, at a smaller scale",
+    "other": "other data than the paper's",
+    "stand-in": "a stand-in for the paper's data",
+    "own": "data of its own",
+}
+CERTAINTY = {
+    "proved": "proved",
+    "counted": "counted",
+    "stands": "measured, stands over all claims",
+    "by itself": "measured, by itself only",
+}
 ATTACKS = {
     "logloss": "loss attack",
     "shokri": "shadow-model attack",
@@ -194,6 +224,8 @@ def _bare(verdict: Verdict) -> str:
     text = re.sub(r", effect \S+ \[[^\]]+\]", "", text)
     text = letters(text).replace("_", " ")
     text = text[:1].upper() + text[1:]
+    if verdict.verdict == "beside":
+        text = f"Set beside what the paper prints, not judged: {text[:1].lower()}{text[1:]}"
     more = f" {verdict.halves[:1].upper()}{verdict.halves[1:]}." if verdict.halves and "part" in verdict.halves else ""
     return f"{text}.{more}".replace("..", ".")
 
@@ -203,17 +235,22 @@ def _measured(verdict: Verdict, spec: Spec, part: Compare | Close, point: Point,
     value = figure(point.left) + span(left_interval(part, point))
     line = _line(part, point, right, spec)
     places = len(verdict.points)
-    if verdict.verdict == "reproduced":
+    if verdict.verdict in ("reproduced", "agrees"):
         close = f"{where[:1].upper()}{where[1:]} the" if where else "The"
         many = f"Holds in all {places} comparisons. Closest: {close[:1].lower()}{close[1:]}" if places > 1 else close
         if part.quantifier == "some":
             many = f"Holds, and most clearly {where}: the" if where else "The"
         return f"{many} {subject} is {value}, {line}."
-    if verdict.verdict == "violated":
+    if verdict.verdict == "beside":
         at = f"{where[:1].upper()}{where[1:]} the" if where else "The"
-        several = "" if len(verdict.parts) < 2 else f" ({_count(verdict, 'violated')})"
+        return f"{at} {subject} is {value}; the paper prints {figure(point.right)}. Set beside it, not judged."
+    if verdict.verdict in ("violated", "differs"):
+        at = f"{where[:1].upper()}{where[1:]} the" if where else "The"
+        several = "" if len(verdict.parts) < 2 else f" ({_count(verdict, verdict.verdict)})"
         return f"{at} {subject} is {value}, {line}{several}."
     at = f" {where}" if where else ""
+    if verdict.hangs_on:
+        return f"Not decided{at}: the {subject} is {value}, {line}, but that hangs on {'; '.join(verdict.hangs_on)}."
     decide = f" To decide it: {verdict.would_decide}." if verdict.would_decide else ""
     return f"Too close to call{at}: the {subject} is {value}, {line}.{decide}"
 
@@ -284,10 +321,21 @@ def counterexample_words(found: Mapping[str, float]) -> str:
     return ", ".join(f"{LETTERS.get(k, k)} = {figure(v)}" for k, v in found.items() if k not in ("left", "right"))
 
 
+HELD = ("reproduced", "agrees")
+
+
+def certainty_words(verdict: Verdict) -> str:
+    """How sure, in a few words; empty where nothing is decided."""
+    if verdict.certainty is None:
+        return ""
+    runs = f" ({verdict.repeats} runs)" if verdict.certainty in ("stands", "by itself") and verdict.repeats else ""
+    return CERTAINTY[verdict.certainty] + runs
+
+
 def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
     """How sure one is of a verdict, one sentence each."""
     found = []
-    if point is not None and point.holds is not None and point.share is not None and verdict.verdict == "reproduced":
+    if point is not None and point.holds is not None and point.share is not None and verdict.verdict in HELD:
         found.append(
             f"At the closest place it holds in {point.holds} of {point.repeats} runs, each taken by itself, and so in "
             f"at least {point.share:.0%} of all runs (97.5% sure)."
@@ -295,8 +343,12 @@ def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
     elif point is not None:
         found.append(f"{point.repeats} runs at the place that decides.")
     if text := basis_text(verdict):
-        if verdict.basis in ("proof", "exact"):
-            found.append(f"It rests on no sampling: {text}.")
+        if verdict.basis in ("proof", "computed", "simulated", "exact"):
+            found.append(
+                f"It rests on no sampling of runs: {text}."
+                if verdict.basis != "simulated"
+                else f"It rests on simulation: {text}."
+            )
         else:
             found.append(f"The interval is at 95%; what it rests on: {text}.")
     if verdict.e_value is not None and math.isfinite(verdict.e_value):

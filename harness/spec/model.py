@@ -14,6 +14,7 @@ from harness.attacks import ATTACKS, Attack, ScoringAttack
 from harness.attacks.logloss import Logloss
 from harness.claims.declared import Declared, listed, nearest
 from harness.claims.expectation import EXPECTATIONS, Expectation, MeasuredExpectation, TheoryExpectation
+from harness.claims.origin import Origin, Quote
 from harness.config import Config
 from harness.experiment import Axis, Experiment, ShadowPool
 from harness.experiment.axes import RESERVED
@@ -24,6 +25,7 @@ from harness.metrics import METRICS
 from harness.metrics.curves import CURVES, Of
 from harness.metrics.metric import OF_MODELS, metrics_of
 from harness.spec.page import Layout, Panel
+from harness.spec.paper_run import PaperRun
 from harness.spec.surface import SHARED
 
 if TYPE_CHECKING:
@@ -59,6 +61,14 @@ class Claim(Config):
     kind: Literal["theory", "simulation", "training"] = "training"
     statement: str
     """The claim in words."""
+    origin: Origin = "ours"
+    """Who makes it: the `paper`; `corrected`, in the place of a paper's claim; `ours`; or a `check` of the software."""
+    corrects: str | None = None
+    """Of a corrected claim: the one that it corrects, such as `thm1` or `paper/spec#claim`."""
+    quotes: tuple[Quote, ...] = Field(default=(), max_length=3)
+    """The sentences of the paper that it renders, or corrects."""
+    hedge: str = ""
+    """How the inequality renders what the sentence hedges (can, often, almost, up to)."""
     expect: Expectations
     """The inequality; several must all hold."""
     note: str = ""
@@ -71,6 +81,12 @@ class Claim(Config):
         sorts = {isinstance(e, TheoryExpectation) for e in self.expect}
         if len(sorts) > 1:
             raise ValueError(f"claim {self.id!r} mixes theory and measurements; make two claims of it")
+        if self.origin in ("paper", "corrected") and not self.quotes:
+            raise ValueError(
+                f"claim {self.id!r} is of origin {self.origin!r}; quote the sentence of the paper (quotes)"
+            )
+        if (self.origin == "corrected") != (self.corrects is not None):
+            raise ValueError(f"claim {self.id!r}: `corrects` goes with origin `corrected`, and names a claim")
         return self
 
     @property
@@ -107,6 +123,8 @@ class Spec(Config):
     attack_axes: dict[Name, dict[Name, Axis]] = {}
     """Fields of attacks that vary, by attack."""
     claims: tuple[Claim, ...] = Field(min_length=1)
+    paper_run: PaperRun | None = None
+    """What the paper ran; none where it ran nothing, or there is no paper."""
     unstated: tuple[Unstated, ...] = ()
     deviations: tuple[str, ...] = ()
     """Known differences from the paper."""
@@ -207,6 +225,8 @@ class Spec(Config):
             raise ValueError("attacks are declared but there is no experiment to attack")
         if self.experiment is not None:
             self._check_attacks(self.experiment)
+            if self.paper_run is None and (of := next((c for c in self.claims if c.origin == "paper"), None)):
+                raise ValueError(f"claim {of.id!r} is the paper's; say what the paper ran it on (paper_run)")
         for claim in self.claims:
             if self.experiment is None and not claim.theory:
                 raise ValueError(f"claim {claim.id!r} speaks of measurements but the spec has no experiment")

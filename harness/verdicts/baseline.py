@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from harness.claims.verdict import Outcome, Verdict
+from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError
 
@@ -34,7 +34,7 @@ class Accepted(Config):
     spec_sha256: str
     measurements_sha256: str | None
     """Hash of `measurements.parquet`; none where the spec has no measurements."""
-    verdicts: dict[str, Outcome]
+    verdicts: dict[str, Word]
     effects: dict[str, Shown] | None = None
     """By claim: its effect and the ends of its interval; where there is no tolerance."""
     values: dict[str, float] = {}
@@ -44,7 +44,7 @@ class Accepted(Config):
 class Baseline(Config):
     """`reports/<profile>/baseline.json`."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     profile: str
     tolerance: float | None = None
     """How far a mean may be from the accepted one; none: tables have to be the accepted ones, byte by byte."""
@@ -57,6 +57,10 @@ class Difference(Config):
     where: str
     """A spec or a claim."""
     what: str
+
+
+class OldBaseline(HarnessError):
+    """A baseline whose words are not those of today."""
 
 
 def digest(path: Path) -> str | None:
@@ -89,9 +93,9 @@ def gather(
     return Baseline(profile=profile, tolerance=tolerance, specs=specs)
 
 
-def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
+def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
     """By claim, and by claim and other reading."""
-    found: dict[str, Outcome] = {}
+    found: dict[str, Word] = {}
     for v in verdicts:
         name = v.id.split("#")[1]
         found[name] = v.verdict
@@ -127,7 +131,13 @@ def _alike(was: Shown | None, now: Shown | None) -> bool:
 def read(path: Path) -> Baseline:
     """Raises HarnessError where there is no baseline, or it is not one."""
     try:
-        return Baseline.model_validate_json(path.read_text(encoding="utf-8"))
+        said = json.loads(path.read_text(encoding="utf-8"))
+        if _is_old(said):
+            raise OldBaseline(
+                f"{path}: a baseline of version 1, whose words do not say on what a claim was judged; look at "
+                "docs/verdicts.md, then accept what is found: `harness verify --update`"
+            )
+        return Baseline.model_validate(said)
     except FileNotFoundError:
         raise HarnessError(f"{path}: no baseline yet; `harness verify --update` writes one") from None
     except ValueError as error:
@@ -142,6 +152,18 @@ def text(baseline: Baseline) -> str:
     for accepted in said["specs"].values():
         del accepted["values" if baseline.tolerance is None else "effects"]
     return json.dumps(said, indent=1, sort_keys=True) + "\n"
+
+
+def is_old(path: Path) -> bool:
+    """Whether a file is a baseline whose words are not those of today."""
+    try:
+        return _is_old(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError:
+        return False
+
+
+def _is_old(said: object) -> bool:
+    return isinstance(said, dict) and said.get("schema_version") == 1
 
 
 def compare(accepted: Baseline, now: Baseline) -> list[Difference]:

@@ -45,11 +45,11 @@ def corrected(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     found = {id(v): p for v, p in zip(tested, adjusted, strict=True) if v.p_value is not None}
     bets = [v for v in tested if v.e_value is not None]
     stand = dict(zip(map(id, bets), e_bh([v.e_value or 0.0 for v in bets], 2 * len(tested)), strict=True))
-    return tuple(
-        v.model_copy(
-            update={"p_catalogue": found[id(v)], "claims_tested": len(tested), "stands": stand.get(id(v), False)}
-        )
-        if id(v) in found
-        else v
-        for v in verdicts
-    )
+
+    def with_all(v: Verdict) -> Verdict:
+        stands = stand.get(id(v), False)
+        sure = {"certainty": "stands"} if stands and v.certainty == "by itself" else {}
+        update = {"p_catalogue": found[id(v)], "claims_tested": len(tested), "stands": stands, **sure}
+        return v.model_copy(update=update)
+
+    return tuple(with_all(v) if id(v) in found else v for v in verdicts)

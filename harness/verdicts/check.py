@@ -12,11 +12,11 @@ from pathlib import Path
 import pandas as pd
 
 from harness.claims.evidence import Evidence
-from harness.claims.expectation import Expectation, MeasuredExpectation, TheoryExpectation
+from harness.claims.expectation import Expectation, MeasuredExpectation, TheoryExpectation, TheoryFinding
 from harness.claims.judge import Finding
 from harness.claims.sequential import cells_used
 from harness.claims.statistics import rarest
-from harness.claims.verdict import Fidelity, Outcome, Verdict
+from harness.claims.verdict import Basis, Outcome, Verdict
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint
@@ -143,7 +143,7 @@ def _check_claim(
         return Verdict.model_validate({**common, **described, **_theory(claim.theory), "packages": packages})
     described |= {
         "definitions": _definitions(parts),
-        "fidelity": _fidelity(scaled),
+        "data": "own",
         "reductions": scaled.reductions,
         "deviations": scaled.deviations,
         "flags": _flags(scaled.spec, parts),
@@ -215,12 +215,6 @@ def _definitions(parts: Sequence[MeasuredExpectation]) -> dict[str, str]:
     return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in names}
 
 
-def _fidelity(scaled: Scaled) -> Fidelity:
-    if scaled.substitution is not None:
-        return "substituted"
-    return "scaled" if scaled.reductions else "exact"
-
-
 def _theory(parts: Sequence[TheoryExpectation]) -> dict[str, object]:
     findings = [e.judge() for e in parts]
     outcome = together([f.outcome for f in findings])
@@ -234,13 +228,20 @@ def _theory(parts: Sequence[TheoryExpectation]) -> dict[str, object]:
         "reason": "; ".join(reasons),
         "parts": [f.outcome for f in findings],
         "halves": parts_text([f.outcome for f in findings]),
-        "fidelity": "exact",
+        "data": "none",
         "effect": shown.worst if math.isfinite(shown.worst) else None,
         "counterexample": shown.counterexample,
         "test": "; ".join(dict.fromkeys(f.test for f in findings)),
         "correction": "none",
-        "basis": "proof" if outcome in ("reproduced", "violated") else None,
+        "basis": _weakest(deciding) if outcome in ("reproduced", "violated") else None,
     }
+
+
+def _weakest(findings: Sequence[TheoryFinding]) -> Basis:
+    """What findings rest on together, all of which are needed; of a refutation the strongest is enough."""
+    order: tuple[Basis, ...] = ("simulated", "computed", "proof")
+    choose = max if findings[0].outcome == "violated" else min
+    return choose((f.basis for f in findings), key=order.index)
 
 
 def _training(judged: Judged, evidence: Evidence, alpha: float) -> dict[str, object]:

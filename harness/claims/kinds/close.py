@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, points_text
@@ -30,6 +30,10 @@ class Close(TwoSided):
         return self.judged(
             evidence, part, test, lambda left, right, at: close(evidence, part.index, left, right, self.tolerance, at)
         )
+
+    def relaxed(self) -> tuple[str, Self]:
+        wider = 2 * self.tolerance
+        return f"a tolerance of {wider:g} in place of {self.tolerance:g}", self.model_copy(update={"tolerance": wider})
 
     def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
         if not isinstance(self.right, Number) or self.quantifier != "all":

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -58,6 +58,10 @@ class Collapse(MeasuredExpectation):
         of = self.metric if self.attack is None else f"{self.metric} ({self.attack})"
         arms = ", ".join(self.arms_)
         return f"{of} of {arms}: between each other's values at neighbouring noise multipliers, +- {self.tolerance:g}"
+
+    def relaxed(self) -> tuple[str, Self]:
+        wider = 2 * self.tolerance
+        return f"a tolerance of {wider:g} in place of {self.tolerance:g}", self.model_copy(update={"tolerance": wider})
 
     def judge(self, evidence: Evidence, part: Part) -> Finding:
         """One look for each two arms and epsilon of the first whose noise multiplier is between two of the second."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, points_text
@@ -29,6 +29,13 @@ class Compare(TwoSided):
         pairs = self.alternatives()
         shown = [f"{left.text()} {self.relation} {_text(right)}{shift}" for left, right in pairs]
         return " or ".join(shown)
+
+    def relaxed(self) -> tuple[str, Self] | None:
+        """A margin that makes the claim easier is a tolerance; one that makes it harder is what is claimed."""
+        if self.margin == 0 or (self.margin > 0) == (self.relation in (">", ">=")):
+            return None
+        wider = 2 * self.margin
+        return f"a margin of {wider:g} in place of {self.margin:g}", self.model_copy(update={"margin": wider})
 
     def judge(self, evidence: Evidence, part: Part) -> Finding:
         return self.judged(evidence, part, "one-sided", lambda *at: self.look(evidence, part, *at))

@@ -48,6 +48,13 @@ class Either(MeasuredExpectation):
         for one in self.of:
             one.check(declared)
 
+    def relaxed(self) -> tuple[str, Self] | None:
+        found = {n: wider for n, one in enumerate(self.of) if (wider := one.relaxed()) is not None}
+        if not found:
+            return None
+        of = tuple(found[n][1] if n in found else one for n, one in enumerate(self.of))
+        return " and ".join(text for text, _ in found.values()), self.model_copy(update={"of": of})
+
     def judge(self, evidence: Evidence, part: Part) -> Finding:
         pairs = [(one, *pair) for one in self.of for pair in one.alternatives()]
         curves = [c for _, left, right in pairs for c in (left, right) if isinstance(c, Curve)]

@@ -88,5 +88,13 @@ class PrintedTable(MeasuredExpectation):
         test = f"each entry's equivalence by two one-sided tests: {evidence.test([e.curve for e in run])}"
         return combine((looks, "all"), part, test)
 
+    def relaxed(self) -> tuple[str, Self]:
+        rows = tuple(
+            row if row.tolerance is None else row.model_copy(update={"tolerance": 2 * row.tolerance})
+            for row in self.rows
+        )
+        update = {"rows": rows, "tolerance": 2 * self.tolerance}
+        return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}", self.model_copy(update=update)
+
     def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
         return [(e.curve, {self.along: e.level}, e.printed) for e in self.entries()]

@@ -4,14 +4,15 @@
   var form = document.getElementById("filter");
   if (form) {
     var body = document.querySelector("#claims tbody"), rows = Array.prototype.slice.call(body.rows), at = function (id) { return document.getElementById(id); };
-    var rank = { violated: 0, inconclusive: 1, "not run": 2, reproduced: 3 };
+    var fields = ["q", "by-paper", "by-verdict", "by-kind", "by-group", "sort"];
+    var rank = { violated: 0, differs: 1, inconclusive: 2, beside: 3, "not run": 4, agrees: 5, reproduced: 6 };
     var text = rows.map(function (row, i) { row.dataset.place = i; return row.textContent.toLowerCase(); });
     var update = function () {
       var words = at("q").value.toLowerCase().split(/\s+/).filter(Boolean), count = 0;
       rows.forEach(function (row) {
         var d = row.dataset, own = text[+d.place];
         var on = (!at("by-paper").value || d.paper === at("by-paper").value) && (!at("by-verdict").value || d.verdict === at("by-verdict").value) &&
-          (!at("by-kind").value || d.kind === at("by-kind").value) && (!at("exact").checked || d.fidelity === "exact") &&
+          (!at("by-kind").value || d.kind === at("by-kind").value) && (!at("by-group").value || d.group === at("by-group").value) &&
           words.every(function (word) { return own.indexOf(word) >= 0; });
         row.hidden = !on; count += on ? 1 : 0;
       });
@@ -21,13 +22,12 @@
         var first = by === "verdict" ? rank[a.dataset.verdict] - rank[b.dataset.verdict] : by === "effect" ? (+b.dataset.effect || -1) - (+a.dataset.effect || -1) : 0;
         return first || a.dataset.place - b.dataset.place;
       }).forEach(function (row) { body.appendChild(row); });
-      var said = ["q", "by-paper", "by-verdict", "by-kind", "sort"].map(function (id) { return encodeURIComponent(at(id).value); }).concat(at("exact").checked ? "1" : "");
+      var said = fields.map(function (id) { return encodeURIComponent(at(id).value); });
       try { history.replaceState(null, "", said.join("") === "paper" ? location.pathname : "#" + said.join("/")); } catch (e) { /* some viewers forbid it */ }
     };
     var given = location.hash.slice(1).split("/");
-    if (given.length === 6) {
-      ["q", "by-paper", "by-verdict", "by-kind", "sort"].forEach(function (id, i) { at(id).value = decodeURIComponent(given[i]); });
-      at("exact").checked = given[5] === "1";
+    if (given.length === fields.length) {
+      fields.forEach(function (id, i) { at(id).value = decodeURIComponent(given[i]); });
     }
     form.hidden = false;
     form.addEventListener("input", update); form.addEventListener("submit", function (e) { e.preventDefault(); });

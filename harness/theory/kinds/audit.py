@@ -49,6 +49,7 @@ class Audit(TheoryExpectation):
     """
 
     kind: Literal["audit"] = "audit"
+    on_toy: ClassVar[bool] = True
     packages: ClassVar[tuple[str, ...]] = PACKAGES
     of: Audited
     sees: Sees = "final"
@@ -103,7 +104,7 @@ class Audit(TheoryExpectation):
             mean = [sum(pair[i] for pair in found) / self.audits for i in (0, 1)]
             reason = f"less in {less} of {self.audits} audits, more in {more}; mean {mean[0]:.3g} and {mean[1]:.3g}"
             how += f"; sign test at {BY_CHANCE:g}"
-            return TheoryFinding(outcome, reason, (less - more) / self.audits, None, how)
+            return TheoryFinding(outcome, reason, (less - more) / self.audits, None, how, "simulated")
         right = self.of.epsilon if self.right == "claimed" else float(self.right)
         bounds = sorted(own for own, _ in found)
         above = sum(bound > right for bound in bounds)
@@ -112,8 +113,10 @@ class Audit(TheoryExpectation):
         middle = bounds[len(bounds) // 2]
         if self.relation == "<=":
             at = {"left": middle, "right": right} if exposed else None
-            return TheoryFinding("violated" if exposed else "reproduced", reason, right - middle, at, how)
-        return TheoryFinding("reproduced" if exposed else "inconclusive", reason, middle - right, None, how)
+            return TheoryFinding("violated" if exposed else "reproduced", reason, right - middle, at, how, "simulated")
+        return TheoryFinding(
+            "reproduced" if exposed else "inconclusive", reason, middle - right, None, how, "simulated"
+        )
 
     def _by_sign(self, less: int, more: int) -> Literal["reproduced", "violated", "inconclusive"]:
         for count, outcome in ((less, "reproduced"), (more, "violated")):

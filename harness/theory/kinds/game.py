@@ -84,4 +84,4 @@ class Game(TheoryExpectation):
         how = f"{self.trials:,} simulated games, exact {self.level:.0%} interval"
         reason = f"{self.measure} {value:.5g} [{low:.5g}, {high:.5g}] against {target:.5g}"
         at = {**self.given, "left": value, "right": target} if outcome == "violated" else None
-        return TheoryFinding(outcome, reason, margin, at, how)
+        return TheoryFinding(outcome, reason, margin, at, how, "simulated")

@@ -131,13 +131,13 @@ class Inequality(TheoryExpectation):
         )
         if any(math.isnan(m) for m in margins):
             at = points[[math.isnan(m) for m in margins].index(True)]
-            return TheoryFinding("inconclusive", f"not computable at {point(at)}", math.nan, None, how)
+            return TheoryFinding("inconclusive", f"not computable at {point(at)}", math.nan, None, how, "computed")
         worst = int(np.argmin(margins))
         at, value = points[worst], margins[worst]
         fails = value <= slack if strict else value < -slack
         if not fails:
-            return TheoryFinding("reproduced", f"holds; closest: {self._shown(at)}", value, None, how)
+            return TheoryFinding("reproduced", f"holds; closest: {self._shown(at)}", value, None, how, "computed")
         share = sum(m <= slack if strict else m < -slack for m in margins) / len(margins)
         many = f" (at {share:.0%} of the points)" if len(points) > 1 else ""
         shown = {**at, "left": number(self.left, at), "right": number(self.right, at)}
-        return TheoryFinding("violated", f"refuted{many}: {self._shown(at)}", value, shown, how)
+        return TheoryFinding("violated", f"refuted{many}: {self._shown(at)}", value, shown, how, "computed")

@@ -1,0 +1,51 @@
+"""What the paper itself ran: what a run is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from harness.claims.origin import Quote
+from harness.config import Config
+from harness.experiment import Arm
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str | int) else value
+
+
+class PaperRun(Config):
+    """What the paper ran where it makes these claims: a run on other data, or smaller, is read as such."""
+
+    data: Annotated[tuple[str, ...], BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...])]
+    """Data sets, by the `kind` that specs give them."""
+    members: int | dict[str, int] | None = None
+    """Members, or their number by data set; none: the paper does not say."""
+    epochs: int | None = Field(default=None, ge=1)
+    repeats: int | None = Field(default=None, ge=1)
+    """Runs that it averages over."""
+    model: str = ""
+    """In words."""
+    smaller: tuple[str, ...] = ()
+    """What else is smaller here than there, such as the model, in words."""
+    quote: Quote | None = None
+    """Where it says so."""
+
+    def smaller_here(self, arms: Sequence[Arm], repeats: int) -> list[str]:
+        """What a run has less of, in words: of arms that differ in it, the most that any has."""
+        here: Mapping[str, tuple[int | None, int]] = {
+            "epochs": (self.epochs, max(arm.training.epochs for arm in arms)),
+            "repeats": (self.repeats, repeats),
+        }
+        found = [f"{name} {now:,} of {was:,}" for name, (was, now) in here.items() if was is not None and now < was]
+        members = {
+            f"members {arm.sizes.members:,} of {was:,}": None
+            for arm in arms
+            if (was := self._members_of(arm.dataset.plugin_name())) is not None and arm.sizes.members < was
+        }
+        return [*members, *found, *self.smaller]
+
+    def _members_of(self, dataset: str) -> int | None:
+        return self.members.get(dataset) if isinstance(self.members, dict) else self.members

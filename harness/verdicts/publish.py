@@ -1,0 +1,163 @@
+"""From what a test finds to what is said of a claim: on what it was judged, how sure it is, and what it hangs on.
+
+The rules, which stand in docs/verdicts.md:
+
+1. A claim on measurements that would be violated is so only if every reading of what the paper leaves open says so, and
+   a doubled tolerance too. Else it is inconclusive, and names what it hangs on. On the paper's data a reading that was
+   not run counts as one that might say otherwise.
+2. A printed count that does not come out refutes nothing where the paper leaves its preprocessing open.
+3. On other data and on a stand-in a relation agrees or differs. A printed number is set beside the measured one there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.claims.expectation import MeasuredExpectation
+from harness.claims.kinds.close import Close
+from harness.claims.kinds.count import Count
+from harness.claims.kinds.table import PrintedTable
+from harness.claims.operands import Number
+from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
+from harness.data.dataset import TableDataset
+from harness.spec.model import Claim, Spec
+from harness.spec.profile import Scaled
+from harness.spec.readings import Reading
+
+ON_PAPERS_DATA: tuple[Data, ...] = ("none", "paper", "smaller", "own")
+"""Where a claim is reproduced or violated."""
+ELSEWHERE: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
+UNCOUNTED = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
+UNDECIDED: dict[str, Any] = {
+    "p_value": None,
+    "e_value": None,
+    "basis": None,
+    "rarest": None,
+    "p_catalogue": None,
+    "stands": None,
+}
+"""What is not said of a claim that is not decided."""
+
+
+def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
+    """What a claim is judged on, and what there is less of than in the paper."""
+    spec = scaled.spec
+    if claim.theory:
+        return ("stand-in" if any(part.on_toy for part in claim.theory) else "none"), ()
+    assert spec.experiment is not None
+    named = dict.fromkeys(arm for part in spec.parts(claim) for arm in part.arms()) or spec.experiment.arms
+    arms = [spec.experiment.arms[name] for name in named]
+    datasets = [arm.dataset for arm in arms]
+    if any(isinstance(one, TableDataset) and one.stands_in_for is not None for one in datasets):
+        return "stand-in", ()
+    if spec.paper_run is None:
+        return "own", ()
+    if any(one.plugin_name() not in spec.paper_run.data for one in datasets):
+        return "other", ()
+    smaller = (*spec.paper_run.smaller_here(arms, max(spec.experiment.repeats, scaled.reach or 0)),)
+    return ("smaller" if smaller else "paper"), smaller
+
+
+def about_print(parts: Sequence[MeasuredExpectation]) -> bool:
+    """Whether a claim is about numbers that a paper prints, and nothing else."""
+    return all(
+        isinstance(part, PrintedTable | Count) or (isinstance(part, Close) and isinstance(part.right, Number))
+        for part in parts
+    )
+
+
+def matters(reading: Reading, parts: Sequence[MeasuredExpectation], spec: Spec) -> bool:
+    """Whether a reading changes anything that a claim is about."""
+    path = reading.field.split(".")
+    attacks = {attack for part in parts for names in part.attacks().values() for attack in names}
+    if path[0] == "attacks":
+        return path[1] in attacks
+    if path[:2] == ["experiment", "pools"]:
+        return any(spec.attacks[name].shadow_pool == path[2] for name in attacks if name)
+    if path[:2] == ["experiment", "arms"]:
+        return path[2] in {arm for part in parts for arm in part.arms()}
+    return True
+
+
+def published(
+    verdict: Verdict,
+    claim: Claim,
+    scaled: Scaled,
+    read: Sequence[tuple[Reading, Verdict | None]],
+    relaxed: Callable[[], tuple[str, Outcome] | None],
+) -> Verdict:
+    """A verdict as it is said.
+
+    Args:
+        verdict: what the test finds.
+        read: the readings that matter to the claim, with what the test finds in each; None: it was not run.
+        relaxed: what a doubled tolerance is, in words, and what the test finds with it; None where there is none.
+    """
+    data, smaller = data_of(claim, scaled)
+    parts = [] if claim.theory else scaled.spec.parts(claim)
+    raw: Outcome = verdict.verdict  # type: ignore[assignment]
+    update: dict[str, Any] = {
+        "origin": claim.origin,
+        "corrects": claim.corrects,
+        "quotes": claim.quotes,
+        "hedge": claim.hedge,
+        "data": data,
+        "smaller": smaller,
+        "certainty": certainty(verdict),
+        "readings": tuple(
+            ReadingVerdict(
+                choice=reading.choice,
+                field=reading.field,
+                value=reading.value,
+                verdict=said(found.verdict, data),  # type: ignore[arg-type]
+                reason=found.reason,
+            )
+            for reading, found in read
+            if found is not None
+        ),
+    }
+    if raw == "violated" and not claim.theory:
+        uncounted = claim.origin == "paper" and all(isinstance(part, Count) for part in parts)
+        hangs = UNCOUNTED if uncounted and scaled.spec.unstated else tuple(_hangs_on(read, relaxed, data))
+        if hangs:
+            reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"
+            update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}
+            raw = "inconclusive"
+    word = said(raw, data)
+    if word in ("agrees", "differs") and about_print(parts):
+        word = "beside"
+        update |= {**UNDECIDED, "certainty": None}
+    update |= {"verdict": word, "parts": tuple(said(part, data) for part in verdict.parts)}  # type: ignore[arg-type]
+    return verdict.model_copy(update=update)
+
+
+def said(outcome: Outcome, data: Data) -> Word:
+    """The word for an outcome on such data."""
+    return outcome if data in ON_PAPERS_DATA else ELSEWHERE.get(outcome, outcome)
+
+
+def certainty(verdict: Verdict) -> Certainty | None:
+    """How sure a decided verdict is, before all claims are looked at together."""
+    if verdict.verdict not in ("reproduced", "violated"):
+        return None
+    known: dict[str | None, Certainty] = {"proof": "proved", "computed": "counted", "exact": "counted"}
+    return known.get(verdict.basis, "by itself")
+
+
+def _hangs_on(
+    read: Sequence[tuple[Reading, Verdict | None]], relaxed: Callable[[], tuple[str, Outcome] | None], data: Data
+) -> list[str]:
+    """What flips a verdict of violated, or might."""
+    found = [
+        f"the reading {reading.text} ({other.verdict})"
+        for reading, other in read
+        if other is not None and other.verdict not in ("violated", "not run")
+    ]
+    if (wider := relaxed()) is not None and wider[1] != "violated":
+        found.append(f"{wider[0]} ({wider[1]})")
+    if data in ("paper", "smaller"):
+        unknown = [reading.text for reading, other in read if other is None or other.verdict == "not run"]
+        if unknown:
+            found.append(f"readings that were not run: {', '.join(unknown)}")
+    return found
