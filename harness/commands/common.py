@@ -81,6 +81,8 @@ def contexts(
     for one in own:
         chosen = context.profile if profile is not None else Profile()
         found.append((dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id), [one]))
+    if not loaded:
+        context.progress.warn(f"{context.project.specs}: no specs in it; `harness new spec mine` begins one")
     return found
 
 
