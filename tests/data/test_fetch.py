@@ -151,7 +151,7 @@ def test_csv_reads_missing_markers_and_categories(tmp_path: Path) -> None:
     dataset = CsvTable(
         path="own.csv", label="y", categorical=("code",), ignore=("id",), missing=("?", "-"), separator=";"
     )
-    frame = dataset.read(tmp_path)
+    frame = dataset.read(tmp_path).frame
     assert list(frame.columns) == ["code", "age", "y"]
     assert frame["code"].isna().tolist() == [False, False, True]
     assert frame["age"].isna().tolist() == [True, False, False]
