@@ -49,6 +49,8 @@ class Cells:
     """Lines without anything."""
     doubtful: bool
     """The text would be UTF-8 too, which says something else."""
+    spaced: bool
+    """Spaces follow separators, before quotes."""
 
 
 def composed(text: str) -> str:
@@ -60,7 +62,8 @@ def composed(text: str) -> str:
 def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
     """Read a file, which messages call `name`. Raises AboutDataset."""
     text, doubtful = _decoded(_content(path, name), name, encoding)
-    records = _records(text, name, separator)
+    spaced = separator != " " and f'{separator} "' in text
+    records = _records(text, name, separator, spaced)
     _, header = next(one for one in records if one[1])  # text that is not blank has one
     if len(header) == 1:
         _hint_separator(header[0], name, separator)
@@ -71,14 +74,14 @@ def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
         some = [(line, row) for line, row in batch if row]
         blank += len(batch) - len(some)
         if any(len(row) != len(header) for _, row in some):
-            _refuse_widths([one for one in _records(text, name, separator) if one[1]], name)
+            _refuse_widths([one for one in _records(text, name, separator, spaced) if one[1]], name)
         lines += [line for line, _ in some]
         for column, cells in zip(columns, zip(*(row for _, row in some), strict=True), strict=True):
             column += cells
     if not lines:
         raise AboutDataset(f"{name}: a header and no row below it; records are needed")
     names = tuple(composed(one) for one in header)
-    return Cells(names, tuple(header), columns, np.asarray(lines), blank, doubtful)
+    return Cells(names, tuple(header), columns, np.asarray(lines), blank, doubtful, spaced)
 
 
 def separator_hint(header: str, separator: str, wanted: str) -> str:
@@ -138,7 +141,7 @@ def _decoded(content: bytes, name: str, encoding: str) -> tuple[str, bool]:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise AboutDataset(f"{name}:{line}: a NUL character, which no CSV has; take it out")
     if not text.strip():
-        raise AboutDataset(f"{name}: an empty file, not readable as CSV; a header and records are needed")
+        raise AboutDataset(f"{name}: not readable as CSV: the file is empty; a header and records are needed")
     return text, not usual and not wide and not content.isascii() and _decodes(content, "utf-8")
 
 
@@ -166,9 +169,8 @@ def _not_decoded(error: UnicodeDecodeError, content: bytes, name: str, encoding:
     return f"{what}; write the `encoding` that the file was saved in"
 
 
-def _records(text: str, name: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def _records(text: str, name: str, separator: str, spaced: bool) -> Iterator[tuple[int, list[str]]]:
     """Records, header first, each with the line that it begins on; a blank line has no cells."""
-    spaced = separator != " " and f'{separator} "' in text
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
     before = 0
     try:

@@ -21,7 +21,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.data.cells import composed
-from harness.data.quoting import listed, shown
+from harness.data.quoting import LONGEST, listed, shown
 from harness.data.steps import Step
 from harness.errors import AboutDataset
 
@@ -201,12 +201,12 @@ class Column:
             hint = f"write its digits alone, or {as_category}"
             raise AboutDataset(f"{where} is {shown(text)}, a number with a comma or spaces in it; {hint}")
         others = len({self.texts[i] for i in wrong if i != level})
-        more = f" (nor are {others:,} other values)" if others else ""
+        more = f", nor {'is' if others == 1 else 'are'} {others:,} other value{'s' * (others > 1)}" if others else ""
         said = [self.texts[i] for i in wrong] if others < 3 else [text]
         hint = f"write `missing: {yaml_list([*missing, *dict.fromkeys(said)])}` if it stands for a missing value"
         numbers = int(self.counts[self.there & finite].sum())
         raise AboutDataset(
-            f"{where} is {shown(text)}{more}, which is no number as {numbers:,} of its {cells:,} cells are; {hint}, "
+            f"{where} is {shown(text)}, which is no number as {numbers:,} of its {cells:,} cells are{more}; {hint}, "
             f"or {as_category}"
         )
 
@@ -236,7 +236,8 @@ class Column:
 
 
 def yaml_word(text: str) -> str:
-    """A word as YAML writes it in a list."""
+    """A word as YAML writes it in a list; of a long one its beginning."""
+    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
     plain = re.fullmatch(r"[A-Za-z_/][\w/.-]*( [\w/.-]+)*", text, re.ASCII)
     special = text.lower() in ("yes", "no", "true", "false", "on", "off", "null", "y", "n")
     return text if plain and not special else json.dumps(text, ensure_ascii=False)

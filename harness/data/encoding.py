@@ -25,6 +25,8 @@ Place = Callable[[int], str]
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST_SPREAD = 1e-150
 """Below it, and above its inverse, squares leave the range of float64."""
+CLOSEST = 1e-12
+"""Spreads below this share of the largest value are lost in a mean's rounding."""
 MISSING = "missing"
 """The category of missing ones, where `impute` says so."""
 
@@ -243,9 +245,9 @@ def _scale(values: Array, scaling: Scaling) -> Array:
     if scaling == "standard":
         with np.errstate(over="ignore", invalid="ignore"):
             mean, spread = float(values.mean()), float(values.std())
-        if np.isfinite(spread) and spread > SMALLEST_SPREAD:
+        if np.isfinite(spread) and spread > max(SMALLEST_SPREAD, CLOSEST * max(-low, high)):
             return np.asarray((values - mean) / spread)
-        values = _between(values, low, high)  # squares leave the range of numbers; a straight line changes nothing
+        values = _between(values, low, high)  # squares leave the range of numbers, or means round the spread away
         return np.asarray((values - values.mean()) / values.std())
     return _between(values, low, high)
 

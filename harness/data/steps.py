@@ -14,6 +14,7 @@ What = Literal[
     "ignored",
     "blank lines",
     "doubtful encoding",
+    "spaced",
     "renamed",
     "trimmed",
     "normalised",

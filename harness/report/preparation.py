@@ -19,6 +19,7 @@ PHRASES: dict[What, tuple[str, str]] = {
     "ignored": ("ignored", "{column}"),
     "blank lines": ("blank lines passed over", "{count:,}"),
     "doubtful encoding": ("encoding", "read as {detail}, but the text would be UTF-8 too"),
+    "spaced": ("spaces after separators", "passed over"),
     "renamed": ("renamed", "{detail} is {column} now"),
     "trimmed": ("spaces around text taken away", "{column} ({count:,} cells, such as {detail})"),
     "normalised": ("characters composed (NFC)", "{column} ({count:,} cells, such as {detail})"),

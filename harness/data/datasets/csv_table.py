@@ -105,6 +105,7 @@ class CsvTable(TableDataset):
         schema = self.schema_of_table()
         steps = [Step("blank lines", count=cells.blank)] if cells.blank else []
         steps += [Step("doubtful encoding", detail=self.encoding)] if cells.doubtful else []
+        steps += [Step("spaced")] if cells.spaced else []
         named = zip(cells.names, cells.written, strict=True)
         steps += [Step("renamed", name, 1, repr(written)) for name, written in named if name != written]
         steps += [Step("ignored", name or '""', 1) for name in cells.names if name in ignored]
