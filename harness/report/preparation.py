@@ -14,28 +14,28 @@ PHRASES: dict[What, tuple[str, str]] = {
     "dropped rows": ("rows left out", "{count:,} ({detail})"),
     "dropped columns": ("columns left out", "{count:,} ({detail})"),
     "ordered": ("order", "{detail}"),
-    "rewritten": ("rewritten", "{column} in {count:,} cells ({detail})"),
+    "rewritten": ("rewritten", "{column} in {cells} ({detail})"),
     "derived": ("made of the source", "{count:,} columns ({detail})"),
     "ignored": ("ignored", "{column}"),
     "blank lines": ("blank lines passed over", "{count:,}"),
     "doubtful encoding": ("encoding", "read as {detail}, but the text would be UTF-8 too"),
     "spaced": ("spaces after separators", "passed over"),
     "renamed": ("renamed", "{detail} is {column} now"),
-    "trimmed": ("spaces around text taken away", "{column} ({count:,} cells, such as {detail})"),
-    "normalised": ("characters composed (NFC)", "{column} ({count:,} cells, such as {detail})"),
+    "trimmed": ("spaces around text taken away", "{column} ({cells}, such as {detail})"),
+    "normalised": ("characters composed (NFC)", "{column} ({cells}, such as {detail})"),
     "merged": ("written in several ways and taken as one", "{column} ({detail})"),
-    "leading zeros": ("read as numbers for all their leading zeros", "{column} ({count:,} cells, such as {detail})"),
+    "leading zeros": ("read as numbers for all their leading zeros", "{column} ({cells}, such as {detail})"),
     "booleans": ("read as 1 and 0 for true and false", "{column}"),
     "index": ("counts the rows as an index does, and is a feature", "{column}"),
     "nearly unique": ("nearly unique, as identifiers are", "{column} ({count:,} values, such as {detail})"),
     "rare class": ("classes of one record", "{detail}"),
     "left out": ("left out by the split", "{column}"),
     "lost class": ("classes without a complete row", "{detail}"),
-    "filled": ("filled", "{column} ({count:,} cells: {detail})"),
+    "filled": ("filled", "{column} ({cells}: {detail})"),
     "one-hot": ("one-hot", "{column} ({count:,})"),
     "constant": ("one value only", "{column}"),
     "nearly constant": ("one value in nearly all rows", "{column} (another in {count:,})"),
-    "vanished": ("too small for features of 32 bits, 0", "{column} ({count:,} cells)"),
+    "vanished": ("too small for features of 32 bits, 0", "{column} ({cells})"),
     "scaled": ("scaled", "{count:,} {detail}"),
 }
 
@@ -80,4 +80,6 @@ def _lines(steps: Sequence[Step]) -> list[str]:
 
 
 def _item(step: Step) -> str:
-    return PHRASES[step.what][1].format(column=word(step.column), count=step.count, detail=word(step.detail))
+    cells = f"{step.count:,} cell{'s' * (step.count != 1)}"
+    given = {"column": word(step.column), "count": step.count, "cells": cells, "detail": word(step.detail)}
+    return PHRASES[step.what][1].format(**given)

@@ -124,6 +124,16 @@ def test_missing_mark_comes_and_goes(real_data: Project, tmp_path: Path) -> None
     assert fetch(project, Compas(), QUIET) == table_path(project, Compas())
 
 
+def test_what_parsing_does_is_declared(real_data: Project) -> None:
+    """COMPAS: of 7,214 rows and 53 columns; Adult: UCI's second file has 16,281 rows."""
+    compas = read_table(real_data, Compas())
+    rows, columns = compas.steps
+    assert compas.frame.shape == (7214 - rows.count, 53 - columns.count)
+    assert [step.what for step in compas.steps] == ["dropped rows", "dropped columns"]
+    income, order = read_table(real_data, Adult()).steps
+    assert (income.column, income.count, order.count) == ("income", 48842 - 32561, 48842)
+
+
 def test_unknown_compas_feature_is_named(real_data: Project) -> None:
     with pytest.raises(HarnessError, match="unknown features shoe_size; known: age"):
         Compas(features=("age", "shoe_size")).select(read_table(real_data, Compas()).frame)

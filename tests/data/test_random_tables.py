@@ -53,6 +53,8 @@ KINDS: dict[str, st.SearchStrategy[str]] = {
     "nothing": st.sampled_from(MARKERS),
     "long": st.just("x" * 5000) | st.just("1" * 500),
 }
+TAME = ["whole", "real", "small", "words", "booleans", "codes", "near", "constant", "text"]
+"""Kinds of columns that are seldom refused."""
 LABELS = {
     "two": st.sampled_from(["no", "yes"]),
     "bits": st.sampled_from(["0", "1"]),
@@ -80,8 +82,9 @@ class Drawn:
 
 @st.composite
 def drawn_tables(draw: st.DrawFn) -> Drawn:
-    n = draw(st.integers(0, 30))
-    kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4))
+    tame = draw(st.integers(0, 3)) > 0
+    n = draw(st.integers(4 if tame else 0, 30))
+    kinds = draw(st.lists(st.sampled_from(TAME if tame else sorted(KINDS)), min_size=1, max_size=4))
     cells = []
     for kind in kinds:
         cell = KINDS[kind]
@@ -90,10 +93,12 @@ def drawn_tables(draw: st.DrawFn) -> Drawn:
         if draw(st.integers(0, 3)) == 0:
             cell = cell | cell.map(lambda text: f" {text} ")
         cells.append(draw(st.lists(cell, min_size=n, max_size=n)))
-    label = LABELS[draw(st.sampled_from(sorted(LABELS)))]
+    label = LABELS[draw(st.sampled_from(["bits", "booleans", "mixed", "two"] if tame else sorted(LABELS)))]
     cells.append(draw(st.lists(label, min_size=n, max_size=n)))
     names = st.sampled_from([f"c{i}" for i in range(8)]) | PLAIN | st.sampled_from(["", " c1", "c0 "])
     header = [*draw(st.lists(names, min_size=len(kinds), max_size=len(kinds))), "y"]
+    if tame:
+        header = [*(f"c{i}" for i in range(len(kinds))), "y"]
     separator = draw(st.sampled_from([",", ",", ";", "\t", "|"]))
     text = io.StringIO()
     writer = csv.writer(
@@ -107,7 +112,7 @@ def drawn_tables(draw: st.DrawFn) -> Drawn:
     encoding = draw(st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "cp1252", "utf-16", "latin-1"]))
     content = text.getvalue().encode(encoding, "replace")
     told = {"utf-8-sig": "utf-8"}.get(encoding, encoding)
-    harmed = draw(st.integers(0, 4)) == 0
+    harmed = not tame and draw(st.booleans())
     if harmed:
         at = draw(st.integers(0, len(content)))
         content = (
