@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -63,25 +63,15 @@ def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
     """Read a file, which messages call `name`. Raises AboutDataset."""
     text, doubtful = _decoded(_content(path, name), name, encoding)
     spaced = separator != " " and f'{separator} "' in text
-    records = _records(text, name, separator, spaced)
-    _, header = next(one for one in records if one[1])  # text that is not blank has one
+    _, header = next(one for one in _records(text, name, separator, spaced) if one[1])  # text is not blank
     if len(header) == 1:
         _hint_separator(header[0], name, separator)
-    columns: list[list[str]] = [[] for _ in header]
-    lines: list[int] = []
-    blank = 0
-    while batch := list(islice(records, AT_ONCE)):
-        some = [(line, row) for line, row in batch if row]
-        blank += len(batch) - len(some)
-        if any(len(row) != len(header) for _, row in some):
-            _refuse_widths([one for one in _records(text, name, separator, spaced) if one[1]], name)
-        lines += [line for line, _ in some]
-        for column, cells in zip(columns, zip(*(row for _, row in some), strict=True), strict=True):
-            column += cells
-    if not lines:
+    found = _regular(text, separator, spaced, header) or _irregular(text, name, separator, spaced, header)
+    columns, lines, blank = found
+    if not len(lines):
         raise AboutDataset(f"{name}: a header and no row below it; records are needed")
     names = tuple(composed(one) for one in header)
-    return Cells(names, tuple(header), columns, np.asarray(lines), blank, doubtful, spaced)
+    return Cells(names, tuple(header), columns, lines, blank, doubtful, spaced)
 
 
 def separator_hint(header: str, separator: str, wanted: str) -> str:
@@ -169,9 +159,46 @@ def _not_decoded(error: UnicodeDecodeError, content: bytes, name: str, encoding:
     return f"{what}; write the `encoding` that the file was saved in"
 
 
+Read = tuple[list[list[str]], Array, int]
+"""Columns, the line that each row begins on, and how many lines are blank."""
+
+
+def _reader(text: str, separator: str, spaced: bool) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
+
+
+def _regular(text: str, separator: str, spaced: bool, header: list[str]) -> Read | None:
+    """A file that has a record on each line, as wide as the header; None for another, which takes longer to read."""
+    reader = _reader(text, separator, spaced)
+    columns: list[list[str]] = [[] for _ in header]
+    try:
+        if next(reader) != header:
+            return None
+        while some := list(islice(reader, AT_ONCE)):
+            if set(map(len, some)) != {len(header)}:
+                return None
+            for column, cells in zip(columns, zip(*some, strict=True), strict=True):
+                column += cells
+    except csv.Error:
+        return None
+    count = len(columns[0])
+    return (columns, np.arange(2, count + 2), 0) if reader.line_num == count + 1 else None
+
+
+def _irregular(text: str, name: str, separator: str, spaced: bool, header: list[str]) -> Read:
+    """Any file. Raises AboutDataset for one that is malformed."""
+    every = list(_records(text, name, separator, spaced))
+    records = [one for one in every if one[1]]
+    if any(len(row) != len(header) for _, row in records):
+        _refuse_widths(records, name)
+    lines = np.array([line for line, _ in records[1:]], dtype=np.int64)
+    columns = [list(column) for column in zip(*(row for _, row in records[1:]), strict=True)]
+    return columns, lines, len(every) - len(records)
+
+
 def _records(text: str, name: str, separator: str, spaced: bool) -> Iterator[tuple[int, list[str]]]:
     """Records, header first, each with the line that it begins on; a blank line has no cells."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
+    reader = _reader(text, separator, spaced)
     before = 0
     try:
         for row in reader:

@@ -38,14 +38,14 @@ FEW = 10
 INT64 = np.iinfo(np.int64)
 
 
-def number(text: str) -> float | None:
-    """The value of a decimal number, infinite where it is too large for one; None for other text."""
+def number(text: str) -> float:
+    """The value of a decimal number, infinite where it is too large for one; NaN for other text."""
     if text.strip(DIGITS):
-        return None
+        return math.nan
     try:
         return float(text)
     except ValueError:
-        return None
+        return math.nan
 
 
 def meant_as_number(text: str) -> bool:
@@ -83,9 +83,9 @@ class Column:
         return np.array([text not in self.markers for text in self.texts], dtype=bool)
 
     @cached_property
-    def values(self) -> list[float | None]:
-        """The numbers that distinct cells are; None where they are none."""
-        return [number(text) for text in self.texts]
+    def values(self) -> Array:
+        """The numbers that distinct cells are, (levels,); NaN where they are none."""
+        return np.array([number(text) for text in self.texts], dtype=np.float64)
 
     @cached_property
     def counts(self) -> Array:
@@ -98,8 +98,7 @@ class Column:
 
     def are_numbers(self) -> bool:
         """Whether all cells that are not missing are finite numbers (true of none)."""
-        pairs = zip(self.values, self.there, strict=True)
-        return all(value is not None and math.isfinite(value) for value, there in pairs if there)
+        return bool(np.isfinite(self.values[self.there]).all())
 
     def are_booleans(self) -> bool:
         """Whether all cells are truth values."""
@@ -112,15 +111,13 @@ class Column:
 
     def numbers(self) -> tuple[Array, list[Step]]:
         """Its numbers, whole ones as int64 where none is missing."""
-        marked = {value for value in map(number, self.markers) if value is not None}
-        pairs = zip(self.values, self.there, strict=True)
-        values = [value if there and value not in marked else None for value, there in pairs]
+        lacking = ~self.there | np.isin(self.values, [number(marker) for marker in self.markers])
         steps = []
-        zeros = [i for i, text in enumerate(self.texts) if self.there[i] and LEADING_ZERO(text)]
+        zeros = [i for i, text in enumerate(self.texts) if text[:1] in "0+-" and LEADING_ZERO(text)]
         if zeros:
             count = int(self.counts[zeros].sum())
             steps.append(Step("leading zeros", self.name, count, self.texts[zeros[0]]))
-        if all(value is not None for value in values):
+        if not lacking.any():
             try:
                 whole = [int(text) for text in self.texts]
                 if all(INT64.min <= value <= INT64.max for value in whole):
@@ -128,8 +125,7 @@ class Column:
                     return found, steps + self._index(found)
             except ValueError:
                 pass
-        numbers = np.array([math.nan if value is None else value for value in values], dtype=np.float64)
-        return numbers[self.codes], steps
+        return np.where(lacking, math.nan, self.values)[self.codes], steps
 
     def _index(self, found: Array) -> list[Step]:
         """A step where whole numbers count the rows."""
@@ -176,22 +172,20 @@ class Column:
 
     def check_mixture(self, missing: Sequence[str]) -> None:
         """Raises AboutDataset where half of the cells or more are meant as numbers and others are not finite ones."""
-        finite = np.array([value is not None and math.isfinite(value) for value in self.values], dtype=bool)
-        meant = np.array(
-            [value is not None or meant_as_number(text) for text, value in zip(self.texts, self.values, strict=True)],
-            dtype=bool,
-        )
-        cells = int(self.counts[self.there].sum())
-        like = int(self.counts[self.there & meant].sum())
+        finite = np.isfinite(self.values)
         wrong = np.flatnonzero(self.there & ~finite)
-        if not len(wrong) or 2 * like < cells:
+        if not len(wrong):
+            return
+        meant = ~np.isnan(self.values) | np.array([meant_as_number(text) for text in self.texts], dtype=bool)
+        cells = int(self.counts[self.there].sum())
+        if 2 * int(self.counts[self.there & meant].sum()) < cells:
             return
         rows = {self.row_of(int(level)): int(level) for level in wrong[:1000]}
         row = min(rows)
         level = rows[row]
         text, where = self.texts[level], f"{self.place(row)}: column {shown(self.name)}"
         as_category = f"write `categorical: [{yaml_word(self.name)}]` if these are categories"
-        if self.values[level] is not None or INFINITE(text):
+        if np.isinf(self.values[level]) or INFINITE(text):
             why = "not finite" if INFINITE(text) else "too large for a number of 64 bits"
             hint = f"correct it, or write `missing: {yaml_list([*missing, text])}`"
             raise AboutDataset(f"{where} is {shown(text)}, which is {why}; {hint}")

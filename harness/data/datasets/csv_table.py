@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -130,7 +131,7 @@ class CsvTable(TableDataset):
                     has = listed(cells.names)
                     header = self.separator.join(cells.written)
                     hint = separator_hint(header, self.separator, composed(column))
-                    if not hint and all(number(name) is not None for name in cells.names):
+                    if not hint and not any(math.isnan(number(name)) for name in cells.names):
                         hint = "; the first line has to name the columns"
                     raise AboutDataset(f"{self.path}: no column {column!r} (field {field}); it has: {has}{hint}")
         unnamed = [i for i, name in enumerate(cells.names) if not name]
