@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 
 from harness.arrays import Array
 from harness.data.cells import composed
@@ -69,8 +69,9 @@ class Column:
 
     @classmethod
     def of(cls, name: str, cells: Sequence[str], markers: Iterable[str], place: Callable[[int], str]) -> Column:
-        codes, written = pd.factorize(np.array(cells, dtype=object))
-        return cls(name, codes, written.tolist(), frozenset(marker.strip() for marker in markers), place)
+        found = pa.array(cells, type=pa.string()).dictionary_encode()
+        codes = found.indices.to_numpy(zero_copy_only=False)
+        return cls(name, codes, found.dictionary.to_pylist(), frozenset(marker.strip() for marker in markers), place)
 
     @cached_property
     def texts(self) -> list[str]:
