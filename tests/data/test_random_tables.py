@@ -205,13 +205,10 @@ def one(text: str) -> str:
     return unicodedata.normalize("NFC", text.strip())
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(500, marks=pytest.mark.slow)])
-def test_a_random_table_gives_finite_features_or_one_line(
-    tmp_path_factory: pytest.TempPathFactory, examples: int
-) -> None:
+def test_a_random_table_gives_finite_features_or_one_line(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("tables")
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
     @given(drawn_tables(), HOW)
     def test(drawn: Drawn, how: Preprocessing) -> None:
         with warnings.catch_warnings():
