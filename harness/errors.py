@@ -35,6 +35,12 @@ class AboutDataset(HarnessError):
     field = "dataset"
 
 
+class AboutPreprocessing(HarnessError):
+    """The fault is in `preprocessing`."""
+
+    field = "preprocessing"
+
+
 class AboutSplit(HarnessError):
     """The fault is in an arm's `split`."""
 

@@ -189,6 +189,7 @@ class _Process:
     def dismiss(self) -> None:
         """Have it end, at once if it is at something; `join` waits until it has."""
         self._ending = list((self._pool._processes or {}).values())
+        self._manager: threading.Thread | None = getattr(self._pool, "_executor_manager_thread", None)
         self._pool.shutdown(wait=False, cancel_futures=True)
         if self.futures or (self._reading is not None and not self._reading.done()):
             for process in self._ending:
@@ -198,6 +199,8 @@ class _Process:
         """Wait for a process that was dismissed."""
         for process in self._ending:
             process.join(timeout=5)
+        if self._manager is not None:  # one that is still closing pipes when Python ends makes it print a traceback
+            self._manager.join(timeout=5)
 
 
 class LocalProcesses(Executor):
