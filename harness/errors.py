@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class HarnessError(Exception):
     """Bad input or an unusable environment, described for the person who can mend it.
@@ -19,10 +21,24 @@ class HarnessError(Exception):
     """Name of the piece of work that it came up in, where it did."""
 
 
+def first_fault(error: Any) -> str:
+    """The first thing that pydantic found wrong with a file's content: its place and what is wrong there."""
+    fault = error.errors()[0]
+    place = ".".join(map(str, fault["loc"]))
+    text = " ".join(fault["msg"].split()).removeprefix("Value error, ")
+    return f"{place}: {text}" if place else text
+
+
 class AboutDataset(HarnessError):
     """The fault is in `dataset`, or in the table that it names."""
 
     field = "dataset"
+
+
+class AboutPreprocessing(HarnessError):
+    """The fault is in `preprocessing`."""
+
+    field = "preprocessing"
 
 
 class AboutSplit(HarnessError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import tempfile
@@ -17,6 +18,8 @@ def atomic_path(target: Path, durable: bool = True) -> Iterator[Path]:
     On any exception the temporary file is removed and `target` is left as it was. A `durable` one is on the disk when
     the block ends; one that is not may be lost with the machine's power, as may be what can be made again.
     """
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     os.close(handle)

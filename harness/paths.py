@@ -37,12 +37,18 @@ class Project:
 
     @property
     def store(self) -> Path:
-        """The cell store: a cache, shared by all specs and profiles, never in git or DVC."""
-        return Path(os.environ.get("HARNESS_STORE", self.root / ".harness" / "store"))
+        """The cell store: a cache, shared by all specs and profiles, never in git or DVC.
+
+        Raises HarnessError where HARNESS_STORE names a file.
+        """
+        found = Path(os.environ.get("HARNESS_STORE") or self.root / ".harness" / "store")
+        if found.is_file():
+            raise HarnessError(f"HARNESS_STORE: {found} is a file; name a folder, or unset it")
+        return found
 
     @property
     def mlflow_uri(self) -> str:
-        return os.environ.get("MLFLOW_TRACKING_URI", f"sqlite:///{self.root / 'mlflow.db'}")
+        return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{self.root / 'mlflow.db'}"
 
 
 def find_project(start: Path | None = None) -> Project:
@@ -50,7 +56,10 @@ def find_project(start: Path | None = None) -> Project:
 
     Raises HarnessError where there is none.
     """
-    here = (start or Path.cwd()).resolve()
+    try:
+        here = (start or Path.cwd()).resolve()
+    except (RuntimeError, OSError) as error:
+        raise HarnessError(f"{start or '.'}: no folder: {error}") from None
     for directory in (here, *here.parents):
         if (directory / "specs").is_dir() and (directory / "params.yaml").is_file():
             return Project(directory)

@@ -22,6 +22,7 @@ from harness.claims.operands import Curve, FormulaValue, Measured, Number, Real,
 from harness.config import Config, Plugin
 from harness.data.dataset import DATASETS, GeneratorDataset, Schema, TableDataset
 from harness.data.split import SPLITS, Split, TableSplit
+from harness.data.steps import Step
 from harness.defences import DEFENCES, Defence, LabelsOnly, Oracle
 from harness.errors import HarnessError
 from harness.formulas import computed, formula, numbers
@@ -69,6 +70,7 @@ __all__ = [
     "Schema",
     "ShadowOutputs",
     "Split",
+    "Step",
     "TableDataset",
     "TableSplit",
     "Target",

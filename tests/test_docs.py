@@ -35,27 +35,29 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not fragment or fragment in anchors(there.read_text()), target
 
 
+def faults_of_commands(line: str) -> str:
+    """What of a `harness ...` is no command, or an option that it does not have; empty where all is there."""
+    words, command = line.split()[1:], typer.main.get_command(app)
+    while words and hasattr(command, "commands") and not words[0].startswith(("-", "<", "…", ".")):
+        name = re.sub(r"[,.;:]$", "", words.pop(0))
+        if name not in command.commands:
+            return name
+        command = command.commands[name]
+    if hasattr(command, "commands"):
+        return ""
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    options = [word for word in words if re.fullmatch(r"--?[a-z][a-z-]*", word)]
+    return next((word for word in options if word not in known), "")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPO).as_posix())
 def test_commands_are_there(page: Path) -> None:
     """Each `harness ...` in a block of shell or in running text names a command, and options that it has."""
-    root = typer.main.get_command(app)
     text = page.read_text()
     shown = re.findall(r"`(harness [^`]+)`", text)
     for block in re.findall(r"```(?:sh|bash|console)?\n(.*?)```", text, flags=re.DOTALL):
         shown += re.findall(r"(?m)^\s*(?:\$ )?(harness .*?)(?:\s+#.*)?$", block)
-    for line in shown:
-        words = line.split()[1:]
-        command = root
-        while words and hasattr(command, "commands") and not words[0].startswith(("-", "<", "…", ".")):
-            name = re.sub(r"[,.;:]$", "", words.pop(0))
-            assert name in command.commands, line
-            command = command.commands[name]
-        if hasattr(command, "commands"):
-            continue
-        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
-        for word in words:
-            if re.fullmatch(r"--?[a-z][a-z-]*", word):
-                assert word in known, line
+    assert not [line for line in shown if faults_of_commands(line)]
 
 
 def test_the_readme_is_short() -> None:

@@ -270,6 +270,12 @@ def test_bad_arguments_are_one_line_and_exit_2(finished: Project, arguments: lis
     assert len(ran.stderr.strip().splitlines()) == 1
 
 
+def test_the_page_says_what_was_done_to_the_table(finished: Project) -> None:
+    page = (finished.reports / "full/site/papers/own.html").read_text()
+    assert "What was done to the data before training" in page
+    assert "left out by the split: size, mean radius; scaled: 29 standard" in page
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

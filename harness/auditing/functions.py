@@ -1,35 +1,236 @@
-"""A training function of the user's own, from a file."""
+"""A training function of the user's own, from a file: loaded as Python itself would, and run in a process of its own.
+
+In that process its file's folder can be imported from, after the standard library and before installed packages; the
+file is a module by its own name, as functions and classes that are sent to other processes need; what it prints goes to
+standard error; and where it ends the process, or is killed, the audit says so.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.util
+import inspect
+import os
+import signal
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator
+from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from harness.auditing.trials import TrainMany, one_at_a_time
+from harness.arrays import Array
+from harness.auditing.auditor import Trials
+from harness.auditing.canaries import CanaryRecords
+from harness.auditing.trials import Score, Train, fault, many_runs, one_at_a_time
 from harness.errors import HarnessError
+from harness.progress import Progress
+from harness.streams import output_to_error
+
+Question = tuple[str, CanaryRecords, int, int, Score]
+"""Which function, on which records, how often, from which seed, scored how."""
+SAFE_PATH = "PYTHONSAFEPATH"
+ENDS_WITHIN_S = 5.0
+"""What a process that has given its result gets to end by itself."""
 
 
-def own_function(where: str) -> TrainMany:
-    """The function that `file.py:name` names, as a training function of an audit.
+class Elsewhere(Exception):
+    """The traceback of an error in another process."""
 
-    Raises HarnessError for a file that is not there or cannot be run, and for a name that is no function in it.
-    """
+
+def named_function(where: str) -> tuple[Path, str]:
+    """File and name that `file.py:name` says. Raises HarnessError where it says none, or the file is not there."""
     path, _, name = where.rpartition(":")
     if not path.endswith(".py") or not name.isidentifier():
-        raise HarnessError(f"audit: {where!r} is neither an engine nor a function; write it as file.py:function")
+        hint = f"; write it as {where}:FUNCTION" if where.endswith(".py") and Path(where).is_file() else ""
+        raise HarnessError(
+            f"audit: {where!r} is neither an engine nor a function{hint or '; write it as file.py:function'}"
+        )
+    if Path(path).is_dir():
+        raise HarnessError(f"{path}: is a folder; a training function is named as file.py:function")
     if not Path(path).is_file():
         raise HarnessError(f"{path}: no such file; a training function is named as file.py:function")
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    return Path(path), name
+
+
+def own_trials(
+    where: str, records: CanaryRecords, runs: int, seed: int, score: Score, progress: Progress | None = None
+) -> Trials:
+    """`many_runs` of the function that `file.py:name` names, in a process of its own.
+
+    Raises HarnessError, in one line that names the file, for what cannot be loaded, for a function that raises or gives
+    what has no score, and for one that ends its process; with the traceback as its cause.
+    """
+    named_function(where)
+    question = (where, records, runs, seed, score)
+    method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
+    context = get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload([__name__])
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(there, os.environ.get(SAFE_PATH), question))  # type: ignore[attr-defined]
+    with _alone():
+        process.start()
+    there.close()
+    begun, found = 0, None
+    try:
+        with (progress or Progress(quiet=True)).cells("audit", runs) as bar:
+            while found is None:
+                said = here.recv()
+                if isinstance(said, int):
+                    bar.advance(said - max(begun, 1))
+                    begun = said
+                else:
+                    found = said
+    except EOFError:
+        process.join()
+        raise HarnessError(f"audit: {where}: {_ended(process.exitcode)} {_when(begun, runs)}") from None
+    finally:
+        process.join(ENDS_WITHIN_S if found is not None else 0)
+        process.kill()
+    if isinstance(found, Trials):
+        return found
+    line, whole = found
+    raise HarnessError(line) from Elsewhere(f"\n{whole}")
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Keep the process that is begun from running this program's main module anew, and from importing from here.
+
+    Python starts it with `-c`, which puts the current folder first, before the standard library.
+    """
+    main, safe = sys.modules["__main__"], os.environ.get(SAFE_PATH)
+    sys.modules["__main__"] = ModuleType("__main__")
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        _set(SAFE_PATH, safe)
+
+
+def _set(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def _ended(code: int | None) -> str:
+    if code is not None and code < 0:
+        name = signal.Signals(-code).name
+        return f"its process was killed by {name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
+    return f"it ended its process (exit code {code})"
+
+
+def _when(begun: int, runs: int) -> str:
+    return f"in run {begun} of {runs}" if begun else "while its file was loaded"
+
+
+def _work(parent: Connection, safe_path: str | None, question: Question) -> None:
+    """What the function's own process does."""
+    output_to_error()
+    _set(SAFE_PATH, safe_path)
+    sys.dont_write_bytecode = True
+    where = question[0]
+    try:
+        parent.send(_scored(parent, *question))
+    except KeyboardInterrupt:
+        os._exit(130)  # which would print a traceback of this process
+    except Exception as error:
+        said = str(error).removeprefix("audit: ") if isinstance(error, HarnessError) else fault(error)
+        parent.send((f"audit: {where}: {said}", traceback.format_exc()))
+
+
+def _scored(parent: Connection, where: str, records: CanaryRecords, runs: int, seed: int, score: Score) -> Trials:
+    path, name = named_function(where)
+    train, begun = load_function(path, name), 0
+
+    def telling(features: Array, labels: Array, at: int) -> Any:
+        nonlocal begun
+        begun += 1
+        parent.send(begun)
+        return train(features, labels, at)
+
+    many = one_at_a_time(telling)
+    initial = getattr(train, "initial", None)
+    if initial is not None:
+        many.initial = initial  # type: ignore[attr-defined]
+    return many_runs(many, records, runs, seed, score)
+
+
+def load_function(path: Path, name: str) -> Train:
+    """The function of that name in a file, which is run. Raises HarnessError where there is none that can train."""
+    try:
+        module = load_module(path)
+    except BaseException as error:
+        raise HarnessError(f"cannot be loaded: {fault(error, path)}") from error
+    found = getattr(module, name, None)
+    if not callable(found):
+        own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
+        raise HarnessError(f"no function {name!r} in it; there are: {', '.join(own) or 'none'}")
+    if inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found):
+        sort = "is asynchronous" if inspect.iscoroutinefunction(found) else "yields"
+        raise HarnessError(f"{name} {sort}; a training function returns a model")
+    _check_parameters(found, name)
+    return found  # type: ignore[no-any-return]
+
+
+def _check_parameters(function: Callable[..., Any], name: str) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of a function in C
+        return
+    try:
+        signature.bind(None, None, None)
+    except TypeError:
+        raise HarnessError(f"{name}{signature} cannot be called with features, labels and a seed") from None
+
+
+def load_module(path: Path) -> ModuleType:
+    """Run a file as the module that Python would make of it where it is imported by its name; one of a package, too.
+
+    Its folder (a package's: the one above) stays on `sys.path`, behind the standard library. A file with the name of a
+    module that is there already, such as `json.py`, is a module `own_json`, and takes nobody's place.
+    """
+    path = path.resolve()
+    names, folder = [path.stem], path.parent
+    _make_importable(folder)
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        names.insert(0, folder.name)
+        folder = folder.parent
+    _make_importable(folder)
+    name = ".".join(names)
+    if names[0] not in sys.modules and _is_at(name, path):
+        return importlib.import_module(name)
+    name = f"own_{path.stem.replace('.', '_')}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_at(name: str, path: Path) -> bool:
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        text = str(error).splitlines()[0] if str(error) else ""
-        raise HarnessError(f"{path}: cannot be run: {type(error).__name__}: {text}") from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        known = ", ".join(n for n, v in vars(module).items() if callable(v) and not n.startswith("_")) or "none"
-        raise HarnessError(f"{path}: no function {name!r} in it; there are: {known}")
-    return one_at_a_time(found)
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return False
+    return spec is not None and spec.origin is not None and Path(spec.origin).resolve() == path
+
+
+def _make_importable(folder: Path) -> None:
+    if str(folder) in sys.path:
+        return
+    library = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    own = [i for i, entry in enumerate(sys.path) if entry in library or Path(entry).parent.as_posix() in library]
+    inside = [i for i in own if Path(sys.path[i]).name not in ("site-packages", "dist-packages")]
+    sys.path.insert(max(inside, default=-1) + 1, str(folder))
+    importlib.invalidate_caches()

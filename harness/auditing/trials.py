@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -21,63 +25,127 @@ Train = Callable[[Array, Array, int], Any]
 TrainMany = Callable[[Sequence[tuple[Array, Array, int]]], Sequence[Any]]
 """The same for several sets of records at once."""
 AT_ONCE = 64
+ROUGHLY = 0.01
+"""How far what a model gives may be from probabilities: half precision, and rounding by the user."""
+MOST_RUNS = 10_000_000
+OWN = f"{Path(__file__).parents[1]}{os.sep}"
+"""Where this package's files are."""
 
 
 def one_at_a_time(train: Train) -> TrainMany:
     """A function that trains one model, as one that trains several. A fault in it becomes a HarnessError."""
+    begun = 0
 
     def many(jobs: Sequence[tuple[Array, Array, int]]) -> list[Any]:
+        nonlocal begun
         found = []
         for features, labels, seed in jobs:
+            begun += 1
             try:
                 found.append(train(features, labels, seed))
             except HarnessError:
                 raise
-            except Exception as error:
-                text = str(error).splitlines()[0] if str(error) else ""
-                raise HarnessError(f"audit: the training function raised {type(error).__name__}: {text}") from error
+            except BaseException as error:  # sys.exit() too, which would end the audit without a word
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                raise HarnessError(f"audit: run {begun}: the training function raised {fault(error)}") from error
         return found
 
     return many
+
+
+def fault(error: BaseException, path: Path | None = None) -> str:
+    """An error in code of the user's, in one line: its type, what it says, and where it came up.
+
+    `path`: the file that the line is wanted of; default: the one whose function was called first.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = f": {lines[0]}" if lines else ""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{type(error).__name__}: {error.msg} ({_shown(error.filename)}:{error.lineno})"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(("<frozen", OWN))]
+    folder = path.resolve().parent if path is not None else Path(frames[0].filename).parent if frames else None
+    inside = [frame for frame in frames if folder is not None and Path(frame.filename).is_relative_to(folder)]
+    if path is not None and not inside:
+        return f"{type(error).__name__}{said} ({path})"
+    at = (inside or frames)[-1:]
+    return f"{type(error).__name__}{said}" + "".join(f" ({_shown(f.filename)}:{f.lineno})" for f in at)
+
+
+def _shown(name: str) -> str:
+    """A file, relative to where the user is."""
+    path = Path(name)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def score_of(model: Any, records: CanaryRecords, score: Score) -> float:
     """How much a model looks as if it had seen the canary.
 
     `weights`: what a linear model's weights on the canary's column say for the canary's label; of arrays (kernel (d, k)
-    first), a model with `coef_` (scikit-learn) or with `get_weights()` (Keras). `loss`: minus the loss of the canary,
-    by `predict_proba` or `predict` (probabilities). Raises HarnessError where the model has neither.
+    first, or (d,) of two classes), a model with `coef_` (scikit-learn) or with `get_weights()` (Keras). `loss`: minus
+    the loss of the canary, by `predict_proba` or `predict` (probabilities). Raises HarnessError where the model has
+    neither, or what it gives is nothing of the sort.
     """
-    return _by_weights(model, records) if score == "weights" else _by_loss(model, records)
+    return _by_weights(kernel_of(model, records), records) if score == "weights" else _by_loss(model, records)
 
 
-def _by_weights(model: Any, records: CanaryRecords) -> float:
-    if hasattr(model, "coef_"):
-        coefficients = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
-        kernel = coefficients.T if len(coefficients) > 1 else np.stack([-coefficients[0], coefficients[0]], axis=1)
-    else:
-        weights = model.get_weights() if hasattr(model, "get_weights") else model
-        try:
-            kernel = np.asarray(weights[0], dtype=np.float64)
-        except (TypeError, ValueError, IndexError, KeyError):
-            raise _no_score("weights", "is no list of arrays and has neither coef_ nor get_weights()", model) from None
+def kernel_of(model: Any, records: CanaryRecords) -> Array:
+    """A linear model's weights (d, k), one column a class; one column for the second of two is made two."""
+    weights: Array
+    try:
+        if hasattr(model, "coef_"):
+            weights = np.atleast_2d(_numbers(model.coef_)).T
+        elif isinstance(model, np.ndarray) and model.ndim == 2:
+            weights = _numbers(model)
+        else:
+            weights = _numbers((model.get_weights() if hasattr(model, "get_weights") else model)[0])
+    except Exception as error:
+        raise _no_score(
+            "weights",
+            f"is no list of arrays and has neither coef_ nor get_weights() of numbers ({fault(error)})",
+            model,
+        ) from error
+    kernel: Array = weights[:, None] if weights.ndim == 1 else weights
     if kernel.ndim != 2 or len(kernel) <= records.column:
         raise _no_score(
-            "weights", f"has first weights of shape {kernel.shape}, one row a column of features is right", model
+            "weights", f"has first weights of shape {weights.shape}, one row a column of features is right", model
         )
+    if kernel.shape[1] == 1:
+        kernel = np.concatenate([-kernel, kernel], axis=1)
+    if kernel.shape[1] <= records.canary_label:
+        raise _no_score("weights", f"has weights of shape {kernel.shape}, two classes or more are right", model)
+    return kernel
+
+
+def _numbers(values: Any) -> Array:
+    """As double precision. Raises TypeError for what that would change, such as complex numbers."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "biufO" or (found.dtype.kind == "O" and found.ndim == 0):
+        raise TypeError(f"{type(values).__name__} ({found.dtype}) is no array of numbers")
+    return found.astype(np.float64)
+
+
+def _by_weights(kernel: Array, records: CanaryRecords) -> float:
     row = kernel[records.column]
-    return float(row[records.canary_label] - np.delete(row, records.canary_label).mean())
+    with np.errstate(invalid="ignore", over="ignore"):
+        return float(row[records.canary_label] - np.delete(row, records.canary_label).mean())
 
 
 def _by_loss(model: Any, records: CanaryRecords) -> float:
-    asked = records.canary[None]
-    if hasattr(model, "predict_proba"):
-        found = model.predict_proba(asked)
-    elif hasattr(model, "predict"):
-        found = model.predict(asked)
-    else:
+    name = next((name for name in ("predict_proba", "predict") if hasattr(model, name)), None)
+    if name is None:
         raise _no_score("loss", "has neither predict_proba nor predict", model)
-    p = np.asarray(found, dtype=np.float64).reshape(-1)
+    try:
+        found = _numbers(getattr(model, name)(records.canary[None].copy()))
+    except Exception as error:
+        raise HarnessError(f"audit: {name} of the model ({type(model).__name__}) raised {fault(error)}") from error
+    if found.size == 0 or (found.ndim > 1 and len(found) != 1):
+        raise HarnessError(f"audit: {name} gives shape {found.shape} for one record; (1, classes) is right")
+    p = found.reshape(-1)
+    if np.isfinite(p).all() and (
+        min(p) < -ROUGHLY or max(p) > 1 + ROUGHLY or (len(p) > 1 and abs(sum(p) - 1) > ROUGHLY)
+    ):
+        raise HarnessError(f"audit: {name} gives {np.array2string(p, precision=3)}, no probabilities of classes")
     chance = p[records.canary_label] if len(p) > 1 else (p[0] if records.canary_label == 1 else 1 - p[0])
     return float(np.log(max(chance, 1e-300))) if np.isfinite(chance) else float("nan")
 
@@ -98,7 +166,9 @@ class _Run:
         return replace(self, start=start, records=self.records.against(start))
 
     def job(self) -> tuple[Array, Array, int]:
-        chosen = self.records.with_canary() if self.inside else (self.records.features, self.records.labels)
+        """Arrays of its own: a training function may write into them."""
+        r = self.records
+        chosen = r.with_canary() if self.inside else (r.features.copy(), r.labels.copy())
         return (*chosen, self.seed)
 
     def score(self, model: Any, by: Score) -> float:
@@ -121,20 +191,41 @@ def many_runs(
     is of what training changed. Raises HarnessError for fewer than four runs, a training
     function that raises, and a score that is not a number.
     """
-    if runs < 4:
-        raise HarnessError(f"audit: {runs} runs are too few; at least 4 are needed, and 1,000 say something")
+    if not 4 <= runs <= MOST_RUNS:
+        what = "few; at least 4 are needed, and 1,000 say something" if runs < 4 else f"many; at most {MOST_RUNS:,} are"
+        raise HarnessError(f"audit: {runs} runs are too {what}")
     plan = [_Run(i % 2 == 0, derive_seed(seed, "audit", i), records) for i in range(runs)]
     initial = getattr(train, "initial", None)
     if initial is not None:
         plan = [run.from_there(initial(records.features.shape[1], run.seed)) for run in plan]
     found: dict[bool, list[float]] = {True: [], False: []}
+    shape: tuple[int, ...] | None = None
     with (progress or Progress(quiet=True)).cells("audit", runs) as bar:
         for start in range(0, runs, AT_ONCE):
             some = plan[start : start + AT_ONCE]
             models = train([run.job() for run in some])
             if len(models) != len(some):
                 raise HarnessError(f"audit: the training function gave {len(models)} models for {len(some)}")
-            for run, model in zip(some, models, strict=True):
-                found[run.inside].append(score(model) if callable(score) else run.score(model, score))
+            for number, (run, model) in enumerate(zip(some, models, strict=True), start + 1):
+                with _of_run(number):
+                    value = score(model) if callable(score) else run.score(model, score)
+                    if not np.isfinite(value):
+                        with_it = "with" if run.inside else "without"
+                        raise HarnessError(f"audit: its model ({with_it} the canary) has the score {value}, no number")
+                    if score == "weights":
+                        now = kernel_of(model, records).shape
+                        if shape not in (None, now):
+                            raise HarnessError(f"audit: weights of shape {now}, but {shape} in run 1")
+                        shape = now
+                found[run.inside].append(value)
             bar.advance(len(some))
     return Trials(np.array(found[True]), np.array(found[False]))
+
+
+@contextmanager
+def _of_run(number: int) -> Iterator[None]:
+    """Say of a fault in which run it came up."""
+    try:
+        yield
+    except HarnessError as error:
+        raise HarnessError(f"audit: run {number}: {str(error).removeprefix('audit: ')}") from error

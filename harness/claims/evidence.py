@@ -140,7 +140,7 @@ class Evidence:
     def _known(self, curve: Curve) -> tuple[str, ...]:
         found = self._varies.get((curve.arm, curve.attack, curve.metric))
         if found is None:
-            raise HarnessError(f"no measurements of {curve.text()}; run `harness run` again")
+            raise HarnessError(f"no measurements of {curve.text()}; run the spec again")
         return found
 
     def levels(self, curve: Curve, axis: str) -> list[Any]:
@@ -292,7 +292,7 @@ class Evidence:
     def _one(self, curve: Curve, metric: str, where: Mapping[str, Any]) -> Series:
         key = self._key(curve, metric, where)
         if key not in self._groups:
-            raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run `harness run` again")
+            raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run the spec again")
         first = self.first
         if first is not None and key in self._ends:
             first = int((self._ends[key] < first).sum())

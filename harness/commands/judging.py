@@ -15,6 +15,7 @@ from harness.commands.common import (
     Quiet,
     Workers,
     contexts,
+    file_to_write,
     print_json,
     print_verdicts,
     whole_profile,
@@ -95,6 +96,7 @@ def bundle(
     from harness.report.bundle import bundle as pack
 
     context, loaded, name = named(claim, profile)
+    file_to_write(out, "--out")
     target = out or Path(f"{loaded.spec.id.replace('/', '-')}--{name}.crate.zip")
     files = pack(context, loaded, name, target)
     print(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")

@@ -71,9 +71,13 @@ def multiverse(
             "no other readings: no unstated choice has a field and alternatives that change a measurement"
         )
     if plan:
+        counts = [(one, r, len(pipeline.plan_of(context, v).pieces("train"))) for context, one, r, v in chosen]
+        if as_json:
+            print_json([{"spec": o.spec.id, "field": r.field, "value": r.value, "models": n} for o, r, n in counts])
+            return
         table = table_of("spec", "reading", "models")
-        for context, one, reading, variant in chosen:
-            table.add_row(one.spec.id, reading.text, str(len(pipeline.plan_of(context, variant).pieces("train"))))
+        for one, reading, models in counts:
+            table.add_row(one.spec.id, reading.text, str(models))
         console.print(table)
         return
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -280,6 +281,8 @@ def new(
     module = name.replace("-", "_")
     if keyword.iskeyword(module):
         raise HarnessError(f"{name!r} is a word of Python's; choose another")
+    if sort != "spec":
+        _check_free(sort, name, module)
     if sort == "spec":
         files = _spec(name, into)
     else:
@@ -297,9 +300,33 @@ def new(
         write_text(path, text)
         print(path)
     if sort == "spec":
-        print(f"next: harness validate {next(iter(files))}, then harness run")
+        typed = shlex.quote(str(next(iter(files))))
+        print(f"next: harness validate {typed}, then harness run {typed}")
     else:
-        print(f"next: pip install -e {folder}; python -m pytest {folder}")
+        typed = shlex.quote(str(folder))
+        print(f"next: pip install -e {typed}; python -m pytest {typed}")
+
+
+def _check_free(sort: Sort, name: str, module: str) -> None:
+    """Raises HarnessError where a module or a plug-in of that name is there, whose place the new one would take."""
+    import importlib.util
+
+    from harness.attacks.attack import ATTACKS
+    from harness.claims.expectation import EXPECTATIONS
+    from harness.data.dataset import DATASETS
+    from harness.formulas import FORMULAS
+    from harness.spec import model  # noqa: F401  (registers all that there are)
+
+    if importlib.util.find_spec(module) is not None:
+        raise HarnessError(f"{name!r}: a Python module {module} is there already; choose another name")
+    known = {
+        "attack": ATTACKS.names(),
+        "dataset": DATASETS.names(),
+        "formula": list(FORMULAS),
+        "claim": EXPECTATIONS.names(),
+    }
+    if name in known[sort]:
+        raise HarnessError(f"{name!r}: a name of the harness' own, among: {', '.join(known[sort])}")
 
 
 def _spec(name: str, into: Path | None) -> dict[Path, str]:
@@ -312,4 +339,4 @@ def _spec(name: str, into: Path | None) -> dict[Path, str]:
         shown = path.resolve().relative_to(Path.cwd())
     except ValueError:
         shown = path
-    return {shown: SPEC.format(name=name, path=shown, schema=schema)}
+    return {shown: SPEC.format(name=name, path=shlex.quote(str(shown)), schema=schema)}

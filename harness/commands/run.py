@@ -26,16 +26,20 @@ from harness.errors import HarnessError
 if TYPE_CHECKING:
     from harness.execution.executor import Workforce
     from harness.pipeline import Context
+    from harness.report.preparation import Told
     from harness.spec.load import Loaded
 
 
 def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Show the cells that a run would compute, what is there already, and what the rest would cost."""
+    """Show the cells that a run would compute, what is there already, what the rest would cost, and what is done to
+    tables on their way to features."""
     from harness.data.fetch import MissingData
     from harness.execution.store import Store
     from harness.pipeline import left_out, pieces_left, plan_of
+    from harness.report.preparation import told
 
     rows: list[dict[str, Any]] = []
+    tables: list[tuple[str, Told]] = []
     seen: set[str] = set()
     groups = contexts(specs, profile, None, quiet)
     for context, loaded in groups:
@@ -52,6 +56,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             pieces = [p for p in every if p.key not in seen]
             seen |= {p.key for p in pieces}
             missing_pieces = [p for p in pieces if not store.has(p.kind, p.key)]
+            tables += [(one.spec.id, table) for table in told(found.preparations)]
             rows.append(
                 {
                     "spec": one.spec.id,
@@ -61,6 +66,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
                     "missing": len(missing_pieces),
                     "core_seconds": round(sum(p.cost for p in missing_pieces), 1),
                     "reductions": context.scaled(one).reductions,
+                    "tables": [preparation.in_json() for preparation in found.preparations],
                 }
             )
     total = sum(float(r["core_seconds"]) for r in rows)
@@ -74,9 +80,24 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
         counts = (str(r[key]) for key in ("spec", "cells", "pieces", "shared_with_earlier_specs", "missing"))
         table.add_row(*counts, f"{float(r['core_seconds']) / 60:.1f} core-min")
     console.print(table)
+    print_tables(tables)
     wall = total / context.workers / 60
     most = "at most " if context.sequential else ""
     print(f"profile {context.profile_name}: {most}about {wall:.1f} min with {context.workers} workers")
+
+
+def print_tables(tables: list[tuple[str, Told]]) -> None:
+    """What becomes of tables: of each, and of each way to prepare it, the first spec's in full."""
+    shown: dict[Told, list[str]] = {}
+    for spec, table in tables:
+        shown.setdefault(table, []).append(spec)
+    for table, specs in shown.items():
+        more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
+        print(f"table {table.table} ({specs[0]}{more})")
+        for line in table.lines:
+            print(f"  {line}")
+        for arm, lines in table.arms:
+            print("; ".join([f"  {arm}", *lines]))
 
 
 def run(

@@ -36,10 +36,13 @@ ClaimName = Annotated[str, typer.Argument(metavar="SPEC#CLAIM", help="Such as `h
 def named(claim: str, profile: str | None) -> tuple[Context, Loaded, str]:
     """The spec of a claim, and the claim's own name. Raises HarnessError where it names none."""
     spec, mark, name = claim.partition("#")
-    if not mark:
+    if not (spec and mark and name):
         raise HarnessError(f"{claim!r} names no claim; write SPEC#CLAIM, such as humphries2020/fig6#logloss-cap")
-    ((context, (loaded,)),) = contexts([spec], profile, None, True)
-    return context, loaded, name
+    found = [(context, one) for context, loaded in contexts([spec], profile, None, True) for one in loaded]
+    if len(found) > 1:
+        ids = ", ".join(one.spec.id for _, one in found)
+        raise HarnessError(f"{claim!r}: {spec} has several specs; name one of: {ids}")
+    return *found[0], name
 
 
 def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = False) -> None:
@@ -64,7 +67,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     context, loaded, name = named(claim, profile)
     every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
     if name not in every:
-        raise HarnessError(f"{loaded.spec.id}: no claim {name!r}; it has {', '.join(every)}")
+        raise HarnessError(f"{loaded.spec.id}: no claim {name!r}; it has {', '.join(every) or 'none that is judged'}")
     verdict = every[name]
     spec = context.scaled(loaded).spec
     said, sure = sentence(verdict, spec), how_sure(verdict, deciding(verdict))
@@ -88,8 +91,8 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
             for line in lines:
                 console.print(f"- {line}", highlight=False, markup=False)
     _print_points(context, loaded, verdict)
-    profile = "" if context.own is not None else f" -p {context.profile_name}"
-    console.print(f"\nharness check{profile} {claim.partition('#')[0]}   judges it again", highlight=False)
+    again = context.command("check", loaded)
+    console.print(f"\n{again}   judges it again", highlight=False, markup=False, soft_wrap=True)
 
 
 def _rests(verdict: Verdict) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import AsJson, Names, ProfileName, Quiet, Workers, contexts, print_json
+from harness.commands.common import AsJson, Names, ProfileName, Quiet, Workers, contexts, file_to_write, print_json
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -48,12 +50,18 @@ def verify(
 
     if tolerance is not None and not update:
         raise HarnessError("--tolerance goes with --update; a baseline remembers its own")
+    if tolerance is not None and not tolerance < math.inf:
+        raise HarnessError(f"--tolerance {tolerance:g}: would accept whatever is found; give a distance of means")
+    for file, option in ((junit, "--junit"), (summary, "--summary")):
+        file_to_write(file, option)
     if not specs:
         pipeline.begin_helping(workers)
     every, found, names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
         path = context.page / "baseline.json"
-        accepted = _accepted(path, anew=update and not specs)
+        profile_given = () if context.own is not None else ("--profile", context.profile_name)
+        writes = shlex.join(["harness", "verify", "--update", *profile_given, *(specs or ())])
+        accepted = _accepted(path, writes, anew=update and not specs)
         within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         if within is not None:  # of what each machine measures anew, a profile's own specs
             loaded = [one for one in loaded if not pipeline.left_out(context, one)]
@@ -65,7 +73,7 @@ def verify(
             {} if within is None else {one.spec.id: pipeline.means_compared(context, one) for one in loaded},
         )
         if accepted is None and not update:
-            baseline.read(path)  # says what is missing, after faults of what is there
+            baseline.read(path, writes)  # says what is missing, after faults of what is there
         if accepted is not None and specs:  # a part is compared, and accepted, as a part
             others = {k: v for k, v in accepted.specs.items() if k not in now.specs}
             now = now.model_copy(update={"specs": {**others, **now.specs}})
@@ -91,12 +99,12 @@ def verify(
         raise typer.Exit(1)
 
 
-def _accepted(path: Path, anew: bool) -> Baseline | None:
+def _accepted(path: Path, writes: str, anew: bool) -> Baseline | None:
     """What is accepted so far; none where there is nothing, or where all is accepted `anew` over an old version."""
     from harness.verdicts import baseline
 
     try:
-        return baseline.read(path) if path.is_file() else None
+        return baseline.read(path, writes) if path.is_file() else None
     except baseline.OldBaseline:
         if anew:
             return None

@@ -15,6 +15,7 @@ import pandas as pd
 from harness.arrays import Array
 from harness.config import Plugin, Registry
 from harness.data.sources import Source
+from harness.data.steps import Step
 from harness.hashing import code_fingerprint
 
 
@@ -53,6 +54,8 @@ class TableDataset(Dataset):
 
     sources: ClassVar[tuple[Source, ...]] = ()
     canonical_sha256: ClassVar[str | None] = None
+    prepared: ClassVar[tuple[Step, ...]] = ()
+    """What `parse` does to the source on the way to the canonical table."""
     stands_in_for: ClassVar[str | None] = None
     """The dataset that this one is a substitute for; verdicts on a substitute say *substituted*."""
 

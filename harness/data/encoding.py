@@ -6,6 +6,7 @@ nothing of scaling: `scaling` is therefore an unstated choice that a spec has to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,9 +16,23 @@ import pandas as pd
 from harness.arrays import Array
 from harness.config import Config
 from harness.data.dataset import Schema
-from harness.errors import AboutDataset, AboutSplit
+from harness.data.quoting import listed
+from harness.errors import AboutDataset, AboutPreprocessing, AboutSplit
 
 Scaling = Literal["none", "min-max", "standard", "unit-norm"]
+Place = Callable[[int], str]
+"""Where a row stands, in words."""
+LARGEST = float(np.finfo(np.float32).max)
+SMALLEST_SPREAD = 1e-150
+"""Below it, and above its inverse, squares leave the range of float64."""
+CLOSEST = 1e-12
+"""Spreads below this share of the largest value are lost in a mean's rounding."""
+MISSING = "missing"
+"""The category of missing ones, where `impute` says so."""
+
+
+def row_number(row: int) -> str:
+    return f"row {row + 1}"
 
 
 class Preprocessing(Config):
@@ -50,65 +65,205 @@ def categorical_columns(table: pd.DataFrame, schema: Schema) -> list[str]:
     return [c for c in table.columns if c != schema.label and (c in schema.categorical or is_text(c))]
 
 
-def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, drop: tuple[str, ...] = ()) -> Encoded:
-    """Encode `table` without the columns in `drop`.
+def frame_in_use(
+    table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, drop: tuple[str, ...] = ()
+) -> tuple[pd.DataFrame, Array]:
+    """What is encoded of a table: without the columns in `drop`, or the rows that `impute` drops; and their positions.
 
-    Raises HarnessError for a column that is not there or that holds no value at all.
+    Raises HarnessError for a column that is not there, for a table without features or labels, and where `impute`
+    leaves no row or a single class.
     """
     for column in drop:
         if column not in table.columns or column == schema.label:
-            has = ", ".join(c for c in table.columns if c != schema.label)
+            has = listed([str(c) for c in table.columns if c != schema.label])
             raise AboutSplit(f"column {column!r} cannot be removed: the dataset's columns are {has}")
     frame = table.drop(columns=list(drop))
+    _check_frame(frame, schema)
     rows = np.arange(len(frame))
     if preprocessing.impute == "drop-rows":
         complete = frame.notna().all(axis=1).to_numpy()
-        frame, rows = frame[complete], rows[complete]
+        if not complete.all():
+            _check_left(frame, schema, complete)
+            frame, rows = frame[complete], rows[complete]
+    return frame, rows
+
+
+def _check_frame(frame: pd.DataFrame, schema: Schema) -> None:
+    """Raises AboutDataset for a table that cannot be encoded whatever its cells are."""
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise AboutDataset(f"two columns are called {twice!r}; name them apart")
+    if schema.label not in frame.columns:
+        has = listed([*map(str, frame.columns)])
+        raise AboutDataset(f"no column {schema.label!r}, the label; the table has: {has}")
+    if len(frame.columns) < 2:
+        raise AboutDataset(f"no column is left beside the label {schema.label!r}; a model needs features")
+    if not len(frame):
+        raise AboutDataset("the table has no row")
+    if frame[schema.label].isna().any():
+        row = int(frame[schema.label].isna().to_numpy().argmax())
+        raise AboutDataset(f"row {row + 1}: the label {schema.label!r} is missing; every row needs one")
+
+
+def _check_left(frame: pd.DataFrame, schema: Schema, complete: Array) -> None:
+    """Raises AboutPreprocessing, naming columns, where complete rows are none or of one class."""
+    labels = frame[schema.label]
+    if not complete.any():
+        raise AboutPreprocessing(
+            f"impute: drop-rows leaves no row: {_lacking(frame)}; leave such a column out, or fill it (mean-mode)"
+        )
+    left = labels[complete].unique()
+    if len(left) < 2 < 1 + labels.nunique():
+        gone = labels[~labels.isin(left)]
+        raise AboutPreprocessing(
+            f"impute: drop-rows leaves one class of the label {schema.label!r}, {left[0]!s}: of the rows of other "
+            f"classes {_lacking(frame.loc[gone.index])}; leave such a column out, or fill it (mean-mode)"
+        )
+
+
+def _lacking(frame: pd.DataFrame) -> str:
+    """In words, the columns that lack most values."""
+    counts = frame.isna().sum()
+    counts = counts[counts > 0].sort_values(ascending=False, kind="stable")
+    columns = [f"{str(name)!r} lacks {count:,}" for name, count in counts.items()]
+    return f"{listed(columns, 3)} of {len(frame):,}"
+
+
+def numbers_of(frame: pd.DataFrame, column: str, scaling: Scaling, place: Place = row_number) -> Array:
+    """A column of numbers (n,) float64, NaN where missing.
+
+    Raises AboutDataset for one that holds no value, or one that is infinite or, unscaled, past float32's range.
+    """
+    series = frame[column]
+    if pd.api.types.is_extension_array_dtype(series.dtype):
+        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        values = series.to_numpy(dtype=np.float64)
+    there = values[~np.isnan(values)]
+    if not len(there):
+        raise AboutDataset(f"column {column!r} holds no value; leave it out")
+    largest = max(-float(there.min()), float(there.max()))
+    if largest > LARGEST and (scaling == "none" or not np.isfinite(largest)):
+        row = int(np.argmax(np.abs(np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)) > LARGEST))
+        found = f"{place(int(series.index[row]))}: column {column!r} is {series.iloc[row]}"
+        if not np.isfinite(largest):
+            row = int(np.argmax(np.isinf(values)))
+            found = f"{place(int(series.index[row]))}: column {column!r} is {series.iloc[row]}"
+            raise AboutDataset(f"{found}, which is not finite; correct it, or mark it as missing")
+        raise AboutDataset(f"{found}, past the range of features (3.4e38); correct it, or scale (scaling: min-max)")
+    return values
+
+
+def fill_of(values: Array) -> float:
+    """What fills missing numbers: the mean, also where the sum of all has no finite value."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(np.nanmean(values))
+    if np.isfinite(mean):
+        return mean
+    largest = float(np.nanmax(np.abs(values)))
+    return float(np.nanmean(values / largest) * largest)
+
+
+def mode_of(text: pd.Series) -> str:
+    """What fills missing categories: the most frequent one, of several the first in order."""
+    return str(text.mode(dropna=True).iloc[0])
+
+
+def text_of(frame: pd.DataFrame, column: str, impute: str) -> pd.Series:
+    """A column of categories as text without missing ones. Raises AboutDataset for one that holds no value."""
+    text = frame[column]
+    if text.isna().all():
+        raise AboutDataset(f"column {column!r} holds no value; leave it out")
+    if text.dtype == object and pd.api.types.infer_dtype(text, skipna=True) != "string":
+        text = text.map(lambda value: None if pd.isna(value) else str(value)).astype(object)
+    missing = MISSING if impute == "category" else mode_of(text)
+    found: pd.Series = text.astype(object).where(text.notna(), missing).astype(str)
+    return found
+
+
+def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, drop: tuple[str, ...] = ()) -> Encoded:
+    """Encode `table` without the columns in `drop`. All features are finite.
+
+    Raises HarnessError for a table, or a column of it, that cannot be encoded: see `frame_in_use` and `numbers_of`.
+    """
+    frame, rows = frame_in_use(table, schema, preprocessing, drop)
     categories = categorical_columns(frame, schema)
     numbers = [c for c in frame.columns if c != schema.label and c not in categories]
-    classes = sorted(frame[schema.label].unique())
-    labels = np.searchsorted(np.asarray(classes), frame[schema.label].to_numpy()).astype(np.int64)
-    if not categories and preprocessing.scaling == "none":
-        plain = frame[numbers].to_numpy()
-        if plain.dtype == np.float32 and not np.isnan(plain.sum()):  # many of them, and on disk: not copied
-            return Encoded(plain, labels, tuple(numbers), tuple(map(str, classes)), rows)
-    blocks: list[Array] = []
-    names: list[str] = []
-    for column in numbers:
-        values = frame[column].to_numpy(dtype=np.float64)
-        if np.isnan(values).all():
-            raise AboutDataset(f"column {column!r} holds no value")
-        values = np.where(np.isnan(values), np.nanmean(values), values)
-        blocks.append(_scale(values, preprocessing.scaling)[:, None])
-        names.append(column)
-    for column in categories:
-        text = frame[column]
-        if text.isna().all():
-            raise AboutDataset(f"column {column!r} holds no value")
-        missing = "missing" if preprocessing.impute == "category" else text.mode(dropna=True).iloc[0]
-        text = text.where(text.notna(), missing).astype(str)
-        levels = sorted(text.unique())
-        codes = pd.Categorical(text, categories=levels).codes
-        blocks.append(np.eye(len(levels))[codes])
-        names += [f"{column}={level}" for level in levels]
-    features = np.concatenate(blocks, axis=1)
-    if preprocessing.scaling == "unit-norm":
-        norms = np.linalg.norm(features, axis=1, keepdims=True)
-        features = features / np.where(norms == 0, 1.0, norms)
+    classes = sorted_classes(frame[schema.label])
+    labels = pd.Categorical(frame[schema.label], categories=classes).codes.astype(np.int64)
+    plain = plain_features(frame, numbers, categories, preprocessing)
+    if plain is not None:
+        return Encoded(plain, labels, tuple(numbers), tuple(map(str, classes)), rows)
+    texts = {column: text_of(frame, column, preprocessing.impute) for column in categories}
+    levels = {column: sorted(text.unique()) for column, text in texts.items()}
+    width = len(numbers) + sum(map(len, levels.values()))
+    unit = preprocessing.scaling == "unit-norm"
+    features = np.zeros((len(frame), width), dtype=np.float64 if unit else np.float32)
+    for place, column in enumerate(numbers):
+        values = numbers_of(frame, column, preprocessing.scaling)
+        lacking = np.isnan(values)
+        filled = np.where(lacking, fill_of(values), values) if lacking.any() else values
+        features[:, place] = _scale(filled, preprocessing.scaling)
+    names, at = list(numbers), np.arange(len(frame))
+    for column, text in texts.items():
+        codes = pd.Categorical(text, categories=levels[column]).codes
+        features[at, len(names) + codes.astype(np.int64)] = 1.0
+        names += [f"{column}={level}" for level in levels[column]]
+    if unit:
+        features = _unit_rows(features)
     return Encoded(
-        np.ascontiguousarray(features, dtype=np.float32),
-        labels,
-        tuple(names),
-        tuple(map(str, classes)),
-        rows,
+        np.ascontiguousarray(features, dtype=np.float32), labels, tuple(names), tuple(map(str, classes)), rows
     )
 
 
+def sorted_classes(labels: pd.Series) -> list[object]:
+    """Distinct labels in order. Raises AboutDataset for labels of several types."""
+    try:
+        return sorted(labels.unique())
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in labels.unique()})
+        raise AboutDataset(f"the label {labels.name!r} has values of several types: {', '.join(kinds)}") from None
+
+
+def plain_features(
+    frame: pd.DataFrame, numbers: list[str], categories: list[str], preprocessing: Preprocessing
+) -> Array | None:
+    """Features that are used as they are: many, float32, perhaps on disk and not copied; None where there is more to
+    do."""
+    if categories or preprocessing.scaling != "none" or any(dtype != np.float32 for dtype in frame[numbers].dtypes):
+        return None
+    plain = frame[numbers].to_numpy()
+    return plain if np.isfinite(plain.sum(dtype=np.float64)) else None
+
+
 def _scale(values: Array, scaling: Scaling) -> Array:
-    if scaling == "min-max":
-        low, high = values.min(), values.max()
-        return (values - low) / (high - low) if high > low else np.zeros_like(values)
+    if scaling not in ("min-max", "standard"):
+        return values
+    low, high = float(values.min()), float(values.max())
+    if not high > low:
+        return np.zeros_like(values)
     if scaling == "standard":
-        spread = values.std()
-        return (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)
-    return values
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, spread = float(values.mean()), float(values.std())
+        if np.isfinite(spread) and spread > max(SMALLEST_SPREAD, CLOSEST * max(-low, high)):
+            return np.asarray((values - mean) / spread)
+        values = _between(values, low, high)  # squares leave the range of numbers, or means round the spread away
+        return np.asarray((values - values.mean()) / values.std())
+    return _between(values, low, high)
+
+
+def _between(values: Array, low: float, high: float) -> Array:
+    """Values from 0 at `low` to 1 at `high`."""
+    if np.isfinite(high - low):
+        return np.asarray((values - low) / (high - low))
+    return np.asarray((values / 2 - low / 2) / (high / 2 - low / 2))
+
+
+def _unit_rows(features: Array) -> Array:
+    """Rows of norm 1; those of zeros stay."""
+    largest = np.abs(features).max(axis=1, keepdims=True)
+    far = ((largest > 1 / SMALLEST_SPREAD) | (largest < SMALLEST_SPREAD)) & (largest > 0)
+    if far.any():  # their squares would leave the range of numbers
+        features = np.where(far, features / np.where(far, largest, 1.0), features)
+    norms = np.linalg.norm(features, axis=1, keepdims=True)
+    return np.asarray(features / np.where(norms == 0, 1.0, norms))

@@ -15,10 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from harness.arrays import Array
 from harness.data.dataset import Dataset, TableDataset, table_digest
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.download import download, from_package, verify
 from harness.data.sources import Source
+from harness.data.steps import Step
 from harness.errors import AboutDataset, HarnessError
 from harness.files import atomic_path, write_text
 from harness.hashing import code_fingerprint, fingerprint
@@ -39,6 +41,14 @@ class FetchedTable:
     frame: pd.DataFrame
     sha256: str
     source: str
+    steps: tuple[Step, ...] = ()
+    """What was done to make it."""
+    lines: Array | None = None
+    """Of a file of the user's own, the line that each row begins on, (n,)."""
+
+    def place(self, row: int) -> str:
+        """Where a row stands, for a message."""
+        return f"row {row + 1}" if self.lines is None else f"{self.source}:{self.lines[row]}"
 
 
 def table_path(project: Project, dataset: Dataset) -> Path:
@@ -179,8 +189,8 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
 def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
     """The canonical table, verified. Raises MissingData where it has not been fetched."""
     if isinstance(dataset, CsvTable):
-        frame = dataset.read(project.root)
-        return FetchedTable(frame, table_digest(frame), dataset.path)
+        own = dataset.read(project.root)
+        return FetchedTable(own.frame, table_digest(own.frame), dataset.path, own.steps, own.lines)
     path = table_path(project, dataset)
     if not path.exists():
         raise MissingData(f"dataset {dataset.name}: {path} is not there; run `harness data fetch {dataset.name}`")
@@ -193,7 +203,11 @@ def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
     )
     sidecar = _sidecar(project, dataset)
     source = json.loads(sidecar.read_text())["source"] if sidecar.exists() else "unknown"
-    return FetchedTable(_derived(project, dataset, frame, digest), digest, source)
+    table, steps = _derived(project, dataset, frame, digest), dataset.prepared
+    if (derivation := dataset.derivation()) is not None:
+        how = ", ".join(key if value is None else f"{key} {value}" for key, value in derivation.items())
+        steps += (Step("derived", count=len(table.columns) - 1, detail=how),)
+    return FetchedTable(table, digest, source, steps)
 
 
 def _derived(project: Project, dataset: TableDataset, frame: pd.DataFrame, digest: str) -> pd.DataFrame:

@@ -19,6 +19,8 @@ from harness.execution.work import run_pieces_here
 from harness.paths import Project
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+WORKERS_SEE = {**dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONSAFEPATH": "1"}
+"""One thread each; and no `json.py` of the folder that the user is in comes before the standard library's."""
 PIECES_PER_WORKER_PROCESS = 80
 ENOUGH_MEMORY = 2 << 30
 """Bytes. A local process that has more, or of which that is not known, is renewed after so many pieces: TensorFlow
@@ -187,6 +189,7 @@ class _Process:
     def dismiss(self) -> None:
         """Have it end, at once if it is at something; `join` waits until it has."""
         self._ending = list((self._pool._processes or {}).values())
+        self._manager: threading.Thread | None = getattr(self._pool, "_executor_manager_thread", None)
         self._pool.shutdown(wait=False, cancel_futures=True)
         if self.futures or (self._reading is not None and not self._reading.done()):
             for process in self._ending:
@@ -196,6 +199,8 @@ class _Process:
         """Wait for a process that was dismissed."""
         for process in self._ending:
             process.join(timeout=5)
+        if self._manager is not None:  # one that is still closing pipes when Python ends makes it print a traceback
+            self._manager.join(timeout=5)
 
 
 class LocalProcesses(Executor):
@@ -203,8 +208,8 @@ class LocalProcesses(Executor):
 
     def __init__(self, project: Project, workers: int) -> None:
         self.project, self.workers = project, workers
-        self._environment = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-        os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+        self._environment = {name: os.environ.get(name) for name in WORKERS_SEE}
+        os.environ.update(WORKERS_SEE)
         self._processes = [_Process() for _ in range(workers)]
 
     def get_ready(self) -> None:

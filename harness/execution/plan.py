@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from harness.config import Config
+from harness.data.steps import Preparation
 from harness.execution.store import Store
 from harness.hashing import fingerprint
 from harness.identity import KINDS, VERSIONS, Kind, coordinates, seed_of, work_name
@@ -121,6 +122,8 @@ class Plan:
     spec_id: str
     data_sha256: str
     cells: tuple[Cell, ...]
+    preparations: tuple[Preparation, ...] = ()
+    """How tables become features, in the order of arms."""
 
     def pieces(self, stage: Literal["train", "all"] = "all") -> list[Piece]:
         """Distinct pieces in an order that respects what each needs; `train` leaves attacks out."""

@@ -13,13 +13,16 @@ from harness.attacks import Attack
 from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
 from harness.data.encoding import categorical_columns
 from harness.data.fetch import FetchedTable, read_table
-from harness.data.split import Split
+from harness.data.inspection import inspect
+from harness.data.split import Split, TableSplit
+from harness.data.steps import Preparation, Step
 from harness.errors import AboutModel, AboutSizes, HarnessError
 from harness.execution.naming import Asked, Costs, Naming, in_order_of_repeats
 from harness.execution.plan import Plan
 from harness.execution.store import Result, Store
 from harness.experiment import Setup, ShadowPool
 from harness.hashing import code_fingerprint, fingerprint
+from harness.identity import canonical
 from harness.paths import Project
 from harness.places import place
 from harness.privacy.accountants import ACCOUNTANTS, Run
@@ -74,7 +77,7 @@ def make_plan(project: Project, spec: Spec, times: int = 1) -> Plan:
     experiment = spec.experiment
     if experiment is None:
         return Plan(spec.id, "", ())
-    store, namings = Store(project.store), dict[str, Naming]()
+    store, namings, prepared = Store(project.store), dict[str, Naming](), _Prepared()
     tables: dict[str, tuple[FetchedTable | None, str]] = {}
     named = []
     for variant in experiment.variants():
@@ -87,6 +90,8 @@ def make_plan(project: Project, spec: Spec, times: int = 1) -> Plan:
             name = fingerprint(setup.content())
             if name not in namings:
                 table, digest = tables[dataset]
+                if table is not None:
+                    prepared.add(variant.arm, setup, table)
                 costs, noise = _Estimates(setup, table), partial(noise_multiplier, store, setup)
                 namings[name] = Naming(experiment, setup, digest, noise, costs)
             named.append((variant, namings[name], noise_multiplier(store, setup, variant.epsilon, setup.trained)))
@@ -95,7 +100,42 @@ def make_plan(project: Project, spec: Spec, times: int = 1) -> Plan:
             raise
     cells = in_order_of_repeats(named, attacks_of(spec), times * experiment.repeats)
     digests = dict.fromkeys(digest for _, digest in tables.values())
-    return Plan(spec.id, " ".join(digests), cells)
+    return Plan(spec.id, " ".join(digests), cells, prepared.of_arms())
+
+
+class _Prepared:
+    """What becomes of the tables of a spec's arms, each looked at once."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[str, int, int, tuple[Step, ...]]] = {}
+        self.arms: dict[str, dict[str, None]] = {}
+
+    def add(self, arm: str, setup: Setup, table: FetchedTable) -> None:
+        """Look at an arm's table. Raises AboutDataset and the like for one that cannot be encoded, and AboutSizes for
+        sizes that ask for more than the rows that are encoded."""
+        dataset, split = setup.dataset, setup.split
+        assert isinstance(dataset, TableDataset)
+        drop = split.drops() if isinstance(split, TableSplit) else ()
+        name = fingerprint([dataset.content(), canonical(setup.preprocessing), list(drop)])
+        if name not in self.found:
+            frame = dataset.select(table.frame)
+            steps = table.steps
+            if fewer := len(table.frame.columns) - len(frame.columns):
+                steps += (Step("dropped columns", count=fewer, detail="not among the spec's features"),)
+            schema = dataset.schema_of_table()
+            rows, features, encoding = inspect(frame, schema, setup.preprocessing, drop, table.place)
+            what = table.source if table.lines is not None else dataset.plugin_name()
+            self.found[name] = what, rows, features, (*steps, *encoding)
+        self.arms.setdefault(name, {})[arm] = None
+        rows, asked = self.found[name][1], setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers
+        if rows < asked <= len(table.frame):
+            raise AboutSizes(
+                f"the sizes ask for {asked} records (members + test + nonmembers) and impute: drop-rows leaves {rows} "
+                f"of {len(table.frame)}; make them smaller"
+            )
+
+    def of_arms(self) -> tuple[Preparation, ...]:
+        return tuple(Preparation(tuple(self.arms[name]), *found) for name, found in self.found.items())
 
 
 def attacks_of(spec: Spec) -> list[Asked]:

@@ -46,6 +46,8 @@ class Shared:
 
     def __init__(self, address: str) -> None:
         """Raises HarnessError for an address that nothing here can reach."""
+        if not address.strip():
+            raise HarnessError(f"{address!r}: no address; right is s3://bucket/folder, or a path")
         with _plainly(address):
             self.files, root = fsspec.core.url_to_fs(address)
         self.address, self.root = address, str(root).rstrip("/")
@@ -95,7 +97,13 @@ def push(store: Store, shared: Shared, progress: Progress, only: Collection[Name
 
 
 def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Named] | None = None) -> Transfer:
-    """Copy what this side lacks from the other; of `only`, or of everything. What is damaged there is not taken."""
+    """Copy what this side lacks from the other; of `only`, or of everything. What is damaged there is not taken.
+
+    Raises HarnessError for a folder that is not there: nothing of what is meant would be pulled.
+    """
+    with _plainly(shared.address):
+        if isinstance(shared.files, LocalFileSystem) and not shared.files.isdir(shared.root):
+            raise HarnessError(f"{shared.address}: no such folder; `harness store push` makes one")
     theirs = sorted(one for one in shared.there() if only is None or one in only)
     mine = {one for one in theirs if store.has(*one)}
     return _transfer(theirs, mine, shared.get, store.put_bytes, progress, f"pull from {shared.address}")

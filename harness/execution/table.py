@@ -220,7 +220,7 @@ def write_parquet(table: pd.DataFrame, target: Path) -> None:
 def read_table(path: Path) -> pd.DataFrame:
     """Read a Parquet table. Raises HarnessError where it is missing or damaged."""
     if not path.is_file():
-        raise HarnessError(f"{path}: no measurements; run `harness run` first")
+        raise HarnessError(f"{path}: no measurements")
     try:
         return pd.read_parquet(path)
     except (OSError, ValueError, ArrowException) as error:

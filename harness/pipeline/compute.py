@@ -216,7 +216,8 @@ def _trained_part(context: Context, loaded: Loaded, plan: Plan) -> Plan:
     choose = trained_repeats if context.sequential else complete_repeats
     part = choose(plan, Store(context.project.store))
     if {cell.group for cell in part.cells} != {cell.group for cell in plan.cells}:
-        raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `harness run` goes on with it")
+        again = context.command("run", loaded)
+        raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `{again}` goes on with it")
     return part
 
 

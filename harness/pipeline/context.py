@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.paths import Project
 from harness.progress import Progress
-from harness.spec.load import Loaded
+from harness.spec.document import from_here
+from harness.spec.load import Loaded, spec_id
 from harness.spec.profile import Profile, Scaled, scale
 
 OWN = "own"
@@ -47,6 +49,13 @@ class Context:
         """A spec under the chosen profile."""
         scaled = scale(loaded.spec, self.profile_name, self.profile)
         return scaled if self.reach is None else replace(scaled, reach=self.reach)
+
+    def command(self, verb: str, loaded: Loaded, *options: str) -> str:
+        """What to type for a spec from where the user is: an own one is named by its file, and has no profile."""
+        path = loaded.said.files[0]
+        if self.own is not None:
+            return shlex.join(["harness", verb, *options, str(from_here(path))])
+        return shlex.join(["harness", verb, "--profile", self.profile_name, *options, spec_id(self.project, path)])
 
     @property
     def resolved(self) -> Path:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from functools import partial
 
 import pandas as pd
+from pydantic import ValidationError
 
 from harness.claims.expectation import MeasuredExpectation
 from harness.claims.verdict import Outcome, Verdict, VerdictFile, dump
-from harness.errors import HarnessError
+from harness.errors import HarnessError, first_fault
 from harness.execution.table import COLUMNS, read_measurements, read_table
 from harness.files import write_text
 from harness.hashing import canonical_json
@@ -20,7 +21,7 @@ from harness.identity import experiment_name
 from harness.pipeline.context import Context
 from harness.pipeline.together import Piece, side_by_side
 from harness.spec.document import located
-from harness.spec.load import Loaded
+from harness.spec.load import Loaded, spec_id
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, readings
@@ -66,14 +67,21 @@ def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None,
     if left_out(context, loaded):
         return None, why_left_out(context)
     if not path.is_file():
-        return None, f"no measurements at {path.relative_to(context.project.root)}; run `harness run {loaded.spec.id}`"
+        return None, f"no measurements at {path.relative_to(context.project.root)}; run `{_measures(context, loaded)}`"
     raw = read_table(path)
     if REASON in raw.columns:
         return None, str(raw[REASON].iloc[0])
     table = read_measurements(path, raw)
     if not _is_of(table, context.scaled(loaded)):
-        return None, f"the measurements are of another version of the experiment; run `harness run {loaded.spec.id}`"
+        again = _measures(context, loaded)
+        return None, f"the measurements are of another version of the experiment; run `{again}`"
     return table, ""
+
+
+def _measures(context: Context, loaded: Loaded) -> str:
+    """What to type for a spec to be measured, or a reading of it."""
+    is_reading = loaded.spec.id != spec_id(context.project, loaded.said.files[0])
+    return context.command("multiverse" if is_reading else "run", loaded)
 
 
 def _is_of(table: pd.DataFrame, scaled: Scaled) -> bool:
@@ -208,6 +216,9 @@ def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
     try:
         return VerdictFile.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise HarnessError(f"{path}: no verdicts; run `harness check` first") from None
-    except ValueError as error:
-        raise HarnessError(f"{path}: not a verdict file: {str(error).splitlines()[0]}") from None
+        raise HarnessError(f"{path}: no verdicts; run `{context.command('check', loaded)}` first") from None
+    except ValidationError as error:
+        again = context.command("check", loaded)
+        raise HarnessError(f"{path}: not a verdict file: {first_fault(error)}; `{again}` writes it anew") from None
+    except (ValueError, OSError) as error:
+        raise HarnessError(f"{path}: not a verdict file: {error}; delete it") from None

@@ -23,6 +23,8 @@ from harness.spec.load import Loaded
 from harness.spec.resolve import content
 from harness.verdicts.check import hardware
 
+PREPARED = "prepared"
+"""What a table's file remembers of how data became features; those that are committed leave it to their data sets."""
 DIGITS = 9
 """Of numbers in `advantage.csv`: no more than processors agree on that compute the same means."""
 
@@ -86,6 +88,7 @@ def write_measurements(context: Context, loaded: Loaded, plan: Plan, table: pd.D
         "experiment": canonical_json(content(scaled)),
         "design": "sequential" if context.sequential else "fixed",
         **({"commits": _commits(context, table, notes)} if context.profile.from_tables else {}),
+        **({} if context.profile.from_tables else {PREPARED: [one.in_json() for one in plan.preparations]}),
         **({"core_seconds": notes.core_seconds} if notes.core_seconds else {}),
         **({curves.ATTRIBUTE: notes.curves} if notes.curves else {}),
     }

@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-
 from harness import tracking
 from harness.claims.verdict import Verdict, VerdictFile, dump
+from harness.errors import HarnessError
 from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline import Context, for_each, has_verdicts, left_out
@@ -22,6 +21,7 @@ from harness.report.gather import Section, counterexample, gather, judged, measu
 from harness.report.pictures import draw_picture
 from harness.report.site import Site, chosen_findings, papers_of, write_site
 from harness.report.summary import catalogue_sentence, markdown
+from harness.spec.document import load_document
 from harness.spec.load import Loaded
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
@@ -90,8 +90,12 @@ def front(context: Context) -> Path:
 
 
 def citations(project: Project) -> dict[str, dict[str, Any]]:
-    """`specs/papers.yaml`."""
-    found: dict[str, dict[str, Any]] = YAML(typ="safe").load((project.specs / "papers.yaml").read_text("utf-8"))
+    """`specs/papers.yaml`; nothing where there is none. Raises HarnessError where it is no mapping of papers."""
+    path = project.specs / "papers.yaml"
+    found: dict[str, dict[str, Any]] = load_document(path).data if path.exists() else {}
+    for name, cited in found.items():
+        if not isinstance(cited, dict):
+            raise HarnessError(f"{path}: {name}: a mapping of title, authors, year and url is right, not {cited!r}")
     return found
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import shlex
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,7 @@ Python 3.11, in the folder that it was unpacked to:
 
     python3.11 -m venv .venv
     .venv/bin/python -m pip install --no-deps --require-hashes -r requirements.lock
-    .venv/bin/python -m harness check --profile {profile} {spec}
+    .venv/bin/python -m {command}
 
 `verdict.json` has every number, and by which code, on which machine and from which data it was measured.
 """
@@ -79,7 +80,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
 def _verdict_of(context: Context, loaded: Loaded, claim: str) -> Verdict:
     every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
     if claim not in every:
-        raise HarnessError(f"{loaded.spec.id}: no claim {claim!r}; it has {', '.join(every)}")
+        raise HarnessError(f"{loaded.spec.id}: no claim {claim!r}; it has {', '.join(every) or 'none that is judged'}")
     return every[claim]
 
 
@@ -102,7 +103,8 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
         if (root / name).is_file():
             yield root / name, {"requirements.lock": "versions of every package, by hash"}.get(name, name)
     said = sorted({*loaded.document.files, *loaded.said.files})
-    for path in (p for p in said if p.is_relative_to(root)):
+    for path in said:
+        _inside(context, path)
         yield path, f"spec {loaded.spec.id}" if path == loaded.document.files[0] else "what the spec extends"
     for path in (context.project.specs / "papers.yaml", context.measurements_file(loaded.spec.id)):
         if path.is_file():
@@ -123,9 +125,22 @@ def _readme(context: Context, loaded: Loaded, verdict: Verdict) -> str:
         paper=verdict.paper,
         where=letters(verdict.where),
         sentence=sentence(verdict, context.scaled(loaded).spec),
-        profile=context.profile_name,
-        spec=loaded.spec.id,
+        command=_command(context, loaded),
     )
+
+
+def _command(context: Context, loaded: Loaded) -> str:
+    """What judges it again, typed in the archive's folder."""
+    if context.own is None:
+        return shlex.join(["harness", "check", "--profile", context.profile_name, loaded.spec.id])
+    return shlex.join(["harness", "check", _inside(context, loaded.said.files[0])])
+
+
+def _inside(context: Context, path: Path) -> str:
+    """A file's name in the archive. Raises HarnessError for one outside of the checkout, which has none there."""
+    if not path.is_relative_to(context.project.root):
+        raise HarnessError(f"{path}: lies outside of {context.project.root}; copy it there, and run it there")
+    return path.relative_to(context.project.root).as_posix()
 
 
 def _judging(crate: Any, context: Context, loaded: Loaded, added: dict[str, Any]) -> Any:
@@ -140,7 +155,7 @@ def _judging(crate: Any, context: Context, loaded: Loaded, added: dict[str, Any]
         "#judging",
         properties={
             "@type": "CreateAction",
-            "name": f"harness check --profile {context.profile_name} {loaded.spec.id}",
+            "name": _command(context, loaded),
             "object": [{"@id": name} for name in inputs],
             "result": [{"@id": "verdict.json"}],
             "description": f"code at commit {tracking.commit(context.project)}",

@@ -13,11 +13,16 @@ from harness.claims.design import design_of
 from harness.claims.evidence import ordered
 from harness.claims.series import means
 from harness.claims.verdict import Verdict
+from harness.data.dataset import TableDataset
+from harness.data.steps import preparation_from
 from harness.execution.curves import ATTRIBUTE
+from harness.experiment import Experiment
 from harness.pipeline import Context, core_seconds, has_verdicts, left_out, measurements, read_verdicts
+from harness.pipeline.tables import PREPARED
 from harness.places import shown
 from harness.report.figures import draw
 from harness.report.pictures import draw_bounds, draw_counterexample
+from harness.report.preparation import Told, said, told
 from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.report.words import metric_words
 from harness.spec.load import Loaded
@@ -57,6 +62,8 @@ class Section:
     """How a command names it: its id, or the path of a file outside of specs/."""
     why_not: str
     sequential: bool
+    prepared: list[Told]
+    """What was done to its tables."""
     models: int
     models_fixed: int
     """Trained targets, and how many the fixed design has."""
@@ -77,7 +84,7 @@ def measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str
     part of the table."""
     table, why_not = measurements(context, loaded)
     if table is not None:
-        table.attrs = {key: value for key, value in table.attrs.items() if key in ("design", ATTRIBUTE)}
+        table.attrs = {key: value for key, value in table.attrs.items() if key in ("design", ATTRIBUTE, PREPARED)}
     return table, why_not
 
 
@@ -94,6 +101,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
     sequential = table is not None and design_of(table).name == "sequential"
     return Section(
         sequential=sequential,
+        prepared=_prepared(experiment, table),
         models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
         models_fixed=experiment.models() if experiment else 0,
         spec=scaled.spec,
@@ -114,6 +122,16 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         why_not=why_not,
         data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
     )
+
+
+def _prepared(experiment: Experiment | None, table: pd.DataFrame | None) -> list[Told]:
+    """What was done to a spec's tables: as the measurements remember it, else as their data sets say."""
+    noted = [] if table is None else table.attrs.get(PREPARED, [])
+    if noted or experiment is None or table is None:
+        return told([preparation_from(one) for one in noted])
+    datasets = {v.setup.dataset: None for v in experiment.variants()}
+    kept = [d for d in datasets if isinstance(d, TableDataset) and d.prepared]
+    return [said(dataset.plugin_name(), dataset.prepared) for dataset in kept]
 
 
 def _figures(spec: Spec, table: pd.DataFrame | None) -> tuple[str, ...]:

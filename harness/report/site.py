@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -264,7 +265,7 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
     """What judges it again, and what measures it again."""
     profile = f" --profile {site.profile}"
     if section.files == "." or site.profile == "own":
-        return [(f"harness check {section.called}", "judges it again from the table that is here")]
+        return [(f"harness check {shlex.quote(section.called)}", "judges it again from the table that is here")]
     found = [(f"harness check{profile} {section.spec.id}", "judges it again from the committed table, in seconds")]
     if section.spec.experiment is not None:
         cost = f"; {section.models:,} models stand behind it" if section.models else ""

@@ -64,11 +64,13 @@ class Document:
 def located(document: Document, keys: Keys) -> str:
     """`file:line` of a path, the file relative to where the user is."""
     path, line = document.place(keys)
-    try:
-        shown = path.relative_to(Path.cwd())
-    except ValueError:
-        shown = path
-    return f"{shown}:{line}"
+    return f"{from_here(path)}:{line}"
+
+
+def from_here(path: Path) -> Path:
+    """A path as one would type it from where the user is."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def load_document(path: Path) -> Document:
@@ -77,7 +79,10 @@ def load_document(path: Path) -> Document:
 
 
 def _load(path: Path, chain: tuple[Path, ...]) -> Document:
-    path = path.resolve()
+    try:
+        path = path.resolve()
+    except (RuntimeError, ValueError, OSError) as error:  # links in a circle, a NUL in the name
+        raise HarnessError(f"{_said(path)}: no path of a file: {error}") from None
     if path in chain:
         raise HarnessError(f"{path}:1: extends: a cycle: {' -> '.join(p.name for p in (*chain, path))}")
     try:
@@ -85,8 +90,12 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     except FileNotFoundError:
         user = f"{chain[-1]}:1: extends: " if chain else ""
         raise HarnessError(f"{user}{path}: no such file") from None
-    except (UnicodeDecodeError, OSError) as error:
-        raise HarnessError(f"{path}: unreadable: {error}") from None
+    except IsADirectoryError:
+        raise HarnessError(f"{path}: is a folder; a spec is a file in YAML") from None
+    except UnicodeDecodeError as error:
+        raise HarnessError(f"{path}: no text in UTF-8 (byte {error.start}); save it as UTF-8") from None
+    except OSError as error:
+        raise HarnessError(f"{path}: cannot be read: {error.strerror}") from None
     tree = _parsed(path, text)
     if not isinstance(tree, CommentedMap):
         raise HarnessError(f"{path}:1: a mapping of fields is expected here")
@@ -118,6 +127,11 @@ def _keeps_claims(base: Document, data: dict[str, Any], where: str, name: str) -
             f"{where}: would take the place of the claims of {name}; write those of {lists} as a mapping by id, "
             "which adds to them (null takes one away)"
         )
+
+
+def _said(path: Path) -> str:
+    """A path with nothing that a line cannot show."""
+    return str(path).encode("unicode_escape").decode() if not str(path).isprintable() else str(path)
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import types
 from dataclasses import dataclass
@@ -61,19 +62,41 @@ def resolve_names(project: Project, names: list[str]) -> list[Path]:
         return every
     chosen: list[Path] = []
     for name in names:
-        as_file = Path(name)
-        if as_file.suffix in (".yaml", ".yml"):
-            chosen.append(as_file if as_file.exists() else project.root / name)
+        if Path(name).suffix.lower() in (".yaml", ".yml"):
+            chosen.append(_file(project, name))
             continue
         exact = project.specs / f"{name}.yaml"
         below = [p for p in every if p.is_relative_to(project.specs / name)]
-        if not exact.is_file() and not below:
-            ids = [spec_id(project, p) for p in every]
-            close = difflib.get_close_matches(name, ids, n=1)
-            hint = f"; did you mean {close[0]}?" if close else f"; known: {', '.join(ids)}"
-            raise HarnessError(f"no spec {name!r}{hint}")
+        is_id = bool(name) and not Path(name).is_absolute() and not {"", ".", ".."} & {*name.rstrip("/").split("/")}
+        if not is_id or (not exact.is_file() and not below):
+            raise HarnessError(f"no spec {name!r}{_hint(project, name, every)}")
         chosen += [exact] if exact.is_file() else below
     return list(dict.fromkeys(chosen))
+
+
+def _file(project: Project, name: str) -> Path:
+    """The file of that name here; else in the checkout; else the spec whose id it is but for the ending."""
+    here = Path(name)
+    for path in (here, project.root / name):
+        if os.path.lexists(path):
+            return path
+    spec = (project.specs / name).with_suffix(".yaml")
+    if spec.is_file():
+        raise HarnessError(f"{name}: no such file; did you mean the spec {spec_id(project, spec)}?")
+    return here.absolute()
+
+
+def _hint(project: Project, name: str, every: list[Path]) -> str:
+    if not name.strip():
+        return "; leave the argument out for all specs"
+    path = Path(name)
+    if path.name and path.with_name(f"{path.name}.yaml").is_file():
+        return f"; did you mean the file {name}.yaml?"
+    if path.is_file():
+        return f"; {name} is a file, but a spec's ends in .yaml"
+    ids = [spec_id(project, p) for p in every]
+    close = difflib.get_close_matches(name.removeprefix("specs/"), ids, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(ids)}"
 
 
 def spec_id(project: Project, path: Path) -> str:
@@ -114,6 +137,12 @@ def load_specs(project: Project, names: list[str]) -> list[Loaded]:
             faults.append(str(error))
     if faults:
         raise HarnessError("\n".join(faults))
+    by_id: dict[str, Path] = {}
+    for one in loaded:
+        path = one.said.files[0]
+        other = by_id.setdefault(one.spec.id, path)
+        if other != path:
+            raise HarnessError(f"{path}: has the name of {other}, so their results would mix; rename one of them")
     return loaded
 
 

@@ -79,7 +79,13 @@ class Profile(Config):
     @field_validator("epsilons", mode="before")
     @classmethod
     def _infinity(cls, value: Any) -> Any:
-        return [epsilon_of(v) for v in value] if isinstance(value, list | tuple) else value
+        if not isinstance(value, list | tuple):
+            return value
+        found = [epsilon_of(v) for v in value]
+        for given, read in zip(value, found, strict=True):
+            if isinstance(read, int | float) and not read > 0:
+                raise ValueError(f"epsilons have to be above 0, found {given!r}")
+        return found
 
 
 class Params(Config):
@@ -161,7 +167,8 @@ def load_params(project: Project) -> Params:
         fault = error.errors()[0]
         path, line = document.place(tuple(fault["loc"]))
         field = ".".join(map(str, fault["loc"]))
-        raise HarnessError(f"{path}:{line}: {field}: {fault['msg']}") from None
+        said = fault["msg"].removeprefix("Value error, ")
+        raise HarnessError(f"{path}:{line}: {field + ': ' if field else ''}{said}") from None
 
 
 def choose(params: Params, name: str | None) -> tuple[str, Profile]:

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field, ValidationError
+
 from harness.claims.verdict import Verdict, Word
 from harness.config import Config
-from harness.errors import HarnessError
+from harness.errors import HarnessError, first_fault
 
 COMPARED = ("advantage", "accuracy_train", "accuracy_test")
 """Metrics, between 0 and 1, whose means are compared within a tolerance."""
@@ -46,7 +48,7 @@ class Baseline(Config):
 
     schema_version: Literal[2] = 2
     profile: str
-    tolerance: float | None = None
+    tolerance: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """How far a mean may be from the accepted one; none: tables have to be the accepted ones, byte by byte."""
     specs: dict[str, Accepted]
 
@@ -128,20 +130,24 @@ def _alike(was: Shown | None, now: Shown | None) -> bool:
     )
 
 
-def read(path: Path) -> Baseline:
-    """Raises HarnessError where there is no baseline, or it is not one."""
+def read(path: Path, writes: str = "harness verify --update") -> Baseline:
+    """Raises HarnessError where there is no baseline (`writes`: what to type for one), or it is not one."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         if _is_old(said):
             raise OldBaseline(
                 f"{path}: a baseline of version 1, whose words do not say on what a claim was judged; look at "
-                "docs/verdicts.md, then accept what is found: `harness verify --update`"
+                f"docs/verdicts.md, then accept what is found: `{writes}`"
             )
-        return Baseline.model_validate(said)
+        return Baseline.model_validate_json(json.dumps(said))
     except FileNotFoundError:
-        raise HarnessError(f"{path}: no baseline yet; `harness verify --update` writes one") from None
-    except ValueError as error:
-        raise HarnessError(f"{path}: not a baseline: {str(error).splitlines()[0]}") from None
+        raise HarnessError(f"{path}: no baseline yet; `{writes}` writes one") from None
+    except ValidationError as error:
+        raise HarnessError(
+            f"{path}: not a baseline: {first_fault(error)}; delete it, and `{writes}` writes it anew"
+        ) from None
+    except (ValueError, OSError) as error:
+        raise HarnessError(f"{path}: not a baseline: {error}; delete it") from None
 
 
 def text(baseline: Baseline) -> str:

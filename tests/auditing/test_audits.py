@@ -179,8 +179,8 @@ def test_a_keras_function_is_audited_and_its_bug_exposed(tmp_path: Path) -> None
     [
         (["nope"], "'nope' is neither an engine nor a function; write it as file.py:function"),
         (["nope.py:f", "--epsilon", "1"], "nope.py: no such file"),
-        (["broken.py:f", "--epsilon", "1"], "broken.py: cannot be run: SyntaxError"),
-        (["fine.py:g", "--epsilon", "1"], "fine.py: no function 'g' in it; there are: f"),
+        (["broken.py:f", "--epsilon", "1"], "broken.py:f: cannot be loaded: SyntaxError: invalid syntax (broken.py:1)"),
+        (["fine.py:g", "--epsilon", "1"], "fine.py:g: no function 'g' in it; there are: f"),
         (["fine.py:f"], "--epsilon: say what is claimed"),
         (["fast", "--epsilon", "-1"], "--epsilon -1: it has to be above 0"),
         (["fast", "--delta", "1"], "--delta 1: it has to lie between 0 and 1"),

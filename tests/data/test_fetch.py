@@ -11,7 +11,6 @@ import pytest
 from harness.data.dataset import table_digest
 from harness.data.datasets.adult import COLUMNS, NUMBERS, Adult
 from harness.data.datasets.compas import RAW, Compas
-from harness.data.datasets.csv_table import CsvTable
 from harness.data.download import HarnessError
 from harness.data.fetch import MissingData, fetch, mark_missing, missing_mark, read_table, table_path
 from harness.paths import Project
@@ -125,36 +124,14 @@ def test_missing_mark_comes_and_goes(real_data: Project, tmp_path: Path) -> None
     assert fetch(project, Compas(), QUIET) == table_path(project, Compas())
 
 
-@pytest.mark.parametrize(
-    ("text", "fields", "message"),
-    [
-        (None, {}, "own.csv: no such file"),
-        ("", {}, "own.csv: not readable as CSV"),
-        ("a,b\n1,2\n3,4\n", {"label": "y"}, "no column 'y' (field label); it has: a, b"),
-        ("a,y\n1,2\n3,4\n", {"categorical": ("z",)}, "no column 'z' (field categorical)"),
-        ("a,y\n1,1\n2,?\n", {}, "own.csv:3: the label 'y' is missing"),
-        ("a,y\n1,1\n2,1\n", {}, "one value only"),
-        ('a,y\n1,"2\n', {}, "not readable as CSV"),
-    ],
-)
-def test_csv_faults_name_file_and_field(tmp_path: Path, text: str | None, fields: dict, message: str) -> None:
-    if text is not None:
-        (tmp_path / "own.csv").write_text(text)
-    dataset = CsvTable.model_validate({"path": "own.csv", "label": "y", **fields})
-    with pytest.raises(HarnessError) as caught:
-        dataset.read(tmp_path)
-    assert message in str(caught.value)
-
-
-def test_csv_reads_missing_markers_and_categories(tmp_path: Path) -> None:
-    (tmp_path / "own.csv").write_text("id;code;age;y\n1;7;?;a\n2;8;3;b\n3;-;4;b\n")
-    dataset = CsvTable(
-        path="own.csv", label="y", categorical=("code",), ignore=("id",), missing=("?", "-"), separator=";"
-    )
-    frame = dataset.read(tmp_path)
-    assert list(frame.columns) == ["code", "age", "y"]
-    assert frame["code"].isna().tolist() == [False, False, True]
-    assert frame["age"].isna().tolist() == [True, False, False]
+def test_what_parsing_does_is_declared(real_data: Project) -> None:
+    """COMPAS: of 7,214 rows and 53 columns; Adult: UCI's second file has 16,281 rows."""
+    compas = read_table(real_data, Compas())
+    rows, columns = compas.steps
+    assert compas.frame.shape == (7214 - rows.count, 53 - columns.count)
+    assert [step.what for step in compas.steps] == ["dropped rows", "dropped columns"]
+    income, order = read_table(real_data, Adult()).steps
+    assert (income.column, income.count, order.count) == ("income", 48842 - 32561, 48842)
 
 
 def test_unknown_compas_feature_is_named(real_data: Project) -> None:

@@ -110,6 +110,15 @@ def test_a_drawn_assignment_of_clusters_says_which_and_of_how_many(adult: TableS
     assert "outcome" not in Random().draw(adult, PAPER, rng()).facts
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_class_that_cannot_be_clustered_is_named() -> None:
+    """One record, or copies of one: scikit-learn raises, or warns."""
+    for times in (1, 3):
+        frame = pd.DataFrame({"x": [*range(20), *[7] * times], "y": ["a", "b"] * 10 + ["c"] * times})
+        with pytest.raises(HarnessError, match=rf"the {times} records of class 'c' are all the same"):
+            KMeansPerClass().draw(source_of(frame, Schema("y", ())), Sizes(members=4, test=2, nonmembers=4), rng())
+
+
 def test_compas_has_fifteen_features_and_the_printed_rows(compas: TableSource) -> None:
     draw = Random().draw(compas, Sizes(members=2059, test=515, nonmembers=2059), rng())
     assert (draw.facts["rows"], draw.facts["features"]) == (6172, 15)

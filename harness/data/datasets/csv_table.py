@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import codecs
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
+import numpy as np
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
+from harness.arrays import Array
+from harness.data.cells import Cells, composed, read_cells, separator_hint
+from harness.data.columns import Column, number
 from harness.data.dataset import DATASETS, Schema, TableDataset
+from harness.data.quoting import listed, shown
+from harness.data.steps import Step
 from harness.errors import AboutDataset
+
+MOST_LEVELS = 100
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """A file as a table."""
+
+    frame: pd.DataFrame
+    steps: tuple[Step, ...]
+    """What was done to it."""
+    lines: Array
+    """The line of the file that each row begins on, (n,)."""
 
 
 @DATASETS.register
@@ -26,51 +50,141 @@ class CsvTable(TableDataset):
     categorical: tuple[str, ...] = ()
     """Columns that are categories although they may look like numbers; text columns always are."""
     ignore: tuple[str, ...] = ()
-    """Columns to leave out, such as identifiers."""
+    """Columns to leave out, such as identifiers; "" for those without a name."""
     missing: tuple[str, ...] = ("", "?", "NA", "N/A")
     """Markers of a missing value."""
     separator: str = Field(default=",", min_length=1, max_length=1)
     """The character between fields."""
+    encoding: str = Field(default="utf-8", exclude_if=lambda encoding: encoding == "utf-8")
+    """How characters are stored, such as windows-1252 or utf-16."""
+    max_levels: int = Field(default=MOST_LEVELS, ge=2, exclude_if=lambda most: most == MOST_LEVELS)
+    """Different values that the label or a column of categories may have: each is a class, or a feature."""
 
     display: ClassVar[str] = "own table"
+    also_decided_by: ClassVar[tuple[str, ...]] = ("harness.data.cells", "harness.data.columns")
+
+    @field_validator("separator")
+    @classmethod
+    def _separates(cls, value: str) -> str:
+        if value in '"\r\n\0':
+            raise ValueError(f"{value!r} cannot separate fields; write the character between them, such as ';'")
+        return value
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        try:
+            "a".encode(codecs.lookup(value).name)
+        except (LookupError, ValueError):
+            raise ValueError(f"{value!r} is no encoding of text; such as utf-8, windows-1252, utf-16") from None
+        return value
+
+    @model_validator(mode="after")
+    def _apart(self) -> CsvTable:
+        if self.label in self.ignore:
+            raise ValueError(f"ignore: {self.label!r} is the label; take it out of one of them")
+        if both := [column for column in self.categorical if column in self.ignore]:
+            raise ValueError(f"ignore: {both[0]!r} is in categorical too; take it out of one of them")
+        return self
 
     @property
     def name(self) -> str:
         return "csv-" + re.sub(r"[^A-Za-z0-9]+", "-", Path(self.path).stem).strip("-").lower()
 
     def schema_of_table(self) -> Schema:
-        return Schema(self.label, self.categorical)
+        return Schema(composed(self.label), tuple(composed(name) for name in self.categorical))
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
         raise AboutDataset("dataset csv is read from its path and needs no parsing of sources")
 
-    def read(self, root: Path) -> pd.DataFrame:
-        """The table as the spec describes it. Raises HarnessError naming the file and the column."""
-        path = root / self.path
-        try:
-            table = pd.read_csv(
-                path,
-                sep=self.separator,
-                na_values=list(self.missing),
-                keep_default_na=False,
-                skipinitialspace=True,
-            )
-        except FileNotFoundError:
-            raise AboutDataset(f"{self.path}: no such file (dataset csv, field path)") from None
-        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-            raise AboutDataset(f"{self.path}: not readable as CSV: {error}") from None
+    def read(self, root: Path) -> OwnTable:
+        """The table as the spec describes it. Raises AboutDataset naming the file, and the row and column."""
+        cells = read_cells(root / self.path, self.path, self.separator, self.encoding)
+        ignored = {composed(name) for name in self.ignore}
+        self._check_names(cells, ignored)
+        schema = self.schema_of_table()
+        steps = [Step("blank lines", count=cells.blank)] if cells.blank else []
+        steps += [Step("doubtful encoding", detail=self.encoding)] if cells.doubtful else []
+        steps += [Step("spaced")] if cells.spaced else []
+        named = zip(cells.names, cells.written, strict=True)
+        steps += [Step("renamed", name, 1, repr(written)) for name, written in named if name != written]
+        steps += [Step("ignored", name or '""', 1) for name in cells.names if name in ignored]
+        place = partial(self._place, cells.lines)
+        found: dict[str, Array] = {}
+        for name, texts in zip(cells.names, cells.columns, strict=True):
+            if name not in ignored:
+                column = Column.of(name, texts, self.missing, place)
+                read = self._label if name == schema.label else self._feature
+                found[name], done = read(column, schema)
+                steps += done
+        return OwnTable(pd.DataFrame(found), tuple(steps), cells.lines)
+
+    def _place(self, lines: Array, row: int) -> str:
+        return f"{self.path}:{lines[row]}"
+
+    def _check_names(self, cells: Cells, ignored: set[str]) -> None:
         wanted = {"label": (self.label,), "categorical": self.categorical, "ignore": self.ignore}
         for field, columns in wanted.items():
             for column in columns:
-                if column not in table.columns:
-                    has = ", ".join(map(str, table.columns))
-                    raise AboutDataset(f"{self.path}: no column {column!r} (field {field}); it has: {has}")
-        if table[self.label].isna().any():
-            row = int(table[self.label].isna().to_numpy().argmax()) + 2
-            raise AboutDataset(f"{self.path}:{row}: the label {self.label!r} is missing; every row needs one")
-        if table[self.label].nunique() < 2:
-            raise AboutDataset(f"{self.path}: the label {self.label!r} has one value only; two or more are needed")
-        for column in self.categorical:
-            table[column] = table[column].map(lambda v: None if pd.isna(v) else str(v)).astype(object)
-        return table.drop(columns=list(self.ignore))
+                if composed(column) not in cells.names:
+                    has = listed(cells.names)
+                    header = self.separator.join(cells.written)
+                    hint = separator_hint(header, self.separator, composed(column))
+                    if not hint and not any(math.isnan(number(name)) for name in cells.names):
+                        hint = "; the first line has to name the columns"
+                    raise AboutDataset(f"{self.path}: no column {column!r} (field {field}); it has: {has}{hint}")
+        unnamed = [i for i, name in enumerate(cells.names) if not name]
+        if unnamed and "" not in ignored:
+            begin = [text.strip() for text in cells.columns[unnamed[0]][:3]]
+            like = f"its cells begin {listed(begin)}" if any(begin) else "its cells begin empty"
+            raise AboutDataset(
+                f'{self.path}: column {unnamed[0] + 1} has no name, {like}; name it, or write `ignore: [""]` to '
+                "leave it out"
+            )
+        for name, times in Counter(cells.names).items():
+            if times > 1 and name not in ignored:
+                *some, last = [i + 1 for i, one in enumerate(cells.names) if one == name]
+                where = f"{', '.join(map(str, some))} and {last}"
+                raise AboutDataset(f"{self.path}: columns {where} are all called {shown(name)}; name them apart")
+
+    def _label(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
+        column.check_levels(self.max_levels, self.path, label=True)
+        values, steps = self._typed(column, schema)
+        if (lacking := pd.isna(values)).any():
+            row = int(np.argmax(lacking))
+            marker = column.texts[column.codes[row]]
+            what = f" ({shown(marker)} is one of the markers in `missing`)" if marker else ""
+            name = f"{column.place(row)}: the label {self.label!r}"
+            raise AboutDataset(f"{name} is missing{what}; every row needs one")
+        places, classes = pd.factorize(values)
+        counts = np.bincount(places)
+        if len(classes) < 2:
+            raise AboutDataset(
+                f"{self.path}: the label {self.label!r} has one value only, {shown(column.example())}; two or more "
+                "are needed"
+            )
+        if values.dtype != object and values.dtype != bool and len(classes) < column.levels:
+            merged = Counter(value for value, text in zip(column.values, column.texts, strict=True) if text)
+            several = [text for text, value in zip(column.texts, column.values, strict=True) if merged[value] > 1]
+            steps.append(Step("merged", column.name, column.levels - len(classes), listed(several, 4)))
+        return values, steps + [Step("rare class", column.name, 1, str(c)) for c in classes[counts == 1]]
+
+    def _typed(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
+        """Numbers, truth values or text."""
+        if column.name not in schema.categorical:
+            if column.are_numbers():
+                return column.numbers()
+            if column.are_booleans():
+                return column.booleans()
+        return column.text()
+
+    def _feature(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
+        if column.name not in schema.categorical and not column.are_booleans():
+            column.check_mixture(self.missing)
+        values, steps = self._typed(column, schema)
+        if values.dtype == object:
+            column.check_levels(self.max_levels, self.path, label=False)
+            if column.nearly_unique:
+                steps.append(Step("nearly unique", column.name, column.levels, column.example()))
+        return values, steps

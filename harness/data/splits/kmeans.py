@@ -49,9 +49,15 @@ class KMeansPerClass(TableSplit):
         seed = int(rng.integers(2**31))
         for label in range(n_classes):
             of_class = encoded.labels == label
+            records = encoded.features[of_class]
+            if not (records != records[0]).any():
+                raise AboutSplit(
+                    f"split kmeans-per-class: the {len(records)} records of class {encoded.classes[label]!r} are all "
+                    "the same, and two clusters are wanted of each class; leave the class out, or take another split"
+                )
             # One thread: the order of a parallel sum would make labels depend on the machine's load.
             with threadpool_limits(limits=1):
-                found = KMeans(2, n_init=self.n_init, random_state=seed).fit(encoded.features[of_class])
+                found = KMeans(2, n_init=self.n_init, random_state=seed).fit(records)
             # Clusters are numbered by their first coordinate's mean, not by k-means' arbitrary order.
             order = np.lexsort(found.cluster_centers_.T)
             cluster[of_class] = np.argsort(order)[found.labels_]

@@ -1,0 +1,243 @@
+"""From the text of a whole column to numbers or to categories, with what was done on the way.
+
+A column is one of numbers if every cell that is not missing is a finite decimal number; of two truth values if it has
+those alone and none is missing; else of text, which stays as it stands in the file. Text in a column of which half the
+cells or more are meant as numbers is refused: whether it stands for a missing value or for a category, only the user
+knows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from harness.arrays import Array
+from harness.data.cells import composed
+from harness.data.quoting import LONGEST, listed, shown
+from harness.data.steps import Step
+from harness.errors import AboutDataset
+
+TRUE, FALSE = {"True", "TRUE", "true"}, {"False", "FALSE", "false"}
+INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE).fullmatch
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}([. ]\d{3})+),\d+", re.ASCII).fullmatch
+THOUSANDS = re.compile(r"[+-]?\d{1,3}([, '\u00a0\u202f]\d{3})+(\.\d+)?", re.ASCII).fullmatch
+LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII).match
+DIGITS = "0123456789+-.eE"
+NEARLY_UNIQUE = 0.5
+"""A column of text with more levels than this share of its rows is nearly unique."""
+FEW = 10
+"""Columns of fewer rows are never called nearly unique or an index."""
+INT64 = np.iinfo(np.int64)
+
+
+def number(text: str) -> float:
+    """The value of a decimal number, infinite where it is too large for one; NaN for other text."""
+    if text.strip(DIGITS):
+        return math.nan
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def meant_as_number(text: str) -> bool:
+    """Whether text that is no number is one by another convention: infinite, a decimal comma, separated thousands."""
+    return bool(INFINITE(text) or DECIMAL_COMMA(text) or THOUSANDS(text))
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column's text: distinct cells, and which of them each row has."""
+
+    name: str
+    codes: Array
+    """(n,) places in `texts`."""
+    written: Sequence[str]
+    """Distinct cells as they stand in the file."""
+    markers: frozenset[str]
+    """Of a missing value."""
+    place: Callable[[int], str]
+    """File and line of a row."""
+
+    @classmethod
+    def of(cls, name: str, cells: Sequence[str], markers: Iterable[str], place: Callable[[int], str]) -> Column:
+        found = pa.array(cells, type=pa.string()).dictionary_encode()
+        codes = found.indices.to_numpy(zero_copy_only=False)
+        return cls(name, codes, found.dictionary.to_pylist(), frozenset(marker.strip() for marker in markers), place)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Distinct cells without spaces around them, in Unicode's composed form; some may be the same now."""
+        return [composed(text) for text in self.written]
+
+    @cached_property
+    def there(self) -> Array:
+        """Which distinct cells are no marker of a missing value, (levels,) bool."""
+        return np.array([text not in self.markers for text in self.texts], dtype=bool)
+
+    @cached_property
+    def values(self) -> Array:
+        """The numbers that distinct cells are, (levels,); NaN where they are none."""
+        return np.array([number(text) for text in self.texts], dtype=np.float64)
+
+    @cached_property
+    def counts(self) -> Array:
+        """Rows of each distinct cell, (levels,)."""
+        return np.bincount(self.codes, minlength=len(self.written))
+
+    def row_of(self, level: int) -> int:
+        """The first row that has a distinct cell."""
+        return int(np.argmax(self.codes == level))
+
+    def are_numbers(self) -> bool:
+        """Whether all cells that are not missing are finite numbers (true of none)."""
+        return bool(np.isfinite(self.values[self.there]).all())
+
+    def are_booleans(self) -> bool:
+        """Whether all cells are truth values."""
+        return bool(self.there.all()) and set(self.texts) <= TRUE | FALSE
+
+    # --- what it becomes ---
+
+    def booleans(self) -> tuple[Array, list[Step]]:
+        return np.array([text in TRUE for text in self.texts])[self.codes], [Step("booleans", self.name)]
+
+    def numbers(self) -> tuple[Array, list[Step]]:
+        """Its numbers, whole ones as int64 where none is missing."""
+        lacking = ~self.there | np.isin(self.values, [number(marker) for marker in self.markers])
+        steps = []
+        zeros = [i for i, text in enumerate(self.texts) if text[:1] in "0+-" and LEADING_ZERO(text)]
+        if zeros:
+            count = int(self.counts[zeros].sum())
+            steps.append(Step("leading zeros", self.name, count, self.texts[zeros[0]]))
+        if not lacking.any():
+            try:
+                whole = [int(text) for text in self.texts]
+                if all(INT64.min <= value <= INT64.max for value in whole):
+                    found = np.array(whole, dtype=np.int64)[self.codes]
+                    return found, steps + self._index(found)
+            except ValueError:
+                pass
+        return np.where(lacking, math.nan, self.values)[self.codes], steps
+
+    def _index(self, found: Array) -> list[Step]:
+        """A step where whole numbers count the rows."""
+        low = found[0]
+        counted = len(found) >= FEW and low in (0, 1) and np.array_equal(found, np.arange(low, low + len(found)))
+        return [Step("index", self.name, len(found))] if counted else []
+
+    def text(self) -> tuple[Array, list[Step]]:
+        """Its text, None where missing."""
+        texts = [text if there else None for text, there in zip(self.texts, self.there, strict=True)]
+        found = np.array([*texts, None], dtype=object)[:-1][self.codes]
+        return found, self._changes()
+
+    def _changes(self) -> list[Step]:
+        stripped = [one.strip() for one in self.written]
+        trimmed = [i for i, one in enumerate(self.written) if self.there[i] and stripped[i] != one]
+        rewritten = [i for i, one in enumerate(stripped) if self.there[i] and self.texts[i] != one]
+        steps = []
+        if trimmed:
+            steps.append(Step("trimmed", self.name, int(self.counts[trimmed].sum()), self.texts[trimmed[0]]))
+        if rewritten:
+            steps.append(Step("normalised", self.name, int(self.counts[rewritten].sum()), self.texts[rewritten[0]]))
+        once = Counter(text for text, there in zip(self.texts, self.there, strict=True) if there)
+        same = [text for text, times in once.items() if times > 1]
+        if same:
+            steps.append(Step("merged", self.name, len(same), listed(same, 3)))
+        return steps
+
+    @property
+    def levels(self) -> int:
+        """Distinct texts that are not missing."""
+        return len({text for text, there in zip(self.texts, self.there, strict=True) if there})
+
+    @property
+    def nearly_unique(self) -> bool:
+        rows = int(self.counts[self.there].sum())
+        return rows >= FEW and self.levels > NEARLY_UNIQUE * rows
+
+    def example(self) -> str:
+        """Its first cell that is not missing."""
+        return next((text for text, there in zip(self.texts, self.there, strict=True) if there), "")
+
+    # --- what it may not be ---
+
+    def check_mixture(self, missing: Sequence[str]) -> None:
+        """Raises AboutDataset where half of the cells or more are meant as numbers and others are not finite ones."""
+        finite = np.isfinite(self.values)
+        wrong = np.flatnonzero(self.there & ~finite)
+        if not len(wrong):
+            return
+        meant = ~np.isnan(self.values) | np.array([meant_as_number(text) for text in self.texts], dtype=bool)
+        cells = int(self.counts[self.there].sum())
+        if 2 * int(self.counts[self.there & meant].sum()) < cells:
+            return
+        rows = {self.row_of(int(level)): int(level) for level in wrong[:1000]}
+        row = min(rows)
+        level = rows[row]
+        text, where = self.texts[level], f"{self.place(row)}: column {shown(self.name)}"
+        as_category = f"write `categorical: [{yaml_word(self.name)}]` if these are categories"
+        if np.isinf(self.values[level]) or INFINITE(text):
+            why = "not finite" if INFINITE(text) else "too large for a number of 64 bits"
+            hint = f"correct it, or write `missing: {yaml_list([*missing, text])}`"
+            raise AboutDataset(f"{where} is {shown(text)}, which is {why}; {hint}")
+        if DECIMAL_COMMA(text) and not THOUSANDS(text):
+            raise AboutDataset(f"{where} is {shown(text)}, with a decimal comma; write a point, or {as_category}")
+        if meant_as_number(text):
+            hint = f"write its digits alone, or {as_category}"
+            raise AboutDataset(f"{where} is {shown(text)}, a number with a comma or spaces in it; {hint}")
+        others = len({self.texts[i] for i in wrong if i != level})
+        more = f", nor {'is' if others == 1 else 'are'} {others:,} other value{'s' * (others > 1)}" if others else ""
+        said = [self.texts[i] for i in wrong] if others < 3 else [text]
+        hint = f"write `missing: {yaml_list([*missing, *dict.fromkeys(said)])}` if it stands for a missing value"
+        numbers = int(self.counts[self.there & finite].sum())
+        raise AboutDataset(
+            f"{where} is {shown(text)}, which is no number as {numbers:,} of its {cells:,} cells are{more}; {hint}, "
+            f"or {as_category}"
+        )
+
+    def check_levels(self, most: int, file: str, label: bool) -> None:
+        """Raises AboutDataset for more distinct values than the spec allows."""
+        count = self.levels
+        if count <= most:
+            return
+        rows = int(self.counts[self.there].sum())
+        what = f"the label {shown(self.name)}" if label else f"column {shown(self.name)}"
+        example = f"such as {shown(self.example())}"
+        each = "class" if label else "feature"
+        raised = f"`max_levels: {count}` if each is to be a {each}"
+        if label:
+            hint = f"choose another label, or write {raised}"
+        else:
+            unique = ", nearly unique as identifiers, dates and addresses are" if self.nearly_unique else ""
+            ignored = f"write `ignore: [{yaml_word(self.name)}]`"
+            raise AboutDataset(
+                f"{file}: {what} has {count:,} different values in {rows:,} rows ({example}){unique}, more than "
+                f"max_levels ({most}); {ignored}, or {raised}"
+            )
+        raise AboutDataset(
+            f"{file}: {what} has {count:,} different values in {rows:,} rows ({example}), more than max_levels "
+            f"({most}); {hint}"
+        )
+
+
+def yaml_word(text: str) -> str:
+    """A word as YAML writes it in a list; of a long one its beginning."""
+    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    plain = re.fullmatch(r"[A-Za-z_/][\w/.-]*( [\w/.-]+)*", text, re.ASCII)
+    special = text.lower() in ("yes", "no", "true", "false", "on", "off", "null", "y", "n")
+    return text if plain and not special else json.dumps(text, ensure_ascii=False)
+
+
+def yaml_list(words: Iterable[str]) -> str:
+    """Words as YAML writes a list."""
+    return f"[{', '.join(yaml_word(word) for word in words)}]"

@@ -1,0 +1,72 @@
+"""What was done to a table on its way from a file to features: a list of steps, which others put into words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+What = Literal[
+    "dropped rows",
+    "dropped columns",
+    "ordered",
+    "rewritten",
+    "derived",
+    "ignored",
+    "blank lines",
+    "doubtful encoding",
+    "spaced",
+    "renamed",
+    "trimmed",
+    "normalised",
+    "merged",
+    "leading zeros",
+    "booleans",
+    "index",
+    "nearly unique",
+    "rare class",
+    "left out",
+    "lost class",
+    "filled",
+    "one-hot",
+    "constant",
+    "nearly constant",
+    "vanished",
+    "scaled",
+]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing done to a table, or one that its reader should know of it."""
+
+    what: What
+    column: str = ""
+    """Empty: the whole table."""
+    count: int = 0
+    """Of cells, rows, lines, columns or levels, as `what` has it."""
+    detail: str = ""
+    """A former name, a value, or a rule in words."""
+
+    def in_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How the table of some arms becomes the features that their models see."""
+
+    arms: tuple[str, ...]
+    dataset: str
+    """Its `kind`, or the path of a file."""
+    rows: int
+    features: int
+    steps: tuple[Step, ...]
+
+    def in_json(self) -> dict[str, Any]:
+        return {**asdict(self), "arms": list(self.arms), "steps": [step.in_json() for step in self.steps]}
+
+
+def preparation_from(found: dict[str, Any]) -> Preparation:
+    """What `in_json` wrote down."""
+    steps = tuple(Step(**step) for step in found["steps"])
+    return Preparation(tuple(found["arms"]), found["dataset"], found["rows"], found["features"], steps)
