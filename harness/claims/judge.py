@@ -68,6 +68,8 @@ class Finding:
     """The same against 'it holds', corrected for the claim's parts too."""
     attacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By arm, those that it is about; an empty one, or none: the models themselves."""
+    hangs_on: str = ""
+    """The wider tolerance with which it would not be violated."""
 
 
 @dataclass(frozen=True)

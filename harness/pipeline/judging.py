@@ -6,13 +6,11 @@ import contextlib
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 import pandas as pd
 from pydantic import ValidationError
 
-from harness.claims.expectation import MeasuredExpectation
-from harness.claims.verdict import Outcome, Verdict, VerdictFile, dump
+from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.errors import HarnessError, first_fault
 from harness.execution.table import COLUMNS, read_measurements, read_table
 from harness.files import write_text
@@ -22,7 +20,7 @@ from harness.pipeline.context import Context
 from harness.pipeline.together import Piece, side_by_side
 from harness.spec.document import located
 from harness.spec.load import Loaded, spec_id
-from harness.spec.model import Claim, Spec
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, readings
 from harness.spec.resolve import content
@@ -135,7 +133,7 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
             for reading, by_claim in others
             if matters(reading, parts, spec)
         ]
-        found.append(published(verdict, claim, scaled, read, partial(_with_wider_tolerance, context, loaded, claim)))
+        found.append(published(verdict, claim, scaled, read))
     return found
 
 
@@ -144,17 +142,6 @@ def _in_reading(context: Context, variant: Loaded, claims: Collection[str] | Non
     if not context.measurements_file(variant.spec.id).is_file():
         return None
     return {verdict.id.split("#")[1]: verdict for verdict in _judge_one(context, variant, claims)}
-
-
-def _with_wider_tolerance(context: Context, loaded: Loaded, claim: Claim) -> tuple[str, Outcome] | None:
-    """What a doubled tolerance is, and what the test finds with it; None where the claim has none."""
-    wider = {n: w for n, e in enumerate(claim.expect) if isinstance(e, MeasuredExpectation) and (w := e.relaxed())}
-    if not wider:
-        return None
-    expect = tuple(wider[n][1] if n in wider else e for n, e in enumerate(claim.expect))
-    spec = loaded.spec.model_copy(update={"claims": (claim.model_copy(update={"expect": expect}),)})
-    (verdict,) = _judge_one(context, replace(loaded, spec=spec), None)
-    return " and ".join(dict.fromkeys(text for text, _ in wider.values())), verdict.verdict  # type: ignore[return-value]
 
 
 def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:

@@ -259,6 +259,7 @@ def _training(judged: Judged, evidence: Evidence, alpha: float) -> dict[str, obj
         "verdict": outcome,
         "reason": prefix + shown.reason,
         "parts": [f.outcome for f in findings],
+        "hangs_on": [f.hangs_on for f in findings if f.hangs_on and outcome == "inconclusive"],
         "points": [p.model_dump() for p in points],
         "test": shown.test,
         "correction": shown.correction,

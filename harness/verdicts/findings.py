@@ -85,12 +85,38 @@ def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, ev
         finding = _left_out(part, spec, evidence)
         if finding is None:
             try:
-                finding = part.judge(evidence, Part(index, len(parts), alpha / 2, fewest))
+                finding = _judged_twice(part, evidence, Part(index, len(parts), alpha / 2, fewest))
             except NoneChosen as none:
                 finding = Finding("inconclusive", str(none), (), None, "none", "none")
         reason = "; ".join([finding.reason, *_choices(part, evidence)]) if finding.points else finding.reason
         found.append(replace(finding, attacks=part.attacks(), reason=reason))
     return found
+
+
+def _judged_twice(part: MeasuredExpectation, evidence: Evidence, which: Part) -> Finding:
+    """What is found of a part: violated only if it is so with twice its tolerance too.
+
+    Where it is not, its points are those of the tolerance as declared, and its looks those of the wider one, at which
+    more repeats may decide.
+    """
+    found = part.judge(evidence, which)
+    wider = part.relaxed() if found.outcome == "violated" else None
+    if wider is None:
+        return found
+    text, relaxed = wider
+    again = relaxed.judge(evidence, which)
+    if again.outcome == "violated":
+        return found
+    return replace(
+        found,
+        outcome="inconclusive",
+        reason=f"{found.reason}, but not with {text}",
+        hangs_on=text,
+        looks=tuple(replace(new, holds=old.holds) for old, new in zip(found.looks, again.looks, strict=True)),
+        support=again.support,
+        oppose=again.oppose,
+        p_value=None,
+    )
 
 
 def _choices(part: MeasuredExpectation, evidence: Evidence) -> list[str]:

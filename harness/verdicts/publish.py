@@ -2,16 +2,16 @@
 
 The rules, which stand in docs/verdicts.md:
 
-1. A claim on measurements that would be violated is so only if every reading of what the paper leaves open says so, and
-   a doubled tolerance too. Else it is inconclusive, and names what it hangs on. On the paper's data a reading that was
-   not run counts as one that might say otherwise.
+1. A claim on measurements that would be violated, with a doubled tolerance too (`harness.verdicts.findings`), is so
+   only if every reading of what the paper leaves open says so. Else it is inconclusive, and names what it hangs on. On
+   the paper's data a reading that was not run counts as one that might say otherwise.
 2. A printed count that does not come out refutes nothing where the paper leaves its preprocessing open.
 3. On other data and on a stand-in a relation agrees or differs. A printed number is set beside the measured one there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from harness.claims.expectation import MeasuredExpectation
@@ -85,14 +85,12 @@ def published(
     claim: Claim,
     scaled: Scaled,
     read: Sequence[tuple[Reading, Verdict | None]],
-    relaxed: Callable[[], tuple[str, Outcome] | None],
 ) -> Verdict:
     """A verdict as it is said.
 
     Args:
         verdict: what the test finds.
         read: the readings that matter to the claim, with what the test finds in each; None: it was not run.
-        relaxed: what a doubled tolerance is, in words, and what the test finds with it; None where there is none.
     """
     data, smaller = data_of(claim, scaled)
     parts = [] if claim.theory else scaled.spec.parts(claim)
@@ -119,7 +117,7 @@ def published(
     }
     if raw == "violated" and not claim.theory:
         uncounted = claim.origin == "paper" and all(isinstance(part, Count) for part in parts)
-        hangs = UNCOUNTED if uncounted and scaled.spec.unstated else tuple(_hangs_on(read, relaxed, data))
+        hangs = UNCOUNTED if uncounted and scaled.spec.unstated else tuple(_hangs_on(read, data))
         if hangs:
             reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"
             update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}
@@ -145,17 +143,13 @@ def certainty(verdict: Verdict) -> Certainty | None:
     return known.get(verdict.basis, "by itself")
 
 
-def _hangs_on(
-    read: Sequence[tuple[Reading, Verdict | None]], relaxed: Callable[[], tuple[str, Outcome] | None], data: Data
-) -> list[str]:
-    """What flips a verdict of violated, or might."""
+def _hangs_on(read: Sequence[tuple[Reading, Verdict | None]], data: Data) -> list[str]:
+    """Which readings flip a verdict of violated, or might."""
     found = [
         f"the reading {reading.text} ({other.verdict})"
         for reading, other in read
         if other is not None and other.verdict not in ("violated", "not run")
     ]
-    if (wider := relaxed()) is not None and wider[1] != "violated":
-        found.append(f"{wider[0]} ({wider[1]})")
     if data in ("paper", "smaller"):
         unknown = [reading.text for reading, other in read if other is None or other.verdict == "not run"]
         if unknown:

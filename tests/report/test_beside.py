@@ -46,7 +46,10 @@ def test_claims_as_parquet_say_the_same(tmp_path: Path) -> None:
 
 
 def test_a_badge_counts_verdicts() -> None:
-    svg = badge({"reproduced": 3, "violated": 2, "inconclusive": 0, "not run": 9})
+    words = ["reproduced"] * 3 + ["violated"] * 2 + ["not run"] * 9
+    mine = [verdicts[0].model_copy(update={"origin": "paper", "data": "paper", "verdict": word}) for word in words]
+    elsewhere = [one.model_copy(update={"data": "stand-in", "verdict": "differs"}) for one in mine]
+    svg = badge([*mine, *elsewhere])
     root = ElementTree.fromstring(svg)
     assert [e.text for e in root.iter() if e.tag.endswith("text")] == ["claims", "3 reproduced · 2 violated"]
     assert "nothing run" in badge({})

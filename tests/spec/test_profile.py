@@ -20,6 +20,7 @@ from harness.report.gather import judged
 from harness.spec.load import load_spec, load_specs
 from harness.spec.profile import Profile, choose, load_params, scale
 from harness.verdicts.check import check_spec
+from harness.verdicts.publish import data_of
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli
 
 Make = Callable[..., Project]
@@ -39,10 +40,12 @@ def test_a_substitute_takes_the_place_of_a_dataset_and_verdicts_say_so(tmp_path:
     assert other.spec.experiment.arms["rdp"].dataset == Cifar100Substitute(components=50)  # type: ignore[union-attr]
     assert other.substitution is not None
     assert "CIFAR-100 is substituted" in other.deviations[0]
-    assert {v.fidelity for v in check_spec(other, "0", None, "no data")} == {"substituted"}
-    assert {v.fidelity for v in check_spec(real, "0", None, "no data")} == {"exact"}
+    assert {data_of(claim, other)[0] for claim in spec.claims} == {"stand-in"}
+    assert {data_of(claim, real) for claim in spec.claims} == {("paper", ())}
     fewer = scale(spec, "own", profile("{substitute: [cifar100], repeats: 2}", tmp_path))
-    assert {v.fidelity for v in check_spec(fewer, "0", None, "no data")} == {"substituted"}
+    assert {data_of(claim, fewer)[0] for claim in spec.claims} == {"stand-in"}
+    less = scale(spec, "own", profile("{epochs: 2}", tmp_path))
+    assert {data_of(claim, less) for claim in spec.claims} == {("smaller", ("epochs 2 of 100",))}
     purchase = load_spec(Project(REPO), REPO / "specs/jayaraman2019/lr-purchase100.yaml").spec
     found = scale(purchase, "own", profile("{substitute: [purchase100]}", tmp_path)).spec.experiment
     assert found is not None

@@ -62,7 +62,7 @@ def verdict(name: str, **more: object) -> Verdict:
             "inequality": (),
             "verdict": "reproduced",
             "reason": "r",
-            "fidelity": "exact",
+            "data": "paper",
             "profile": "full",
             "alpha": 0.05,
             "test": "t",

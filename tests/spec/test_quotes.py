@@ -1,0 +1,64 @@
+"""Quotations are the papers' own words, and every claim of a paper has one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.claims.origin import Quote, normal_form
+from harness.paths import Project
+from harness.spec.load import Loaded, load_specs
+from tests.conftest import REPO
+
+PAPERS = Path(os.environ.get("HARNESS_PAPERS", REPO.parent / "shared" / "papers"))
+LONGEST = 60
+"""Words."""
+
+
+@pytest.fixture(scope="module")
+def specs() -> list[Loaded]:
+    return load_specs(Project(REPO), [])
+
+
+def quotes(specs: list[Loaded]) -> list[tuple[str, str, Quote]]:
+    found = []
+    for one in specs:
+        run = one.spec.paper_run
+        found += [(one.spec.paper, f"{one.spec.id}: paper_run", run.quote)] if run is not None and run.quote else []
+        found += [(one.spec.paper, f"{one.spec.id}#{c.id}", quote) for c in one.spec.claims for quote in c.quotes]
+    return found
+
+
+def test_quotations_stand_in_the_papers(specs: list[Loaded]) -> None:
+    if not PAPERS.is_dir():
+        pytest.skip("the papers' texts are not at hand (HARNESS_PAPERS)")
+    texts = {path.stem: normal_form(path.read_text(encoding="utf-8")) for path in PAPERS.glob("*.txt")}
+    wrong = []
+    for paper, where, quote in quotes(specs):
+        at = 0
+        for piece in quote.pieces():
+            at = texts[paper].find(piece, at)
+            if at < 0:
+                wrong.append(f"{where}: {quote.text}")
+                break
+    assert not wrong, "\n".join(wrong)
+
+
+def test_quotations_are_short(specs: list[Loaded]) -> None:
+    assert not [where for _, where, quote in quotes(specs) if len(quote.text.split()) > LONGEST]
+
+
+def test_what_is_corrected_is_there(specs: list[Loaded]) -> None:
+    there = {f"{one.spec.id}#{claim.id}": claim for one in specs for claim in one.spec.claims}
+    for one in specs:
+        for claim in one.spec.claims:
+            if claim.corrects is not None:
+                named = claim.corrects if "#" in claim.corrects else f"{one.spec.id}#{claim.corrects}"
+                assert there[named].origin == "paper", f"{one.spec.id}#{claim.id}"
+
+
+def test_normal_form_folds_what_typesetting_adds() -> None:
+    assert normal_form("mem-\nbership “in-\nference” ﬁts") == normal_form('membership "inference" fits')
+    assert Quote(section="1", text="the ad-\nvantage ... is small").pieces() == ["theadvantage", "issmall"]

@@ -1,0 +1,263 @@
+"""What is said of a claim, one test a rule: claims built so that the rule alone decides what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.claims.origin import Quote
+from harness.claims.verdict import Verdict
+from harness.data.datasets.adult import Adult
+from harness.data.datasets.cifar10 import Cifar10Substitute
+from harness.paths import Project
+from harness.spec.load import Loaded, load_specs
+from harness.spec.model import Claim, Spec
+from harness.spec.paper_run import PaperRun
+from harness.spec.profile import Profile, Scaled, scale
+from harness.spec.readings import Reading, readings
+from harness.verdicts.check import check_spec
+from harness.verdicts.counts import count, group_of
+from harness.verdicts.publish import data_of, matters, published
+from tests.conftest import PARAMS, REPO, SMALL_SPEC
+from tests.verdicts.test_basis import around, both, table_of
+
+QUOTE = Quote(section="Section 1", text="the attack is weak")
+COMPARE = {
+    "kind": "compare",
+    "left": {"metric": "advantage", "arm": "iid", "attack": "logloss"},
+    "relation": "<=",
+    "right": {"value": 0.5},
+}
+CLOSE = {
+    "kind": "close",
+    "left": {"metric": "advantage", "arm": "iid", "attack": "logloss"},
+    "right": {"value": 0.5},
+    "tolerance": 0.05,
+}
+COUNT = {"kind": "count", "arm": "iid", "equals": {"rows": 570}}
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    """A small spec of 40 repeats with an unstated choice of two alternatives."""
+    root: Path = tmp_path_factory.mktemp("publish")
+    (root / "specs" / "own").mkdir(parents=True)
+    text = SMALL_SPEC.replace("repeats: 2", "repeats: 40")
+    text += """
+unstated:
+  - choice: scaling
+    field: experiment.preprocessing.scaling
+    chosen: standard
+    alternatives: [none, min-max]
+    why: It is not said.
+"""
+    (root / "specs" / "own" / "cancer.yaml").write_text(text)
+    (root / "specs" / "papers.yaml").write_text((REPO / "specs" / "papers.yaml").read_text())
+    (root / "params.yaml").write_text(PARAMS)
+    return load_specs(Project(root), [])[0]
+
+
+def spec_of(loaded: Loaded, expect: Any, run: PaperRun | None = None, **fields: Any) -> Spec:
+    """The spec with this claim alone, a paper's unless it says otherwise."""
+    fields = {"origin": "paper", "quotes": [QUOTE], **fields}
+    claim = Claim.model_validate({"id": "one", "where": "here", "statement": "It is so.", "expect": expect, **fields})
+    run = run or PaperRun.model_validate({"data": ["csv"], "members": 120})
+    return loaded.spec.model_copy(update={"claims": (claim,), "paper_run": run})
+
+
+def found(spec: Spec, iid: Any, read: Sequence[tuple[Reading, Any]] = (), **profile: Any) -> Verdict:
+    """What is said of its claim, where the advantage of `iid` is this, and in readings that."""
+    scaled = scale(spec, "made-up", Profile.model_validate(profile))
+    (claim,) = spec.claims
+
+    def judged(values: Any) -> Verdict:
+        return check_spec(scaled, "0", table_of(both(around(0.1, 40), values)))[0]
+
+    others = [(reading, None if values is None else judged(values)) for reading, values in read]
+    return published(judged(iid), claim, scaled, others)
+
+
+HIGH, LOW = around(0.9, 40), around(0.1, 40)
+
+
+def everywhere(loaded: Loaded, values: Any) -> list[tuple[Reading, Any]]:
+    return [(reading, values) for reading in readings(loaded.spec, loaded.said)]
+
+
+def test_it_is_violated_where_every_reading_says_so(loaded: Loaded) -> None:
+    verdict = found(spec_of(loaded, COMPARE), HIGH, everywhere(loaded, HIGH))
+    assert (verdict.verdict, verdict.hangs_on, verdict.certainty) == ("violated", (), "by itself")
+    assert [r.verdict for r in verdict.readings] == ["violated", "violated"]
+    assert (verdict.data, verdict.smaller) == ("paper", ())
+
+
+def test_a_reading_that_flips_it_is_what_it_hangs_on(loaded: Loaded) -> None:
+    first, second = everywhere(loaded, HIGH)
+    verdict = found(spec_of(loaded, COMPARE), HIGH, [(first[0], LOW), second])
+    assert verdict.verdict == "inconclusive"
+    assert verdict.hangs_on == ("the reading preprocessing.scaling = none (reproduced)",)
+    assert (verdict.p_value, verdict.e_value, verdict.basis, verdict.certainty) == (None, None, None, None)
+    assert verdict.reason.startswith("violated as declared (")
+
+
+def test_a_reading_that_was_not_run_might(loaded: Loaded) -> None:
+    first, second = everywhere(loaded, HIGH)
+    verdict = found(spec_of(loaded, COMPARE), HIGH, [first, (second[0], None)])
+    assert verdict.verdict == "inconclusive"
+    assert verdict.hangs_on == ("readings that were not run: preprocessing.scaling = min-max",)
+
+
+def test_what_is_reproduced_needs_no_reading(loaded: Loaded) -> None:
+    assert found(spec_of(loaded, COMPARE), LOW, everywhere(loaded, None)).verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("expect", "near", "far"),
+    [
+        (CLOSE, around(0.58, 40, 0.001), around(0.9, 40, 0.001)),
+        ({**COMPARE, "margin": 0.05}, around(0.58, 40, 0.001), around(0.9, 40, 0.001)),
+        ({"kind": "either", "of": [{**COMPARE, "margin": 0.05}, {**COMPARE, "right": {"value": 0.4}}]}, *[around(x, 40, 0.001) for x in (0.58, 0.9)]),
+        ({"kind": "table", "tolerance": 0.05, "rows": [{"of": {"metric": "advantage", "arm": "iid", "attack": "logloss"}, "values": {1: 0.5, 10: 0.5}}]}, *[around(x, 40, 0.001) for x in (0.58, 0.9)]),
+    ],
+)  # fmt: skip
+def test_a_doubled_tolerance_has_to_say_so_too(loaded: Loaded, expect: Any, near: Any, far: Any) -> None:
+    spec = spec_of(loaded, expect)
+    verdict = found(spec, near, everywhere(loaded, near))
+    assert verdict.verdict == "inconclusive"
+    assert verdict.hangs_on[0].endswith("of 0.1 in place of 0.05")
+    assert found(spec, far, everywhere(loaded, far)).verdict == "violated"
+
+
+def test_a_margin_that_is_claimed_is_no_tolerance(loaded: Loaded) -> None:
+    spec = spec_of(loaded, {**COMPARE, "relation": ">", "margin": 0.05})
+    near = around(0.53, 40, 0.001)
+    assert found(spec, near, everywhere(loaded, near)).verdict == "violated"
+
+
+def test_a_printed_count_that_is_not_found_refutes_nothing(loaded: Loaded) -> None:
+    verdict = found(spec_of(loaded, COUNT), LOW, everywhere(loaded, LOW))
+    assert verdict.verdict == "inconclusive"
+    assert "not finding a printed count refutes nothing" in verdict.hangs_on[0]
+    right = {**COUNT, "equals": {"rows": 569}}
+    verdict = found(spec_of(loaded, right), LOW, everywhere(loaded, LOW))
+    assert (verdict.verdict, verdict.certainty) == ("reproduced", "counted")
+    ours = spec_of(loaded, COUNT, origin="ours", quotes=[])
+    assert found(ours, LOW, everywhere(loaded, LOW)).verdict == "violated"
+
+
+def on(spec: Spec, **dataset: Any) -> Spec:
+    """The same with this data set in every arm."""
+    assert spec.experiment is not None
+    arms = {name: arm.model_copy(update=dataset) for name, arm in spec.experiment.arms.items()}
+    return spec.model_copy(update={"experiment": spec.experiment.model_copy(update={"arms": arms})})
+
+
+@pytest.mark.parametrize(("dataset", "data"), [(Cifar10Substitute(), "stand-in"), (Adult(), "other")])
+def test_off_the_papers_data_it_agrees_or_differs(loaded: Loaded, dataset: Any, data: str) -> None:
+    spec = on(spec_of(loaded, COMPARE), dataset=dataset)
+    for values, word in ((LOW, "agrees"), (HIGH, "differs")):
+        verdict = found(spec, values, everywhere(loaded, values))
+        assert (verdict.verdict, verdict.data, set(verdict.parts)) == (word, data, {word})
+        assert {r.verdict for r in verdict.readings} == {word}
+    assert found(spec, HIGH, everywhere(loaded, None)).verdict == "differs"  # a reading that was not run is none there
+
+
+@pytest.mark.parametrize("expect", [CLOSE, COUNT])
+def test_a_printed_number_is_set_beside_and_not_judged(loaded: Loaded, expect: Any) -> None:
+    spec = on(spec_of(loaded, expect, origin="ours", quotes=[]), dataset=Cifar10Substitute())
+    verdict = found(spec, around(0.9, 40, 0.001))
+    assert verdict.verdict == "beside"
+    assert (verdict.p_value, verdict.certainty, verdict.basis) == (None, None, None)
+    mixed = on(spec_of(loaded, [CLOSE, COMPARE]), dataset=Cifar10Substitute())
+    assert found(mixed, around(0.9, 40, 0.001)).verdict == "differs"
+
+
+def test_what_there_is_less_of_is_named(loaded: Loaded) -> None:
+    run = PaperRun.model_validate(
+        {"data": "csv", "members": 200, "epochs": 1000, "repeats": 50, "smaller": ["a smaller network"]}
+    )
+    verdict = found(spec_of(loaded, COMPARE, run), LOW)
+    assert verdict.data == "smaller"
+    epochs = loaded.spec.experiment.arms["iid"].training.epochs  # type: ignore[union-attr]
+    assert verdict.smaller == (
+        "members 120 of 200",
+        f"epochs {epochs} of 1,000",
+        "repeats 40 of 50",
+        "a smaller network",
+    )
+    assert verdict.verdict == "reproduced"
+    by_set = PaperRun.model_validate({"data": "csv", "members": {"csv": 120, "adult": 9}})
+    assert found(spec_of(loaded, COMPARE, by_set), LOW).data == "paper"
+
+
+def test_data_are_those_of_the_arms_that_a_claim_is_about(loaded: Loaded) -> None:
+    spec = spec_of(loaded, COMPARE)
+    assert spec.experiment is not None
+    arms = dict(spec.experiment.arms)
+    arms["size"] = arms["size"].model_copy(update={"dataset": Cifar10Substitute()})
+    spec = spec.model_copy(update={"experiment": spec.experiment.model_copy(update={"arms": arms})})
+    scaled = scale(spec, "made-up", Profile())
+    assert data_of(spec.claims[0], scaled)[0] == "paper"
+    both_arms = spec_of(loaded, {**COMPARE, "right": {"arm": "size"}}).claims[0]
+    assert data_of(both_arms, scaled)[0] == "stand-in"
+
+
+def test_a_reading_matters_where_it_changes_what_is_claimed(loaded: Loaded) -> None:
+    (reading, *_) = readings(loaded.spec, loaded.said)
+    parts = loaded.spec.parts(spec_of(loaded, COMPARE).claims[0])
+
+    def of(field: str) -> bool:
+        return matters(Reading(reading.index, "", field, None, reading.spec, reading.said), parts, loaded.spec)
+
+    assert of("experiment.preprocessing.scaling")
+    assert of("experiment.arms.iid.split")
+    assert not of("experiment.arms.size.split")
+    assert of("attacks.logloss.loss_of")
+    assert not of("attacks.other.learning_rate")
+    assert not of("experiment.pools.shadows.privacy")
+
+
+def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
+    proof = {"kind": "inequality", "left": 1.0, "relation": "<=", "right": 2.0}
+    theory = loaded.spec.model_copy(update={"experiment": None, "attacks": {}, "figure": ()})
+    spec = theory.model_copy(update={"claims": spec_of(loaded, proof).claims})
+    scaled = Scaled(spec, "made-up", ())
+    (verdict,) = check_spec(scaled, "0", None)
+    said = published(verdict, spec.claims[0], scaled, ())
+    assert (said.verdict, said.data, said.certainty) == ("reproduced", "none", "proved")
+    audit = {
+        "kind": "audit", "of": {"epsilon": 1.0}, "auditor": {"kind": "clopper-pearson"}, "relation": "<=",
+        "right": "claimed", "runs": 40, "audits": 2,
+    }  # fmt: skip
+    assert data_of(spec_of(loaded, audit).claims[0], scaled)[0] == "stand-in"
+
+
+def test_claims_are_counted_by_whose_they_are_and_on_what(loaded: Loaded) -> None:
+    mine = found(spec_of(loaded, COMPARE), LOW)
+    off = mine.model_copy(update={"data": "stand-in", "verdict": "differs"})
+    ours = mine.model_copy(update={"origin": "ours", "verdict": "violated"})
+    corrected = mine.model_copy(update={"origin": "corrected"})
+    check = mine.model_copy(update={"origin": "check"})
+    counted = count([check, corrected, ours, off, mine, mine])
+    assert [(c.group, c.by_word) for c in counted] == [
+        ("papers", {"reproduced": 2}),
+        ("papers elsewhere", {"differs": 1}),
+        ("corrected", {"reproduced": 1}),
+        ("ours", {"violated": 1}),
+        ("checks", {"reproduced": 1}),
+    ]
+    assert (counted[0].total, counted[1].text) == (2, "1 differ")
+    assert group_of(off) == "papers elsewhere"
+
+
+def test_a_claim_says_what_its_origin_asks_for(loaded: Loaded) -> None:
+    for fields, fault in (
+        ({"quotes": []}, "quote the sentence of the paper"),
+        ({"origin": "corrected"}, "`corrects` goes with origin `corrected`"),
+        ({"corrects": "other"}, "`corrects` goes with origin `corrected`"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            spec_of(loaded, COMPARE, **fields)
