@@ -17,6 +17,7 @@ from harness.paths import Project
 from harness.pipeline import Context, for_each, has_verdicts, left_out
 from harness.report.beside import write_beside
 from harness.report.findings import Shown, read_findings
+from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, judged, measured, timings
 from harness.report.pictures import draw_picture
 from harness.report.site import Site, chosen_findings, papers_of, write_site
@@ -76,6 +77,7 @@ def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Sectio
         flagship=_flagship(context),
         alpha=ALPHA,
         docs=context.project.root / "docs",
+        forms=read_forms(context.project.specs / FILE, specs),
         left=tuple(loaded.spec.id for loaded in absent if left_out(context, loaded)),
         not_yet=tuple(loaded.spec.id for loaded in absent if not left_out(context, loaded)),
     )

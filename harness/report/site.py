@@ -9,7 +9,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from harness.report.beside import claims_csv, claims_table
 from harness.report.findings import SORTS, Finding, Shown
 from harness.report.findings import shown as shown_findings
 from harness.report.forest import forests
+from harness.report.forms import Form
 from harness.report.gather import Section
 from harness.report.marks import marks_of
 from harness.report.mathml import mathml
@@ -101,6 +102,8 @@ class Site:
     alpha: float
     docs: Path
     """Folder of Markdown; none of its pages where it is not there."""
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    """By claim: since when it has its present form."""
     left: tuple[str, ...] = ()
     not_yet: tuple[str, ...] = ()
 
@@ -257,6 +260,7 @@ def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict
         "counterexample": Markup(section.counterexamples.get(verdict.id, "")),
         "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
         "sure": how_sure(verdict, point),
+        "form": site.forms.get(verdict.id),
         "commands": _commands(site, section, verdict),
     }
 

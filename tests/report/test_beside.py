@@ -45,14 +45,15 @@ def test_claims_as_parquet_say_the_same(tmp_path: Path) -> None:
     assert found["effect"].isna().tolist() == [v.effect is None for v in verdicts]
 
 
-def test_a_badge_counts_verdicts() -> None:
+def test_a_badge_counts_the_papers_claims_on_their_data() -> None:
+    verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
     words = ["reproduced"] * 3 + ["violated"] * 2 + ["not run"] * 9
     mine = [verdicts[0].model_copy(update={"origin": "paper", "data": "paper", "verdict": word}) for word in words]
     elsewhere = [one.model_copy(update={"data": "stand-in", "verdict": "differs"}) for one in mine]
     svg = badge([*mine, *elsewhere])
     root = ElementTree.fromstring(svg)
     assert [e.text for e in root.iter() if e.tag.endswith("text")] == ["claims", "3 reproduced · 2 violated"]
-    assert "nothing run" in badge({})
+    assert "nothing run" in badge([])
 
 
 def test_a_bundle_judges_itself_again(tmp_path: Path) -> None:

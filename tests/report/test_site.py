@@ -94,13 +94,16 @@ def test_search_filters_and_order(site: Path, page: Any) -> None:
     page.select_option("#by-verdict", "")
     page.select_option("#by-kind", "measured")
     assert visible(page) == sum(v["kind"] == "training" for v in mine)
-    page.check("#exact")
-    assert visible(page) == sum(v["kind"] == "training" and v["fidelity"] == "exact" for v in mine)
-    page.uncheck("#exact")
+    page.select_option("#by-group", "papers")
+    on_papers_data = [v for v in mine if v["origin"] == "paper" and v["data"] in ("none", "paper", "smaller", "own")]
+    assert visible(page) == sum(v["kind"] == "training" for v in on_papers_data)
+    page.select_option("#by-group", "")
     page.select_option("#by-kind", "")
     page.select_option("#sort", "verdict")
     order = page.evaluate("[...document.querySelectorAll('#claims tbody tr')].map(r => r.dataset.verdict)")
-    assert order == sorted(order, key=["violated", "inconclusive", "not run", "reproduced"].index)
+    assert order == sorted(
+        order, key=["violated", "differs", "inconclusive", "beside", "not run", "agrees", "reproduced"].index
+    )
     # What is chosen stands in the address, and is there again after a reload.
     page.select_option("#by-verdict", "inconclusive")
     here = page.url
@@ -262,7 +265,7 @@ def test_the_front_is_light_and_says_first_what_is_wrong(site: Path) -> None:
     assert not re.search(r"\{[a-z]+\.[a-z]+\}", front)
     rows = re.findall(r'<p class="of">.*?</p>', front, flags=re.DOTALL)
     (humphries,) = [row for row in rows if "A cap that is not one" in row]
-    assert re.search(r"\d+ reproduced, \d+ violated", humphries)
+    assert re.search(r"\d+ claims of the papers, proved or on their data: \d+ reproduced, \d+ violated", humphries)
     assert humphries.index("Print is wrong") < humphries.index("Print holds")
     assert "One ε, four meanings" not in humphries
 

@@ -111,7 +111,7 @@ def test_forest_rows_are_where_their_numbers_are(judged: tuple[dict[str, Spec], 
     for forest in (capped, near):
         for row in forest.rows:
             assert 0 <= row.left <= row.dot <= row.right <= WIDTH or row.open_left or row.open_right
-    beyond = [row for row in capped.rows if row.state == "violated"]
+    beyond = [row for row in capped.rows if row.state == "misses"]
     assert beyond
     assert all(row.dot > row.line and row.left >= row.line for row in beyond)
     many = [p.model_copy(update={"p_support": i / 200}) for i, p in enumerate(verdict.points * 5)]

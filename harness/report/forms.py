@@ -1,0 +1,61 @@
+"""`specs/forms.json`: since when each claim has its present form, and whether anything of it was measured before.
+
+`python -m tests.golden.forms` derives it from the history once; a claim whose form is another than there has none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.config import Config
+from harness.errors import HarnessError
+from harness.hashing import fingerprint
+from harness.spec.document import Document
+from harness.spec.load import Loaded
+
+FILE = "forms.json"
+
+
+class Form(Config):
+    """Of one claim."""
+
+    form: str
+    """Hash of its inequality as the spec's file writes it."""
+    since: str
+    """Commit and day from which it has been so."""
+    measured: str | None
+    """Commit and day of the first committed measurements of its spec; none: there are none."""
+    before: bool
+    """Whether the form was committed before those."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        if self.measured is None:
+            return f"In its present form since {self.since}; nothing was measured for it."
+        order = "before" if self.before else "not before"
+        return f"In its present form since {self.since}, {order} the first committed measurements ({self.measured})."
+
+
+def forms_of(document: Document) -> dict[str, str]:
+    """By claim: the hash of its inequality as written."""
+    claims: Any = document.data.get("claims") or {}
+    items: Iterable[tuple[str, Any]] = (
+        claims.items() if isinstance(claims, dict) else ((str(claim.get("id")), claim) for claim in claims)
+    )
+    return {name: fingerprint(claim["expect"])[:16] for name, claim in items if claim and "expect" in claim}
+
+
+def read_forms(path: Path, loaded: Iterable[Loaded]) -> Mapping[str, Form]:
+    """Of the claims of specs whose forms are those of the file. Raises HarnessError where it is none."""
+    if not path.is_file():
+        return {}
+    try:
+        known = {name: Form.model_validate(form) for name, form in json.loads(path.read_text("utf-8")).items()}
+    except (ValueError, AttributeError) as error:
+        raise HarnessError(f"{path}: not a list of forms: {str(error).splitlines()[0]}") from None
+    now = {f"{one.spec.id}#{name}": form for one in loaded for name, form in forms_of(one.said).items()}
+    return {name: form for name, form in known.items() if now.get(name) == form.form}

@@ -1,0 +1,80 @@
+"""Derives `specs/forms.json` from the history: `python -m tests.golden.forms`.
+
+A claim has its form since the first commit from which its inequality has been written as it is today. What a spec's
+claims are measured by is there since the first commit that adds a table of it under `reports/`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+
+from harness.errors import HarnessError
+from harness.files import write_text
+from harness.report.forms import FILE, forms_of
+from harness.spec.document import load_document
+from tests.conftest import REPO
+
+
+def git(*arguments: str) -> bytes:
+    return subprocess.run(["git", "-C", str(REPO), *arguments], check=True, capture_output=True).stdout
+
+
+def said_of(commit: str) -> str:
+    """`1234567 (2026-11-21)`."""
+    return git("show", "-s", "--date=short", "--format=%h (%ad)", commit).decode().strip()
+
+
+def forms_at(folder: Path) -> dict[str, str]:
+    """By claim, of every spec in a folder that can be read today."""
+    found = {}
+    for path in sorted(folder.glob("*/*.yaml")):
+        if path.name.startswith("_"):
+            continue
+        try:
+            document = load_document(path)
+        except HarnessError:
+            continue
+        spec = path.relative_to(folder).with_suffix("").as_posix()
+        found |= {f"{spec}#{claim}": form for claim, form in forms_of(document).items()}
+    return found
+
+
+def main() -> None:
+    commits = git("log", "--reverse", "--format=%H", "--", "specs").decode().split()
+    order = {
+        commit: n for n, commit in enumerate(git("rev-list", "--reverse", "--topo-order", "HEAD").decode().split())
+    }
+    now = forms_at(REPO / "specs")
+    since: dict[str, str] = {}
+    for commit in commits:
+        with tempfile.TemporaryDirectory() as folder:
+            with tarfile.open(fileobj=io.BytesIO(git("archive", commit, "specs"))) as archive:
+                archive.extractall(folder, filter="data")
+            there = forms_at(Path(folder) / "specs")
+        for claim, form in now.items():
+            if there.get(claim) != form:
+                since.pop(claim, None)
+            else:
+                since.setdefault(claim, commit)
+    found = {}
+    for claim, form in now.items():
+        if claim not in since:
+            continue  # not committed yet
+        spec = claim.partition("#")[0]
+        added = git("log", "--reverse", "--diff-filter=A", "--format=%H", "--", f"reports/*/{spec}/measurements*")
+        first = next(iter(added.decode().split()), None)
+        before = first is None or order[since[claim]] < order[first]
+        measured = None if first is None else said_of(first)
+        found[claim] = {"form": form, "since": said_of(since[claim]), "measured": measured, "before": before}
+    write_text(REPO / "specs" / FILE, json.dumps(found, indent=1, sort_keys=True) + "\n")
+    early = sum(one["before"] and one["measured"] is not None for one in found.values())
+    print(f"{FILE}: {len(found)} of {len(now)} claims; {early} had their form before anything of theirs was measured")
+
+
+if __name__ == "__main__":
+    main()
