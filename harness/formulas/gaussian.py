@@ -43,8 +43,8 @@ def _log_delta(epsilon: float, mu: float) -> float:
     """
     a = epsilon / mu - mu / 2
     if a < -5:  # delta is all but 1, and both terms are far apart
-        first = float(scipy.special.log_ndtr(-a))
-        return first + math.log1p(-math.exp(epsilon + float(scipy.special.log_ndtr(-a - mu)) - first))
+        ratio = math.sqrt(math.pi / 2) * float(scipy.special.erfcx((a + mu) / math.sqrt(2.0)))
+        return math.log(float(scipy.special.ndtr(-a)) - math.exp(-a * a / 2) / math.sqrt(2 * math.pi) * ratio)
     near = min(mu, 60.0)
     pieces = math.ceil(near)
     t = a + near / pieces * (np.arange(pieces)[:, None] + (1 + NODES) / 2)

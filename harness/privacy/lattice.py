@@ -24,6 +24,10 @@ GROWTH, WIDEST, COARSEST = 0.02, 0.05, 2e-4
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 PARTS = 4
 """Panels that the space between two points is integrated in, at least."""
+CANCELLED = 1e-12
+"""A mass that is below 0 by this share of its neighbours is 0, but for rounding."""
+EVEN, TURN = 0.25, 45.0
+"""Longest panels in z, and how far, in w, on either side of where a loss turns they are half as long as a unit of w."""
 
 
 class Step(NamedTuple):
@@ -53,7 +57,8 @@ class Masses:
 def loss(w: Array | float, rate: Array | float) -> Array:
     """ln(1 - q + q e^w) without cancellation, of numbers or arrays."""
     w, rate = np.asarray(w, dtype=float), np.asarray(rate, dtype=float)
-    near = np.log1p(rate * np.expm1(np.minimum(w, 1.0)))
+    with np.errstate(divide="ignore"):  # at a rate of 1 to rounding, the least loss is minus infinity
+        near = np.log1p(rate * np.expm1(np.minimum(w, 1.0)))
     far = np.log(rate) + w + np.log1p((1 - rate) / rate * np.exp(-np.maximum(w, 1.0)))
     found: Array = np.where(w < 1, near, far)
     return found
@@ -89,17 +94,18 @@ class OneStep:
         """Panels, ascending in z: the cell of each, nodes' distances from both ends of it, and weights."""
         s, q = self.step
         spaces = np.diff(self.places)
-        parts = (self.places[:-1, None] + spaces[:, None] * (np.arange(PARTS) / PARTS)).ravel()[1:]
-        parts = np.append(parts, self.places[-1])
+        count = np.maximum(PARTS, np.ceil(2 * spaces * self.width)).astype(int)
+        number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        parts = np.append(np.repeat(self.places[:-1], count) + np.repeat(spaces / count, count) * number, self.places[-1])
         finer = self.offset + parts * self.width
         above = parts * self.width if on_least else finer - least
         held = above > 0
         with np.errstate(divide="ignore"):
             w = place_of(self.step, above[held], finer[held])
         ends = s * w + 0.5 / s
-        apart = min(0.25, 0.5 * s)
-        steps = np.arange(-reach, reach + apart, apart)
-        between = np.concatenate([[-reach, reach + 1 / s], steps, steps + 1 / s])
+        even = np.arange(-reach, reach + EVEN, EVEN)
+        turn = 0.5 / s + s * (math.log1p(-q) - math.log(q) + np.arange(-TURN, TURN, 0.5))  # from all but flat to straight
+        between = np.concatenate([[-reach, reach + 1 / s], even, even + 1 / s, turn])
         z = np.unique(np.concatenate([ends, between]))
         z = z[(z >= -reach) & (z <= reach + 1 / s)]
         left, right = z[:-1], z[1:]
@@ -128,6 +134,12 @@ class OneStep:
         self.log_weight: Array = log_weight - 0.5 * math.log(2 * math.pi)
         self.loss: Array = loss(here, q)
 
+    def added_variance(self, tilt: float) -> float:
+        """By how much splitting adds to the variance of a loss that is weighed by exp(tilt loss)."""
+        logs = self.log_weight + (tilt + 1) * self.loss
+        weights = np.exp(logs - logs.max())
+        return float((weights * self.below * self.above).sum() / weights.sum())
+
     def from_above(self, direction: Direction) -> Masses:
         """Masses of a pair that dominates the step, less what lies out of reach: each outcome is split between the points
         beside it so that its mass under both distributions stays."""
@@ -147,35 +159,8 @@ class OneStep:
         under = self._running(mass * -np.expm1(-low))  # what a tangent at a panel's end lacks at the point below
         rest = (mass * np.expm1(high)).sum(axis=1)
         over = self._running(rest[::-1, None], self.cell[::-1])[::-1] - rest  # and at the point above
-        cells = len(self.places) - 1
-        at = np.lexsort((np.maximum(under, over), self.cell))
-        at = at[np.unique(self.cell[at], return_index=True)[1]]
-        best_under, best_over, all_under, all_over = (np.zeros(cells) for _ in range(4))
-        best_under[self.cell[at]], best_over[self.cell[at]] = under[at], over[at]
-        np.add.at(all_over, self.cell, rest)
-        np.maximum.at(all_under, self.cell, under)
-        whole = np.bincount(self.cell, mass.sum(axis=1), cells)
-        to_lower, to_upper = self._split("remove")
-        spaces = np.diff(self.losses)
-        with np.errstate(over="ignore"):
-            to_left, to_right = 1 / np.expm1(spaces), 1 / -np.expm1(-spaces)
-
-        rounded = np.zeros(cells, dtype=bool)
-        while True:
-            before, after = np.append(True, rounded[:-1]), np.append(rounded[1:], True)
-            rounded |= before & after
-            before, after = np.append(True, rounded[:-1]), np.append(rounded[1:], True)
-            # next to what is rounded down nothing may be lowered: the tangent is that at the point itself
-            below = np.where(rounded | before, 0.0, np.where(after, all_under, best_under))
-            above = np.where(rounded | after, 0.0, np.where(before, all_over, best_over))
-            lowered = np.maximum(np.append(below, 0.0), np.append(0.0, above))
-            slopes = np.diff(lowered)
-            total = np.append(np.where(rounded, whole, to_lower) - slopes * to_left, 0.0)
-            total[1:] += np.where(rounded, 0.0, to_upper) + slopes * to_right
-            wrong = total < 0
-            if not (wrong[:-1] & ~rounded).any() and not (wrong[1:] & ~rounded).any():
-                return self._masses(np.maximum(total, 0.0), "remove")
-            rounded |= wrong[:-1] | wrong[1:]
+        whole = np.bincount(self.cell, mass.sum(axis=1), len(self.places) - 1)
+        return self._masses(_lowered(np.diff(self.losses), whole, self._split("remove"), self.cell, under, over, rest), "remove")
 
     def _running(self, values: Array, groups: Array | None = None) -> Array:
         """Sums over nodes, and over the panels of a cell up to each; each addition is of numbers of one sign."""
@@ -202,6 +187,49 @@ class OneStep:
         if direction == "remove":
             return Masses(self.places[held], found[held], self.offset, self.width)
         return Masses(-self.places[held][::-1], found[held][::-1], -self.offset, self.width)
+
+
+def _lowered(
+    spaces: Array, whole: Array, split: tuple[Array, Array], cell: Array, under: Array, over: Array, rest: Array
+) -> Array:
+    """Masses at the points, of what `OneStep.from_below` says: `whole` and `split` by cell, the others by panel."""
+    cells, (to_lower, to_upper) = len(spaces), split
+    with np.errstate(over="ignore"):
+        to_left, to_right = 1 / np.expm1(spaces), 1 / -np.expm1(-spaces)
+    first, last = np.searchsorted(cell, np.arange(cells)), np.searchsorted(cell, np.arange(cells), side="right")
+    at = np.lexsort((np.maximum(under, over), cell))
+    at = at[np.unique(cell[at], return_index=True)[1]]
+    best_under, best_over, all_under = np.zeros((3, cells))
+    best_under[cell[at]], best_over[cell[at]] = under[at], over[at]
+    np.maximum.at(all_under, cell, under)
+    all_over = np.bincount(cell, rest, cells)
+
+    rounded = np.zeros(cells, dtype=bool)
+    while True:
+        before, after = np.append(True, rounded[:-1]), np.append(rounded[1:], True)
+        rounded |= before & after
+        before, after = np.append(True, rounded[:-1]) & ~rounded, np.append(rounded[1:], True) & ~rounded
+        # next to what is rounded down nothing may be lowered: the tangent is that at the point itself, and the next but
+        # one has to leave the straight piece as it is
+        below = np.where(rounded | before, 0.0, np.where(after, all_under, best_under))
+        above = np.where(rounded | after, 0.0, np.where(before, all_over, best_over))
+        for k in np.flatnonzero(before[:-1]):
+            if not (rounded[k + 1] or after[k + 1]):
+                few = first[k + 1] + np.flatnonzero(under[first[k + 1] : last[k + 1]] <= all_over[k])
+                below[k + 1], above[k + 1] = (under[few[-1]], over[few[-1]]) if len(few) else (0.0, all_over[k + 1])
+        for k in np.flatnonzero(after[1:]) + 1:
+            if not (rounded[k - 1] or before[k - 1] or (k > 1 and before[k - 2])):
+                few = first[k - 1] + np.flatnonzero(over[first[k - 1] : last[k - 1]] <= all_under[k])
+                below[k - 1], above[k - 1] = (under[few[0]], over[few[0]]) if len(few) else (all_under[k - 1], 0.0)
+        lowered = np.maximum(np.append(below, 0.0), np.append(0.0, above))
+        slopes = np.diff(lowered)
+        total = np.append(np.where(rounded, whole, to_lower) - slopes * to_left, 0.0)
+        total[1:] += np.where(rounded, 0.0, to_upper) + slopes * to_right
+        wrong = total < -CANCELLED * (np.append(whole, 0.0) + np.append(0.0, whole))
+        found = (wrong[:-1] | wrong[1:]) & ~rounded
+        if not found.any():
+            return np.maximum(total, 0.0)
+        rounded |= found
 
 
 def _within(groups: Array, values: Array) -> Array:

@@ -19,7 +19,7 @@ import scipy
 
 from harness.errors import AboutPrivacy
 from harness.formulas.gaussian import epsilon_of_mu
-from harness.privacy.convolution import Sum
+from harness.privacy.convolution import SMALLEST, Sum
 from harness.privacy.lattice import OneStep, Step, loss
 
 TOLERANCE = 5e-3
@@ -100,9 +100,10 @@ def _settled(steps: Steps, delta: float) -> Sides:
         gap = high - low
         if gap <= TOLERANCE * high:
             return Sides(low, high)
-        width *= max(0.2, 0.8 * math.sqrt(AIM * high / gap))
-        if question.rough.points(width) > LARGEST_WINDOW:
+        least = sum(question.rough.window) / LARGEST_WINDOW
+        if width <= least:
             raise AboutPrivacy(f"privacy: {question} is out of reach: it is between {low:.4g} and {high:.4g}")
+        width = max(least, width * max(0.2, 0.8 * math.sqrt(AIM * high / gap)))
 
 
 class _Question:
@@ -129,12 +130,20 @@ class _Question:
         spread = math.sqrt(float(np.average(squares, weights=np.exp(-z * z / 2))))
         return Sum(OneStep(self.step, self.reach, 1e-3 * spread).from_above("remove"), self.steps.count, self.delta)
 
-    @property
+    @cached_property
     def width(self) -> float:
-        """For a gap of `AIM`: both sides differ in a step's variance by a quarter of the width's square."""
-        rough = self.rough
-        width = math.sqrt(8 * AIM * max(rough.converted, 1e-300) / (self.steps.count * (rough.tilt + 1)))
-        return min(max(width, sum(rough.window) / LARGEST_WINDOW), sum(rough.window) / 2**14, 50.0)
+        """For a gap of `AIM`: losses that vary by v more, or less, have an epsilon that is steps (tilt + 1) v / 2 more, or
+        less."""
+        rough, count = self.rough, self.steps.count
+        window = sum(rough.window)
+        width = min(window / SMALLEST, 50.0)
+        for _ in range(4):
+            added = OneStep(self.step, self.reach, width).added_variance(rough.tilt)
+            gap = 0.75 * count * (rough.tilt + 1) * added / max(rough.converted, 1e-300)
+            if gap <= AIM:
+                break
+            width *= min(0.9, max(0.1, math.sqrt(AIM / gap)))
+        return max(width, window / LARGEST_WINDOW)
 
     def sides(self, width: float, which: str = "both") -> tuple[float, float]:
         """Epsilon from below and from above; for `high`, of a record's removal and from above alone."""
@@ -144,7 +153,10 @@ class _Question:
             high = Sum(one.from_above("remove"), count, delta).epsilon(True, lost)
             if which == "high":
                 return 0.0, high
-            added = Sum(one.from_above("add"), count, delta).epsilon(True, lost)
-            return Sum(one.from_below(), count, delta).epsilon(False), max(high, added)
+            high = max(high, Sum(one.from_above("add"), count, delta).epsilon(True, lost))
         except ArithmeticError as error:
             raise AboutPrivacy(f"privacy: {self} is out of reach ({error})") from None
+        try:
+            return Sum(one.from_below(), count, delta).epsilon(False), high
+        except ArithmeticError:
+            return 0.0, high
