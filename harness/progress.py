@@ -66,7 +66,9 @@ class _Ticking:
 
     def _tick(self) -> None:
         while not self._ended.wait(PATIENCE_S):
-            print(f"{self._label}: {self._done:.0f}/{self._total:.0f} {self._note}".rstrip(), file=sys.stderr, flush=True)
+            print(
+                f"{self._label}: {self._done:.0f}/{self._total:.0f} {self._note}".rstrip(), file=sys.stderr, flush=True
+            )
 
     def __enter__(self) -> _Ticking:
         self._thread.start()

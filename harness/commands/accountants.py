@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,12 +84,15 @@ def accountants(
         title = a.title + (" (no upper bound)" if a.approximate else "")
         what.add_row(name, title, a.composes_over, ", ".join(a.samplings), a.source)
     console.print(what)
-    table = table_of("epsilon", "accountant", "noise multiplier", "exact, shuffled", "exact, Poisson", "")
+    table = table_of("epsilon", "accountant", "noise multiplier", "exact, shuffled", "exact, Poisson")
     for row in rows:
         noise = "-" if row["noise_multiplier"] is None else f"{row['noise_multiplier']:.6g}"
         exact = _shown(row["exact_shuffled"]), _shown(row["exact_poisson"], row["exact_poisson_from"])
-        table.add_row(f"{row['epsilon']:g}", row["accountant"], noise, *exact, row["why"])
+        table.add_row(f"{row['epsilon']:g}", row["accountant"], noise, *exact)
     console.print(table)
+    for row in rows:
+        if row["why"]:
+            console.print(f"{row['accountant']} at epsilon {row['epsilon']:g}: {row['why']}", soft_wrap=True)
 
 
 def _row(name: str, epsilon: float, run: Run) -> dict[str, Any]:
@@ -107,13 +111,7 @@ def _row(name: str, epsilon: float, run: Run) -> dict[str, Any]:
     noise = had(lambda: accountant.noise_multiplier(epsilon, run))
     found: dict[str, Any] = {"epsilon": epsilon, "accountant": name, "noise_multiplier": noise}
     for sampling, which in (("shuffled", "gaussian"), ("poisson", "pld")):
-        exact = ACCOUNTANTS[which]
-        if noise is None:
-            sides = None
-        elif noise == 0:
-            sides = (math.inf, math.inf)
-        else:
-            sides = had(lambda exact=exact: exact.sides(noise, run))
+        sides = (math.inf, math.inf) if noise == 0 else noise and had(partial(ACCOUNTANTS[which].sides, noise, run))
         low, high = sides or (None, None)
         found |= {f"exact_{sampling}_from": low, f"exact_{sampling}": high}
     remark = had(lambda: accountant.remark(epsilon, run)) if noise else ""

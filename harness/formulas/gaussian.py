@@ -11,13 +11,13 @@ import numpy as np
 import scipy
 
 from harness.formulas.formula import computed, formula
-from harness.formulas.numbers import Number, exp, log, normal_cdf, sqrt
+from harness.formulas.numbers import Number, exp, log, nodes_and_weights, normal_cdf, sqrt
 
 EXACT = "Balle and Wang 2018, Theorem 8"
 RELEASED = "code released with jayaraman2019"
 CANCELLED = 1e-4
 """Where two terms are as close as this share of them, their difference is computed as a whole."""
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+NODES, WEIGHTS = nodes_and_weights(16)
 TINY = 1e-6
 """An epsilon below this is searched for anew, to as many digits."""
 

@@ -15,6 +15,8 @@ from harness.privacy.lattice import Masses
 ROUNDING = 4 * float(np.finfo(float).eps)
 FAR = 24.0
 """The logarithm of the chance, under the tilt, of a sum outside of the window; more where the tilt is large."""
+SURE, TRIES = 1e-2, 12
+"""Share of delta that rounding may be, and how often the tilt is made less until it is."""
 SMALLEST = 2**14
 """Points of a convolution: fewer save nothing."""
 
@@ -22,10 +24,11 @@ SMALLEST = 2**14
 class Sum:
     """The sum of the losses of `steps` steps, tilted by exp(theta loss) so that it lies about epsilon at `delta`."""
 
-    def __init__(self, masses: Masses, steps: int, delta: float) -> None:
+    def __init__(self, masses: Masses, steps: int, delta: float, tilt: float | None = None) -> None:
+        """`tilt`: None for what suits Chernoff's bound at delta."""
         self.masses, self.steps, self.delta = masses, steps, delta
         self._losses = masses.losses
-        self.tilt = self._best_tilt()
+        self.tilt = self._best_tilt() if tilt is None else tilt
         self.log_moment, self.mean, self.variance = self._cumulants(self.tilt)
 
     def _cumulants(self, tilt: float) -> tuple[float, float, float]:
@@ -41,7 +44,7 @@ class Sum:
         """Where (steps K(tilt) + ln(1/delta)) / tilt is least, K the logarithm of a step's moment; at most what tells
         neighbours on the lattice apart."""
         least, goal = 1e-9 / (1 + float(np.abs(self._losses).max()) * self.steps), -math.log(self.delta)
-        most = 1e3 / self.masses.width
+        most = 10 / self.masses.width
 
         def above(log_tilt: float) -> float:
             tilt = math.exp(log_tilt)
@@ -106,8 +109,28 @@ class Sum:
         """Least epsilon of at least 0 at `delta`, with `lost` of it spent: rounding, and what lies outside of the
         window, counted in full (`above`) or left out.
 
-        Raises ArithmeticError where it lies outside of the window.
+        Where that decides, since epsilon lies far below what the sum was tilted to, it is tilted less.
+
+        Raises ArithmeticError where no tilt serves, or epsilon lies outside of the window.
         """
+        tilted = self
+        for _ in range(TRIES):
+            found, sure = tilted._solved(above, lost)
+            if sure:
+                return found
+            tilted = Sum(self.masses, self.steps, self.delta, tilted._tilt_of(found))
+        raise ArithmeticError("rounding is larger than delta")
+
+    def _tilt_of(self, epsilon: float) -> float:
+        """The tilt at which the mean is epsilon; at least a quarter of this one."""
+        low, high = self.tilt / 4, self.tilt * 0.99
+        for _ in range(40):
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if self.steps * self._cumulants(middle)[1] < epsilon else (low, middle)
+        return low
+
+    def _solved(self, above: bool, lost: float) -> tuple[float, bool]:
+        """Epsilon at this tilt, and whether that is so; False: about what it is, since rounding decides."""
         lowest, masses = self._convolved
         width, tilt = self.masses.width, self.tilt
         decay, small = math.exp(-tilt * width), -math.expm1(-width)
@@ -118,43 +141,65 @@ class Sum:
         norm = float(np.linalg.norm(masses)) * float(np.linalg.norm(np.exp(-tilt * y) * -np.expm1(-y - width)))
         rest = ROUNDING * (self.steps + math.log2(len(masses)) + 8) * norm + math.exp(-self.far)
         goal = math.log(self.delta - lost) - self.steps * self.log_moment
-
-        def excess(found: Array, epsilon: Array) -> Array:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                logs = np.log(np.maximum(found + (rest if above else -rest), 0.0))
-            return np.asarray(logs - tilt * epsilon - goal)
-
         low = max(0.0, lowest)
         first = max(0, math.ceil((low - lowest) / width))
         at = lowest + width * np.arange(first, len(masses))
-        over = np.flatnonzero(excess(spent[first:], at) > 0)
-        if len(over) == len(at) or (len(over) == 0 and lowest > 0):
+
+        def excess(found: Array, epsilon: Array, share: float) -> Array:
+            with np.errstate(divide="ignore"):
+                logs = np.log(np.maximum(found + share * rest, 0.0))
+            return np.asarray(logs - tilt * epsilon - goal)
+
+        def solve(share: float) -> tuple[float, float]:
+            over = np.flatnonzero(excess(spent[first:], at, share) > 0)
+            place = first + (int(over[-1]) + 1 if len(over) else 0)
+            if place == len(masses):
+                return math.inf, 0.0
+            if not len(over) and lowest > 0:
+                return -math.inf, 0.0
+            begin, end = float(at[over[-1]]) if len(over) else low, float(lowest + place * width)
+
+            def is_over(epsilon: float) -> bool:
+                y = end - epsilon
+                found = math.exp(-tilt * y) * (
+                    float(spent[place]) * math.exp(-y) - float(weighed[place]) * math.expm1(-y)
+                )
+                return bool(excess(np.asarray(found), np.asarray(epsilon), share) > 0)
+
+            return _between(begin, end, is_over, above), float(spent[max(0, place - 1)])
+
+        epsilon, there = solve(1.0 if above else -1.0)
+        largest = self.steps * float(self._losses[-1])  # no sum is larger
+        if above and epsilon >= largest - width:
+            return max(0.0, largest), True
+        if epsilon == 0 or (math.isfinite(epsilon) and rest < SURE * there):
+            return epsilon, True
+        about = solve(0.0)[0]
+        if not math.isfinite(about):
             raise ArithmeticError("epsilon lies outside of the window of sums")
-        begin = float(at[over[-1]]) if len(over) else low
-        place = first + (int(over[-1]) + 1 if len(over) else 0)
-        return self._between(begin, float(lowest + place * width), float(weighed[place]), float(spent[place]), excess, above)
+        return about, False
 
-    def _between(
-        self, low: float, high: float, weighed: float, spent: float, excess: Callable[..., Array], above: bool
-    ) -> float:
-        """Epsilon between two neighbouring sums (or 0 and the least), from what is above the upper one."""
 
-        def over(epsilon: float) -> bool:
-            y = high - epsilon
-            found = math.exp(-self.tilt * y) * (spent * math.exp(-y) - weighed * math.expm1(-y))
-            return bool(excess(np.asarray(found), np.asarray(epsilon)) > 0)
-
-        if low == 0 and not over(0.0):
-            return 0.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            if middle in (low, high) or high - low < 1e-9 * high:
-                break
-            low, high = (middle, high) if over(middle) else (low, middle)
-        return high if above else low
+def _between(low: float, high: float, is_over: Callable[[float], bool], above: bool) -> float:
+    """Where delta is reached between two neighbouring sums, or 0 and the least: at most, or at least, there."""
+    if low == 0 and not is_over(0.0):
+        return 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if middle in (low, high) or high - low < 1e-9 * high:
+            break
+        low, high = (middle, high) if is_over(middle) else (low, middle)
+    return high if above else low
 
 
 def _decaying(values: Array, factor: float) -> Array:
     """At each place the sum of what comes there and after, times the factor to the power of how far away it is."""
-    found: Array = scipy.signal.lfilter([1.0], [1.0, -factor], values[::-1])[::-1]
-    return found
+    reach = max(1, min(len(values), int(300 / max(-math.log(max(factor, 1e-100)), 1e-300))))
+    falling = factor ** np.arange(reach)
+    found, before = np.empty(len(values)), 0.0
+    for start in range(0, len(values), reach):
+        piece = values[::-1][start : start + reach]
+        weights = falling[: len(piece)]
+        found[start : start + reach] = weights * (np.cumsum(piece / weights) + factor * before)
+        before = float(found[start + len(piece) - 1])
+    return found[::-1]

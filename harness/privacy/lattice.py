@@ -1,8 +1,8 @@
 """Privacy losses of one Poisson-sampled Gaussian step on a lattice, from above and from below.
 
-An outcome z (in deviations of the noise) of a batch with a record has the density P = (1 - q) N(0, 1) + q N(1/s, 1), of
-one without it Q = N(0, 1). The loss of P against Q is L(z) = ln(1 - q + q e^w) at w = z/s - 1/(2 s^2), that of Q against
-P is -L.
+An outcome z (in deviations of the noise) of a batch with a record has the density P = (1 - q) N(0, 1) + q N(1/s, 1),
+of one without it Q = N(0, 1). The loss of P against Q is L(z) = ln(1 - q + q e^w) at w = z/s - 1/(2 s^2), that of Q
+against P is -L.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from harness.arrays import Array
+from harness.formulas.numbers import nodes_and_weights
 
 Direction = Literal["remove", "add"]
 """Losses of P against Q, or of Q against P."""
@@ -21,7 +22,7 @@ DENSE = 50
 """Points on either side of a loss of 0 that are one width apart."""
 GROWTH, WIDEST, COARSEST = 0.02, 0.05, 2e-4
 """Further out they are as far apart as this share of the loss, or this far, or this share where that is more."""
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
+NODES, WEIGHTS = nodes_and_weights(8)
 PARTS = 4
 """Panels that the space between two points is integrated in, at least."""
 CANCELLED = 1e-12
@@ -96,7 +97,9 @@ class OneStep:
         spaces = np.diff(self.places)
         count = np.maximum(PARTS, np.ceil(2 * spaces * self.width)).astype(int)
         number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        parts = np.append(np.repeat(self.places[:-1], count) + np.repeat(spaces / count, count) * number, self.places[-1])
+        parts = np.append(
+            np.repeat(self.places[:-1], count) + np.repeat(spaces / count, count) * number, self.places[-1]
+        )
         finer = self.offset + parts * self.width
         above = parts * self.width if on_least else finer - least
         held = above > 0
@@ -104,7 +107,9 @@ class OneStep:
             w = place_of(self.step, above[held], finer[held])
         ends = s * w + 0.5 / s
         even = np.arange(-reach, reach + EVEN, EVEN)
-        turn = 0.5 / s + s * (math.log1p(-q) - math.log(q) + np.arange(-TURN, TURN, 0.5))  # from all but flat to straight
+        turn = 0.5 / s + s * (
+            math.log1p(-q) - math.log(q) + np.arange(-TURN, TURN, 0.5)
+        )  # from all but flat to straight
         between = np.concatenate([[-reach, reach + 1 / s], even, even + 1 / s, turn])
         z = np.unique(np.concatenate([ends, between]))
         z = z[(z >= -reach) & (z <= reach + 1 / s)]
@@ -141,8 +146,10 @@ class OneStep:
         return float((weights * self.below * self.above).sum() / weights.sum())
 
     def from_above(self, direction: Direction) -> Masses:
-        """Masses of a pair that dominates the step, less what lies out of reach: each outcome is split between the points
-        beside it so that its mass under both distributions stays."""
+        """Masses of a pair that dominates the step, less what lies out of reach.
+
+        Each outcome is split between the points beside it so that its mass under both distributions stays.
+        """
         to_lower, to_upper = self._split(direction)
         if direction == "remove":
             return self._masses(np.append(to_lower, 0.0) + np.append(0.0, to_upper), direction)
@@ -160,7 +167,9 @@ class OneStep:
         rest = (mass * np.expm1(high)).sum(axis=1)
         over = self._running(rest[::-1, None], self.cell[::-1])[::-1] - rest  # and at the point above
         whole = np.bincount(self.cell, mass.sum(axis=1), len(self.places) - 1)
-        return self._masses(_lowered(np.diff(self.losses), whole, self._split("remove"), self.cell, under, over, rest), "remove")
+        return self._masses(
+            _lowered(np.diff(self.losses), whole, self._split("remove"), self.cell, under, over, rest), "remove"
+        )
 
     def _running(self, values: Array, groups: Array | None = None) -> Array:
         """Sums over nodes, and over the panels of a cell up to each; each addition is of numbers of one sign."""

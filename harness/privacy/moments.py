@@ -9,9 +9,12 @@ import numpy as np
 import scipy
 
 from harness.arrays import Array
+from harness.formulas.numbers import nodes_and_weights
 from harness.privacy.lattice import Step, loss
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+NODES, WEIGHTS = nodes_and_weights(16)
+ROUNDING = 1e-14
+"""Of a logarithm of a moment near 0."""
 SMALL = 40.0
 """What is smaller than the largest by a factor of exp(-SMALL) is left out."""
 LEAST_ORDER, LARGEST_ORDER = 1e-6, 1e15
@@ -26,8 +29,10 @@ class Best(NamedTuple):
 
 
 def log_moment(step: Step, order: float) -> float:
-    """ln E_Q[(P/Q)^order] for P = (1 - q) N(0, s^2) + q N(1, s^2) against Q = N(0, s^2) (Mironov, Talwar and Zhang 2019,
-    Eq. 3, at any real order), by quadrature; a closed form at q = 1."""
+    """ln E_Q[(P/Q)^order] for P = (1 - q) N(0, s^2) + q N(1, s^2) against Q = N(0, s^2), by quadrature.
+
+    At any real order, which Mironov, Talwar and Zhang 2019 have as sums; at q = 1 a closed form.
+    """
     s, q = step
     if q >= 1:
         return order * (order - 1) / (2 * s * s)
@@ -51,7 +56,8 @@ def log_moment(step: Step, order: float) -> float:
     number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
     z = (np.repeat(left, parts) + number * width)[:, None] + width[:, None] * (1 + NODES) / 2
     weights = np.log(width[:, None] / 2 * WEIGHTS)
-    return float(scipy.special.logsumexp(log_integrand(z) + weights)) - 0.5 * math.log(2 * math.pi)
+    found = float(scipy.special.logsumexp(log_integrand(z) + weights)) - 0.5 * math.log(2 * math.pi)
+    return max(found, 0.0)
 
 
 def best_order(step: Step, steps: int, delta: float) -> Best:
@@ -64,7 +70,7 @@ def best_order(step: Step, steps: int, delta: float) -> Best:
         divergence = steps * log_moment(step, order) / less_one
         return divergence + math.log1p(-1 / order) - math.log(delta * order) / less_one
 
-    if delta**2 + math.expm1(-steps * log_moment(step, 1.01) / 0.01) > 0:
+    if delta**2 + math.expm1(-steps * (log_moment(step, 1.01) + ROUNDING) / 0.01) > 0:
         return Best(0.0, 1.01)
     places = np.arange(math.log(LEAST_ORDER), math.log(LARGEST_ORDER), 1.0)
     # epsilon falls and then rises: from the middle towards where it is less

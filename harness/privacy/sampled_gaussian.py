@@ -27,8 +27,10 @@ TOLERANCE = 5e-3
 AIM = 2e-3
 """The gap that the first width is chosen for."""
 LEAST_NOISE, LEAST_DELTA = 1e-3, 1e-250
-LARGEST_WINDOW = 2**22
+LARGEST_WINDOW = 2**21
 """Points of a convolution: more take too long."""
+LARGEST_WORK = 2**22
+"""Points of all convolutions after which no finer width is tried."""
 LOST = 1e-5
 """Share of delta that outcomes may have which are so far out that they count as certain disclosure."""
 
@@ -45,7 +47,7 @@ class Steps(NamedTuple):
 
     noise: float
     rate: float
-    count: int
+    number: int
 
 
 def sampled_epsilon(steps: Steps, delta: float) -> Sides:
@@ -74,17 +76,18 @@ def epsilon_above(steps: Steps, delta: float) -> float:
 def _check(steps: Steps, delta: float) -> None:
     if not delta >= LEAST_DELTA:
         raise AboutPrivacy(f"privacy: delta {delta:g} is out of reach of exact accounting; use {LEAST_DELTA:g} or more")
-    if not LEAST_NOISE <= steps.noise:
+    if not steps.noise >= LEAST_NOISE:
         raise AboutPrivacy(
-            f"privacy: noise multiplier {steps.noise:g} is out of reach of exact accounting; use {LEAST_NOISE:g} or more"
+            f"privacy: noise multiplier {steps.noise:g} is out of reach of exact accounting; "
+            f"use {LEAST_NOISE:g} or more"
         )
 
 
 def _closed_form(steps: Steps, delta: float) -> float | None:
     """Epsilon of full batches (Balle and Wang 2018) or of one step (Balle, Barthe and Gaboardi 2018, Theorem 8)."""
     if steps.rate >= 1:
-        return epsilon_of_mu(math.sqrt(steps.count) / steps.noise, delta)
-    if steps.count == 1:
+        return epsilon_of_mu(math.sqrt(steps.number) / steps.noise, delta)
+    if steps.number == 1:
         if delta >= steps.rate:
             return 0.0
         return float(loss(epsilon_of_mu(1 / steps.noise, delta / steps.rate), steps.rate))
@@ -94,14 +97,15 @@ def _closed_form(steps: Steps, delta: float) -> float | None:
 @cache
 def _settled(steps: Steps, delta: float) -> Sides:
     question = _Question(steps, delta)
-    width = question.width
+    width, work = question.width, 0
     while True:
+        work += question.rough.points(width)
         low, high = question.sides(width)
         gap = high - low
         if gap <= TOLERANCE * high:
             return Sides(low, high)
         least = sum(question.rough.window) / LARGEST_WINDOW
-        if width <= least:
+        if width <= least or work > LARGEST_WORK:
             raise AboutPrivacy(f"privacy: {question} is out of reach: it is between {low:.4g} and {high:.4g}")
         width = max(least, width * max(0.2, 0.8 * math.sqrt(AIM * high / gap)))
 
@@ -112,12 +116,12 @@ class _Question:
     def __init__(self, steps: Steps, delta: float) -> None:
         self.steps, self.delta = steps, delta
         self.step = Step(steps.noise, steps.rate)
-        self.reach = -float(scipy.special.ndtri_exp(math.log(LOST * delta / 4 / steps.count)))
+        self.reach = -float(scipy.special.ndtri_exp(math.log(LOST * delta / 4 / steps.number)))
 
     def __str__(self) -> str:
         steps = self.steps
         return (
-            f"the exact epsilon of noise multiplier {steps.noise:g} in {steps.count} steps at rate {steps.rate:g} and "
+            f"the exact epsilon of noise multiplier {steps.noise:g} in {steps.number} steps at rate {steps.rate:g} and "
             f"delta {self.delta:g}"
         )
 
@@ -128,13 +132,12 @@ class _Question:
         s = self.steps.noise
         squares = loss(z / s - 0.5 / s**2, self.steps.rate) ** 2
         spread = math.sqrt(float(np.average(squares, weights=np.exp(-z * z / 2))))
-        return Sum(OneStep(self.step, self.reach, 1e-3 * spread).from_above("remove"), self.steps.count, self.delta)
+        return Sum(OneStep(self.step, self.reach, 1e-3 * spread).from_above("remove"), self.steps.number, self.delta)
 
     @cached_property
     def width(self) -> float:
-        """For a gap of `AIM`: losses that vary by v more, or less, have an epsilon that is steps (tilt + 1) v / 2 more, or
-        less."""
-        rough, count = self.rough, self.steps.count
+        """For a gap of `AIM`: a variance of the loss that differs by v is steps (tilt + 1) v / 2 of epsilon."""
+        rough, count = self.rough, self.steps.number
         window = sum(rough.window)
         width = min(window / SMALLEST, 50.0)
         for _ in range(4):
@@ -148,7 +151,7 @@ class _Question:
     def sides(self, width: float, which: str = "both") -> tuple[float, float]:
         """Epsilon from below and from above; for `high`, of a record's removal and from above alone."""
         one = OneStep(self.step, self.reach, width)
-        count, delta, lost = self.steps.count, self.delta, LOST * self.delta
+        count, delta, lost = self.steps.number, self.delta, LOST * self.delta
         try:
             high = Sum(one.from_above("remove"), count, delta).epsilon(True, lost)
             if which == "high":

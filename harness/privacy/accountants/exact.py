@@ -13,6 +13,7 @@ from harness.privacy.sampled_gaussian import Sides, Steps, epsilon_above, sample
 ADJUSTMENTS = 20
 """How often noise is raised a little until both directions of its epsilon are below what was asked for."""
 
+
 @register
 class Gaussian(Accountant):
     """The exact epsilon of one Gaussian mechanism an epoch (Balle and Wang 2018; Dong, Roth and Su 2022)."""
@@ -84,5 +85,7 @@ class Gdp(Accountant):
         exponent = noise_multiplier**-2
         log_mu = math.log(run.rate) + 0.5 * math.log(run.steps) + 0.5 * (exponent + math.log(-math.expm1(-exponent)))
         if log_mu > math.log(1e150):
-            raise AboutPrivacy(f"privacy: at noise multiplier {noise_multiplier:g} the central limit's epsilon is beyond 1e300")
+            raise AboutPrivacy(
+                f"privacy: at noise multiplier {noise_multiplier:g} the central limit's epsilon is beyond 1e300"
+            )
         return epsilon_of_mu(math.exp(log_mu), run.delta)

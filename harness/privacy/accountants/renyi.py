@@ -50,4 +50,5 @@ class Renyi(Accountant):
         order = best_order(Step(best, run.rate), run.steps, run.delta).order
         if listed <= best * (1 + VISIBLE):
             return ""
-        return f"at order {order:.4g}; over dp-accounting's listed orders, as an experiment has it, {listed:.6g}"
+        said = f"{order:.4g}" if order > 2 else f"1 + {order - 1:.3g}"
+        return f"at order {said}; over dp-accounting's listed orders, as an experiment has it, {listed:.6g}"
