@@ -122,10 +122,18 @@ class _FewOrders:
 def epsilon_of(
     noise_multiplier: float, n: int, batch_size: int, steps: int, delta: float, sampling: Sampling = "poisson"
 ) -> float:
-    """Epsilon (add/remove-one) spent by DP-SGD; infinite without noise."""
+    """Epsilon (add/remove-one) spent by DP-SGD, over dp-accounting's listed orders; infinite without noise.
+
+    Raises HarnessError where dp-accounting gives up: it does where rounding makes a divergence negative.
+    """
     if noise_multiplier == 0:
         return inf
-    return _FewOrders().compose(_event(noise_multiplier, n, batch_size, steps, sampling)).get_epsilon(delta)
+    try:
+        return _FewOrders().compose(_event(noise_multiplier, n, batch_size, steps, sampling)).get_epsilon(delta)
+    except ValueError as error:
+        raise AboutPrivacy(
+            f"privacy: dp-accounting has no epsilon for noise multiplier {noise_multiplier:g} in {steps} steps: {error}"
+        ) from None
 
 
 @cache

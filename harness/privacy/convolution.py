@@ -169,11 +169,11 @@ class Sum:
             return _between(begin, end, is_over, above), float(spent[max(0, place - 1)])
 
         epsilon, there = solve(1.0 if above else -1.0)
-        largest = self.steps * float(self._losses[-1])  # no sum is larger
-        if above and epsilon >= largest - width:
-            return max(0.0, largest), True
         if epsilon == 0 or (math.isfinite(epsilon) and rest < SURE * there):
             return epsilon, True
+        largest = self.steps * float(self._losses[-1])
+        if above and epsilon >= largest - width:  # no sum is larger
+            return max(0.0, largest), True
         about = solve(0.0)[0]
         if not math.isfinite(about):
             raise ArithmeticError("epsilon lies outside of the window of sums")

@@ -68,13 +68,21 @@ def test_one_step(noise: float, delta: float, rate: float) -> None:
         assert_epsilon(found, delta, lambda e: one_step(mpmath.mpf(e), s, q), 1e-6)
 
 
+VALLEY = {(1.0, 1e-30, 1e-6)}
+"""Corners where the loss has next to no mass between most outcomes and the largest: no tilt reaches epsilon."""
+
+
 @pytest.mark.parametrize(("noise", "delta", "rate"), list(itertools.product(NOISES, (1e-3, 1e-30), RATES[:-1])))
 def test_every_corner_has_an_answer_or_a_line(noise: float, delta: float, rate: float) -> None:
     """And what two steps spend is at least what one does, and at most twice that at half of delta each."""
-    one, two = (sampled_epsilon(Steps(noise, rate, steps), delta) for steps in (1, 2))
+    if (noise, delta, rate) in VALLEY:
+        with pytest.raises(HarnessError, match="out of reach"):
+            sampled_epsilon(Steps(noise, rate, 2), delta)
+        return
+    one, half, two = (sampled_epsilon(Steps(noise, rate, k), d) for k, d in ((1, delta), (1, delta / 2), (2, delta)))
     assert two.high - two.low <= TOLERANCE * two.high
     assert two.high >= one.low * (1 - 1e-9)
-    assert two.low <= 2 * sampled_epsilon(Steps(noise, rate, 1), delta / 2).high * (1 + 1e-9)
+    assert two.low <= 2 * half.high * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("rate", [1e-6, 0.02, 0.9])
@@ -126,7 +134,11 @@ def test_renyi_is_at_its_best_order(noise: float, delta: float, rate: float, ste
         there = (moment - math.log(delta * order)) / (order - 1) + math.log1p(-1 / order)
         assert best.epsilon <= there * (1 + 1e-4)
     records = round(1 / rate) if rate < 1e-3 else 1000
-    assert best.epsilon <= epsilon_of(noise, records, round(records * rate), steps, delta) * (1 + 1e-4)
+    if noise == 1e4:
+        with pytest.raises(HarnessError, match="dp-accounting has no epsilon"):
+            epsilon_of(noise, records, round(records * rate), steps, delta)
+    else:
+        assert best.epsilon <= epsilon_of(noise, records, round(records * rate), steps, delta) * (1 + 1e-4)
     exact = sampled_epsilon(Steps(noise, rate, steps), delta)
     assert exact.low <= best.epsilon < 2 * exact.high
 

@@ -93,7 +93,7 @@ class Accountant(ABC):
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The code that decides its numbers."""
+        """The code that decides the noise of an experiment (`calibrated`)."""
         return ("harness.privacy.accounting", Accountant.__module__, type(self).__module__, "harness.formulas.gaussian")
 
     def _solve(self, epsilon: float, run: Run) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from harness.errors import HarnessError
 from harness.formulas import Adjacency
-from harness.privacy import moments
 from harness.privacy.accountants.accountant import Accountant, Run, register
 from harness.privacy.accounting import Sampling, noise_multiplier_for
 from harness.privacy.lattice import Step
@@ -28,10 +27,6 @@ class Renyi(Accountant):
     composes_over = "steps"
     samplings = ("poisson", "shuffle")
     source = "dp-accounting, as TensorFlow Privacy uses it; orders of its own beside the listed"
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        return (*super().modules, moments.__name__)
 
     def calibrated(self, epsilon: float, run: Run, adjacency: Adjacency, sampling: Sampling) -> float:
         return noise_multiplier_for(epsilon, run.n, run.batch_size, run.steps, run.delta, adjacency, sampling)
