@@ -20,6 +20,7 @@ from harness.formulas import Adjacency
 
 Sampling = Literal["poisson", "shuffle"]
 CALIBRATION_TOLERANCE = 1e-6
+SMALLEST_DELTA = 1e-300
 STEPS = (16, 4, 1)
 """From one order that is looked at to the next: first over all, then around the best so far."""
 
@@ -57,10 +58,20 @@ def to_replace_one(epsilon: float, delta: float) -> tuple[float, float]:
 
 
 def add_remove_target(epsilon: float, delta: float, adjacency: Adjacency) -> tuple[float, float]:
-    """What to account for under add/remove-one so that `adjacency` has (epsilon, delta)."""
-    if adjacency == "add-remove-one":
+    """What to account for under add/remove-one so that `adjacency` has (epsilon, delta).
+
+    Raises HarnessError where that is a delta smaller than numbers can be.
+    """
+    if adjacency == "add-remove-one" or np.isinf(epsilon):
         return epsilon, delta
-    return epsilon / 2, delta / (1 + float(np.exp(min(epsilon / 2, 700.0))))
+    found = delta * float(np.exp(-np.logaddexp(0.0, epsilon / 2)))
+    if found < SMALLEST_DELTA:
+        raise AboutPrivacy(
+            f"privacy: replace-one at epsilon {epsilon:g} follows by group privacy from a delta below "
+            f"{SMALLEST_DELTA:g} under add-remove-one, which is out of reach; use a smaller epsilon, "
+            "or adjacency: add-remove-one"
+        )
+    return epsilon / 2, delta / (1 + float(np.exp(epsilon / 2)))
 
 
 def _event(noise_multiplier: float, n: int, batch_size: int, steps: int, sampling: Sampling) -> Any:
@@ -111,10 +122,18 @@ class _FewOrders:
 def epsilon_of(
     noise_multiplier: float, n: int, batch_size: int, steps: int, delta: float, sampling: Sampling = "poisson"
 ) -> float:
-    """Epsilon (add/remove-one) spent by DP-SGD; infinite without noise."""
+    """Epsilon (add/remove-one) spent by DP-SGD, over dp-accounting's listed orders; infinite without noise.
+
+    Raises HarnessError where dp-accounting gives up: it does where rounding makes a divergence negative.
+    """
     if noise_multiplier == 0:
         return inf
-    return _FewOrders().compose(_event(noise_multiplier, n, batch_size, steps, sampling)).get_epsilon(delta)
+    try:
+        return _FewOrders().compose(_event(noise_multiplier, n, batch_size, steps, sampling)).get_epsilon(delta)
+    except ValueError as error:
+        raise AboutPrivacy(
+            f"privacy: dp-accounting has no epsilon for noise multiplier {noise_multiplier:g} in {steps} steps: {error}"
+        ) from None
 
 
 @cache
