@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.commands.common import AsJson, console, print_json, table_of
+from harness.commands.common import AsJson, Quiet, console, print_json, table_of
 from harness.errors import HarnessError
+from harness.progress import Progress
 
 if TYPE_CHECKING:
     from harness.privacy.accountants import Run
@@ -29,20 +32,32 @@ def accountants(
         Path | None, typer.Option(metavar="FILE.svg", help="Draw noise and exact epsilons over epsilon.")
     ] = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Noise multiplier over epsilon by every accountant, and the exact epsilon of each of those noises.
 
     DP-SGD with Gaussian noise on sums of clipped gradients, add/remove-one neighbours. `naive`, `advanced` and `zcdp`
     are the formulas of the code released with jayaraman2019 and compose over epochs of disjoint batches; `rdp`, `pld`
     and `gdp` compose over steps that Poisson sampling amplifies. The exact epsilon is given for both kinds of batches:
-    it says what a nominal epsilon of each accountant is worth.
+    it says what a nominal epsilon of each accountant is worth. It is never too small; for Poisson batches it is at most
+    0.5% too large, and given from both sides where four digits show it. An accountant that cannot answer says why in
+    its row, and the others answer. In JSON an infinite epsilon, and what could not be had, are null; `why` says which.
     """
     from harness.privacy.accountants import ACCOUNTANTS, Run
 
     run = Run(n, batch_size, epochs, delta)
     if plot is not None and plot.suffix != ".svg":
         raise HarnessError(f"--plot {plot}: the plot is an SVG; name it so")
-    rows = [row for value in epsilon or EPSILONS for row in _rows(value, run)]
+    asked = epsilon or EPSILONS
+    for value in asked:
+        if not value > 0:
+            raise HarnessError(f"--epsilon: epsilon is {value:g}, it has to be above 0")
+    rows = []
+    questions = [(value, name) for value in asked for name in ACCOUNTANTS]
+    with Progress(quiet).later("accounting", len(questions)) as bar:
+        for number, (value, name) in enumerate(questions):
+            bar.advance(min(number, 1), f"{name} at epsilon {value:g}")
+            rows.append(_row(name, value, run))
     if plot is not None:
         _draw(rows, plot)
     if as_json:
@@ -60,7 +75,7 @@ def accountants(
                     }
                     for name, a in ACCOUNTANTS.items()
                 },
-                "noise": rows,
+                "noise": [_strict(row) for row in rows],
             }
         )
         return
@@ -71,23 +86,49 @@ def accountants(
     console.print(what)
     table = table_of("epsilon", "accountant", "noise multiplier", "exact, shuffled", "exact, Poisson")
     for row in rows:
-        exact = (f"{row[key]:.4g}" for key in ("exact_shuffled", "exact_poisson"))
-        table.add_row(f"{row['epsilon']:g}", row["accountant"], f"{row['noise_multiplier']:.6g}", *exact)
+        noise = "-" if row["noise_multiplier"] is None else f"{row['noise_multiplier']:.6g}"
+        exact = _shown(row["exact_shuffled"]), _shown(row["exact_poisson"], row["exact_poisson_from"])
+        table.add_row(f"{row['epsilon']:g}", row["accountant"], noise, *exact)
     console.print(table)
+    for row in rows:
+        if row["why"]:
+            console.print(f"{row['accountant']} at epsilon {row['epsilon']:g}: {row['why']}", soft_wrap=True)
 
 
-def _rows(epsilon: float, run: Run) -> list[dict[str, Any]]:
+def _row(name: str, epsilon: float, run: Run) -> dict[str, Any]:
+    """One accountant's noise and what that is worth; None where it cannot be had, which `why` says."""
     from harness.privacy.accountants import ACCOUNTANTS
 
-    found = []
-    for name, accountant in ACCOUNTANTS.items():
-        noise = accountant.noise_multiplier(epsilon, run)
-        exact = {
-            f"exact_{sampling}": math.inf if noise == 0 else ACCOUNTANTS[which].epsilon(noise, run)
-            for sampling, which in (("shuffled", "gaussian"), ("poisson", "pld"))
-        }
-        found.append({"epsilon": epsilon, "accountant": name, "noise_multiplier": noise, **exact})
-    return found
+    accountant, why = ACCOUNTANTS[name], []
+
+    def had(answer: Callable[[], Any]) -> Any:
+        try:
+            return answer()
+        except HarnessError as error:
+            why.append(str(error).removeprefix("privacy: "))
+            return None
+
+    noise = had(lambda: accountant.noise_multiplier(epsilon, run))
+    found: dict[str, Any] = {"epsilon": epsilon, "accountant": name, "noise_multiplier": noise}
+    for sampling, which in (("shuffled", "gaussian"), ("poisson", "pld")):
+        sides = (math.inf, math.inf) if noise == 0 else noise and had(partial(ACCOUNTANTS[which].sides, noise, run))
+        low, high = sides or (None, None)
+        found |= {f"exact_{sampling}_from": low, f"exact_{sampling}": high}
+    remark = had(lambda: accountant.remark(epsilon, run)) if noise else ""
+    return {**found, "why": "; ".join(filter(None, [*why, remark]))}
+
+
+def _shown(high: float | None, low: float | None = None) -> str:
+    """An epsilon in four digits, from both sides where they show it."""
+    if high is None:
+        return "-"
+    above = f"{high:.4g}"
+    return above if low is None or f"{low:.4g}" == above else f"{low:.4g} to {above}"
+
+
+def _strict(row: dict[str, Any]) -> dict[str, Any]:
+    """What strict JSON has numbers for; the rest is null."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
 def _draw(rows: list[dict[str, Any]], target: Path) -> None:
@@ -97,7 +138,7 @@ def _draw(rows: list[dict[str, Any]], target: Path) -> None:
     names = list(dict.fromkeys(row["accountant"] for row in rows))
     panels = {
         label: {
-            name: [(r["epsilon"], r[key]) for r in rows if r["accountant"] == name and 0 < r[key] < math.inf]
+            name: [(r["epsilon"], r[key]) for r in rows if r["accountant"] == name and r[key] and r[key] < math.inf]
             for name in names
         }
         for label, key in (

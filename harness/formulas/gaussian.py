@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import scipy
 
 from harness.formulas.formula import computed, formula
-from harness.formulas.numbers import Number, exp, log, normal_cdf, sqrt
+from harness.formulas.numbers import Number, exp, log, nodes_and_weights, normal_cdf, sqrt
 
 EXACT = "Balle and Wang 2018, Theorem 8"
 RELEASED = "code released with jayaraman2019"
+CANCELLED = 1e-4
+"""Where two terms are as close as this share of them, their difference is computed as a whole."""
+NODES, WEIGHTS = nodes_and_weights(16)
+TINY = 1e-6
+"""An epsilon below this is searched for anew, to as many digits."""
 
 
 @formula("gaussian-delta", "Phi(mu/2 - eps/mu) - exp(eps) Phi(-mu/2 - eps/mu)", EXACT)
@@ -25,8 +31,31 @@ def gaussian_delta(epsilon: Number, mu: Number) -> Number:
         if math.isinf(mu):
             return 1.0
         first = float(scipy.special.ndtr(mu / 2 - epsilon / mu))
-        return max(0.0, first - math.exp(min(700.0, epsilon + float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu)))))
+        found = first - math.exp(min(700.0, epsilon + float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu))))
+        return found if found > CANCELLED * first else math.exp(_log_delta(epsilon, mu))
     return normal_cdf(mu / 2.0 - epsilon / mu) - exp(epsilon) * normal_cdf(-1.0 * mu / 2.0 - epsilon / mu)
+
+
+def _log_delta(epsilon: float, mu: float) -> float:
+    """ln of `gaussian-delta`: phi(a) (m(a) - m(a + mu)) with a = eps/mu - mu/2 and Mills' ratio m.
+
+    The difference is the integral of -m' = 1 - t m(t), which has one sign, over pieces no longer than 1.
+    """
+    a = epsilon / mu - mu / 2
+    if a < -5:  # delta is all but 1, and both terms are far apart
+        ratio = math.sqrt(math.pi / 2) * float(scipy.special.erfcx((a + mu) / math.sqrt(2.0)))
+        return math.log(float(scipy.special.ndtr(-a)) - math.exp(-a * a / 2) / math.sqrt(2 * math.pi) * ratio)
+    near = min(mu, 60.0)
+    pieces = math.ceil(near)
+    t = a + near / pieces * (np.arange(pieces)[:, None] + (1 + NODES) / 2)
+    ratio = math.sqrt(math.pi / 2) * scipy.special.erfcx(t / math.sqrt(2.0))
+    # far out 1 - t m(t) is a difference of equals: its series there
+    slope = np.where(t < 30, 1 - t * ratio, (1 - (3 - 15 / np.maximum(t, 30) ** 2) / np.maximum(t, 30) ** 2) / t**2)
+    total = near / pieces / 2 * float((slope @ WEIGHTS).sum())
+    if mu > near:
+        ends = scipy.special.erfcx(np.array([a + near, a + mu]) / math.sqrt(2.0))
+        total += math.sqrt(math.pi / 2) * float(ends[0] - ends[1])
+    return -a * a / 2 - 0.5 * math.log(2 * math.pi) + math.log(total)
 
 
 @formula("privacy-loss-tail", "P(privacy loss > eps) = Phi(mu/2 - eps/mu)", "privacy loss is normal(mu^2/2, mu^2)")
@@ -55,10 +84,26 @@ def rdp_epsilon(mu: Number, log_inverse_delta: Number, alpha: Number) -> Number:
 
 
 def exact_noise_multiplier(epsilon: float, delta: float) -> float:
-    """Smallest noise multiplier of one Gaussian release that is (epsilon, delta)-DP."""
+    """Smallest noise multiplier of one Gaussian release that is (epsilon, delta)-DP; infinite at delta 0.
+
+    Raises ArithmeticError where it is beyond 1e150, or epsilon is no number.
+    """
     from scipy import optimize
 
-    return 1.0 / float(optimize.brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, 1e-6, 1e3, xtol=1e-14))
+    if delta <= 0:
+        return math.inf
+    low, high = 1e-6, 1e3
+    while gaussian_delta(float(epsilon), low) > delta:
+        low /= 1e3
+        if low < 1e-150:
+            raise ArithmeticError(f"the noise for epsilon {epsilon:g} at delta {delta:g} is beyond 1e150")
+    while gaussian_delta(float(epsilon), high) < delta:
+        high *= 1e3
+        if high > 1e150:
+            raise ArithmeticError(f"epsilon {epsilon:g} needs noise below 1e-150")
+    precision = 1e-14 * min(1.0, low / 1e-6)
+    found = optimize.brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, low, high, xtol=precision, maxiter=1000)
+    return 1.0 / float(found)
 
 
 @computed("noise-exact", "root of gaussian-delta(eps, 1/sigma) = delta", EXACT)
@@ -125,16 +170,28 @@ def gaussian_epsilon(delta: float, steps: float, noise: float) -> float:
 
 
 def epsilon_of_mu(mu: float, delta: float) -> float:
-    """Smallest epsilon at that delta; `mu` is the root of the number of mechanisms over the noise multiplier."""
+    """Smallest epsilon at that delta; `mu` is the root of the number of mechanisms over the noise multiplier.
+
+    Infinite for infinite mu, and at delta 0 for any. Raises ArithmeticError where it is beyond 1e300.
+    """
+    mu = float(mu)
     if math.isinf(mu):
         return math.inf
-    if gaussian_delta(0.0, float(mu)) <= delta:
+    if gaussian_delta(0.0, mu) <= delta:
         return 0.0
-    high = 1.0
-    while gaussian_delta(high, float(mu)) > delta:
+    if delta <= 0:
+        return math.inf
+    if mu > 1e150:
+        raise ArithmeticError(f"epsilon of mu {mu:g} is beyond 1e300")
+    high, precision = 1.0, 1e-12
+    while gaussian_delta(high, mu) > delta:
         high *= 2
+    if gaussian_delta(TINY, mu) <= delta:
+        while gaussian_delta(high / 2, mu) <= delta:
+            high /= 2
+        precision *= high
     found = scipy.optimize.brentq(
-        lambda e: gaussian_delta(float(e), float(mu)) - delta, 0.0, high, xtol=1e-12, rtol=1e-12
+        lambda e: gaussian_delta(float(e), mu) - delta, 0.0, high, xtol=precision, rtol=1e-12, maxiter=1000
     )
     return float(found)
 

@@ -13,6 +13,13 @@ Number = Any
 """A float, an array of floats, a ball, or a rational function; all know the four operations."""
 
 
+def nodes_and_weights(count: int) -> tuple[Any, Any]:
+    """Gauss and Legendre's rule on [-1, 1], (count,) each: exact for polynomials of degree 2 count - 1."""
+    legendre: Any = np.polynomial.legendre
+    nodes, weights = legendre.leggauss(count)
+    return nodes, weights
+
+
 def _function(name: str, floats: Callable[[Any], Any]) -> Callable[[Number], Number]:
     def apply(x: Number) -> Number:
         method = getattr(x, name, None)  # balls and rational functions have methods, floats and arrays do not

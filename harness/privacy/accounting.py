@@ -20,6 +20,7 @@ from harness.formulas import Adjacency
 
 Sampling = Literal["poisson", "shuffle"]
 CALIBRATION_TOLERANCE = 1e-6
+SMALLEST_DELTA = 1e-300
 STEPS = (16, 4, 1)
 """From one order that is looked at to the next: first over all, then around the best so far."""
 
@@ -57,10 +58,20 @@ def to_replace_one(epsilon: float, delta: float) -> tuple[float, float]:
 
 
 def add_remove_target(epsilon: float, delta: float, adjacency: Adjacency) -> tuple[float, float]:
-    """What to account for under add/remove-one so that `adjacency` has (epsilon, delta)."""
-    if adjacency == "add-remove-one":
+    """What to account for under add/remove-one so that `adjacency` has (epsilon, delta).
+
+    Raises HarnessError where that is a delta smaller than numbers can be.
+    """
+    if adjacency == "add-remove-one" or np.isinf(epsilon):
         return epsilon, delta
-    return epsilon / 2, delta / (1 + float(np.exp(min(epsilon / 2, 700.0))))
+    found = delta * float(np.exp(-np.logaddexp(0.0, epsilon / 2)))
+    if found < SMALLEST_DELTA:
+        raise AboutPrivacy(
+            f"privacy: replace-one at epsilon {epsilon:g} follows by group privacy from a delta below "
+            f"{SMALLEST_DELTA:g} under add-remove-one, which is out of reach; use a smaller epsilon, "
+            "or adjacency: add-remove-one"
+        )
+    return epsilon / 2, delta / (1 + float(np.exp(epsilon / 2)))
 
 
 def _event(noise_multiplier: float, n: int, batch_size: int, steps: int, sampling: Sampling) -> Any:
@@ -80,11 +91,13 @@ class _FewOrders:
     adds. So the orders with at most any one epsilon lie in a row, and the least of all lies beside the least of some.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: dict[Any, tuple[float, int]] | None = None) -> None:
+        """`known` remembers epsilons, and the places of the best orders, of like events; it is added to."""
         import dp_accounting as dpa
 
         self.ledger = dpa.NoOpDpEvent()
         self._event: Any = None
+        self._known = {} if known is None else known
 
     def compose(self, event: Any) -> _FewOrders:
         """Account for this one event."""
@@ -95,26 +108,54 @@ class _FewOrders:
         """As the accountant of all orders gives it."""
         import dp_accounting as dpa
 
-        every = [float(order) for order in dpa.rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS]
-        relation = dpa.NeighboringRelation.ADD_OR_REMOVE_ONE
-        low, high = 0, len(every) - 1
+        last = len(dpa.rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS) - 1
+        key = self._event, delta
+        if key not in self._known:
+            near = next(reversed(self._known.values()))[1] if self._known else None
+            self._known[key] = self._beside(delta, near, last) or self._of_all(delta, last)
+        return self._known[key][0]
+
+    def _beside(self, delta: float, near: int | None, last: int) -> tuple[float, int] | None:
+        """The least epsilon and its place, where that is `near`; None where it is not."""
+        if near is None:
+            return None
+        found = self._least(delta, range(max(0, near - 1), min(last, near + 1) + 1))
+        return found if found[1] == near else None
+
+    def _of_all(self, delta: float, last: int) -> tuple[float, int]:
+        low, high = 0, last
         for step in STEPS:
             places = range(low, high + 1, step)
-            some = dpa.rdp.RdpAccountant([every[i] for i in places], relation).compose(self._event)
-            epsilon, order = some.get_epsilon_and_optimal_order(delta)
-            at = next((n for n, i in enumerate(places) if every[i] == order), 0)
-            low, high = places[max(0, at - 1)], places[at + 1] if at + 1 < len(places) else high
-        return float(epsilon)
+            found = self._least(delta, places)
+            low, high = max(low, found[1] - step), min(high, found[1] + step) if found[1] != places[-1] else high
+        return found
+
+    def _least(self, delta: float, places: range) -> tuple[float, int]:
+        """The least epsilon of the orders at these places, and its place; the first where none has one."""
+        import dp_accounting as dpa
+
+        orders = [float(dpa.rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS[i]) for i in places]
+        some = dpa.rdp.RdpAccountant(orders, dpa.NeighboringRelation.ADD_OR_REMOVE_ONE).compose(self._event)
+        epsilon, order = some.get_epsilon_and_optimal_order(delta)
+        return float(epsilon), places[orders.index(order)] if order in orders else places[0]
 
 
 @cache
 def epsilon_of(
     noise_multiplier: float, n: int, batch_size: int, steps: int, delta: float, sampling: Sampling = "poisson"
 ) -> float:
-    """Epsilon (add/remove-one) spent by DP-SGD; infinite without noise."""
+    """Epsilon (add/remove-one) spent by DP-SGD, over dp-accounting's listed orders; infinite without noise.
+
+    Raises HarnessError where dp-accounting gives up: it does where rounding makes a divergence negative.
+    """
     if noise_multiplier == 0:
         return inf
-    return _FewOrders().compose(_event(noise_multiplier, n, batch_size, steps, sampling)).get_epsilon(delta)
+    try:
+        return _FewOrders().compose(_event(noise_multiplier, n, batch_size, steps, sampling)).get_epsilon(delta)
+    except ValueError as error:
+        raise AboutPrivacy(
+            f"privacy: dp-accounting has no epsilon for noise multiplier {noise_multiplier:g} in {steps} steps: {error}"
+        ) from None
 
 
 @cache
@@ -141,9 +182,10 @@ def noise_multiplier_for(
     from dp_accounting import mechanism_calibration
 
     target_epsilon, target_delta = add_remove_target(epsilon, delta, adjacency)
+    known: dict[Any, tuple[float, int]] = {}
     try:
         found = dpa.calibrate_dp_mechanism(
-            _FewOrders,
+            lambda: _FewOrders(known),
             lambda sigma: _event(sigma, n, batch_size, steps, sampling),
             target_epsilon,
             target_delta,

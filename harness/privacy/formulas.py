@@ -14,7 +14,7 @@ def noise_rdp(epsilon: float, delta: float, n: float = 1.0, batch: float = 1.0, 
     return noise_multiplier_for(float(epsilon), int(n), size, int(epochs) * (int(n) // size), float(delta))
 
 
-@computed("poisson-epsilon", "epsilon of Poisson-sampled Gaussian steps", "dp_accounting, privacy loss distributions")
+@computed("poisson-epsilon", "epsilon of Poisson-sampled Gaussian steps", "privacy loss distributions, from both sides")
 def poisson_epsilon(delta: float, noise: float, n: float, batch: float, epochs: float) -> float:
-    """Exact epsilon of DP-SGD on Poisson batches, up to rounding privacy losses up to a grid (1e-4 of epsilon)."""
+    """Exact epsilon of DP-SGD on Poisson batches, from above and at most 0.5% too large."""
     return ACCOUNTANTS["pld"].epsilon(float(noise), Run(int(n), int(batch), int(epochs), float(delta)))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness import progress
 from harness.errors import HarnessError
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from tests.conftest import REPO, run_cli
@@ -131,13 +134,69 @@ def test_the_command_lists_and_draws(tmp_path: Path) -> None:
     # What naive composition calls 10 is under 1 in truth, and all but nothing with Poisson batches.
     assert rows[("naive", 10.0)]["exact_shuffled"] == pytest.approx(0.6269, rel=5e-2)
     assert rows[("naive", 10.0)]["exact_poisson"] < 0.1
+    assert 0.995 < rows[("naive", 10.0)]["exact_poisson_from"] / rows[("naive", 10.0)]["exact_poisson"] <= 1
     assert plot.read_text().count("<svg") == 1
     for arguments, message in (
         (["--plot", "x.png"], "the plot is an SVG"),
         (["--n", "100"], "a batch of 200 from 100 records"),
         (["--epsilon", "-1"], "epsilon is -1, it has to be above 0"),
+        (["--delta", "0"], "delta is 0, it has to lie between 0 and 1"),
     ):
         refused = run_cli(REPO, "accountants", *arguments)
         assert refused.returncode == 2
         assert message in refused.stderr
         assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.integration
+def test_one_accountant_that_cannot_answer_leaves_the_others_be() -> None:
+    """At epsilon 1e9 exact accounting would need noise that it does not reach; JSON stays strict."""
+    arguments = [
+        "accountants",
+        "--epsilon",
+        "1e9",
+        "--epsilon",
+        "inf",
+        "--n",
+        "100",
+        "--batch-size",
+        "20",
+        "--epochs",
+        "1",
+    ]
+    ran = run_cli(REPO, *arguments, "--json", "--quiet")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    found = json.loads(ran.stdout, parse_constant=refuse)["noise"]
+    rows = {r["accountant"]: r for r in found if r["epsilon"] == 1e9}
+    assert rows["pld"]["noise_multiplier"] is None
+    assert "out of reach" in rows["pld"]["why"]
+    assert rows["gaussian"]["noise_multiplier"] > 0
+    assert rows["gaussian"]["exact_shuffled"] == pytest.approx(1e9, rel=1e-6)
+    without = [r for r in found if r["epsilon"] is None]
+    assert [(r["noise_multiplier"], r["exact_poisson"], r["why"]) for r in without] == [(0.0, None, "")] * len(rows)
+    said = run_cli(REPO, *arguments, "--quiet")
+    assert said.returncode == 0
+    assert "pld at epsilon 1e+09: the pld accountant finds no noise" in said.stdout
+
+
+def test_progress_comes_after_two_seconds_and_not_before(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.01)
+    with progress.Progress().later("accounting", 7) as bar:
+        bar.advance(1, "pld at epsilon 3")
+        for _ in range(1000):
+            if "accounting: 1/7 pld at epsilon 3" in capsys.readouterr().err:
+                break
+            time.sleep(0.01)
+        else:
+            raise AssertionError("no progress was said")
+    monkeypatch.setattr(progress, "PATIENCE_S", 1000.0)
+    with progress.Progress().later("accounting", 7):
+        pass
+    with progress.Progress(quiet=True).later("accounting", 7) as bar:
+        bar.advance()
+    assert capsys.readouterr().err == ""

@@ -72,6 +72,12 @@ def test_what_the_accountant_cannot_calibrate_is_named() -> None:
         noise_multiplier_for(1e-9, N, BATCH, 50, 1e-200)
 
 
+def test_group_privacy_never_takes_a_delta_that_numbers_cannot_hold() -> None:
+    with pytest.raises(HarnessError, match="replace-one at epsilon 5000 follows by group privacy from a delta below"):
+        noise_multiplier_for(5000.0, N, BATCH, 50, DELTA, "replace-one")
+    assert noise_multiplier_for(math.inf, N, BATCH, 50, DELTA, "replace-one") == 0.0
+
+
 def test_a_batch_larger_than_the_data_is_named() -> None:
     with pytest.raises(HarnessError, match="a batch of 200 from 100 records"):
         noise_multiplier_for(1.0, 100, BATCH, 5, DELTA)

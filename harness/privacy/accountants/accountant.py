@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -12,8 +13,10 @@ import scipy
 from harness.errors import AboutPrivacy
 from harness.formulas import Adjacency
 from harness.privacy.accounting import Sampling, add_remove_target
+from harness.privacy.sampled_gaussian import Sides
 
-SMALLEST, LARGEST = 1e-3, 1e9
+SMALLEST, LARGEST = 1e-12, 1e15
+"""Noise multipliers between which one is searched for."""
 RELATIVE_TOLERANCE = 1e-9
 
 
@@ -61,7 +64,16 @@ class Accountant(ABC):
 
     @abstractmethod
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
-        """Epsilon that it accounts for, at `run.delta`; noise above 0."""
+        """Epsilon that it accounts for, at `run.delta`; noise above 0. Raises HarnessError where it cannot say."""
+
+    def sides(self, noise_multiplier: float, run: Run) -> Sides:
+        """The same from below and from above, where both are known; else twice the same."""
+        found = self.epsilon(noise_multiplier, run)
+        return Sides(found, found)
+
+    def remark(self, epsilon: float, run: Run) -> str:
+        """What a reader of its noise for this epsilon has to know besides; empty for nothing."""
+        return ""
 
     def noise_multiplier(self, epsilon: float, run: Run) -> float:
         """Least noise multiplier for epsilon (0 for infinity). Raises HarnessError where it finds none."""
@@ -81,26 +93,37 @@ class Accountant(ABC):
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The code that decides its numbers."""
+        """The code that decides the noise of an experiment (`calibrated`)."""
         return ("harness.privacy.accounting", Accountant.__module__, type(self).__module__, "harness.formulas.gaussian")
 
     def _solve(self, epsilon: float, run: Run) -> float:
-        def above(log_noise: float) -> float:
-            return math.log(max(self.epsilon(math.exp(log_noise), run), 1e-300) / epsilon)
+        return self._search(epsilon, run, self.epsilon, RELATIVE_TOLERANCE)
 
-        low, high = 0.0, 0.0
-        while above(low) < 0:
-            low -= 1.0
-            if low < math.log(SMALLEST):
-                return SMALLEST
-        while above(high) > 0:
-            high += 1.0
-            if high > math.log(LARGEST):
+    def _search(self, epsilon: float, run: Run, spent: Callable[[float, Run], float], tolerance: float) -> float:
+        """The noise of which so much epsilon is spent, which falls as noise rises, to a relative tolerance."""
+
+        def above(log_noise: float) -> float:
+            try:
+                found = spent(math.exp(log_noise), run)
+            except ArithmeticError:
+                found = math.inf  # beyond what numbers hold, for too little noise
+            return math.log(min(max(found, 1e-300), 1e300) / epsilon)
+
+        sides: dict[bool, float] = {}
+        here, stride = 0.0, 0.25
+        while len(sides) < 2:
+            if not math.log(SMALLEST) <= here <= math.log(LARGEST):
                 raise AboutPrivacy(
-                    f"privacy: the {self.name} accountant finds no noise for epsilon {epsilon:g} at delta "
-                    f"{run.delta:g} and {run.epochs} epochs; use a larger epsilon or delta"
+                    f"privacy: the {self.name} accountant finds no noise multiplier from {SMALLEST:g} to {LARGEST:g} "
+                    f"for epsilon {epsilon:g} at delta {run.delta:g} and {run.epochs} epochs"
                 )
-        return math.exp(float(scipy.optimize.brentq(above, low, high, xtol=RELATIVE_TOLERANCE)))
+            excess = above(here)
+            sides[excess > 0] = here
+            # epsilon falls at least about as fast as noise rises
+            stride *= 2
+            here += math.copysign(min(abs(excess) + 0.1, stride), excess)
+        low, high = sides[True], sides[False]
+        return math.exp(float(scipy.optimize.brentq(above, low, high, xtol=tolerance)))
 
 
 ACCOUNTANTS: dict[str, Accountant] = {}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
+from harness.errors import AboutPrivacy
 from harness.formulas.gaussian import epsilon_of_mu, shuffled_epsilon
+from harness.privacy import convolution, lattice, sampled_gaussian
 from harness.privacy.accountants.accountant import Accountant, Run, register
+from harness.privacy.sampled_gaussian import Sides, Steps, epsilon_above, sampled_epsilon
 
-GRID_SHARE = 1e-4
-"""Width of the grid that privacy losses are rounded up to, as a share of epsilon."""
+ADJUSTMENTS = 20
+"""How often noise is raised a little until both directions of its epsilon are below what was asked for."""
 
 
 @register
@@ -22,32 +25,49 @@ class Gaussian(Accountant):
     source = "Balle and Wang 2018, Theorem 8; E compositions are one of mu = sqrt(E) / sigma"
 
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
-        return shuffled_epsilon(noise_multiplier, run.epochs, run.delta)
+        try:
+            return shuffled_epsilon(noise_multiplier, run.epochs, run.delta)
+        except ArithmeticError as error:
+            raise AboutPrivacy(f"privacy: {error}") from None
 
 
 @register
 class Pld(Accountant):
-    """Privacy loss distributions of Poisson-sampled steps: exact up to a grid that losses are rounded up to."""
+    """Privacy loss distributions of Poisson-sampled steps, from both sides; says the upper one."""
 
     name = "pld"
-    title = "exact, Poisson batches"
+    title = "exact to 0.5%, Poisson batches"
     composes_over = "steps"
     samplings = ("poisson",)
-    source = "dp-accounting, privacy loss distributions (Koskela et al. 2020)"
+    source = "privacy loss distributions (Koskela et al. 2020; Doroshenko et al. 2022), from both sides"
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        return (*super().modules, *(module.__name__ for module in (convolution, lattice, sampled_gaussian)))
+
+    def sides(self, noise_multiplier: float, run: Run) -> Sides:
+        return sampled_epsilon(_steps(noise_multiplier, run), run.delta)
 
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
-        # The grid follows the answer: a coarse one first, then one fine beside what it gave.
-        coarse = self._on_grid(noise_multiplier, run, 0.05)
-        return self._on_grid(noise_multiplier, run, min(0.05, max(1e-7, GRID_SHARE * coarse)))
+        return self.sides(noise_multiplier, run).high
 
-    @staticmethod
-    def _on_grid(noise_multiplier: float, run: Run, interval: float) -> float:
-        import dp_accounting as dpa
+    def _solve(self, epsilon: float, run: Run) -> float:
+        try:
+            found = self._search(epsilon, run, lambda noise, run: epsilon_above(_steps(noise, run), run.delta), 1e-6)
+            for _ in range(ADJUSTMENTS):
+                # of the other direction too, and at the width at which both sides agree
+                spent = self.epsilon(found, run)
+                if spent <= epsilon:
+                    return found
+                found *= max(spent / epsilon, 1 + 1e-7)
+        except AboutPrivacy as error:
+            why = str(error).removeprefix("privacy: ")
+            raise AboutPrivacy(f"privacy: the pld accountant finds no noise for epsilon {epsilon:g}: {why}") from None
+        raise AboutPrivacy(f"privacy: the pld accountant finds no noise for epsilon {epsilon:g} at delta {run.delta:g}")
 
-        step = dpa.PoissonSampledDpEvent(run.rate, dpa.GaussianDpEvent(noise_multiplier))
-        accountant = dpa.pld.PLDAccountant(value_discretization_interval=interval)
-        accountant.compose(dpa.SelfComposedDpEvent(step, run.steps))
-        return float(accountant.get_epsilon(run.delta))
+
+def _steps(noise_multiplier: float, run: Run) -> Steps:
+    return Steps(noise_multiplier, run.rate, run.steps)
 
 
 @register
@@ -63,6 +83,9 @@ class Gdp(Accountant):
 
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
         exponent = noise_multiplier**-2
-        if exponent > 700:
-            return math.inf
-        return epsilon_of_mu(run.rate * math.sqrt(run.steps * math.expm1(exponent)), run.delta)
+        log_mu = math.log(run.rate) + 0.5 * math.log(run.steps) + 0.5 * (exponent + math.log(-math.expm1(-exponent)))
+        if log_mu > math.log(1e150):
+            raise AboutPrivacy(
+                f"privacy: at noise multiplier {noise_multiplier:g} the central limit's epsilon is beyond 1e300"
+            )
+        return epsilon_of_mu(math.exp(log_mu), run.delta)
