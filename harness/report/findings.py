@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
-from harness.claims.verdict import Outcome, Verdict
+from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError
 from harness.report.words import deciding, figure, left_interval
@@ -34,7 +34,7 @@ class Rests(Config):
 
     claim: str
     """`<spec>#<claim>`."""
-    verdict: Outcome = Field(alias="is")
+    verdict: Word = Field(alias="is")
 
 
 class Picture(Config):

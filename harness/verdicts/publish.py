@@ -61,7 +61,7 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
 
 def about_print(parts: Sequence[MeasuredExpectation]) -> bool:
     """Whether a claim is about numbers that a paper prints, and nothing else."""
-    return all(
+    return bool(parts) and all(
         isinstance(part, PrintedTable | Count) or (isinstance(part, Close) and isinstance(part.right, Number))
         for part in parts
     )
