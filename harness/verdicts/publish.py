@@ -123,9 +123,9 @@ def published(
             update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}
             raw = "inconclusive"
     word = said(raw, data)
-    if word in ("agrees", "differs") and about_print(parts):
+    if data not in ON_PAPERS_DATA and raw != "not run" and about_print(parts):
         word = "beside"
-        update |= {**UNDECIDED, "certainty": None}
+        update |= {**UNDECIDED, "certainty": None, "hangs_on": (), "would_decide": ""}
     update |= {"verdict": word, "parts": tuple(said(part, data) for part in verdict.parts)}  # type: ignore[arg-type]
     return verdict.model_copy(update=update)
 

@@ -171,6 +171,7 @@ def test_a_printed_number_is_set_beside_and_not_judged(loaded: Loaded, expect: A
     verdict = found(spec, around(0.9, 40, 0.001))
     assert verdict.verdict == "beside"
     assert (verdict.p_value, verdict.certainty, verdict.basis) == (None, None, None)
+    assert found(spec, around(0.53, 40)).verdict == "beside"  # nor whether more runs would tell
     mixed = on(spec_of(loaded, [CLOSE, COMPARE]), dataset=Cifar10Substitute())
     assert found(mixed, around(0.9, 40, 0.001)).verdict == "differs"
 
