@@ -119,7 +119,10 @@ class _FewOrders:
         """The least epsilon and its place, where that is `near`; None where it is not."""
         if near is None:
             return None
-        found = self._least(delta, range(max(0, near - 1), min(last, near + 1) + 1))
+        try:
+            found = self._least(delta, range(max(0, near - 1), min(last, near + 1) + 1))
+        except ValueError:  # of an order that others may be better than
+            return None
         return found if found[1] == near else None
 
     def _of_all(self, delta: float, last: int) -> tuple[float, int]:

@@ -149,7 +149,8 @@ def test_what_the_list_of_orders_cost() -> None:
     assert epsilon_of(13256.0, 10000, 200, 5000, 1e-5) == pytest.approx(0.0035, rel=0.02)
     found = ACCOUNTANTS["rdp"].epsilon(13256.0, run)
     assert ACCOUNTANTS["pld"].epsilon(13256.0, run) < found < 6e-4
-    assert "at order" in ACCOUNTANTS["rdp"].remark(found, run)
+    assert "over dp-accounting's listed orders" in ACCOUNTANTS["rdp"].remark(found, run)
+    assert "at order" in ACCOUNTANTS["rdp"].remark(0.01, run)
     assert ACCOUNTANTS["rdp"].remark(1.0, run) == ""
 
 
