@@ -142,20 +142,26 @@ def test_the_text_reads_as_an_inequality() -> None:
 
 
 VERDICTS = {
-    "humphries2020/fig1": "yeom-bound + erlingsson-bound + tight-bound + bound-ordering - bound-ordering-pure + "
-    "bound-gap - bound-regimes +",
-    "humphries2020/games": "tight-bound-attained + tight-bound-in-exp - bound-in-exp-corrected + "
-    "experiment-equivalence + experiment-equivalence-ordered - fair-experiment + cap - cap-corrected + "
-    "scaled-budget - scaled-budget-corrected + scaled-budget-bound - scaled-budget-bound-pure +",
-    "jayaraman2019/theory": "table1-conversions + table1-composition + table1-sublinear - table1-rdp-order - "
-    "noise-ordering + nominal-valid + nominal-overstates + rdp-on-shuffled-batches - erm-sensitivity + eps10-example + leak-meaning - leak-meaning-corrected +",
-    "rahimian2021/theory": "rr-epsilon + rr-accuracy + gap-attack +",
-    "thudi2022/theory": "thm1 + thm1-tight + cor1 + thm2 + thm2-conditional - unbounded-ppv + noise-value - "
-    "noise-value-sufficient + noise-value-necessary - humphries-accuracy + humphries-as-listed - beats-erlingsson + "
-    "beats-sablayrolles + generalizes-mahloujifar + sixty-nine + fig3-asymptotics + user-sub-sampling + unlearning-capacity + "
-    "unlearning-capacity-as-printed - fig10-trend + group + reconstruction + generalization-gap + fig13-maximum + "
-    "failure-count + pointwise-route -",
-    "tramer2025/theory": "kov + cor1-examples + tail-bound + noisy-mean + worst-case-tight +",
+    "humphries2020/fig1": "yeom-bound + erlingsson-bound + tight-bound + tight-bound-reached + bound-ordering-erlingsson + "
+    "bound-ordering-yeom - bound-ordering-pure + bound-gap + bound-gap-everywhere - bound-regimes +",
+    "humphries2020/games": "tight-bound-attained + bound-in-exp-sharper + experiment-equivalence + "
+    "experiments-differ-by-order + fair-experiment + cap - cap-corrected + group-privacy + "
+    "scaled-budget-bound + scaled-budget-bound-large-delta -",
+    "jayaraman2019/theory": "table1-conversions + table1-composition + table1-composition-order + table1-sublinear + "
+    "table1-little-o - table1-below-naive - table1-rdp-order + noise-ordering + nominal-valid + "
+    "nominal-overstates + rdp-on-shuffled-batches + erm-sensitivity + eps10-example + leak-meaning - "
+    "leak-meaning-corrected +",
+    "rahimian2021/theory": "rr-epsilon + rr-accuracy + gap-attack + all-others-need-posteriors - gap-is-largest-on-location "
+    "+ columns-of-lrn-differ + best-where-features-are-fewest +",
+    "thudi2022/theory": "thm1 + thm1-tight + thm2-tight + cor1 + thm2 + thm2-conditional - unbounded-ppv + "
+    "accuracy-bounded + noise-value + noise-value-sufficient + less-noise-would-do + "
+    "humphries-accuracy + humphries-as-listed - beats-erlingsson + beats-sablayrolles + "
+    "generalizes-mahloujifar + sixty-nine + fig3-asymptotics + fig3-crossing + user-sub-sampling + "
+    "unlearning-capacity + unlearning-capacity-as-printed - fig10-trend + fig10-low + fig10-large + "
+    "group + group-reached + reconstruction + generalization-gap + fig13-half + fig13-moves + "
+    "rises-with-p + fig13-closed-form + failure-count + pointwise-route -",
+    "tramer2025/theory": "useful-leaves-advantage + kov + cor1-examples + cor1-maximum + tail-bound + noisy-mean + "
+    "noisy-mean-attack + worst-case-tight +",
 }
 
 
