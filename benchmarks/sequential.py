@@ -33,7 +33,7 @@ RESULTS = Path(__file__).parent / "sequential.json"
 def replayed(scaled: Scaled, table: pd.DataFrame, past: pd.DataFrame | None) -> pd.DataFrame:
     """What a run until decided would have measured: rows of a fixed design's table and, past its repeats, of `past`.
 
-    Raises ValueError where it would have asked for repeats that neither has.
+    Where it would have asked for repeats that neither has, it ends with those that there are, and what is open stays so.
     """
     assert scaled.spec.experiment is not None
     most = min(scaled.spec.experiment.repeats, int(table["repeat"].max()) + 1)
@@ -48,14 +48,12 @@ def replayed(scaled: Scaled, table: pd.DataFrame, past: pd.DataFrame | None) -> 
         limit = [repeats[cell_of(*cell)] for cell in zip(table["arm"], table["epsilon"], strict=True)]
         part = table[table["repeat"] < limit].reset_index(drop=True)
         part.attrs = {**table.attrs, "design": "sequential"}
-        needs = repeats_wanted(scaled, part)
-        if not needs:
-            return part
-        for targets in needs.values():
+        before = dict(repeats)
+        for targets in repeats_wanted(scaled, part).values():
             for cell, target in by_cell(targets).items():
-                repeats[cell] = max(repeats[cell], target)
-                if repeats[cell] > measured[cell]:
-                    raise ValueError(f"{scaled.spec.id}: nobody measured repeat {measured[cell]} of {cell}")
+                repeats[cell] = min(max(repeats[cell], target), measured[cell])
+        if repeats == before:
+            return part
 
 
 def cell_of(arm: object, epsilon: object) -> Cell:

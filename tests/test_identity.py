@@ -22,32 +22,12 @@ from pydantic import Field
 from harness.config import Config
 from harness.data.dataset import DATASETS, GeneratorDataset, TableDataset
 from harness.data.datasets.mixture import Mixture
-from harness.hashing import fingerprint
 from harness.identity import VERSION, canonical, canonical_path
 from tests.golden import sample
 from tests.golden.committed import PROFILES, ROOT, Committed, Table, committed, golden, identities
 
 IMAGES = [f"jayaraman2019/{l2}{model}-cifar100" for l2 in ("", "l2-") for model in ("lr", "nn")]
 SHOPPERS = [f"jayaraman2019/{l2}{model}-purchase100" for l2 in ("", "l2-") for model in ("lr", "nn")]
-BEFORE_CURVES = {
-    "harness/engines",
-    "humphries2020/blind",
-    *(f"humphries2020/fig{number}" for number in (1, 2, 3, 4, 6)),
-    "jayaraman2019/clipping",
-    *IMAGES,
-    *SHOPPERS,
-}
-"""Verdicts of the profile `paper` that were written before a panel of a figure had a field `curve`: 16 specs."""
-DECLARED_ANEW = {
-    "rahimian2021/cifar10": "59cb922bcf30f3ca7914d276f8f2c39979a66047d7d889b15b05963db08fab82",
-    "rahimian2021/cifar100": "893f87141e7d3d2c07a4ada66b4f1889d58e3bbe8ce53b6400d54d415b3cd407",
-    "rahimian2021/location30": "03ae5ff29482fca3aa0931b5a79486221af353fc2c702228deaf3d28795e303a",
-    "rahimian2021/purchase100": "8d3c823d7a8567499f8c65ed4158edfff4a3f8c620ade8730399a040b8ab1dff",
-    "rahimian2021/table2": "da3de3241657914c4e74a91d28432f01f9f0966f27c6ccf43f0a41b2af109ae9",
-    "rahimian2021/texas100": "be43f44307a4f65aa9b6a08fcf317f2ebd9ba7950e957808a91afc21c45ab929",
-}
-"""Specs that changed after the profile `paper`, which runs nothing of them, was last judged and accepted (commit
-9efecd5, whose specs have these hashes): claims were added, and networks and noise declared anew."""
 FROM_CIFAR10 = {
     "e3f30c4e4c47617698237b7ff0de624d65551a6ccd043397bf39ceb98f1f4dec",  # CIFAR-10's substitute
     "8e01f572eb5b440757f147c23ceea27de4731c18f6c518c24a71925c2d7618a3",  # CIFAR-100's, of the same pictures
@@ -98,26 +78,15 @@ def test_every_committed_table_is_known_to_this_test() -> None:
 
 def test_specs_have_the_hashes_that_verdicts_and_baselines_name() -> None:
     now = {loaded.spec.id: loaded.sha256 for loaded in everything().specs}
-    older = {one.spec.id: fingerprint(_without_curves(one.spec.content())) for one in everything().specs}
     for profile in PROFILES:
         folder = ROOT / "reports" / profile
         accepted = json.loads((folder / "baseline.json").read_text())["specs"]
-        expected = {**now, **(DECLARED_ANEW if profile == "paper" else {})}
-        assert {spec: entry["spec_sha256"] for spec, entry in accepted.items()} == expected
-        if profile == "paper":
-            assert all(older[spec] != now[spec] for spec in BEFORE_CURVES)
-            expected |= {spec: older[spec] for spec in BEFORE_CURVES}
+        assert {spec: entry["spec_sha256"] for spec, entry in accepted.items()} == now
         files = [folder / "verdicts.json", *(folder / spec / "verdicts.json" for spec in now)]
         assert set(folder.rglob("verdicts.json")) == {p for p in files if p.is_file()}
         for file in files[1:]:
             for verdict in json.loads(file.read_text())["verdicts"]:
-                assert verdict["spec_sha256"] == expected[verdict["spec"]], (file, verdict["id"])
-
-
-def _without_curves(content: dict[str, Any]) -> dict[str, Any]:
-    """A spec's content as it was before panels could be of a curve; none of these specs has one."""
-    panels = [{k: v for k, v in panel.items() if k != "curve" or v is not None} for panel in content["figure"]]
-    return {**content, "figure": panels}
+                assert verdict["spec_sha256"] == now[verdict["spec"]], (file, verdict["id"])
 
 
 @pytest.mark.parametrize("profile", PROFILES)

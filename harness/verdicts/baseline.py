@@ -133,13 +133,13 @@ def _alike(was: Shown | None, now: Shown | None) -> bool:
 def read(path: Path, writes: str = "harness verify --update") -> Baseline:
     """Raises HarnessError where there is no baseline (`writes`: what to type for one), or it is not one."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        if _is_old(said):
+        text = path.read_text(encoding="utf-8")
+        if is_old(path):
             raise OldBaseline(
                 f"{path}: a baseline of version 1, whose words do not say on what a claim was judged; look at "
                 f"docs/verdicts.md, then accept what is found: `{writes}`"
             )
-        return Baseline.model_validate_json(json.dumps(said))
+        return Baseline.model_validate_json(text)
     except FileNotFoundError:
         raise HarnessError(f"{path}: no baseline yet; `{writes}` writes one") from None
     except ValidationError as error:
@@ -163,12 +163,9 @@ def text(baseline: Baseline) -> str:
 def is_old(path: Path) -> bool:
     """Whether a file is a baseline whose words are not those of today."""
     try:
-        return _is_old(json.loads(path.read_text(encoding="utf-8")))
-    except ValueError:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
         return False
-
-
-def _is_old(said: object) -> bool:
     return isinstance(said, dict) and said.get("schema_version") == 1
 
 

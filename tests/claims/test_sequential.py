@@ -530,7 +530,8 @@ def test_partial_and_until_decided_exclude_each_other(make_project: Any) -> None
     ["fig4", "fig6", pytest.param("fig2", marks=pytest.mark.slow), pytest.param("fig3", marks=pytest.mark.slow)],
 )
 def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -> None:
-    """The committed tables of 40 repeats, replayed: the fixed design's verdicts with at most a third of its models."""
+    """The committed tables of 40 repeats, replayed: with at most a third of its models no other verdict than the fixed
+    design's, and at most one that is still open."""
     from benchmarks.sequential import compared, tables
     from harness.commands.common import context_for, load, project_here
 
@@ -540,9 +541,9 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
     found = compared(context_for("paper", None, True).scaled(loaded), loaded.sha256, table, past)
     assert found["repeats"] == 40
     assert found["share"] <= 1 / 3
-    assert {c: v["sequential"] for c, v in found["claims"].items()} == {
-        c: v["fixed"] for c, v in found["claims"].items()
-    }
+    differing = {c: v["sequential"] for c, v in found["claims"].items() if v["sequential"] != v["fixed"]}
+    assert set(differing.values()) <= {"inconclusive"}
+    assert len(differing) <= 1
 
 
 def test_what_counts_as_decided() -> None:

@@ -87,7 +87,7 @@ def test_arms_at_one_place_of_an_attacks_own_axis_with_what_is_printed_of_it() -
     over = panel.model_copy(update={"x": "queries", "attacks": ("sampling",), "at": {"epsilon": math.inf}})
     paint_panel(axis := Figure().add_subplot(), over, spec, pd.DataFrame(rows), said)
     crosses = [np.asarray(line.get_xydata()).tolist() for line in axis.lines if line.get_marker() == "x"]
-    assert crosses == [[[100.0, 0.63]]]
+    assert crosses == [[[10.0, 0.54], [100.0, 0.63]]]
 
 
 @pytest.mark.parametrize("x", ["arm", "epsilon"])

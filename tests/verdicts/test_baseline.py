@@ -77,7 +77,7 @@ def test_a_tampered_table_fails(project: Path) -> None:
 
 
 def test_a_changed_spec_fails(project: Path) -> None:
-    edit(project / "specs/humphries2020/fig1.yaml", "right: 0.25", "right: 0.26")
+    edit(project / "specs/humphries2020/fig1.yaml", "right: 0.15", "right: 0.16")
     found = verify(project)
     assert found.returncode == 1
     assert "humphries2020/fig1: the spec changed" in found.stdout
@@ -87,21 +87,21 @@ def test_a_changed_spec_fails(project: Path) -> None:
 
 def test_a_changed_verdict_and_a_missing_claim_fail(project: Path, tmp_path: Path) -> None:
     path = project / "specs/humphries2020/fig1.yaml"
-    edit(path, "right: 0.15", "right: 0.01")
+    edit(path, "right: 0.15", "right: 0.19")
     edit(path, "id: yeom-bound", "id: yeom-renamed")
     junit, summary = tmp_path / "out" / "claims.xml", tmp_path / "out" / "claims.md"
     found = verify(project, "--junit", str(junit), "--summary", str(summary))
     assert found.returncode == 1
     for line in (
-        "fig1#bound-gap: violated accepted, reproduced found",
+        "fig1#bound-gap: reproduced accepted, violated found",
         "fig1#yeom-bound: the claim is gone",
         "fig1#yeom-renamed: a new claim",
     ):
         assert line in found.stdout
     tree = ElementTree.parse(junit).getroot()
     assert int(tree.get("failures", 0)) == 4  # the spec's hash is the fourth
-    assert "bound-gap: reproduced" in {case.get("name") for case in tree.iter("testcase")}
-    assert "| `humphries2020/fig1#bound-gap` | violated accepted, reproduced found |" in summary.read_text()
+    assert "bound-gap: violated" in {case.get("name") for case in tree.iter("testcase")}
+    assert "| `humphries2020/fig1#bound-gap` | reproduced accepted, violated found |" in summary.read_text()
 
 
 def test_a_moved_interval_fails_and_last_digits_do_not(project: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_moved_interval_fails_and_last_digits_do_not(project: Path) -> None:
 
 
 def test_a_part_is_verified_and_accepted_alone(project: Path) -> None:
-    edit(project / "specs/humphries2020/fig1.yaml", "right: 0.25", "right: 0.26")
+    edit(project / "specs/humphries2020/fig1.yaml", "right: 0.15", "right: 0.16")
     assert verify(project, "humphries2020/fig4").returncode == 0
     assert verify(project, "--update", "humphries2020/fig1").returncode == 0
     accepted = json.loads((project / "reports/paper/baseline.json").read_text())
