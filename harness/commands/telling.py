@@ -80,7 +80,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     console.print(f"[{colour}]{SIGNS[verdict.verdict]} {word}[/]  {of}")
     console.print(f"[bold]{letters(verdict.statement)}[/]", highlight=False)
     for quote in verdict.quotes:
-        console.print(f'  "{quote.text}" ({quote.section})', highlight=False, markup=False)
+        console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
     console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
     console.print(said + "\n", highlight=False)
     for text in (letters(text) for text in verdict.inequality):
@@ -97,7 +97,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
 
 def _rests(verdict: Verdict) -> list[str]:
     reduced = [f"Smaller than in the paper: {'; '.join(verdict.smaller)}."] if verdict.smaller else []
-    reduced += [f"The profile runs less: {'; '.join(verdict.reductions)}."] if verdict.reductions else []
+    reduced += [f"Less than the spec declares: {'; '.join(verdict.reductions)}."] if verdict.reductions else []
     differs = [f"Differs from the paper: {text}" for text in verdict.deviations]
     read = [f"Read otherwise ({r.field} = {r.value}): {r.verdict}." for r in verdict.readings]
     return [*reduced, *verdict.flags, *differs, *read]

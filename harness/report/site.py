@@ -44,6 +44,7 @@ from harness.report.words import (
     how_sure,
     letters,
     sentence,
+    untex,
 )
 from harness.spec.model import Claim
 from harness.verdicts.counts import GROUPS, WORDS, Count, count, group_of
@@ -312,6 +313,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["letters"] = letters
     environment.filters["letter"] = lambda name: LETTERS.get(name, name)
     environment.filters["slug"] = slug
+    environment.filters["untex"] = untex
     environment.filters["said"] = lambda word: SAID.get(word, word)
     environment.filters["word"] = lambda text: text.replace(" ", "-")
     environment.filters["anchor"] = lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower())

@@ -28,7 +28,7 @@ def markdown(profile: str, sections: Sequence[Section]) -> str:
         if section.substitution:
             lines += [f"On a stand-in: {section.substitution}", ""]
         if section.reductions:
-            lines += [f"The profile runs less: {'; '.join(section.reductions)}.", ""]
+            lines += [f"Less than the spec declares: {'; '.join(section.reductions)}.", ""]
         lines += ["| | claim | whose, on what | found | how sure |", "| --- | --- | --- | --- | --- |"]
         for v in section.verdicts:
             claim = _cell(f"{v.statement} ({v.where})")

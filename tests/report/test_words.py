@@ -13,7 +13,7 @@ from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
 from harness.report.forest import WIDTH, forests
 from harness.report.mathml import mathml
-from harness.report.words import deciding, figure, left_interval, letters, sentence
+from harness.report.words import deciding, figure, left_interval, letters, sentence, untex
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from tests.conftest import REPO
@@ -149,3 +149,9 @@ def test_every_inequality_is_well_formed_mathml(judged: tuple[dict[str, Spec], l
 def test_text_of_a_spec_cannot_bring_markup() -> None:
     assert "<script" not in mathml("<script>alert(1)</script> <= 1")
     ElementTree.fromstring(mathml("\"&<x>' <= é"))
+
+
+def test_formulas_of_a_quotation_are_plain_text() -> None:
+    tex = r"cap at $\text{Adv} \leq 2 \cdot (1 - 1/m)$, $0.1 \leq \epsilon$"
+    assert untex(tex) == "cap at Adv ≤ 2 · (1 - 1/m), 0.1 ≤ ε"
+    assert untex("plain words") == "plain words"
