@@ -13,7 +13,7 @@ import pytest
 from harness.paths import Project
 from tests.conftest import REPO, run_cli
 
-CLAIM = "humphries2020/fig6#logloss-cap"
+CLAIM = "humphries2020/fig6#logloss-cap-corrected"
 
 
 def test_the_demo_catches_a_changed_number_and_a_changed_claim() -> None:
@@ -23,11 +23,11 @@ def test_the_demo_catches_a_changed_number_and_a_changed_claim() -> None:
     ran = run_cli(REPO, "demo")
     assert ran.returncode == 0, ran.stderr
     one, two, three = ran.stdout.split("\n\n")[:3]
-    assert "✗ violated" in one
+    assert "✓ reproduced" in one
     assert "verify: as accepted" in one
     assert "the measurements changed" in two
     assert "the spec changed" in three
-    assert "violated accepted, " in three
+    assert "reproduced accepted, " in three
     assert table.read_bytes() == before
 
 
@@ -39,10 +39,10 @@ def test_the_demo_needs_committed_tables(make_project: Callable[..., Project]) -
 def test_a_claim_is_explained(tmp_path: Path) -> None:
     ran = run_cli(REPO, "explain", CLAIM, "-p", "sequential")
     assert ran.returncode == 0, ran.stderr
-    for text in ("✗ violated", "where at most 0.905 is claimed", "How sure", "What it rests on", "advantage(joint"):
+    for text in ("✓ reproduced", "where at most 0.955 is claimed", "How sure", "What it rests on", "advantage(joint"):
         assert text in " ".join(ran.stdout.split())
     told = json.loads(run_cli(REPO, "explain", CLAIM, "-p", "sequential", "--json").stdout)
-    assert (told["id"], told["verdict"]) == (CLAIM, "violated")
+    assert (told["id"], told["verdict"]) == (CLAIM, "reproduced")
     assert told["sentence"].endswith(".")
     ran = run_cli(REPO, "explain", "humphries2020/fig6#cap", "-p", "sequential")
     assert (ran.returncode, "no claim 'cap'; it has " in ran.stderr) == (2, True)

@@ -110,8 +110,22 @@ def letters(text: str) -> str:
 
 _TEX = {
     **{name: letter for name, letter in LETTERS.items() if name != "inf"},
-    **{"varepsilon": "ε", "leq": "≤", "geq": "≥", "le": "≤", "ge": "≥", "cdot": "·", "times": "×", "approx": "≈"},
-    **{"infty": "∞", "rightarrow": "→", "in": "∈", "prod": "∏", "sum": "Σ", "left": "", "right": "", "big": ""},
+    "varepsilon": "ε",
+    "leq": "≤",
+    "geq": "≥",
+    "le": "≤",
+    "ge": "≥",
+    "cdot": "·",
+    "times": "×",
+    "approx": "≈",
+    "infty": "∞",
+    "rightarrow": "→",
+    "in": "∈",
+    "prod": "∏",
+    "sum": "Σ",
+    "left": "",
+    "right": "",
+    "big": "",
     **{name: name for name in ("ln", "log", "exp", "Pr", "max", "min")},
 }
 _TEX_NAME = re.compile(r"\\([A-Za-z]+)")

@@ -20,7 +20,7 @@ from harness.claims.verdict import Point, VerdictFile, dump
 from harness.report.beside import COLUMNS, badge, claims_csv, claims_table
 from tests.conftest import REPO, run_cli
 
-CLAIM = "humphries2020/fig6#logloss-cap"
+CLAIM = "humphries2020/fig6#logloss-cap-corrected"
 
 
 def test_claims_as_csv() -> None:
@@ -29,8 +29,8 @@ def test_claims_as_csv() -> None:
     assert len(rows) == len(verdicts)
     assert tuple(rows[0]) == COLUMNS
     cap = next(row for row in rows if row["id"] == CLAIM)
-    assert cap["verdict"] == "violated"
-    assert float(cap["low"]) < float(cap["effect"]) < float(cap["high"]) < 0
+    assert (cap["verdict"], cap["origin"], cap["data"]) == ("reproduced", "corrected", "paper")
+    assert 0 < float(cap["low"]) < float(cap["effect"]) < float(cap["high"])
     assert (REPO / "reports/sequential/claims.csv").read_text() == claims_csv(verdicts)
 
 
