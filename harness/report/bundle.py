@@ -109,6 +109,8 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
     for path in (context.project.specs / "papers.yaml", context.measurements_file(loaded.spec.id)):
         if path.is_file():
             yield path, "table of measurements" if path.suffix == ".parquet" else "citations"
+    for path in sorted((context.folder(loaded.spec.id) / "readings").glob("*/measurements.parquet")):
+        yield path, f"table of measurements in the reading {path.parent.name}"
     yield context.verdicts_file(loaded.spec.id), f"verdicts of {loaded.spec.id}"
     package = Path(__file__).resolve().parents[1]
     code = root / "harness"

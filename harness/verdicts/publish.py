@@ -112,7 +112,7 @@ def published(
                 reason=found.reason,
             )
             for reading, found in read
-            if found is not None
+            if found is not None and found.verdict != "not run"
         ),
     }
     if raw == "violated" and not claim.theory:
