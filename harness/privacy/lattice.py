@@ -143,7 +143,7 @@ class OneStep:
         """By how much splitting adds to the variance of a loss that is weighed by exp(tilt loss)."""
         logs = self.log_weight + (tilt + 1) * self.loss
         weights = np.exp(logs - logs.max())
-        counted = weights > 0  # a loss without weight may be infinite
+        counted = (weights > 0) & (self.below > 0) & (self.above > 0)  # at an end of its cell nothing is split
         split = weights[counted] * self.below[counted] * self.above[counted]
         return float(split.sum() / weights.sum())
 
