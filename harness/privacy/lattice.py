@@ -143,7 +143,9 @@ class OneStep:
         """By how much splitting adds to the variance of a loss that is weighed by exp(tilt loss)."""
         logs = self.log_weight + (tilt + 1) * self.loss
         weights = np.exp(logs - logs.max())
-        return float((weights * self.below * self.above).sum() / weights.sum())
+        counted = (weights > 0) & (self.below > 0) & (self.above > 0)  # at an end of its cell nothing is split
+        split = weights[counted] * self.below[counted] * self.above[counted]
+        return float(split.sum() / weights.sum())
 
     def from_above(self, direction: Direction) -> Masses:
         """Masses of a pair that dominates the step, less what lies out of reach.
