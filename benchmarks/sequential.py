@@ -33,7 +33,7 @@ RESULTS = Path(__file__).parent / "sequential.json"
 def replayed(scaled: Scaled, table: pd.DataFrame, past: pd.DataFrame | None) -> pd.DataFrame:
     """What a run until decided would have measured: rows of a fixed design's table and, past its repeats, of `past`.
 
-    Where it would have asked for repeats that neither has, it ends with those that there are, and what is open stays so.
+    Where it would have asked for repeats that neither has, it ends with those that there are.
     """
     assert scaled.spec.experiment is not None
     most = min(scaled.spec.experiment.repeats, int(table["repeat"].max()) + 1)
