@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
-    "arrays errors files imports",
+    "arrays errors files imports streams",
     "hashing paths progress places",
     "identity",
     "config formulas",

@@ -73,7 +73,7 @@ def as_specs(block: str) -> list[dict[str, Any]]:
         return [{**host, "extends": str(figure.parent / host["extends"]), **data}]
     if "arms" in data:
         data = {"experiment": data}
-    whole = {"claims", "attacks", "experiment", "figure"}
+    whole = {"claims", "attacks", "experiment", "figure", "paper_run"}
     spec = {k: v for k, v in data.items() if k in whole}
     spec = merged(spec, {"experiment": {k: v for k, v in data.items() if k not in whole}})
     base = {k: v for k, v in YAMLS.load(SMALL_SPEC).items() if k != "claims"}

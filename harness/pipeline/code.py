@@ -56,7 +56,7 @@ STAGES = {
     ),
     "attack": StageCode(
         ("harness.execution.planner", "harness.execution.attack_cell", "harness.execution.curves"),
-        ("harness.attacks", "harness.defences", "harness.metrics", "harness.training"),
+        ("harness.attacks", "harness.data.splits", "harness.defences", "harness.metrics", "harness.training"),
         ("harness.pipeline.compute", "harness.pipeline.tables"),
     ),
     "check": StageCode(("harness.pipeline.judging",), JUDGED),
