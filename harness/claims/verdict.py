@@ -87,6 +87,16 @@ class ReadingVerdict(Config):
     verdict: Word
     reason: str
 
+    @property
+    def text(self) -> str:
+        """`field = value`."""
+        return f"{self.field} = {value_text(self.value)}"
+
+
+def value_text(value: Any) -> str:
+    """A value of a reading, or the name that it gives itself."""
+    return str(value.get("name") or value) if isinstance(value, dict) else str(value)
+
 
 class Verdict(Config):
     """A claim, judged."""

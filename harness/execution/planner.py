@@ -144,8 +144,10 @@ def attacks_of(spec: Spec) -> list[Asked]:
 
 
 def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int) -> float:
-    """Noise calibrated for so many records, kept in the store: it takes seconds."""
+    """Noise as declared; else calibrated for so many records and kept in the store: it takes seconds."""
     privacy = setup.privacy
+    if privacy.noise_multipliers is not None and not math.isinf(epsilon):
+        return privacy.noise_multipliers.values[epsilon]
     accountant = ACCOUNTANTS[privacy.accountant]
     run = Run(records, setup.training.batch_size, setup.training.epochs, privacy.delta)
     question = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -51,6 +52,57 @@ def epsilon_of(value: Any) -> Any:
     return math.inf if isinstance(value, str) and value.lower() in ("inf", "infinity") else value
 
 
+class MadeFor(Config):
+    """What noise multipliers were made for."""
+
+    records: int = Field(ge=1)
+    """Members that a model is trained on."""
+    batch_size: int = Field(ge=1)
+    epochs: int = Field(ge=1)
+
+
+class DeclaredNoise(Config):
+    """Noise multipliers as somebody published them, in place of calibrated ones.
+
+    Written as `{0.01: 525, 1: 7}` too, where nothing is known of how they were made.
+    """
+
+    name: Name | None = None
+    """What it is called where it is one of several readings."""
+    values: dict[float, float] = Field(min_length=1)
+    """By epsilon."""
+    made_by: str | None = None
+    """The accountant by which they promise their epsilons."""
+    made_for: MadeFor | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, value: Any) -> Any:
+        named = {"name", "values", "made_by", "made_for"}
+        return {"values": value} if isinstance(value, dict) and not named & {str(key) for key in value} else value
+
+    @field_validator("values")
+    @classmethod
+    def _falling(cls, value: dict[float, float]) -> dict[float, float]:
+        ordered = sorted(value.items())
+        for epsilon, noise in ordered:
+            if not (0 < epsilon < math.inf and 0 < noise < math.inf):
+                raise ValueError(f"noise {noise:g} for epsilon {epsilon:g}: both have to be finite and above 0")
+        for (less, more_noise), (more, less_noise) in itertools.pairwise(ordered):
+            if less_noise > more_noise:
+                raise ValueError(
+                    f"epsilon {more:g} has more noise ({less_noise:g}) than epsilon {less:g} ({more_noise:g})"
+                )
+        return dict(ordered)
+
+    @field_validator("made_by")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        if value is not None and value not in ACCOUNTANTS:
+            raise ValueError(f"unknown accountant {value!r}; known: {', '.join(sorted(ACCOUNTANTS))}")
+        return value
+
+
 class Privacy(Accounting):
     """The epsilon grid and how noise is calibrated to it."""
 
@@ -61,6 +113,8 @@ class Privacy(Accounting):
     """The grid; `.inf` is the non-private baseline. Or the epsilons at which a formula takes given values."""
     delta: float = Field(gt=0, lt=1)
     """The delta of (epsilon, delta)-DP."""
+    noise_multipliers: DeclaredNoise | None = Field(default=None, exclude_if=lambda declared: declared is None)
+    """Noise as published, by epsilon; default: what the accountant finds. A verdict says what epsilon it is worth."""
 
     @field_validator("accountant")
     @classmethod
@@ -94,6 +148,19 @@ class Privacy(Accounting):
         if len(set(value)) != len(value):
             raise ValueError("the grid names an epsilon twice")
         return tuple(sorted(value))
+
+    @model_validator(mode="after")
+    def _declared(self) -> Privacy:
+        declared = self.noise_multipliers
+        if declared is None:
+            return self
+        if isinstance(self.epsilons, Derived):
+            raise ValueError("noise_multipliers go with a grid of epsilons, not with derived ones")
+        for epsilon in self.epsilons:
+            if epsilon not in declared.values and not math.isinf(epsilon):
+                known = ", ".join(f"{e:g}" for e in declared.values)
+                raise ValueError(f"noise_multipliers has no noise for epsilon {epsilon:g}; it has some for {known}")
+        return self
 
 
 class ShadowPool(Config):
@@ -176,6 +243,14 @@ class Setup(Config):
         refusal = ENGINES[self.training.engine]().refuses(self.model, self.training)
         if refusal is not None:
             raise ValueError(refusal)
+        halves = [
+            name for name, pool in self.pools.items() if (pool.trained_on, pool.privacy) == ("halves", "like-target")
+        ]
+        if self.privacy.noise_multipliers is not None and halves:
+            raise ValueError(
+                f"pools.{halves[0]}: models on halves need noise for half of the records, and noise_multipliers are "
+                "declared for all of them; use privacy: none, or leave noise_multipliers out"
+            )
         if self.training.batch_size > self.trained:
             what = "sizes.members" if self.trained == self.sizes.members else "the number of records trained on"
             raise ValueError(

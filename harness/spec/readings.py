@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from harness.claims.verdict import value_text
 from harness.errors import HarnessError
 from harness.experiment.experiment import set_at
 from harness.spec.document import Document
@@ -33,7 +34,7 @@ class Reading:
     @property
     def text(self) -> str:
         """`field = value`, as a reader of the verdict sees it."""
-        return f"{self.field.removeprefix('experiment.')} = {self.value}"
+        return f"{self.field.removeprefix('experiment.')} = {value_text(self.value)}"
 
 
 def with_field(document: Document, field: str, value: Any, name: str) -> tuple[Spec, Document]:
@@ -59,7 +60,7 @@ def readings(spec: Spec, document: Document) -> list[Reading]:
             continue
         for value in unstated.alternatives:
             last = spec.canonical_field(unstated.field).rpartition(".")[2]
-            shown = re.sub(r"[^a-z0-9.]+", "-", f"{last}-{value}".lower()).strip("-")[:60]
+            shown = re.sub(r"[^a-z0-9.]+", "-", f"{last}-{value_text(value)}".lower()).strip("-")[:60]
             taken = {r.spec.id for r in found}
             name = f"{spec.id}/readings/{shown}"
             if name in taken:

@@ -101,7 +101,7 @@ def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
     for v in verdicts:
         name = v.id.split("#")[1]
         found[name] = v.verdict
-        found |= {f"{name} [{r.field} = {r.value}]": r.verdict for r in v.readings}
+        found |= {f"{name} [{r.text}]": r.verdict for r in v.readings}
     return found
 
 
