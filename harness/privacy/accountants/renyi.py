@@ -1,4 +1,4 @@
-"""Renyi composition over steps: as TensorFlow Privacy accounts today, at whichever order is best, and as it did in 2019."""
+"""Renyi composition over steps: as TensorFlow Privacy accounts today, at the best order, and as it did in 2019."""
 
 from __future__ import annotations
 
