@@ -17,6 +17,7 @@ from harness.claims.declared import Declared
 from harness.claims.evidence import Evidence
 from harness.claims.judge import Finding, Part
 from harness.claims.operands import NAMED, Curve, FormulaValue, Level, Measured, Operand, Quantifier
+from harness.claims.reasons import Reason
 from harness.config import Plugin, Registry
 from harness.places import shown
 
@@ -72,11 +73,16 @@ class TheoryFinding:
     """Outcome, reason, the worst margin found (positive: as claimed), where, how it was found, and what it rests on."""
 
     outcome: Literal["reproduced", "violated", "inconclusive"]
-    reason: str
+    why: Reason
     worst: float
     counterexample: dict[str, float] | None
     test: str
     basis: Literal["proof", "computed", "simulated"] = "proof"
+
+    @property
+    def reason(self) -> str:
+        """Why, in one sentence."""
+        return self.why.text()
 
 
 class MeasuredExpectation(Expectation):

@@ -22,6 +22,7 @@ import numpy as np
 from harness.arrays import Array
 from harness.claims.evidence import Evidence
 from harness.claims.operands import AxisValue, Curve, FormulaValue, Measured, Number, Quantifier
+from harness.claims.reasons import Found, Reason, place_of, said
 from harness.claims.statistics import Mean, Projecting, detectable, repeats_needed
 from harness.claims.verdict import BoundStatus, Outcome, Point
 from harness.formulas import formula_named
@@ -53,7 +54,7 @@ class Finding:
     """The outcome of one part of a claim and the evidence for it."""
 
     outcome: Outcome
-    reason: str
+    why: Reason
     points: tuple[Point, ...] = ()
     deciding: Point | None = None
     test: str = ""
@@ -68,8 +69,16 @@ class Finding:
     """The same against 'it holds', corrected for the claim's parts too."""
     attacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By arm, those that it is about; an empty one, or none: the models themselves."""
-    hangs_on: str = ""
-    """The wider tolerance with which it would not be violated."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is about numbers that are the same in every run."""
+        return self.why.found == "counted"
+
+    @property
+    def reason(self) -> str:
+        """Why, in one sentence."""
+        return self.why.text()
 
 
 @dataclass(frozen=True)
@@ -86,9 +95,14 @@ class Part:
     """Repeats below which a point decides nothing."""
 
 
-def not_run(reason: str) -> Finding:
+def not_run(words: str) -> Finding:
     """A part of which the profile runs too little."""
-    return Finding("not run", reason)
+    return Finding("not run", said(words))
+
+
+def unknown(words: str, test: str = "none") -> Finding:
+    """A part that nothing was found of, in words why."""
+    return Finding("inconclusive", said(words), (), None, test, "none")
 
 
 def narrowed(right: Any) -> Right:
@@ -295,39 +309,39 @@ def combine(looks: tuple[Sequence[Look], Quantifier], part: Part, test: str) -> 
         level = alpha / k
         correction = f"Bonferroni over {k} points to support; every one of {k} points to oppose"
 
-    def found(outcome: Outcome, reason: str, place: int, p_value: float | None = None) -> Finding:
+    def found(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: Any) -> Finding:
         both = None if p_value is None else 2 * p_value
         rows, decided = tuple(found_at), points[place]
+        reason = _reason(how, quantifier, place, decided, more)
         return Finding(outcome, reason, points, decided, test, correction, rows, quantifier, both, support, oppose)
 
     if support <= alpha:
-        word = "at every point; weakest" if quantifier == "all" else "at some point; strongest"
-        return found("reproduced", f"holds {word} {_where(points[hard])}", hard, support)
+        return found("reproduced", "holds", hard, support)
     if oppose <= alpha:
-        word = "fails" if quantifier == "all" else "fails at every point; least clearly"
-        return found("violated", f"{word} {_where(points[against])}", against, oppose)
+        return found("violated", "fails", against, oppose)
     if not enough[hard]:
-        many = points[hard].repeats
-        few = f"{many} repeat{'' if many == 1 else 's'} decide{'s' if many == 1 else ''} nothing, {part.fewest} may"
-        return found("inconclusive", f"{few}; so far {_where(points[hard])}", hard)
-    return found("inconclusive", f"undecided {_where(points[hard])}{_outlook(found_at[hard].effect, level)}", hard)
+        return found("inconclusive", "few", hard, repeats=points[hard].repeats, fewest=part.fewest)
+    return found("inconclusive", "undecided", hard, **_outlook(found_at[hard].effect, level))
 
 
-def _outlook(effect: Mean, level: float) -> str:
+def _reason(how: Found, quantifier: Quantifier, index: int, decides: Point, more: Mapping[str, Any]) -> Reason:
+    return Reason(
+        found=how,
+        quantifier=quantifier,
+        point=index,
+        at=place_of(decides.epsilon, decides.at),
+        left=decides.left,
+        right=decides.right,
+        effect=decides.effect,
+        low=decides.low,
+        high=decides.high,
+        **more,
+    )
+
+
+def _outlook(effect: Mean, level: float) -> dict[str, float | None]:
     """What more repeats would do, and what the present ones could have shown."""
     if isinstance(effect, Projecting):
-        if effect.brief:
-            return ""
-        enough = effect.projected(level, FAR)
-        return f" after {effect.n} repeats" + (f"; about {enough} would decide if the effect stays" if enough else "")
+        return {} if effect.brief else {"repeats": effect.n, "enough": effect.projected(level, FAR) or None}
     needed, smallest = repeats_needed(effect, level), detectable(effect, level)
-    more = f"; about {needed} repeats would decide if the effect stays" if needed else ""
-    return more if smallest is None else f"{more}; {effect.n} repeats find one of {smallest:.2g} (power 0.8)"
-
-
-def _where(found: Point) -> str:
-    places = ({} if found.epsilon is None else {"epsilon": found.epsilon}) | (found.at or {})
-    at = f"at {place_text(places)}: " if places else ""
-    low = "-inf" if found.low is None else f"{found.low:.3g}"
-    high = "inf" if found.high is None else f"{found.high:.3g}"
-    return f"{at}{found.left:.3g} against {found.right:.3g}, effect {found.effect:.3g} [{low}, {high}]"
+    return {"enough": needed or None, "detectable": smallest, "fewest": None if smallest is None else effect.n}

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from harness.claims.origin import Origin, Quote
+from harness.claims.reasons import DIGITS, Reason
 from harness.config import Config
 
 Outcome = Literal["reproduced", "violated", "inconclusive", "not run"]
@@ -28,7 +29,6 @@ DesignName = Literal["fixed", "sequential"]
 Basis = Literal["proof", "computed", "simulated", "exact", "distribution-free", "shape", "records"]
 
 
-DIGITS = 12
 KEPT_IN_POINTS = {"epsilon", "low", "high"}
 """What is said of each point, even if it is nothing."""
 
@@ -123,7 +123,11 @@ class Verdict(Config):
     """Formula and source of each quantity that the inequality names."""
     verdict: Word
     reason: str
-    """Why, in one sentence."""
+    """Why, in one sentence: of the parts that decide."""
+    reasons: tuple[Reason, ...] = ()
+    """Why each part came out as it did; none where nothing was judged."""
+    because: tuple[int, ...] = ()
+    """The parts of which `reason` speaks."""
     certainty: Certainty | None = None
     """How sure one is of it; none where nothing is decided."""
     hangs_on: tuple[str, ...] = ()
@@ -236,13 +240,14 @@ def in_json(verdict: Verdict) -> dict[str, Any]:
     """A verdict as it is written.
 
     Numbers have twelve digits, as many as two processors agree on, and a point's optional fields are there where they
-    say something.
+    say something; so do those of a reason.
     """
     data: dict[str, Any] = _rounded(verdict.model_dump(mode="json"))
     data["points"] = [
         {name: value for name, value in point.items() if value is not None or name in KEPT_IN_POINTS}
         for point in data["points"]
     ]
+    data["reasons"] = [{n: v for n, v in reason.items() if v not in (None, "", [], {})} for reason in data["reasons"]]
     return data
 
 

@@ -96,10 +96,13 @@ def multiverse(
 
 
 def _show(verdicts: list[Verdict]) -> None:
+    from harness.claims.verdict import value_text
+
     table = table_of("claim", "as the spec reads it", "other readings", "differing")
     for v in verdicts:
         counts = Counter(r.verdict for r in v.readings)
         tally = ", ".join(f"{n} {name}" for name, n in counts.items())
-        differing = "; ".join(f"{r.field.split('.')[-1]} = {r.value}" for r in v.readings if r.verdict != v.verdict)
+        others = [r for r in v.readings if r.verdict != v.verdict]
+        differing = "; ".join(f"{r.field.split('.')[-1]} = {value_text(r.value)}" for r in others)
         table.add_row(v.id, f"[{COLOURS[v.verdict]}]{v.verdict}[/]", tally, differing)
     console.print(table)

@@ -5,7 +5,6 @@ Static files that need no network and no script; with scripts there are search, 
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -120,14 +119,14 @@ def slug(verdict_id: str) -> str:
 
 
 def in_order(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """The figures of a paper by their number, then what was measured besides, then theory."""
+    """The specs of a paper by name and number, what was measured besides after its figures, and then theory."""
 
-    def key(section: Section) -> tuple[int, float, str]:
+    def key(section: Section) -> tuple[int, list[tuple[str, int]]]:
         spec = section.spec
-        number = re.search(r"(?:Figures?|Tables?) (\d+)", spec.where)
         measured = spec.experiment is not None or bool(spec.figure)
         ours = not any(claim.catalogue for claim in spec.claims)
-        return (1 if ours else 0 if measured else 2, float(number.group(1)) if number else math.inf, spec.id)
+        numbered = re.findall(r"(\D+)(\d*)", spec.id)
+        return 1 if ours else 0 if measured else 2, [(word, int(number or 0)) for word, number in numbered]
 
     return tuple(sorted(sections, key=key))
 

@@ -12,6 +12,7 @@ from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import AxisValue, Curve, FormulaValue, Number
+from harness.claims.reasons import Reason
 from harness.claims.verdict import Point, Verdict, basis_text
 from harness.places import shown
 from harness.spec.model import Spec
@@ -79,12 +80,6 @@ LETTERS = {"epsilon": "ε", "eps": "ε", "delta": "δ", "sigma": "σ", "alpha": 
 RELATIONS = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
 _LETTER = re.compile(r"(?<!\w)(?<!\w-)(" + "|".join(LETTERS) + r")(?![\w]|-(?!DP))")
 _RATE = re.compile(r"tpr_at_(.+)pct_fpr")
-_PART = re.compile(r"(?:^|; )part (\d+) of (\d+): ")
-_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|inf|nan)"
-_AGAINST = re.compile(
-    rf"(?P<left>.+) = (?P<x>{_NUMBER}) against (?P<y>{_NUMBER})(?: at (?P<at>(?!no finite)[^;]+))?(?P<rest>.*)"
-)
-_GAME = re.compile(rf"(\w+) ({_NUMBER}) \[({_NUMBER}), ({_NUMBER})\] against ({_NUMBER})")
 
 
 def figure(value: float) -> str:
@@ -218,25 +213,18 @@ def span(interval: tuple[float | None, float | None] | None) -> str:
 
 def deciding(verdict: Verdict) -> Point | None:
     """The point that the verdict's reason speaks of, with the interval that the verdict rests on."""
-    for point in verdict.points:
-        if verdict.effect == point.effect and verdict.interval == (point.low, point.high):
-            return point
-        if verdict.interval is not None and verdict.interval == (point.free_low, point.free_high):
-            return point.model_copy(update={"low": point.free_low, "high": point.free_high})
-    said = [
-        p for p in verdict.points if f"{p.left:.3g} against {p.right:.3g}, effect {p.effect:.3g} " in verdict.reason
-    ]
-    if not said:
+    place = verdict.reasons[verdict.because[0]].point if verdict.because else None
+    if place is None:
         return None
-    low, high = verdict.interval or (said[0].low, said[0].high)
-    return said[0].model_copy(update={"low": low, "high": high})
+    point = verdict.points[place]
+    low, high = verdict.interval or (point.low, point.high)
+    return point.model_copy(update={"low": low, "high": high})
 
 
 def sentence(verdict: Verdict, spec: Spec) -> str:
     """What was found, in words before numbers, each with its uncertainty."""
     if verdict.verdict == "not run":
-        why = "this profile leaves it out" if "leaves this spec out" in verdict.reason else verdict.reason
-        return f"Not run: {why}."
+        return f"Not run: {verdict.reason}."
     claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
     if claim is None or claim.theory:
         return _theory(verdict)
@@ -252,10 +240,10 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
 
 def _bare(verdict: Verdict) -> str:
     """The judge's own words where a claim is of another kind than a comparison."""
-    pieces = _PART.split(verdict.reason)
-    text = pieces[0] if len(pieces) == 1 else "; ".join(pieces[3::3])
-    text = re.sub(r", effect \S+ \[[^\]]+\]", "", text)
-    text = letters(text).replace("_", " ")
+    deciding = [verdict.reasons[index] for index in verdict.because]
+    text = letters("; ".join(reason.text(effect=False) for reason in deciding)).replace("_", " ")
+    if verdict.hangs_on:
+        text = f"not decided: {text}, but that hangs on {'; '.join(verdict.hangs_on)}"
     text = text[:1].upper() + text[1:]
     if verdict.verdict == "beside":
         text = f"Set beside what the paper prints, not judged: {text[:1].lower()}{text[1:]}"
@@ -312,41 +300,46 @@ def _line(part: Compare | Close, point: Point, right: Any, spec: Spec) -> str:
     return f"where {need} {line} is claimed"
 
 
+GAMES = {"ppv": "positive accuracy", "tpr": "true-positive rate", "fpr": "false-positive rate"}
+
+
 def _theory(verdict: Verdict) -> str:
-    pieces = _PART.split(verdict.reason)
-    texts = [pieces[0]] if len(pieces) == 1 else pieces[3::3]
-    if len(texts) == 1:
-        return _theorem(texts[0])
+    reasons = [verdict.reasons[index] for index in verdict.because]
+    if len(reasons) == 1:
+        return _theorem(reasons[0])
     if verdict.verdict == "violated":
-        return _theorem(next((t for t in texts if t.startswith("refuted")), texts[0]))
-    whole = "Both" if len(texts) == 2 else f"All {len(texts)}"
-    if all(t.startswith("proved") for t in texts):
+        return _theorem(next((r for r in reasons if r.found == "refuted"), reasons[0]))
+    whole = "Both" if len(reasons) == 2 else f"All {len(reasons)}"
+    proved = sum(r.found == "proved" for r in reasons)
+    if proved == len(reasons):
         return f"{whole} parts are proved."
-    proved = sum(t.startswith("proved") for t in texts)
-    many = f"{proved} of {len(texts)} parts are proved" if proved else f"{whole} parts hold where computed"
-    return f"{many}. Closest: {_theorem(texts[0])}" if not proved else f"{many}, the others hold where computed."
+    if proved:
+        return f"{proved} of {len(reasons)} parts are proved, the others hold where computed."
+    return f"{whole} parts hold where computed. Closest: {_theorem(reasons[0])}"
 
 
-def _theorem(text: str) -> str:
+def _theorem(reason: Reason) -> str:
     """One part of a claim on theory, in words."""
-    if found := _GAME.fullmatch(text):
-        name, x, low, high, y = found.groups()
-        known = {"ppv": "positive accuracy", "tpr": "true-positive rate", "fpr": "false-positive rate"}
-        return f"Played out, the {known.get(name, letters(name))} is {x} ({low} to {high}), against {y}."
-    head, _, rest = text.partition(": ") if text.startswith(("refuted", "proved:")) else text.partition("; closest: ")
-    found = _AGAINST.fullmatch(rest)
-    where = f" at {letters(found['at'])}" if found and found["at"] else ""
-    if text.startswith("refuted") and found:
-        share = head.removeprefix("refuted").strip(" ()")
-        often = f" ({share})" if share else ""
-        found_, allowed = figure(float(found["x"])), figure(float(found["y"]))
-        return f"Refuted{where}{often}: it is {found_} where the claim allows {allowed}."
-    if text.startswith("proved:"):
-        return f"Proved: {rest}."
-    if found:
-        word = "Proved" if text.startswith("proved") else "Holds wherever it was computed"
-        return f"{word}; closest{where}: {figure(float(found['x']))} against {figure(float(found['y']))}."
-    return letters(text[:1].upper() + text[1:]).rstrip(".") + "."
+    left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
+    if reason.found == "played":
+        name = GAMES.get(reason.left_name, letters(reason.left_name))
+        return f"Played out, the {name} is {left}{span((reason.low, reason.high))}, against {right}."
+    if left is None:
+        text = letters(reason.text())
+        return f"{text[:1].upper()}{text[1:]}."
+    places = ", ".join(f"{letters(name)} = {_placed(value)}" for name, value in reason.at.items())
+    where = f" at {places}" if places else ""
+    if reason.found == "refuted":
+        often = "" if reason.share is None else f" (at {reason.share:.0%} of the points)"
+        return f"Refuted{where}{often}: it is {left} where the claim allows {right}."
+    word = {"proved": "Proved", "computed": "Holds wherever it was computed"}.get(
+        reason.found, "Neither proved nor refuted"
+    )
+    return f"{word}; closest{where}: {left} against {right}."
+
+
+def _placed(value: float | str | bool) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def counterexample_words(found: Mapping[str, float]) -> str:

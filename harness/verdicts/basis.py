@@ -69,13 +69,13 @@ def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
     if outcome not in ("reproduced", "violated"):
         return None, 0
     deciding = [f for f in judged.findings if f.outcome == outcome]
-    if all(f.test == "exact count" for f in deciding):
+    if all(f.exact for f in deciding):
         return "exact", 0
     if judged.findings is judged.bounded:
         return "distribution-free", 0
     if any(look.effect.of_records for f in deciding for look in _needed(f)):
         return "records", 0
-    every = [f for f in deciding if f.deciding is not None and f.test != "exact count"]
+    every = [f for f in deciding if f.deciding is not None and not f.exact]
     return "shape", min(look.effect.seen for f in every for look in _needed(f))
 
 

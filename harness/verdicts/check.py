@@ -14,6 +14,7 @@ import pandas as pd
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import Expectation, MeasuredExpectation, TheoryExpectation, TheoryFinding
 from harness.claims.judge import Finding
+from harness.claims.reasons import Reason, of_parts
 from harness.claims.sequential import cells_used
 from harness.claims.statistics import rarest
 from harness.claims.verdict import Basis, Outcome, Verdict
@@ -29,6 +30,7 @@ from harness.spec.profile import Scaled, as_run, stopped_early
 from harness.verdicts.basis import Judged, on_its_basis, points_of, rests_on, together
 from harness.verdicts.findings import ALPHA, ClaimError, Judge, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.halves import halves, parts_text, repeats_of, seconds_a_model, would_decide
+from harness.verdicts.noise import worth_of_noise
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
 
@@ -220,12 +222,14 @@ def _theory(parts: Sequence[TheoryExpectation]) -> dict[str, object]:
     outcome = together([f.outcome for f in findings])
     deciding = [f for f in findings if f.outcome == outcome]
     shown = min(deciding, key=lambda f: f.worst)
-    many = len(findings) > 1
-    reasons = [f"part {findings.index(f) + 1} of {len(findings)}: {f.reason}" if many else f.reason for f in deciding]
+    reasons = [f.why.model_copy(update={"part": index}) for index, f in enumerate(findings)]
+    because = [index for index, f in enumerate(findings) if f.outcome == outcome]
     return {
         "definitions": {name: text for e in parts for name, text in e.definitions().items()},
         "verdict": outcome,
-        "reason": "; ".join(reasons),
+        "reason": of_parts([reasons[index] for index in because], len(findings)),
+        "reasons": reasons,
+        "because": because,
         "parts": [f.outcome for f in findings],
         "halves": parts_text([f.outcome for f in findings]),
         "data": "none",
@@ -252,14 +256,16 @@ def _training(judged: Judged, evidence: Evidence, alpha: float) -> dict[str, obj
         shown = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
     deciding = shown.deciding
     points = points_of(judged, alpha, evidence.design.name == "sequential")
-    many = len(findings) > 1
-    prefix = f"part {findings.index(shown) + 1} of {len(findings)}: " if many and outcome != "reproduced" else ""
+    reasons = _numbered(findings)
+    which = next(index for index, f in enumerate(findings) if f is shown)
     basis, repeats = rests_on(judged, outcome)
     found: dict[str, object] = {
         "verdict": outcome,
-        "reason": prefix + shown.reason,
+        "reason": of_parts([reasons[which]], len(findings), numbered=outcome != "reproduced"),
+        "reasons": reasons,
+        "because": [which],
         "parts": [f.outcome for f in findings],
-        "hangs_on": [f.hangs_on for f in findings if f.hangs_on and outcome == "inconclusive"],
+        "hangs_on": [f.why.unless for f in findings if f.why.unless and outcome == "inconclusive"],
         "points": [p.model_dump() for p in points],
         "test": shown.test,
         "correction": shown.correction,
@@ -275,8 +281,18 @@ def _training(judged: Judged, evidence: Evidence, alpha: float) -> dict[str, obj
             "bound_value": deciding.bound,
             "repeats": min(p.repeats for p in points),
         }
-        if shown.test == "exact count":
+        if shown.exact:
             found |= {"interval": None, "repeats": None}
+    return found
+
+
+def _numbered(findings: Sequence[Finding]) -> list[Reason]:
+    """Their reasons, each with its part and the place of its point among those of all parts."""
+    found, before = [], 0
+    for index, one in enumerate(findings):
+        place = None if one.why.point is None else before + one.why.point
+        found.append(one.why.model_copy(update={"part": index, "point": place}))
+        before += len(one.points)
     return found
 
 
@@ -303,6 +319,8 @@ def _flags(spec: Spec, parts: Sequence[MeasuredExpectation]) -> tuple[str, ...]:
             )
         if bound.pure_only and privacy.delta > 0:
             flags.append(f"bound {name} is proved for delta = 0, delta is {privacy.delta:g}")
+    named = dict.fromkeys(arm for part in parts for arm in part.arms())
+    flags += [worth for arm in named if (worth := worth_of_noise(arms[arm]))]
     bounded = dict.fromkeys(arm for part in parts if part.formulas() for arm in part.arms())
     for accountant, assumed, trained in dict.fromkeys(
         (arms[arm].privacy.accountant, arms[arm].privacy.sampling, arms[arm].training.sampling) for arm in bounded
@@ -313,7 +331,6 @@ def _flags(spec: Spec, parts: Sequence[MeasuredExpectation]) -> tuple[str, ...]:
                 f"the accountant {accountant} assumes {assumed} sampling, training uses {trained}: epsilons are "
                 f"nominal{more}"
             )
-    named = dict.fromkeys(arm for part in parts for arm in part.arms())
     clipped = [arm for arm in named if arms[arm].training.clipping == "batch"]
     if clipped:
         flags.append(

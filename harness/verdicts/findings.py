@@ -12,7 +12,7 @@ import pandas as pd
 from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import ArmFacts, Evidence, NoneChosen
 from harness.claims.expectation import MeasuredExpectation
-from harness.claims.judge import Finding, Part
+from harness.claims.judge import Finding, Part, not_run, unknown
 from harness.claims.sequential import CEILING, SHARE, by_cell, decided, first_verdict, wanted
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
@@ -87,9 +87,11 @@ def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, ev
             try:
                 finding = _judged_twice(part, evidence, Part(index, len(parts), alpha / 2, fewest))
             except NoneChosen as none:
-                finding = Finding("inconclusive", str(none), (), None, "none", "none")
-        reason = "; ".join([finding.reason, *_choices(part, evidence)]) if finding.points else finding.reason
-        found.append(replace(finding, attacks=part.attacks(), reason=reason))
+                finding = unknown(str(none))
+        why = finding.why
+        if finding.points and (chosen := tuple(_choices(part, evidence))):
+            why = why.model_copy(update={"chosen": chosen})
+        found.append(replace(finding, attacks=part.attacks(), why=why))
     return found
 
 
@@ -110,8 +112,7 @@ def _judged_twice(part: MeasuredExpectation, evidence: Evidence, which: Part) ->
     return replace(
         found,
         outcome="inconclusive",
-        reason=f"{found.reason}, but not with {text}",
-        hangs_on=text,
+        why=found.why.model_copy(update={"unless": text}),
         looks=tuple(replace(new, holds=old.holds) for old, new in zip(found.looks, again.looks, strict=True)),
         support=again.support,
         oppose=again.oppose,
@@ -226,4 +227,4 @@ def _left_out(part: MeasuredExpectation, spec: Spec, evidence: Evidence) -> Find
         why = "the profile leaves out the model without noise, which accuracy loss is relative to"
     elif any(map(of_runs, metrics)) and spec.experiment.repeats < 2:
         why = "the profile runs one repeat, and members exposed in every run need two"
-    return None if why is None else Finding("not run", why, (), None, "none", "none")
+    return None if why is None else not_run(why)

@@ -58,7 +58,7 @@ def _settled(finding: Finding, parts: int, alpha: float, fewest: int) -> list[in
     support, oppose = (alpha, alpha / k / parts) if finding.quantifier == "all" else (alpha / k, alpha / parts)
     found = []
     for point, look in zip(finding.points, finding.looks, strict=False):
-        enough = finding.test == "exact count" or point.repeats >= fewest or look.effect.of_records
+        enough = finding.exact or point.repeats >= fewest or look.effect.of_records
         found.append(1 if enough and point.p_support <= support else -1 if enough and point.p_oppose <= oppose else 0)
     return found
 

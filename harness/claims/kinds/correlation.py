@@ -13,7 +13,7 @@ from pydantic import Field
 from harness.claims.declared import Declared
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
-from harness.claims.judge import Finding, Look, Part, combine, not_run, point
+from harness.claims.judge import Finding, Look, Part, combine, not_run, point, unknown
 from harness.claims.kinds.over_repeats import series_of, stacked
 from harness.claims.operands import Measured
 from harness.claims.statistics import pearson
@@ -60,7 +60,7 @@ class Correlation(MeasuredExpectation):
         cells = frozenset().union(*(evidence.cells([left, right], where) for where in grid))
         if len(found) < 2:
             reason = "fewer than two repeats have a correlation (a metric does not vary over epsilon)"
-            return Finding("inconclusive", reason, (), None, test, "none")
+            return unknown(reason, test)
         bounded = evidence.design.name == "bounded"  # bets are on the coefficients themselves, which have a range
         numbers = found if bounded else np.arctanh(np.clip(found, -0.999999, 0.999999))
         places = [(curve, where) for curve in (left, right) for where in grid] if len(found) == repeats else []
@@ -70,4 +70,5 @@ class Correlation(MeasuredExpectation):
         seen = point(part.index, {}, middle, self.above, effect).model_copy(update={"repeats": repeats})
         finding = combine(([Look(seen, effect, cells, found > self.above)], "all"), part, test)
         span = f"{len(grid)} epsilons in {len(found)} repeats"
-        return replace(finding, reason=f"mean correlation {middle:.2f} over {span}, against {self.above:g}")
+        words = f"mean correlation {middle:.2f} over {span}, against {self.above:g}"
+        return replace(finding, why=finding.why.model_copy(update={"words": words}))

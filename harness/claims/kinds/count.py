@@ -12,7 +12,10 @@ from harness.claims.declared import Declared, nearest
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, MeasuredExpectation
 from harness.claims.judge import Finding, Part
+from harness.claims.reasons import Counted, Reason
 from harness.claims.verdict import Outcome, Point
+
+SHOWN = 6
 
 
 @EXPECTATIONS.register
@@ -35,20 +38,19 @@ class Count(MeasuredExpectation):
             raise ValueError(nearest("arm", self.arm, declared.arms))
 
     def judge(self, evidence: Evidence, part: Part) -> Finding:
-        points, wrong = [], []
+        points, counts = [], []
         for name, printed in self.equals.items():
             found = evidence.counts(self.arm, name)
-            right = len(found) == 1 and found[0] == printed
-            if not right:
-                shown = ", ".join(f"{v:,.0f}" for v in found[:6]) + (", ..." if len(found) > 6 else "")
-                wrong.append(f"{name} is {shown} (printed: {printed:,})")
-            worst = float(found[np.abs(found - printed).argmax()])
+            shown = tuple(float(value) for value in found[:SHOWN])
+            counts.append(Counted(name=name, printed=printed, found=shown, several=len(found) > SHOWN))
+            right = counts[-1].right
+            farthest = float(found[np.abs(found - printed).argmax()])
             points.append(
                 Point(
                     expectation=part.index,
-                    left=worst,
+                    left=farthest,
                     right=printed,
-                    effect=0.0 - abs(worst - printed),
+                    effect=0.0 - abs(farthest - printed),
                     low=None,
                     high=None,
                     p_support=0.0 if right else 1.0,
@@ -56,7 +58,7 @@ class Count(MeasuredExpectation):
                     repeats=1,
                 )
             )
-        reason = "; ".join(wrong) if wrong else f"all {len(points)} counts are as printed in every repeat"
-        worst_point = min(points, key=lambda p: p.effect)
-        outcome: Outcome = "violated" if wrong else "reproduced"
-        return Finding(outcome, reason, tuple(points), worst_point, "exact count", "none")
+        worst = min(range(len(points)), key=lambda i: points[i].effect)
+        outcome: Outcome = "reproduced" if all(count.right for count in counts) else "violated"
+        reason = Reason(found="counted", point=worst, counts=tuple(counts))
+        return Finding(outcome, reason, tuple(points), points[worst], "exact count", "none")

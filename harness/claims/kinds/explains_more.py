@@ -11,7 +11,7 @@ from harness.arrays import Array
 from harness.claims.declared import Declared
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
-from harness.claims.judge import Finding, Part, not_run
+from harness.claims.judge import Finding, Part, not_run, unknown
 from harness.claims.kinds.over_repeats import decided_by, stacked
 from harness.claims.operands import Measured
 
@@ -59,7 +59,7 @@ class ExplainsMore(MeasuredExpectation):
         shares = main_effects(values)
         test = f"one-sided {evidence.design.test}, of each repeat's difference of explained shares of variance"
         if not np.isfinite(shares).all():
-            return Finding("inconclusive", "the metric does not vary over the grid", (), None, test, "none")
+            return unknown("the metric does not vary over the grid", test)
         return decided_by(evidence, part, places, shares[0] - shares[1], 0.0, 1.0, test)
 
 

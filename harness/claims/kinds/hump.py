@@ -9,7 +9,7 @@ import numpy as np
 from harness.claims.declared import Declared
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, points_text
-from harness.claims.judge import Finding, Look, Part, Where, any_of, compared, in_each, over_grid
+from harness.claims.judge import Finding, Look, Part, Where, any_of, compared, in_each, not_run, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
 
@@ -42,7 +42,7 @@ class Hump(Along):
             return found
         between = [v for v in levels[1:-1] if self.peak is None or v == self.peak]
         if not between:
-            return self.too_few([], 1, f"a hump at {self.peak}") or Finding("not run", "")
+            return not_run(f"the profile runs no {self.along} {self.peak} between others")
         ends = [self.curve_at(levels[0]), self.curve_at(levels[-1])]
 
         def above_both(level: Level, where: Where) -> Look:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from harness.claims.declared import Declared
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation, points_text
-from harness.claims.judge import Finding, Part, not_run
+from harness.claims.judge import Finding, Part, not_run, unknown
 from harness.claims.kinds.over_repeats import decided_by, stacked
 from harness.claims.operands import Curve, Measured
 
@@ -71,7 +71,7 @@ class RankCorrelation(MeasuredExpectation):
         found = np.array([stats.spearmanr(sides[0][:, r], sides[1][:, r]).statistic for r in range(repeats)])
         test = f"one-sided {evidence.design.test}, of each repeat's rank correlation over {len(places)} places"
         if not np.isfinite(found).all():
-            return Finding("inconclusive", "a metric does not vary over the arms", (), None, test, "none")
+            return unknown("a metric does not vary over the arms", test)
         against = self.above if self.above is not None else self.below
         assert against is not None
         every = [(curve, at) for one, two, at in places for curve in (one, two)]

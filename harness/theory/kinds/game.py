@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.claims.reasons import Reason
 from harness.errors import HarnessError
 from harness.theory.domain import computed_at, point
 from harness.theory.kinds.packages import PACKAGES
@@ -82,6 +83,8 @@ class Game(TheoryExpectation):
             "reproduced" if margin >= 0 else "violated" if opposed else "inconclusive"
         )
         how = f"{self.trials:,} simulated games, exact {self.level:.0%} interval"
-        reason = f"{self.measure} {value:.5g} [{low:.5g}, {high:.5g}] against {target:.5g}"
+        reason = Reason(
+            found="played", left_name=self.measure, at=dict(self.given), left=value, low=low, high=high, right=target
+        )
         at = {**self.given, "left": value, "right": target} if outcome == "violated" else None
         return TheoryFinding(outcome, reason, margin, at, how, "simulated")

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.claims.reasons import Found, Reason, proved, said
 from harness.theory.domain import Domain, Interval, Values, computed_at, names_fit, number, over, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
@@ -68,7 +69,7 @@ class Inequality(TheoryExpectation):
         }[self.relation]
         if self.relation == "=" and self._is_identity():
             how = "identity of rational functions in the variables and their exponentials"
-            return TheoryFinding("reproduced", "proved: both sides are the same function", 0.0, None, how)
+            return TheoryFinding("reproduced", proved("both sides are the same function"), 0.0, None, how)
         found = [self._side(sign, strict) for sign, strict in parts]
         order = ("violated", "inconclusive", "reproduced")
         return min(found, key=lambda f: (order.index(f.outcome), f.worst))
@@ -90,12 +91,18 @@ class Inequality(TheoryExpectation):
 
         return self._prove(margin, slack, strict) if exact else self._scan(margin, slack, strict)
 
-    def _shown(self, at: Mapping[str, float]) -> str:
-        if set(self.over) - set(at):  # the two sides are infinitely far apart wherever one looks
-            return f"{self.left.text()} against {self.right.text()}, at no finite distance"
-        left, right = number(self.left, at), number(self.right, at)
-        where = f" at {point(at)}" if at else ""
-        return f"{self.left.text()} = {left:.6g} against {right:.6g}{where}"
+    def _reason(self, found: Found, at: Mapping[str, float], **more: Any) -> Reason:
+        """With both sides at a point; without, where they are infinitely far apart wherever one looks."""
+        known = not set(self.over) - set(at)
+        return Reason(
+            found=found,
+            at=dict(at),
+            left_name=self.left.text(),
+            right_name=self.right.text(),
+            left=number(self.left, at) if known else None,
+            right=number(self.right, at) if known else None,
+            **more,
+        )
 
     def _prove(self, margin: Any, slack: float, strict: bool) -> TheoryFinding:
         from harness.theory.prove import prove
@@ -113,12 +120,11 @@ class Inequality(TheoryExpectation):
                 worst, outcome, where = proof.worst, proof.outcome, proof.at
         how = f"ball arithmetic over the whole domain, {boxes} boxes" if spans else "ball arithmetic at each point"
         if outcome == "proved":
-            return TheoryFinding("reproduced", f"proved; closest: {self._shown(where)}", worst, None, how)
+            return TheoryFinding("reproduced", self._reason("proved", where), worst, None, how)
         if outcome == "refuted":
             at = {**where, "left": number(self.left, where), "right": number(self.right, where)}
-            return TheoryFinding("violated", f"refuted: {self._shown(where)}", worst, at, how)
-        reason = f"neither proved nor refuted within {boxes} boxes; closest: {self._shown(where)}"
-        return TheoryFinding("inconclusive", reason, worst, None, how)
+            return TheoryFinding("violated", self._reason("refuted", where), worst, at, how)
+        return TheoryFinding("inconclusive", self._reason("unproved", where, boxes=boxes), worst, None, how)
 
     def _scan(self, margin: Any, slack: float, strict: bool) -> TheoryFinding:
         names = list(self.over)
@@ -131,13 +137,14 @@ class Inequality(TheoryExpectation):
         )
         if any(math.isnan(m) for m in margins):
             at = points[[math.isnan(m) for m in margins].index(True)]
-            return TheoryFinding("inconclusive", f"not computable at {point(at)}", math.nan, None, how, "computed")
+            why = said(f"not computable at {point(at)}")
+            return TheoryFinding("inconclusive", why, math.nan, None, how, "computed")
         worst = int(np.argmin(margins))
         at, value = points[worst], margins[worst]
         fails = value <= slack if strict else value < -slack
         if not fails:
-            return TheoryFinding("reproduced", f"holds; closest: {self._shown(at)}", value, None, how, "computed")
+            return TheoryFinding("reproduced", self._reason("computed", at), value, None, how, "computed")
         share = sum(m <= slack if strict else m < -slack for m in margins) / len(margins)
-        many = f" (at {share:.0%} of the points)" if len(points) > 1 else ""
+        reason = self._reason("refuted", at, share=share if len(points) > 1 else None)
         shown = {**at, "left": number(self.left, at), "right": number(self.right, at)}
-        return TheoryFinding("violated", f"refuted{many}: {self._shown(at)}", value, shown, how, "computed")
+        return TheoryFinding("violated", reason, value, shown, how, "computed")

@@ -1,0 +1,35 @@
+"""What declared noise multipliers are worth, in words."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+from harness.experiment import Setup
+from harness.privacy.accountants import ACCOUNTANTS, Run
+
+
+def worth_of_noise(setup: Setup) -> str:
+    """Which epsilons the declared noise of a set-up is worth, by the accountant that made it and by the set-up's own.
+
+    Empty where noise is not declared but calibrated.
+    """
+    privacy, training = setup.privacy, setup.training
+    declared = privacy.noise_multipliers
+    if declared is None or not isinstance(privacy.epsilons, tuple):
+        return ""
+    epsilons = [epsilon for epsilon in privacy.epsilons if math.isfinite(epsilon)]
+    noises = tuple(declared.values[epsilon] for epsilon in epsilons)
+    nominal = ", ".join(f"{epsilon:g}" for epsilon in epsilons)
+    here = Run(setup.trained, training.batch_size, training.epochs, privacy.delta)
+    found = [f"for the {here.n:,} records here {_worth(privacy.accountant, noises, here)} by {privacy.accountant}"]
+    made = declared.made_for
+    if declared.made_by is not None and made is not None:
+        run = Run(made.records, made.batch_size, made.epochs, privacy.delta)
+        found.insert(0, f"for {run.n:,} records {_worth(declared.made_by, noises, run)} by {declared.made_by}")
+    return f"noise is declared, not calibrated: nominal epsilons {nominal} are worth, {'; '.join(found)}"
+
+
+@cache
+def _worth(accountant: str, noises: tuple[float, ...], run: Run) -> str:
+    return ", ".join(f"{ACCOUNTANTS[accountant].epsilon(noise, run):.3g}" for noise in noises)
