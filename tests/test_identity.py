@@ -117,7 +117,7 @@ def test_rows_and_curves_have_the_names_that_their_work_has() -> None:
             if unnamed:
                 lost[name] = f"{len(unnamed)} of {len(table.work) + len(table.curves)}"
     assert lost == {}
-    assert sum(len(table.work) for table in tables().values()) == 18_750
+    assert sum(len(table.work) for table in tables().values()) >= 18_750
     assert sum(len(table.curves) for table in tables().values()) == 7
 
 

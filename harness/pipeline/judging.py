@@ -141,7 +141,7 @@ def _in_reading(context: Context, variant: Loaded, claims: Collection[str] | Non
     """What a reading says of each claim; None where it was not run."""
     if not context.measurements_file(variant.spec.id).is_file():
         return None
-    return {verdict.id.split("#")[1]: verdict for verdict in _judge_one(context, variant, claims)}
+    return {verdict.id.split("#")[1]: verdict for verdict in _judge_one(context, variant, claims, reading=True)}
 
 
 def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
@@ -151,11 +151,13 @@ def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Load
     return [(r, v) for r, v in variants if experiment_digest(context.scaled(v)) != own]
 
 
-def _judge_one(context: Context, loaded: Loaded, claims: Collection[str] | None) -> list[Verdict]:
+def _judge_one(
+    context: Context, loaded: Loaded, claims: Collection[str] | None, reading: bool = False
+) -> list[Verdict]:
     scaled = context.scaled(loaded)
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
     with in_place(loaded):
-        return check_spec(scaled, loaded.sha256, table, why_not, only=claims)
+        return check_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
 
 
 @contextlib.contextmanager

@@ -69,16 +69,17 @@ def check_spec(
     why_not: str = "",
     alpha: float = ALPHA,
     only: Collection[str] | None = None,
+    reading: bool = False,
 ) -> list[Verdict]:
     """Judge every claim of a spec, or `only` some. Without a table, claims that need measurements are *not run*
-    (`why_not`)."""
+    (`why_not`). Of a `reading` it is not asked how many claims wait for repeats."""
     spec = scaled.spec
     evidence, judges = None, dict[str, Judge]()
     if table is not None and spec.experiment is not None:
         evidence = evidence_of(spec, table)
         if evidence.design.name == "fixed":
             scaled = as_run(scaled, evidence.repeats)
-        elif still_open := repeats_wanted(scaled, table, alpha, evidence, judges):
+        elif not reading and (still_open := repeats_wanted(scaled, table, alpha, evidence, judges)):
             scaled = stopped_early(scaled, len(still_open))
     common: dict[str, object] = {
         "paper": spec.paper,
