@@ -17,8 +17,9 @@ from harness.attacks.attack import ATTACKS, Attack, AttackResult, MembershipAtta
 from harness.claims.declared import Declared
 from harness.claims.evidence import Evidence
 from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation, TheoryExpectation, TheoryFinding
-from harness.claims.judge import Finding, Look, Part, close, combine, compared, not_run, over_grid, point
+from harness.claims.judge import Finding, Look, Part, close, combine, compared, not_run, over_grid, point, unknown
 from harness.claims.operands import Curve, FormulaValue, Measured, Number, Real, Width
+from harness.claims.reasons import Reason, reason_in_words
 from harness.config import Config, Plugin
 from harness.data.dataset import DATASETS, GeneratorDataset, Schema, TableDataset
 from harness.data.split import SPLITS, Split, TableSplit
@@ -67,6 +68,7 @@ __all__ = [
     "Part",
     "Plugin",
     "Real",
+    "Reason",
     "Schema",
     "ShadowOutputs",
     "Split",
@@ -90,5 +92,7 @@ __all__ = [
     "numbers",
     "over_grid",
     "point",
+    "reason_in_words",
     "share",
+    "unknown",
 ]

@@ -22,7 +22,7 @@ import numpy as np
 from harness.arrays import Array
 from harness.claims.evidence import Evidence
 from harness.claims.operands import AxisValue, Curve, FormulaValue, Measured, Number, Quantifier
-from harness.claims.reasons import Found, Reason, place_of, said
+from harness.claims.reasons import Found, Reason, place_of, reason_in_words
 from harness.claims.statistics import Mean, Projecting, detectable, repeats_needed
 from harness.claims.verdict import BoundStatus, Outcome, Point
 from harness.formulas import formula_named
@@ -97,12 +97,12 @@ class Part:
 
 def not_run(words: str) -> Finding:
     """A part of which the profile runs too little."""
-    return Finding("not run", said(words))
+    return Finding("not run", reason_in_words(words))
 
 
 def unknown(words: str, test: str = "none") -> Finding:
     """A part that nothing was found of, in words why."""
-    return Finding("inconclusive", said(words), (), None, test, "none")
+    return Finding("inconclusive", reason_in_words(words), (), None, test, "none")
 
 
 def narrowed(right: Any) -> Right:

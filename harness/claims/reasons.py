@@ -161,12 +161,12 @@ def _strict(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def said(words: str) -> Reason:
+def reason_in_words(words: str) -> Reason:
     """What no numbers say."""
     return Reason(found="said", words=words)
 
 
-def proved(words: str) -> Reason:
+def proof_in_words(words: str) -> Reason:
     """A proof that no two numbers illustrate."""
     return Reason(found="proved", words=f"proved: {words}")
 

@@ -16,7 +16,7 @@ from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, Anytime,
 from harness.claims.betting import Betting, Stream, joined
 from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.judge import Finding, Look
-from harness.claims.reasons import said
+from harness.claims.reasons import reason_in_words
 from harness.claims.sequential import _Rule, _turns
 from harness.claims.statistics import FEWEST, Estimate, detectable, estimate, moments, repeats_needed
 from harness.claims.verdict import Point
@@ -199,7 +199,7 @@ def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
 
 
 def test_a_part_that_is_not_run_speaks_neither_way() -> None:
-    found = Finding("not run", said("left out"))
+    found = Finding("not run", reason_in_words("left out"))
     assert (found.support, found.oppose, found.attacks) == (1.0, 1.0, {})
 
 
@@ -207,9 +207,9 @@ def test_levels_are_shared_among_points_and_parts() -> None:
     nothing = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
     two = tuple(Look(nothing, Estimate(), frozenset()) for _ in range(2))
     rule = _Rule(0.025, 3, 40, 40)
-    every = rule._levels(Finding("inconclusive", said(""), looks=two))
+    every = rule._levels(Finding("inconclusive", reason_in_words(""), looks=two))
     assert every == pytest.approx((0.025, 0.025 / 6))  # each point to support, one of six to oppose
-    some = rule._levels(Finding("inconclusive", said(""), looks=two, quantifier="some"))
+    some = rule._levels(Finding("inconclusive", reason_in_words(""), looks=two, quantifier="some"))
     assert some == pytest.approx((0.025 / 3, 0.025 / 2))
     assert not rule.likely
 
@@ -292,15 +292,17 @@ def test_rounds_for_a_better_basis_are_of_half_as_many_more() -> None:
             expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=repeats
         )
         look = Look(point, Estimate(), frozenset())
-        assert rule.next_look(look, Finding("inconclusive", said(""), looks=(look,))) == expected
+        assert rule.next_look(look, Finding("inconclusive", reason_in_words(""), looks=(look,))) == expected
 
 
 def test_a_point_without_effect_turns_nothing() -> None:
     zero = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
     for quantifier in ("all", "some"):
-        assert not _turns(Look(zero, Estimate(), frozenset()), Finding("inconclusive", said(""), quantifier=quantifier))
+        assert not _turns(
+            Look(zero, Estimate(), frozenset()), Finding("inconclusive", reason_in_words(""), quantifier=quantifier)
+        )
     against = zero.model_copy(update={"effect": -0.1})
-    assert _turns(Look(against, Estimate(), frozenset()), Finding("inconclusive", said("")))
+    assert _turns(Look(against, Estimate(), frozenset()), Finding("inconclusive", reason_in_words("")))
 
 
 def test_grid_points_that_the_profile_does_not_run_are_named() -> None:

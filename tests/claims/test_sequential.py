@@ -20,7 +20,7 @@ from benchmarks.afresh import replayed
 from harness.claims.anytime import PRIOR_PRECISION, anytime
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.judge import Finding
-from harness.claims.reasons import said
+from harness.claims.reasons import reason_in_words
 from harness.claims.sequential import CEILING, PILOT, cells_used, decided, first_verdict, grown
 from harness.claims.sequential import wanted as wanted_cells
 from harness.claims.statistics import FEWEST
@@ -214,7 +214,7 @@ def test_repeats_go_where_an_open_claim_needs_them() -> None:
 
 
 def test_a_claim_with_a_part_that_is_not_run_asks_only_where_it_may_fail() -> None:
-    left_out = Finding("not run", said("the profile leaves it out"), (), None, "none", "none")
+    left_out = Finding("not run", reason_in_words("the profile leaves it out"), (), None, "none", "none")
 
     def needs(*values: Any) -> dict[Any, int]:
         evidence = evidence_of({("a", float(i + 1)): v for i, v in enumerate(values)})
@@ -549,7 +549,7 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
 
 def test_what_counts_as_decided() -> None:
     def of(*outcomes: str) -> bool:
-        return decided([Finding(o, said("")) for o in outcomes])  # type: ignore[arg-type]
+        return decided([Finding(o, reason_in_words("")) for o in outcomes])  # type: ignore[arg-type]
 
     assert of("violated", "inconclusive")
     assert of("reproduced", "not run")
@@ -611,7 +611,7 @@ def test_levels_of_several_parts_for_some_point() -> None:
     finding = judge(above(0.4, "some"), evidence, 0.05, 0, 2)
     assert 0.0125 < finding.points[0].p_oppose < 0.025
     assert wanted([finding], 0.05, 40) == {("a", 2.0): 13}
-    open_ = Finding("inconclusive", said(""), finding.points, None, "", "", finding.looks, "some")
+    open_ = Finding("inconclusive", reason_in_words(""), finding.points, None, "", "", finding.looks, "some")
     assert set(wanted([open_, open_], 0.05, 40)) == {("a", 1.0), ("a", 2.0)}
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from harness.auditing import AUDITORS, Auditor
 from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
-from harness.claims.reasons import said
+from harness.claims.reasons import reason_in_words
 from harness.config import Config
 from harness.theory.kinds.packages import PACKAGES
 
@@ -104,14 +104,16 @@ class Audit(TheoryExpectation):
             outcome = self._by_sign(less, more)
             mean = [sum(pair[i] for pair in found) / self.audits for i in (0, 1)]
             means = f"mean {mean[0]:.3g} and {mean[1]:.3g}"
-            reason = said(f"less in {less} of {self.audits} audits, more in {more}; {means}")
+            reason = reason_in_words(f"less in {less} of {self.audits} audits, more in {more}; {means}")
             how += f"; sign test at {BY_CHANCE:g}"
             return TheoryFinding(outcome, reason, (less - more) / self.audits, None, how, "simulated")
         right = self.of.epsilon if self.right == "claimed" else float(self.right)
         bounds = sorted(own for own, _ in found)
         above = sum(bound > right for bound in bounds)
         exposed = float(scipy.stats.binom.sf(above - 1, self.audits, 1 - self.level)) <= BY_CHANCE
-        reason = said(f"{above} of {self.audits} audits find more than {right:g}: {bounds[0]:.3g} to {bounds[-1]:.3g}")
+        reason = reason_in_words(
+            f"{above} of {self.audits} audits find more than {right:g}: {bounds[0]:.3g} to {bounds[-1]:.3g}"
+        )
         middle = bounds[len(bounds) // 2]
         if self.relation == "<=":
             at = {"left": middle, "right": right} if exposed else None

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
-from harness.claims.reasons import Found, Reason, proved, said
+from harness.claims.reasons import Found, Reason, proof_in_words, reason_in_words
 from harness.theory.domain import Domain, Interval, Values, computed_at, names_fit, number, over, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
@@ -69,7 +69,7 @@ class Inequality(TheoryExpectation):
         }[self.relation]
         if self.relation == "=" and self._is_identity():
             how = "identity of rational functions in the variables and their exponentials"
-            return TheoryFinding("reproduced", proved("both sides are the same function"), 0.0, None, how)
+            return TheoryFinding("reproduced", proof_in_words("both sides are the same function"), 0.0, None, how)
         found = [self._side(sign, strict) for sign, strict in parts]
         order = ("violated", "inconclusive", "reproduced")
         return min(found, key=lambda f: (order.index(f.outcome), f.worst))
@@ -137,7 +137,7 @@ class Inequality(TheoryExpectation):
         )
         if any(math.isnan(m) for m in margins):
             at = points[[math.isnan(m) for m in margins].index(True)]
-            why = said(f"not computable at {point(at)}")
+            why = reason_in_words(f"not computable at {point(at)}")
             return TheoryFinding("inconclusive", why, math.nan, None, how, "computed")
         worst = int(np.argmin(margins))
         at, value = points[worst], margins[worst]

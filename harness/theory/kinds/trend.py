@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
-from harness.claims.reasons import proved, said
+from harness.claims.reasons import proof_in_words, reason_in_words
 from harness.theory.domain import Domain, Interval, Values, names_fit, over, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
@@ -64,5 +64,5 @@ class Trend(TheoryExpectation):
                     "the derivative has the other sign" if outcome == "violated" else "sign of the derivative unknown"
                 )
                 at = proof.at if outcome == "violated" else None
-                return TheoryFinding(outcome, said(f"{word} at {point(proof.at)}"), proof.worst, at, how)
-        return TheoryFinding("reproduced", proved(f"{self.direction} everywhere"), 0.0, None, how)
+                return TheoryFinding(outcome, reason_in_words(f"{word} at {point(proof.at)}"), proof.worst, at, how)
+        return TheoryFinding("reproduced", proof_in_words(f"{self.direction} everywhere"), 0.0, None, how)
