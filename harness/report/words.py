@@ -10,6 +10,7 @@ from typing import Any
 from harness.claims.expectation import Expectation
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
+from harness.claims.kinds.table import PrintedTable
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import AxisValue, Curve, FormulaValue, Number
 from harness.claims.reasons import Reason
@@ -229,6 +230,8 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
     if claim is None or claim.theory:
         return _theory(verdict)
     parts = spec.parts(claim)
+    if parts and all(isinstance(part, PrintedTable) for part in parts):
+        return _of_table(verdict)
     point = deciding(verdict)
     part = parts[point.expectation] if point is not None and point.expectation < len(parts) else None
     if point is None or not isinstance(part, Compare | Close):
@@ -236,6 +239,24 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
     left, right = part.alternatives()[0] if len(part.alternatives()) == 1 else (None, None)
     subject = curve_words(left, spec) if left is not None else "what is measured"
     return _measured(verdict, spec, part, point, subject, right)
+
+
+def _of_table(verdict: Verdict) -> str:
+    """How many entries of a printed table agree, and the one that is farthest from it or least clear."""
+    entries, point = len(verdict.points), deciding(verdict)
+    if point is None:
+        return _bare(verdict)
+    many = verdict.halves or ("" if entries == 1 else f"all {entries} entries are within the tolerance")
+    places = ", ".join(
+        f"{letters(name)} = {_placed(value)}" for name, value in verdict.reasons[verdict.because[0]].at.items()
+    )
+    one = f"{f'at {places} ' if places else ''}{figure(point.left)} was measured where {figure(point.right)} is printed"
+    which = "" if entries == 1 else "closest to the edge, " if not verdict.halves else "for one, "
+    text = "; ".join(filter(None, [many, which + one]))
+    if verdict.verdict == "beside":
+        return f"Set beside what the paper prints, not judged: {text}."
+    hangs = f", but that hangs on {'; '.join(verdict.hangs_on)}" if verdict.hangs_on else ""
+    return f"{text[:1].upper()}{text[1:]}{hangs}."
 
 
 def _bare(verdict: Verdict) -> str:
