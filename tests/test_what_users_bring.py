@@ -280,6 +280,14 @@ PROFILES = [
     ("profile: nope\nprofiles: {full: {}}\n", "unknown profile 'nope'; params.yaml has: full"),
     ("profile: full\nflagship: x\nprofiles: {full: {}}\n", "params.yaml:1: flagship: unknown profile 'x'"),
 ]
+PROFILE_NAMES = [
+    ("{skip: [own/cancr]}", r"params.yaml:2: profiles.full.skip: 'own/cancr' names no spec; did you mean own/cancer\?"),
+    ("{skip: [nothing/like-it]}", "profiles.full.skip: 'nothing/like-it' names no spec; there is no spec of that name"),
+    ("{papers: {won: {repeats: 1}}}", "params.yaml:2: profiles.full.papers.won: 'won' names no paper or spec"),
+    ("{attacks: [loglos]}", r"profiles.full.attacks: 'loglos' names no attack; did you mean logloss\?"),
+    ("{papers: {own: {attacks: [none]}}}", "profiles.full.papers.own.attacks: 'none' names no attack"),
+]
+"""What a profile names and no spec of the project is or has: `harness validate` of all says so."""
 BASELINES = [
     ("", "baseline.json: not a baseline: Invalid JSON: .*; delete it, and `harness verify --update mine.yaml` writes"),
     ('{"profile": "own", "specs": {"mine": 3}}', "not a baseline: specs.mine: Input should be an object"),
@@ -314,6 +322,9 @@ def cases() -> Iterator[Case]:
     )
     for content, says in PROFILES:
         yield Case(f"profiles: {content!r}", "plan own/cancer", says, 2, text("params.yaml", content))
+    for content, says in PROFILE_NAMES:
+        params = text("params.yaml", f"profile: full\nprofiles: {{full: {content}}}\n")
+        yield Case(f"names in a profile: {content}", "validate", says, 2, params)
     for content, says in BASELINES:
         yield Case(f"a baseline: {content!r}", "verify mine.yaml", says, 2, text("reports/own/mine/baseline.json", content))  # fmt: skip
     for content, says in VERDICTS:

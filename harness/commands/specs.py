@@ -43,7 +43,12 @@ def list_specs(specs: Names = None, as_json: AsJson = False) -> None:
 
 def validate(specs: Names = None, as_json: AsJson = False) -> None:
     """Check specs without running anything: every fault with its file, line and field; exit 2 if there is one."""
-    loaded = load(project_here(), specs)
+    project = project_here()
+    loaded = load(project, specs)
+    if not specs:
+        from harness.spec.profile import check_names
+
+        check_names(project, [one.spec for one in loaded])
     if as_json:
         print_json([{"id": one.spec.id, "sha256": one.sha256, "valid": True} for one in loaded])
     else:

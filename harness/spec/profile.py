@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -169,6 +170,31 @@ def load_params(project: Project) -> Params:
         field = ".".join(map(str, fault["loc"]))
         said = fault["msg"].removeprefix("Value error, ")
         raise HarnessError(f"{path}:{line}: {field + ': ' if field else ''}{said}") from None
+
+
+def check_names(project: Project, specs: Sequence[Spec]) -> None:
+    """Raises HarnessError for what a profile skips, keeps or sets apart that no spec of the project is or has.
+
+    `specs` are all of the project's.
+    """
+    document, params = load_document(project.params), load_params(project)
+    ids = [spec.id for spec in specs]
+    papers = list(dict.fromkeys(spec.paper for spec in specs))
+    attacks = sorted({attack for spec in specs for attack in spec.attacks})
+    for name, profile in params.profiles.items():
+        asked: list[tuple[tuple[Any, ...], str, str, Sequence[str]]] = []
+        asked += [(("skip", index), one, "spec", ids) for index, one in enumerate(profile.skip)]
+        asked += [(("papers", one), one, "paper or spec", [*papers, *ids]) for one in profile.papers]
+        settings = [((), profile), *((("papers", one), own) for one, own in profile.papers.items())]
+        for keys, own in settings:
+            asked += [((*keys, "attacks", i), one, "attack", attacks) for i, one in enumerate(own.attacks or ())]
+        for keys, one, noun, known in asked:
+            if one not in known:
+                path, line = document.place(("profiles", name, *keys))
+                field = ".".join(str(key) for key in ("profiles", name, *keys) if isinstance(key, str))
+                near = difflib.get_close_matches(one, known, 1)
+                hint = f"; did you mean {near[0]}?" if near else f"; there is no {noun} of that name"
+                raise HarnessError(f"{path}:{line}: {field}: {one!r} names no {noun}{hint}")
 
 
 def choose(params: Params, name: str | None) -> tuple[str, Profile]:
