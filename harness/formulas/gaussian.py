@@ -50,9 +50,8 @@ def _log_delta(epsilon: float, mu: float) -> float:
     t = a + near / pieces * (np.arange(pieces)[:, None] + (1 + NODES) / 2)
     ratio = math.sqrt(math.pi / 2) * scipy.special.erfcx(t / math.sqrt(2.0))
     # far out 1 - t m(t) is a difference of equals: its series there
-    slope = np.where(
-        t < 30, 1 - np.minimum(t, 30) * ratio, (1 - (3 - 15 / np.maximum(t, 30) ** 2) / np.maximum(t, 30) ** 2) / t**2
-    )
+    far = np.clip(t, 30.0, 1e150) ** 2
+    slope = np.where(t < 30, 1 - np.minimum(t, 30) * ratio, (1 - (3 - 15 / far) / far) / far)
     total = near / pieces / 2 * float((slope @ WEIGHTS).sum())
     if mu > near:
         ends = scipy.special.erfcx(np.array([a + near, a + mu]) / math.sqrt(2.0))
