@@ -11,6 +11,7 @@ The rules, which stand in docs/verdicts.md:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,6 +76,9 @@ def matters(reading: Reading, parts: Sequence[MeasuredExpectation], spec: Spec) 
         return path[1] in attacks
     if path[:2] == ["experiment", "pools"]:
         return any(spec.attacks[name].shadow_pool == path[2] for name in attacks if name)
+    if path[:2] == ["experiment", "privacy"] and spec.experiment is not None:  # nothing to models without noise
+        arms = {arm for part in parts for arm in part.arms()}
+        return any(math.isfinite(e) for arm in arms for e in spec.experiment.levels(arm).get("epsilon", ()))
     if path[:2] == ["experiment", "arms"]:
         return path[2] in {arm for part in parts for arm in part.arms()}
     return True

@@ -219,6 +219,21 @@ def test_a_reading_matters_where_it_changes_what_is_claimed(loaded: Loaded) -> N
     assert of("attacks.logloss.loss_of")
     assert not of("attacks.other.learning_rate")
     assert not of("experiment.pools.shadows.privacy")
+    assert of("experiment.privacy.delta")
+
+
+def test_how_noise_is_found_matters_nothing_to_models_without_noise(loaded: Loaded) -> None:
+    (reading, *_) = readings(loaded.spec, loaded.said)
+    assert loaded.spec.experiment is not None
+    arms = dict(loaded.spec.experiment.arms)
+    arms["iid"] = arms["iid"].model_copy(
+        update={"privacy": arms["iid"].privacy.model_copy(update={"epsilons": (float("inf"),)})}
+    )
+    spec = loaded.spec.model_copy(update={"experiment": loaded.spec.experiment.model_copy(update={"arms": arms})})
+    delta = Reading(reading.index, "", "experiment.privacy.delta", 1e-6, reading.spec, reading.said)
+    assert not matters(delta, spec.parts(spec_of(loaded, COMPARE).claims[0]), spec)
+    both_arms = spec_of(loaded, {**COMPARE, "right": {"arm": "size"}}).claims[0]
+    assert matters(delta, spec.parts(both_arms), spec)
 
 
 def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
