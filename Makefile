@@ -1,6 +1,6 @@
 # make repro   set up and run the quick profile: fetch, train, attack, check, report
 # make test    set up, lint, type-check and test
-# make unit    the tests of parts alone: less than a minute
+# make unit    the tests of parts alone: a minute and a half on two cores
 # make kernels the numeric tests and the quick profile as other processors compute them
 # A first `make` of either creates .venv from requirements.lock with nothing but Python 3.11 and a package index.
 PYTHON ?= python3.11
@@ -17,7 +17,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 .PHONY: repro test unit lint style slow kernels bench clean lock
 # Where tests of parts stand; those of them that are marked `integration` are left to `make test`.
 UNIT := $(addprefix tests/,attacks auditing claims data defences experiment formulas metrics privacy spec theory) \
-	$(addprefix tests/,test_identity.py test_hashing.py)
+	$(addprefix tests/,test_identity.py test_hashing.py test_what_users_bring.py)
 
 repro: $(STAMP)
 	harness pipeline
