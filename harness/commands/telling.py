@@ -52,6 +52,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     """
     from harness.claims.verdict import in_json
     from harness.pipeline import read_verdicts
+    from harness.report.tex import untex
     from harness.report.words import (
         DATA,
         ORIGINS,
@@ -62,7 +63,6 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         how_sure,
         letters,
         sentence,
-        untex,
     )
 
     context, loaded, name = named(claim, profile)

@@ -30,6 +30,7 @@ from harness.report.forms import Form
 from harness.report.gather import Section
 from harness.report.marks import marks_of
 from harness.report.mathml import mathml
+from harness.report.tex import untex
 from harness.report.words import (
     DATA,
     LETTERS,
@@ -43,7 +44,6 @@ from harness.report.words import (
     how_sure,
     letters,
     sentence,
-    untex,
 )
 from harness.spec.model import Claim
 from harness.verdicts.counts import GROUPS, WORDS, Count, count, group_of

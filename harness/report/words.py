@@ -104,39 +104,6 @@ def letters(text: str) -> str:
     return _LETTER.sub(lambda m: LETTERS[m.group(1)], text)
 
 
-_TEX = {
-    **{name: letter for name, letter in LETTERS.items() if name != "inf"},
-    "varepsilon": "ε",
-    "leq": "≤",
-    "geq": "≥",
-    "le": "≤",
-    "ge": "≥",
-    "cdot": "·",
-    "times": "×",
-    "approx": "≈",
-    "infty": "∞",
-    "rightarrow": "→",
-    "in": "∈",
-    "prod": "∏",
-    "sum": "Σ",
-    "left": "",
-    "right": "",
-    "big": "",
-    **{name: name for name in ("ln", "log", "exp", "Pr", "max", "min")},
-}
-_TEX_NAME = re.compile(r"\\([A-Za-z]+)")
-_TEX_FONT = re.compile(r"\\(?:text|mathrm|mathbf|mathit|mathcal|operatorname)\s*\{([^{}]*)\}")
-_TEX_RATIO = re.compile(r"\\frac\{([^{}]*)\}\{([^{}]*)\}")
-_TEX_ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
-
-
-def untex(text: str) -> str:
-    """A quotation with its formulas as plain text, as far as that goes."""
-    text = _TEX_ROOT.sub(r"√\1", _TEX_RATIO.sub(r"\1/\2", _TEX_FONT.sub(r"\1", text)))
-    text = _TEX_NAME.sub(lambda m: _TEX.get(m.group(1), m.group(0)), text)
-    return re.sub(r"\\([%{}])", r"\1", text).replace("\\,", " ").replace("$", "")
-
-
 def metric_words(metric: str) -> str:
     """A metric by the name that the field has for it."""
     if found := _RATE.fullmatch(metric):
@@ -261,8 +228,8 @@ def _of_table(verdict: Verdict) -> str:
 
 def _bare(verdict: Verdict) -> str:
     """The judge's own words where a claim is of another kind than a comparison."""
-    deciding = [verdict.reasons[index] for index in verdict.because]
-    text = letters("; ".join(reason.text(effect=False) for reason in deciding)).replace("_", " ")
+    reasons = [verdict.reasons[index] for index in verdict.because]
+    text = letters("; ".join(reason.text(effect=False) for reason in reasons)).replace("_", " ")
     if verdict.hangs_on:
         text = f"not decided: {text}, but that hangs on {'; '.join(verdict.hangs_on)}"
     text = text[:1].upper() + text[1:]

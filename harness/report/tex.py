@@ -1,0 +1,39 @@
+"""Quotations without their TeX."""
+
+from __future__ import annotations
+
+import re
+
+from harness.report.words import LETTERS
+
+_TEX = {
+    **{name: letter for name, letter in LETTERS.items() if name != "inf"},
+    "varepsilon": "ε",
+    "leq": "≤",
+    "geq": "≥",
+    "le": "≤",
+    "ge": "≥",
+    "cdot": "·",
+    "times": "×",
+    "approx": "≈",
+    "infty": "∞",
+    "rightarrow": "→",
+    "in": "∈",
+    "prod": "∏",
+    "sum": "Σ",
+    "left": "",
+    "right": "",
+    "big": "",
+    **{name: name for name in ("ln", "log", "exp", "Pr", "max", "min")},
+}
+_TEX_NAME = re.compile(r"\\([A-Za-z]+)")
+_TEX_FONT = re.compile(r"\\(?:text|mathrm|mathbf|mathit|mathcal|operatorname)\s*\{([^{}]*)\}")
+_TEX_RATIO = re.compile(r"\\frac\{([^{}]*)\}\{([^{}]*)\}")
+_TEX_ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
+
+
+def untex(text: str) -> str:
+    """A quotation with its formulas as plain text, as far as that goes."""
+    text = _TEX_ROOT.sub(r"√\1", _TEX_RATIO.sub(r"\1/\2", _TEX_FONT.sub(r"\1", text)))
+    text = _TEX_NAME.sub(lambda m: _TEX.get(m.group(1), m.group(0)), text)
+    return re.sub(r"\\([%{}])", r"\1", text).replace("\\,", " ").replace("$", "")
