@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # One thread a process: results then do not depend on the number of cores, and N workers use N cores.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: repro test unit lint style slow kernels bench clean lock
+.PHONY: repro test unit explore lint style slow kernels bench clean lock
 # Where tests of parts stand; those of them that are marked `integration` are left to `make test`.
 UNIT := $(addprefix tests/,attacks auditing claims data defences experiment formulas metrics privacy spec theory) \
 	$(addprefix tests/,test_identity.py test_hashing.py test_what_users_bring.py)
@@ -41,6 +41,10 @@ kernels: $(STAMP)
 
 slow: $(STAMP)
 	pytest -n $(WORKERS) -m slow
+
+# The tests of properties, with ten times as many examples, and others in each run.
+explore: $(STAMP)
+	pytest -n $(WORKERS) --dist worksteal -m "not slow and not integration" --hypothesis-profile=explore $(UNIT)
 
 # Speed beside peers: a table, and benchmarks/results.json (about 20 minutes on 2 cores; leave the machine alone).
 bench: $(STAMP)

@@ -56,15 +56,18 @@ PARAMS = "profile: full\nprofiles:\n  full: {}\n  one: {repeats: 1}\n"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fewer examples a property than Hypothesis' hundred, and none too slow on a machine that is busy.
+    """Fewer examples a property than Hypothesis' hundred, none too slow on a machine that is busy, and each run the same.
 
+    So the suite answers alike on every machine; `--hypothesis-profile=explore` (`make explore`) draws other examples.
     Nothing heavy is imported here: the process that hands out the tests runs none.
     """
-    if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
+    asked = config.getoption("--hypothesis-profile")
+    if asked or hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
         from hypothesis import settings
 
-        settings.register_profile("suite", max_examples=40, deadline=None)
-        settings.load_profile("suite")
+        settings.register_profile("suite", max_examples=40, deadline=None, derandomize=True, database=None)
+        settings.register_profile("explore", max_examples=400, deadline=None)
+        settings.load_profile(asked or "suite")
 
 
 @pytest.fixture(scope="session", autouse=True)

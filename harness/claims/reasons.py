@@ -88,6 +88,12 @@ class Reason(Config):
         """So that a number reads the same from a file, and on another processor."""
         return None if value is None else float(f"{value:.{DIGITS}g}")
 
+    @field_validator("at")
+    @classmethod
+    def _infinite(cls, value: dict[str, Any]) -> dict[str, Any]:
+        """A number without end is written as a word (JSON has no other way), and is a number again when read."""
+        return {name: float(one) if one in ("inf", "-inf") else one for name, one in value.items()}
+
     @field_serializer("left", "right", "effect", "low", "high")
     def _side(self, value: float | None) -> Any:
         return _strict(value)

@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.claims.reasons import Counted, Reason, of_parts, proof_in_words, reason_in_words
@@ -41,6 +41,7 @@ OF_THEORY = st.builds(
 
 
 @given(MEASURED | OF_THEORY)
+@example(Reason(found="proved", at={"epsilon": math.inf}, left=-math.inf, right=math.inf))
 def test_a_reason_is_strict_json_and_reads_the_same_from_it(reason: Reason) -> None:
     written = json.dumps(reason.model_dump(mode="json"), allow_nan=False)
     again = Reason.model_validate_json(written)
