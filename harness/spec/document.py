@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
+from yaml import MarkedYAMLError, YAMLError
+from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from harness.errors import HarnessError
+from harness.spec.yaml_nodes import compose, events, items_of, line_of, value_of
 
 Place = tuple[Path, int]
 Keys = tuple[str | int, ...]
@@ -97,10 +97,13 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     except OSError as error:
         raise HarnessError(f"{path}: cannot be read: {error.strerror}") from None
     tree = _parsed(path, text)
-    if not isinstance(tree, CommentedMap):
+    if not isinstance(tree, MappingNode):
         raise HarnessError(f"{path}:1: a mapping of fields is expected here")
     places: dict[Keys, Place] = {(): (path, 1)}
-    data = _plain(tree, (), path, places, 1)
+    try:
+        data = _plain(tree, (), path, places)
+    except MarkedYAMLError as error:
+        raise _invalid(path, error) from None
     if len(places) > MOST_VALUES:
         raise HarnessError(
             f"{path}:1: more than {MOST_VALUES:,} values once aliases are followed; a spec is far smaller"
@@ -135,17 +138,21 @@ def _said(path: Path) -> str:
 
 
 @lru_cache(maxsize=64)
-def _parsed(path: Path, text: str) -> Any:
-    """The YAML as ruamel reads it, with the line of every key. Raises HarnessError for what is none, or too deep."""
+def _parsed(path: Path, text: str) -> Node | None:
+    """The tree of a text. Raises HarnessError for what is no YAML, or too deep."""
     try:
         _within_limits(path, text)
-        return YAML(typ="rt").load(text)
+        return compose(text)
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        raise HarnessError(f"{path}:{line}: not valid YAML: {(error.problem or 'syntax error').strip()}") from None
+        raise _invalid(path, error) from None
     except (YAMLError, ValueError, TypeError) as error:
         raise HarnessError(f"{path}:1: not valid YAML: {str(error).splitlines()[0]}") from None
+
+
+def _invalid(path: Path, error: MarkedYAMLError) -> HarnessError:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 1
+    return HarnessError(f"{path}:{line}: not valid YAML: {(error.problem or 'syntax error').strip()}")
 
 
 def _within_limits(path: Path, text: str) -> None:
@@ -163,7 +170,7 @@ def _within_limits(path: Path, text: str) -> None:
         return
     # The stream of events, before anything is built of it: that takes no memory however it is nested.
     depth, total, sizes, begun = 0, 0, dict[str, int](), list[tuple[str | None, int]]()
-    for event in YAML(typ="rt").parse(text):
+    for event in events(text):
         where = f"{path}:{event.start_mark.line + 1}"
         if isinstance(event, AliasEvent):
             total += sizes.get(event.anchor, 1)
@@ -185,28 +192,33 @@ def _within_limits(path: Path, text: str) -> None:
             )
 
 
-def _plain(node: Any, keys: Keys, path: Path, places: dict[Keys, Place], line: int) -> Any:
-    if isinstance(node, CommentedMap):
+def _plain(node: Node, keys: Keys, path: Path, places: dict[Keys, Place]) -> Any:
+    if isinstance(node, MappingNode):
         result: dict[str, Any] = {}
-        for key, value in node.items():
-            at = node.lc.key(key)[0] + 1 if key in node.lc.data else line
-            name = key if isinstance(key, str) else str(key)
-            places[(*keys, name)] = (path, at)
-            result[name] = _plain(value, (*keys, name), path, places, at)
+        for key, value in items_of(node):
+            name = _text(_scalar(key, path))
+            places[(*keys, name)] = (path, line_of(key))
+            result[name] = _plain(value, (*keys, name), path, places)
         return result
-    if isinstance(node, CommentedSeq):
+    if isinstance(node, SequenceNode):
         items: list[Any] = []
-        for index, value in enumerate(node):
-            at = node.lc.item(index)[0] + 1 if index in (node.lc.data or {}) else line
-            places[(*keys, index)] = (path, at)
-            items.append(_plain(value, (*keys, index), path, places, at))
+        for index, value in enumerate(node.value):
+            places[(*keys, index)] = (path, line_of(value))
+            items.append(_plain(value, (*keys, index), path, places))
         return items
-    if isinstance(node, bool) or node is None:
-        return node
-    for kind in (int, float, str):
-        if isinstance(node, kind):
-            return kind(node)
-    return str(node)
+    return _scalar(node, path)
+
+
+def _scalar(node: Node, path: Path) -> Any:
+    assert isinstance(node, ScalarNode)
+    try:
+        return value_of(node)
+    except (HarnessError, ValueError) as error:
+        raise HarnessError(f"{path}:{line_of(node)}: not valid YAML: {error}") from None
+
+
+def _text(key: Any) -> str:
+    return key if isinstance(key, str) else str(key)
 
 
 def _merge(
