@@ -416,6 +416,7 @@ def test_an_own_function_may_write_into_its_records(project: Path) -> None:
     assert max(bound["epsilon"] for bound in again["bounds"] if bound["epsilon"] != "Infinity") > 0
 
 
+@pytest.mark.integration
 def test_classes_and_functions_of_an_own_file_reach_other_processes(project: Path) -> None:
     """Sent by their names: the module is one that another process can import."""
     top = (
@@ -434,6 +435,7 @@ def test_classes_and_functions_of_an_own_file_reach_other_processes(project: Pat
     assert strict(ran.stdout)["bounds"] == strict(run_cli(project, *shlex.split(AUDIT)).stdout)["bounds"]
 
 
+@pytest.mark.integration
 def test_what_an_own_function_prints_is_on_standard_error(project: Path) -> None:
     """Printed by Python, by C before and after, by a process, by a file that is loaded, and by a plug-in of Python."""
     top = "import ctypes\nC = ctypes.CDLL(None)\nprint('loaded')\n"

@@ -7,6 +7,9 @@ repeats is tested is the design's business (`harness.claims.design`).
 A claim for *all* grid points is an intersection: it is supported when every point supports it, each at
 that level (an intersection-union test, which needs no correction), and opposed when one point opposes
 it at that level over the number of points (Bonferroni). For *some* grid point it is the other way round.
+Between the two lies a claim for at least k of m points, such as nine in ten entries of a printed table: k
+points that each support it at the level over m - k + 1, or m - k + 1 that each oppose it at the level over k
+(the partial conjunction test: Benjamini and Heller 2008, "Screening for partial conjunction hypotheses").
 A claim of several parts is an intersection of its parts.
 """
 
@@ -21,7 +24,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.claims.evidence import Evidence
-from harness.claims.operands import AxisValue, Curve, FormulaValue, Measured, Number, Quantifier
+from harness.claims.operands import AxisValue, Curve, FormulaValue, Measured, Number, PointQuantifier, Quantifier
 from harness.claims.reasons import Found, Reason, place_of, reason_in_words
 from harness.claims.statistics import Mean, Projecting, detectable, repeats_needed
 from harness.claims.verdict import BoundStatus, Outcome, Point
@@ -60,7 +63,9 @@ class Finding:
     test: str = ""
     correction: str = ""
     looks: tuple[Look, ...] = ()
-    quantifier: Quantifier = "all"
+    quantifier: PointQuantifier = "all"
+    needed: int = 0
+    """At how many of the points it has to hold."""
     p_value: float | None = None
     """Of the outcome, corrected for the points looked at; none where it is inconclusive or exact."""
     support: float = 1.0
@@ -69,6 +74,13 @@ class Finding:
     """The same against 'it holds', corrected for the claim's parts too."""
     attacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By arm, those that it is about; an empty one, or none: the models themselves."""
+
+    def levels(self, alpha: float, parts: int) -> tuple[float, float]:
+        """One-sided levels at which each of the points needed has to support it, and each of those that refute it to
+        oppose it, where the claim has so many parts."""
+        m = max(1, len(self.looks))
+        k = {"all": m, "some": 1}.get(self.quantifier, self.needed)
+        return alpha / (m - k + 1), alpha / parts / k
 
     @property
     def exact(self) -> bool:
@@ -288,32 +300,42 @@ def _grouped(
     return [any_of(group) if len(group) > 1 else group[0] for group in groups.values()], "all"
 
 
-def combine(looks: tuple[Sequence[Look], Quantifier], part: Part, test: str) -> Finding:
-    """The outcome of a part from what was found at its points."""
+def combine(looks: tuple[Sequence[Look], PointQuantifier], part: Part, test: str, share: float = 1.0) -> Finding:
+    """The outcome of a part from what was found at its points.
+
+    Args:
+        share: of the points, at which it has to hold where the quantifier is `share`; rounded up.
+    """
     found_at, quantifier = looks
     points = tuple(look.point for look in found_at)
-    k, alpha = len(points), part.alpha
+    m, alpha = len(points), part.alpha
+    k = {"all": m, "some": 1}.get(quantifier, at_least(share, m))
     enough = [look.point.repeats >= part.fewest or look.effect.of_records for look in found_at]
     supports = [p.p_support if many else 1.0 for p, many in zip(points, enough, strict=True)]
     opposes = [p.p_oppose if many else 1.0 for p, many in zip(points, enough, strict=True)]
+    # Of the k points that support it most clearly, and of the m - k + 1 that oppose it most clearly, the last; of
+    # several that are alike, the first.
+    tie = -1 if k == m else 1
+    hard = sorted(range(m), key=lambda i: (supports[i], points[i].p_support, tie * i))[k - 1]
+    against = sorted(range(m), key=lambda i: (opposes[i], -tie * i))[m - k]
+    support, oppose = min(1.0, supports[hard] * (m - k + 1)), min(1.0, opposes[against] * k * part.parts)
     if quantifier == "all":
-        hard = max(range(k), key=lambda i: (supports[i], points[i].p_support))
-        against = min(range(k), key=lambda i: opposes[i])
-        support, oppose = supports[hard], min(1.0, opposes[against] * k * part.parts)
-        level = alpha
-        correction = f"every one of {k} points at alpha/2; Bonferroni over {k * part.parts} to oppose"
+        correction = f"every one of {m} points at alpha/2; Bonferroni over {m * part.parts} to oppose"
+    elif quantifier == "some":
+        correction = f"Bonferroni over {m} points to support; every one of {m} points to oppose"
     else:
-        hard = min(range(k), key=lambda i: (supports[i], points[i].p_support))
-        against = max(range(k), key=lambda i: opposes[i])
-        support, oppose = min(1.0, supports[hard] * k), min(1.0, opposes[against] * part.parts)
-        level = alpha / k
-        correction = f"Bonferroni over {k} points to support; every one of {k} points to oppose"
+        correction = (
+            f"partial conjunction: {k} of {m} points at alpha/2 over {m - k + 1}; to oppose, {m - k + 1} of them at "
+            f"alpha/2 over {k * part.parts}"
+        )
 
     def found(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: Any) -> Finding:
         both = None if p_value is None else 2 * p_value
         rows, decided = tuple(found_at), points[place]
+        if quantifier == "share":
+            more |= {"needed": k, "looked_at": m}
         reason = _reason(how, quantifier, place, decided, more)
-        return Finding(outcome, reason, points, decided, test, correction, rows, quantifier, both, support, oppose)
+        return Finding(outcome, reason, points, decided, test, correction, rows, quantifier, k, both, support, oppose)
 
     if support <= alpha:
         return found("reproduced", "holds", hard, support)
@@ -321,10 +343,15 @@ def combine(looks: tuple[Sequence[Look], Quantifier], part: Part, test: str) -> 
         return found("violated", "fails", against, oppose)
     if not enough[hard]:
         return found("inconclusive", "few", hard, repeats=points[hard].repeats, fewest=part.fewest)
-    return found("inconclusive", "undecided", hard, **_outlook(found_at[hard].effect, level))
+    return found("inconclusive", "undecided", hard, **_outlook(found_at[hard].effect, alpha / (m - k + 1)))
 
 
-def _reason(how: Found, quantifier: Quantifier, index: int, decides: Point, more: Mapping[str, Any]) -> Reason:
+def at_least(share: float, points: int) -> int:
+    """How many of so many points a share of them is, rounded up."""
+    return max(1, math.ceil(share * points - 1e-9))
+
+
+def _reason(how: Found, quantifier: PointQuantifier, index: int, decides: Point, more: Mapping[str, Any]) -> Reason:
     return Reason(
         found=how,
         quantifier=quantifier,
@@ -344,4 +371,5 @@ def _outlook(effect: Mean, level: float) -> dict[str, float | None]:
     if isinstance(effect, Projecting):
         return {} if effect.brief else {"repeats": effect.n, "enough": effect.projected(level, FAR) or None}
     needed, smallest = repeats_needed(effect, level), detectable(effect, level)
-    return {"enough": needed or None, "detectable": smallest, "fewest": None if smallest is None else effect.n}
+    enough = needed if needed and needed <= FAR else None
+    return {"enough": enough, "detectable": smallest, "fewest": None if smallest is None else effect.n}

@@ -22,6 +22,8 @@ from harness.places import Place, place, shown
 
 Relation = Literal["<", "<=", ">", ">="]
 Quantifier = Literal["all", "some"]
+PointQuantifier = Literal["all", "some", "share"]
+"""At how many of the points looked at something has to hold; a `share` of them is for tables alone."""
 Real = Annotated[float, Field(ge=-1e12, le=1e12)]
 """A number that can be added and multiplied without running out of range; neither infinite nor not-a-number."""
 Width = Annotated[float, Field(gt=0, le=1e12)]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import field_serializer, field_validator
 
-from harness.claims.operands import Quantifier
+from harness.claims.operands import PointQuantifier
 from harness.config import Config
 from harness.places import text as place_text
 
@@ -47,8 +47,12 @@ class Reason(Config):
     part: int = 0
     """Index of the part, from 0."""
     found: Found
-    quantifier: Quantifier = "all"
-    """Of the places looked at: `all` must hold, or `some`."""
+    quantifier: PointQuantifier = "all"
+    """Of the places looked at: `all` must hold, `some`, or a `share`."""
+    needed: int | None = None
+    """Of a share: at how many places it has to hold."""
+    looked_at: int | None = None
+    """Of a share: at how many it was looked."""
     point: int | None = None
     """Index of the place that decides among the verdict's points."""
     at: dict[str, float | str | bool] = {}
@@ -115,7 +119,16 @@ class Reason(Config):
 
     def _measured(self, effect: bool) -> str:
         where = self._where(effect)
-        if self.found == "holds":
+        if self.quantifier == "share" and self.found != "few":
+            needed, looked_at = self.needed or 0, self.looked_at or 0
+            of = f"{needed} of {looked_at} points"
+            if self.found == "holds":
+                return f"holds at {of} at least; least clear of these {where}"
+            if self.found == "fails":
+                more = looked_at - needed + 1
+                return f"holds at fewer than {of}: fails at {more} at least; least clear of these {where}"
+            where = f"whether it holds at {of}: {where}"
+        elif self.found == "holds":
             return f"holds at {'every point; weakest' if self.quantifier == 'all' else 'some point; strongest'} {where}"
         if self.found == "fails":
             return f"fails {where}" if self.quantifier == "all" else f"fails at every point; least clearly {where}"

@@ -10,6 +10,8 @@ they can decide it:
   which alone would violate it; of several such parts, to the clearest one. With none, to all points that do not
   support it yet, since each must.
 - A claim for some point: the same, with the sides exchanged.
+- A claim for a share of the points, at least k of m: while k may still support it, to the clearest of those on its
+  side, as many as are missing; else to the clearest of those against it, until m - k + 1 oppose it.
 - None, where repeats are used up at a point that would have had to support it (for some point: to oppose it),
   and no other can turn the verdict the other way.
 - A claim with a part that the profile does not run cannot be reproduced: only what speaks against it is pursued.
@@ -155,6 +157,8 @@ class _Rule:
 
     def places(self, finding: Finding) -> tuple[list[Look], bool]:
         """Where a part needs repeats next, and whether they may turn it against the claim."""
+        if finding.quantifier == "share":
+            return self._places_of_share(finding)
         all_points = finding.quantifier == "all"
         needed = self._levels(finding)[0]
         open_, turned, used_up = [], [], False
@@ -171,12 +175,28 @@ class _Rule:
             return [min(turned, key=lambda look: _clearness(look, all_points))], all_points
         return ([] if used_up else open_), not all_points
 
+    def _places_of_share(self, finding: Finding) -> tuple[list[Look], bool]:
+        support, oppose = finding.levels(self.alpha, self.parts)
+        for_, against = finding.needed, len(finding.looks) - finding.needed + 1
+        its_side: list[Look] = []
+        other_side: list[Look] = []
+        for look in finding.looks:
+            if look.point.p_support <= support:
+                for_ -= 1
+            elif look.point.p_oppose <= oppose:
+                against -= 1
+            elif self._worthwhile(look, self._level(look, finding)):
+                (other_side if _turns(look, finding) else its_side).append(look)
+        if len(its_side) >= for_:
+            return sorted(its_side, key=lambda look: _clearness(look, all_points=False))[:for_], False
+        if len(other_side) >= against:
+            return sorted(other_side, key=lambda look: _clearness(look, all_points=True))[:against], True
+        return [], False
+
     def _levels(self, finding: Finding) -> tuple[float, float]:
         """One-sided levels of what is needed at every point, and of what turns the verdict at one."""
-        k = max(1, len(finding.looks))
-        if finding.quantifier == "all":
-            return self.alpha, self.alpha / self.parts / k
-        return self.alpha / self.parts, self.alpha / k
+        support, oppose = finding.levels(self.alpha, self.parts)
+        return (oppose, support) if finding.quantifier == "some" else (support, oppose)
 
     def _level(self, look: Look, finding: Finding) -> float:
         return self._levels(finding)[_turns(look, finding)]
@@ -213,5 +233,6 @@ def _clearness(look: Look, all_points: bool) -> tuple[float, float]:
 
 
 def _turns(look: Look, finding: Finding) -> bool:
-    """Whether the point is on the side that decides alone: against a claim for all points, for one of some point."""
-    return look.point.effect != 0 and (look.point.effect < 0) == (finding.quantifier == "all")
+    """Whether the point is on the side that decides alone: against a claim for all points, for one of some point; of a
+    share, whether it is against the claim."""
+    return look.point.effect != 0 and (look.point.effect < 0) == (finding.quantifier != "some")

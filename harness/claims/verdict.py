@@ -94,7 +94,9 @@ class ReadingVerdict(Config):
 
 
 def value_text(value: Any) -> str:
-    """A value of a reading, or the name that it gives itself."""
+    """A value of a reading as YAML has it, or the name that it gives itself."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
     return str(value.get("name") or value) if isinstance(value, dict) else str(value)
 
 

@@ -147,13 +147,13 @@ def run(
     """
     if stage not in ("train", "attack", "all"):
         raise HarnessError(f"--stage {stage!r}: unknown; it is train, attack or all")
-    from harness import pipeline
-    from harness.execution.executor import OutOfTime
-
     if partial and until_decided:
         raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
     if minutes is not None and not minutes > 0:
         raise HarnessError(f"--minutes {minutes:g}: nothing can be done in that; give more than 0")
+    from harness import pipeline
+    from harness.execution.executor import OutOfTime
+
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     groups = [
         (

@@ -28,6 +28,15 @@ def image_table(labels: Array, pixels: Array) -> pd.DataFrame:
     return pd.DataFrame({LABEL: labels.astype(np.uint8), PIXELS: [row.tobytes() for row in rows]})
 
 
+def sorted_images(labels: Array, pixels: Array) -> pd.DataFrame:
+    """The canonical table of images (n, height, width, colours) uint8 and their classes (n,), by class and then by the
+    SHA-256 of the pixels: the same table, and so the same splits, in whatever order an archive has its images."""
+    table = image_table(labels, pixels)
+    digests = [hashlib.sha256(image).digest() for image in table[PIXELS]]
+    order = sorted(range(len(table)), key=lambda row: (table[LABEL].iat[row], digests[row]))
+    return table.iloc[order].reset_index(drop=True)
+
+
 def pixels_of(table: pd.DataFrame) -> Array:
     """Pixels (n, height * width * colours) uint8 of a canonical table."""
     return np.frombuffer(b"".join(table[PIXELS]), np.uint8).reshape(len(table), -1)

@@ -32,7 +32,7 @@ from harness.training.layer import LAYERS
 from harness.training.model import MODELS
 
 _ORDER = """
-concepts findings verdicts walk-adult walk-table walk-paper authoring language profiles recipes flagship site theory
+concepts glossary findings verdicts walk-adult walk-table walk-paper authoring language profiles recipes flagship site theory
 statistics accounting auditing queries jayaraman2019 rahimian2021 engines speed scattering cluster ci layout
 """
 ORDER = tuple(_ORDER.split())

@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from harness.claims.verdict import Verdict, basis_text
+from harness.claims.verdict import Verdict, basis_text, value_text
 from harness.execution.table import write_parquet
 from harness.files import write_bytes, write_text
 from harness.places import shown
@@ -307,6 +307,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["number"] = lambda x: "" if x is None else figure(float(x))
     environment.filters["level"] = shown
+    environment.filters["value"] = value_text
     environment.filters["places"] = places_text
     environment.filters["basis"] = basis_text
     environment.filters["letters"] = letters

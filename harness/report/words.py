@@ -264,6 +264,17 @@ def _measured(verdict: Verdict, spec: Spec, part: Compare | Close, point: Point,
     return f"Too close to call{at}: the {subject} is {value}, {line}.{decide}"
 
 
+def _of_readings(verdict: Verdict) -> str:
+    """In how many other readings of what the paper leaves open the verdict is the same, open, or another."""
+    words = [reading.verdict for reading in verdict.readings]
+    same = words.count(verdict.verdict)
+    open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
+    told = [(same, "say", "the same"), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
+    said = [f"{n} {verb}{'s' if n == 1 else ''} {what}" for n, verb, what in told if n]
+    were = "reading was" if len(words) == 1 else "readings were"
+    return f"Of what the paper leaves open {len(words)} other {were} run: {', '.join(said)}."
+
+
 def _count(verdict: Verdict, outcome: str) -> str:
     return f"{sum(p == outcome for p in verdict.parts)} of {len(verdict.parts)} parts fail"
 
@@ -374,8 +385,7 @@ def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
     if verdict.stopped is not None:
         found.append(f"Runs were added until it was decided, after {verdict.stopped}.")
     if verdict.readings:
-        same = sum(r.verdict == verdict.verdict for r in verdict.readings)
-        found.append(f"{same} of {len(verdict.readings)} other readings agree, of what the paper leaves open.")
+        found.append(_of_readings(verdict))
     if verdict.halves:
         found.append(f"{verdict.halves[:1].upper()}{verdict.halves[1:]}.")
     return found

@@ -154,10 +154,20 @@ def _check_unstated(document: Document, spec: Spec, index: int, field: str | Non
         place = located(document, ("unstated", index, "field"))
         raise HarnessError(f"{place}: unstated.field: the spec has no field {field!r}")
     values = [to_jsonable_python(value) for value in found]
-    if chosen not in values:
+    if chosen not in values and not any(_means(chosen, value) for value in found):
         place = located(document, ("unstated", index, "chosen"))
         shown = " or ".join(dict.fromkeys(repr(value) for value in values))
         raise HarnessError(f"{place}: unstated.chosen: says {chosen!r} but {field} is {shown}")
+
+
+def _means(chosen: Any, value: Any) -> bool:
+    """Whether a mapping as it is written in a spec is this value."""
+    if not (isinstance(chosen, dict) and isinstance(value, BaseModel)):
+        return False
+    try:
+        return type(value).model_validate(chosen) == value
+    except ValidationError:
+        return False
 
 
 def _values(spec: Spec, field: str) -> list[Any]:

@@ -80,9 +80,13 @@ def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
 
 
 def _needed(finding: Finding) -> list[Look]:
-    """The looks without which its outcome would not be known."""
-    alone = (finding.quantifier == "all") == (finding.outcome == "violated")
-    return [look for look in finding.looks if look.point is finding.deciding or not alone]
+    """The looks without which its outcome would not be known: of as many as decide it, the clearest."""
+    m, against = len(finding.points), finding.outcome == "violated"
+    many = m - finding.needed + 1 if against else finding.needed
+    if many == 1:
+        return [look for look in finding.looks if look.point is finding.deciding]
+    clear = sorted(finding.looks, key=lambda look: look.point.p_oppose if against else look.point.p_support)
+    return clear[:many]
 
 
 def points_of(judged: Judged, alpha: float, looked: bool) -> list[Point]:

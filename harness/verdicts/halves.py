@@ -32,9 +32,13 @@ def parts_text(outcomes: Sequence[Outcome]) -> str:
 
 
 def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
-    """Parts and points by what is known of them, where a claim is not reproduced; empty where there is one of each."""
+    """Parts and points by what is known of them, where a claim is not reproduced, or not by every entry of a table.
+
+    Empty where there is one of each.
+    """
     outcomes = [f.outcome for f in judged.findings]
-    if set(outcomes) == {"reproduced"}:
+    by_share = any(f.quantifier == "share" for f in judged.findings)
+    if set(outcomes) == {"reproduced"} and not by_share:
         return ""
     said = [parts_text(outcomes)]
     holds = fails = total = 0
@@ -44,7 +48,7 @@ def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
             total += 1
             holds += 1 in either
             fails += -1 in either and 1 not in either
-    if total > 1:
+    if total > 1 and (holds < total or not by_share):
         table = all(isinstance(part, PrintedTable) for part in parts)
         noun = "entries within the tolerance" if table else "points hold"
         rest = [f"{fails} {'outside' if table else 'fail'}", f"{total - holds - fails} open"]
@@ -54,8 +58,7 @@ def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
 
 def _settled(finding: Finding, parts: int, alpha: float, fewest: int) -> list[int]:
     """Of each point: 1 where it is known to hold, -1 where it is known to fail, 0 where neither is."""
-    k = len(finding.points)
-    support, oppose = (alpha, alpha / k / parts) if finding.quantifier == "all" else (alpha / k, alpha / parts)
+    support, oppose = finding.levels(alpha, parts)
     found = []
     for point, look in zip(finding.points, finding.looks, strict=False):
         enough = finding.exact or point.repeats >= fewest or look.effect.of_records

@@ -310,7 +310,7 @@ def test_entries_that_the_profile_does_not_run_are_left_out() -> None:
 
 def test_a_table_reads_as_it_is_declared() -> None:
     text = PARSE(printed({0.1: 0.02, 1.0: 0.05})).text()
-    assert text == "advantage(a, x) = 0.02 at 0.1, 0.05 at 1 (+- 0.05)"
+    assert text == "at least 90% of: advantage(a, x) = 0.02 at 0.1, 0.05 at 1 (+- 0.05)"
 
 
 def either(*sides: dict[str, Any]) -> dict[str, Any]:

@@ -504,6 +504,7 @@ def test_a_run_of_so_many_minutes(make_project: Any) -> None:
     assert replace(context, reach=60).scaled(loaded).most == 60
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -518,6 +519,7 @@ def test_a_bound_that_bounds_nothing_is_refused(make_project: Any, words: tuple[
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.integration
 def test_partial_and_until_decided_exclude_each_other(make_project: Any) -> None:
     ran = run_cli(make_project().root, "run", "--partial", "--until-decided")
     assert ran.returncode == 2

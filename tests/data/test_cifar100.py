@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import subprocess
@@ -18,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from harness.data.datasets.cifar10 import PIXEL_BYTES
+from harness.data.datasets.cifar10 import PIXEL_BYTES, Cifar10
 from harness.data.datasets.cifar100 import Cifar100, Cifar100Substitute, balanced_clusters, coarse_scores
 from harness.data.fetch import MissingData, fetch, read_table
 from harness.data.images import image_table, pixels_of, principal_components
@@ -75,15 +76,44 @@ def test_images_come_out_with_their_class_and_their_pixels_together(
     fetch(project, Small(components=None), QUIET)
     frame = read_table(project, Small(components=None)).frame
     raw = np.concatenate([records(3), records(1, 1)])
-    assert frame["class"].tolist() == raw[:, 1].tolist()
+    assert frame["class"].tolist() == sorted(raw[:, 1].tolist())
     # The file holds a red, a green and a blue plane; a row of the table holds pixel after pixel.
-    first = raw[0, 2:].reshape(3, 32, 32)
-    image = frame.iloc[0, 1:].to_numpy(float).reshape(32, 32, 3)
-    assert np.array_equal(np.round(image[5, 7] * 255), first[:, 5, 7])
+    images = frame.iloc[:, 1:].to_numpy(float).reshape(-1, 32, 32, 3)
+    for record in raw:
+        planes = record[2:].reshape(3, 32, 32)
+        (row,) = np.flatnonzero((np.round(images[:, 5, 7] * 255) == planes[:, 5, 7]).all(axis=1))
+        assert frame["class"][row] == record[1]
+        assert np.array_equal(np.round(images[row] * 255), planes.transpose(1, 2, 0))
     changed = Small.parse(
         {FIRST[0]: archive(tmp_path / "other.tar.gz", good() | {"test.bin": records(1, 2).tobytes()})}
     )
     assert Small.digest(changed) != read_table(project, Small(components=None)).sha256
+
+
+def test_the_order_of_an_archive_does_not_count(tmp_path: Path) -> None:
+    """Nor does which part an image of the training file is in: the table, and so every split, is the same."""
+    orders = [np.arange(12), np.arange(12)[::-1], np.random.default_rng(5).permutation(12)]
+    frames = []
+    for number, order in enumerate(orders):
+        parts = good() | {"train.bin": records(3)[order].tobytes()}
+        frames.append(Small.parse({FIRST[0]: archive(tmp_path / f"{number}.tar.gz", parts)}))
+    assert len({Small.digest(frame) for frame in frames}) == 1
+    for frame in frames[1:]:
+        pd.testing.assert_frame_equal(frame, frames[0])
+    within = [hashlib.sha256(pixels).digest() for pixels in frames[0].loc[frames[0]["class"] == 0, "pixels"]]
+    assert within == sorted(within)
+
+
+@pytest.mark.integration
+def test_cifar_10_as_it_is_published_gives_the_table_that_is_named() -> None:
+    """The archive in HARNESS_DATA has the published records in their order; the table's hash is checked as it is read."""
+    folder = os.environ.get("HARNESS_DATA")
+    path = Path(folder or ".") / "cifar10" / "cifar-10-binary.tar.gz"
+    if not path.is_file():
+        pytest.skip("no CIFAR-10 in HARNESS_DATA")
+    frame = Cifar10.parse({path.name: path})
+    assert Cifar10.digest(frame) == Cifar10.canonical_sha256
+    assert frame["class"].value_counts().tolist() == [6000] * 10
 
 
 def test_components_are_made_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

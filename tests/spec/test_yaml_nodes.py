@@ -61,7 +61,7 @@ SCALARS = [
         "'5'",
         '"true"',
         "<",
-            "a b",
+        "a b",
         ". inf",
         "!!str 5",
         "nan",

@@ -13,7 +13,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.data.dataset import DATASETS
-from harness.data.images import ScatteredImages, image_table
+from harness.data.images import ScatteredImages, image_table, sorted_images
 from harness.data.sources import RawFile, Source
 from harness.errors import AboutDataset
 
@@ -99,6 +99,7 @@ class Cifar10(ScatteredImages):
 
     kind: Literal["cifar10"] = "cifar10"
     display: ClassVar[str] = "CIFAR-10"
+    canonical_sha256: ClassVar[str | None] = "05971ac36a0ab8f68ae117b75dcc650828a93d46d492a3767879702f60104da3"
     sources: ClassVar[tuple[Source, ...]] = (AS_PUBLISHED,)
     # As the code of Tramèr and Boneh (2020) has them: those of ImageNet.
     normalised: ClassVar[tuple[tuple[float, float], ...] | None] = ((0.485, 0.229), (0.456, 0.224), (0.406, 0.225))
@@ -106,7 +107,7 @@ class Cifar10(ScatteredImages):
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
         """Read the archive (see `read_cifar10`)."""
-        return image_table(*read_cifar10(files))
+        return sorted_images(*read_cifar10(files))
 
 
 @DATASETS.register
@@ -116,4 +117,10 @@ class Cifar10Substitute(Cifar10):
     kind: Literal["cifar10-substitute"] = "cifar10-substitute"  # type: ignore[assignment]
     display: ClassVar[str] = "CIFAR-10 as JPEG files"
     stands_in_for: ClassVar[str | None] = "cifar10"
+    canonical_sha256: ClassVar[str | None] = None
     sources: ClassVar[tuple[Source, ...]] = (AS_JPEG,)
+
+    @classmethod
+    def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
+        """Read the archive in the order of its names."""
+        return image_table(*read_cifar10(files))

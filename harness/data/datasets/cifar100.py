@@ -26,7 +26,7 @@ from harness.data.datasets.cifar10 import (
     planes_to_pixels,
     read_cifar10,
 )
-from harness.data.images import Images, image_table
+from harness.data.images import Images, image_table, sorted_images
 from harness.data.sources import RawFile, Source
 from harness.errors import AboutDataset
 
@@ -41,7 +41,7 @@ class Cifar100(Images):
         Source("Toronto", (RawFile("cifar-100-binary.tar.gz", ADDRESS + "cifar-100-binary.tar.gz"),)),
     )
     images_a_class: ClassVar[dict[str, int]] = {"train.bin": 500, "test.bin": 100}
-    """Images of each class in each file; in this order they follow each other in the table."""
+    """Images of each class in each file."""
     names_file: ClassVar[str] = "fine_label_names.txt"
     classes: ClassVar[int] = 100
     groups: ClassVar[int] = 20
@@ -80,7 +80,7 @@ class Cifar100(Images):
             if len(of := np.unique(group[label == one])) != 1:
                 shown = ", ".join(map(str, of[:5]))
                 raise AboutDataset(f"{name}: class {one} is in the groups {shown}; each belongs to one: mislabelled")
-        return image_table(label, planes_to_pixels(np.concatenate(pixels)))
+        return sorted_images(label, planes_to_pixels(np.concatenate(pixels)))
 
     @classmethod
     def _records(cls, data: bytes, each: int, where: str) -> Array:

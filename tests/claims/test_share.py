@@ -1,0 +1,130 @@
+"""Claims about a share of the points: verdict, error rates, reasons, and where repeats go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.claims.design import Sequential
+from harness.claims.judge import Finding, Look, Part, at_least, combine
+from harness.claims.sequential import wanted
+from harness.claims.statistics import Estimate
+from harness.claims.verdict import Point
+from tests.claims.judged import evidence_of, judge, plain
+
+OF = {"metric": "advantage", "arm": "a", "attack": "x"}
+P_VALUES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
+
+
+def look(support: float, oppose: float) -> Look:
+    found = Point(
+        expectation=0, left=0, right=0, effect=0, low=0, high=0, p_support=support, p_oppose=oppose, repeats=9
+    )
+    return Look(found, Estimate(), frozenset())
+
+
+def table_of(values: dict[float, Any]) -> pd.DataFrame:
+    rows = [("a", "x", "advantage", e, r, float(v), 0.0) for e, many in values.items() for r, v in enumerate(many)]
+    return pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
+
+
+def around(mean: float, n: int = 12, by: float = 0.01) -> np.ndarray:
+    return mean + by * (-1.0) ** np.arange(n)
+
+
+def printed(entries: int, **more: Any) -> dict[str, Any]:
+    values = {float(i + 1): 0.5 for i in range(entries)}
+    return {"kind": "table", "tolerance": 0.05, "rows": [{"of": OF, "values": values}], **more}
+
+
+def verdict(wrong: int, entries: int = 20, open_: int = 0, **more: Any) -> Finding:
+    """Of a table with so many wrong entries, and so many on their tolerance."""
+    means = [0.7] * wrong + [0.55] * open_ + [0.5] * (entries - wrong - open_)
+    frame = table_of({float(i + 1): around(mean) for i, mean in enumerate(means)})
+    return judge(printed(entries, **more), frame, 0.05, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "open_", "outcome"),
+    [(0, 0, "reproduced"), (2, 0, "reproduced"), (3, 0, "violated"), (2, 1, "inconclusive"), (0, 2, "reproduced")],
+)
+def test_nine_in_ten_entries_have_to_agree(wrong: int, open_: int, outcome: str) -> None:
+    assert verdict(wrong, open_=open_).outcome == outcome
+
+
+def test_of_few_entries_all_have_to_agree_unless_the_claim_says_otherwise() -> None:
+    assert verdict(1, entries=9).outcome == "violated"
+    assert verdict(1, entries=10).outcome == "reproduced"
+    assert verdict(1, entries=4, share=0.75).outcome == "reproduced"
+    assert verdict(2, entries=4, share=0.75).outcome == "violated"
+    assert verdict(1, entries=20, share=1.0).outcome == "violated"
+    assert [at_least(0.9, n) for n in (1, 9, 10, 11, 44, 65)] == [1, 9, 9, 10, 40, 59]
+
+
+def test_the_reason_says_how_many_and_shows_the_one_that_decides() -> None:
+    assert verdict(2).reason.startswith("holds at 18 of 20 points at least; least clear of these at")
+    assert verdict(3).reason.startswith(
+        "holds at fewer than 18 of 20 points: fails at 3 at least; least clear of these"
+    )
+    assert verdict(2, open_=1).reason.startswith("undecided whether it holds at 18 of 20 points: at epsilon 3: 0.55")
+    assert verdict(3).why.model_dump()["needed"] == 18
+
+
+@given(P_VALUES)
+def test_a_share_of_all_and_a_share_of_one_are_the_two_quantifiers(pairs: list[tuple[float, float]]) -> None:
+    looks, part = [look(*pair) for pair in pairs], Part(0, 3, 0.025)
+    for quantifier, share in (("all", 1.0), ("some", 1e-9)):
+        one, other = combine((looks, quantifier), part, ""), combine((looks, "share"), part, "", share)
+        assert (one.outcome, one.needed) == (other.outcome, other.needed)
+        assert (one.support, one.oppose) == (other.support, other.oppose)
+
+
+@given(P_VALUES, st.floats(0.05, 1))
+def test_levels_and_p_values_decide_alike(pairs: list[tuple[float, float]], share: float) -> None:
+    found = combine(([look(*pair) for pair in pairs], "share"), Part(0, 2, 0.025), "", share)
+    support, oppose = found.levels(0.025, 2)
+    supporting = sum(s <= support for s, _ in pairs) >= found.needed
+    opposing = sum(o <= oppose for _, o in pairs) > len(pairs) - found.needed
+    expected = "reproduced" if supporting else "violated" if opposing else "inconclusive"
+    margin = min(abs(found.support - 0.025), abs(found.oppose - 0.025))
+    assert margin < 1e-15 or found.outcome == expected
+
+
+@pytest.mark.parametrize("true", [17, 18])
+def test_it_errs_as_rarely_as_promised(true: int) -> None:
+    """4,000 tables of 20 entries: with 17 that agree "18 agree" is false, with 18 it is true. The others are on the
+    edge of the hypothesis, where p-values are uniform, and those that agree are clear, so the test is as tight as it can
+    be. Its level is 2.5% each way; of 4,000 more than 130 would be wrong with probability 1e-3."""
+    rng = np.random.default_rng(true)
+    wrong = 0
+    for _ in range(4000):
+        edge = rng.uniform(size=20 - true if true < 18 else 18)
+        if true < 18:
+            looks = [look(0.0, 1.0)] * true + [look(p, 1 - p) for p in edge]
+        else:
+            looks = [look(1 - p, p) for p in edge] + [look(1.0, 0.0)] * 2
+        outcome = combine((looks, "share"), Part(0, 1, 0.025), "", 0.9).outcome
+        wrong += outcome == ("reproduced" if true < 18 else "violated")
+    assert 0 < wrong <= 130
+
+
+def test_repeats_go_to_the_entries_that_are_missing() -> None:
+    def needs(**means: float) -> set[float]:
+        values = {float(name[1:]): around(mean, 8, 0.3) for name, mean in means.items()}
+        values |= {float(i): around(0.5, 8, 0.001) for i in range(20) if float(i) not in values}
+        entries = {"of": OF, "values": {level: 0.5 for level in sorted(values) if level}}
+        claim = {"kind": "table", "tolerance": 0.05, "rows": [entries]}
+        finding = judge(claim, evidence_of(table_of(values), Sequential()), 0.05, 0, 1)
+        return {epsilon for _, epsilon in plain(wanted([finding], 0.05, 40))}
+
+    # Of 19 entries 18 have to agree: with one open nothing is missing, with two the clearer one.
+    assert needs(e1=0.5) == set()
+    assert needs(e1=0.5, e2=0.53) == {1.0}
+    # With two that may not come out, nothing but two entries against it can decide it.
+    assert needs(e1=0.9, e2=0.95) == {1.0, 2.0}
+    assert needs(e1=0.9, e2=0.95, e3=0.5) == {1.0, 2.0}
