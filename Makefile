@@ -1,6 +1,6 @@
 # make repro   set up and run the quick profile: fetch, train, attack, check, report
 # make test    set up, lint, type-check and test
-# make unit    the tests of parts alone: a minute and a half on two cores
+# make unit    the tests of parts alone: a minute on two cores
 # make kernels the numeric tests and the quick profile as other processors compute them
 # A first `make` of either creates .venv from requirements.lock with nothing but Python 3.11 and a package index.
 PYTHON ?= python3.11

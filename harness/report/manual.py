@@ -32,8 +32,8 @@ from harness.training.layer import LAYERS
 from harness.training.model import MODELS
 
 _ORDER = """
-concepts glossary findings verdicts walk-adult walk-table walk-paper authoring language profiles recipes flagship site theory
-statistics accounting auditing queries jayaraman2019 rahimian2021 engines speed scattering cluster ci layout
+concepts glossary findings verdicts walk-adult walk-table walk-paper authoring language profiles recipes flagship site
+theory statistics accounting auditing queries jayaraman2019 rahimian2021 engines speed scattering cluster ci layout
 """
 ORDER = tuple(_ORDER.split())
 """Pages in the order in which somebody new reads them; others follow."""
