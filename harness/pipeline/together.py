@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
@@ -18,8 +17,6 @@ from harness.spec.load import Loaded
 T = TypeVar("T")
 FEW = 3
 """So many pieces are done in this process: helpers would be there after they are done."""
-AHEAD = 2
-"""Pieces that a helper is given at once, so that it need not wait for the next."""
 USED = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "dp_accounting")
 """What nearly every piece needs of packages that load slowly: read once, for all helpers."""
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -70,19 +67,20 @@ def side_by_side(pieces: Sequence[Piece[T]], context: Context, doing: str) -> li
 
 
 def _with_helpers(pieces: Sequence[Piece[T]], helpers: int, keep: Callable[[int, T], None]) -> None:
-    waiting = deque(sorted(range(len(pieces)), key=lambda number: -pieces[number].size))
-    running: dict[Future[T], int] = {}
+    """Helpers have all pieces from the start, so that none of them waits while this process is busy; this process takes
+    back what no helper has begun."""
+    order = sorted(range(len(pieces)), key=lambda number: -pieces[number].size)
     pool = _hire(helpers, pieces[0].function.__module__)
     try:
-        while waiting or running:
-            while waiting and len(running) < AHEAD * helpers:
-                number = waiting.popleft()
-                running[pool.submit(pieces[number].done)] = number
-            if waiting:
-                number = waiting.pop()
+        running = {pool.submit(pieces[number].done): number for number in order}
+        for future, number in reversed(list(running.items())):
+            if future.cancel():
+                del running[future]
                 keep(number, pieces[number].done())
-            for done in wait(running, 0 if waiting else None, FIRST_COMPLETED).done:
+            for done in [f for f in running if f.done()]:
                 keep(running.pop(done), done.result())
+        for done in as_completed(running):
+            keep(running[done], done.result())
     finally:
         pool.shutdown(cancel_futures=True)
 
