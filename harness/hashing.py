@@ -19,9 +19,12 @@ from harness.arrays import Array
 from harness.imports import parsed
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=True, ensure_ascii=False)
+
+
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no spaces; floats in their shortest exact form."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=True, ensure_ascii=False)
+    return _CANONICAL.encode(value)
 
 
 def fingerprint(value: Any) -> str:

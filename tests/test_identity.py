@@ -286,6 +286,7 @@ def test_names_in_the_code_and_in_specs_may_change(tmp_path: Path, edits: Edits,
     assert json.loads(ran.stdout) == names_here()
 
 
+@pytest.mark.integration
 def test_a_name_of_specs_that_is_not_mapped_changes_what_is_hashed(tmp_path: Path) -> None:
     ran = named_in(scratch(tmp_path, UNMAPPED, {}))
     assert ran.returncode == 0, ran.stderr

@@ -173,6 +173,7 @@ def test_a_claim_is_the_conjunction_of_its_parts() -> None:
     assert together(["inconclusive", "violated"]) == "violated"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("quantifier", ["all", "some"])
 @pytest.mark.parametrize("repeats", [3, 8])
 def test_wrong_verdicts_are_as_rare_as_promised(quantifier: str, repeats: int) -> None:
@@ -338,6 +339,7 @@ def test_one_of_two_holds_everywhere(useless: Any, leaky: Any, outcome: str) -> 
     assert len(found.points) == len(GRID)
 
 
+@pytest.mark.integration
 def test_either_is_wrong_no_more_often_than_stated() -> None:
     """Both sides exactly on their margins: neither holds, so a support is an error."""
     wrong = 0

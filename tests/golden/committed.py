@@ -134,7 +134,7 @@ class Table:
     @property
     def work(self) -> set[str]:
         """The names of work that it holds; tables made before 2026-11-22 hold none."""
-        return {*self.rows["work"]} - {""} if "work" in self.rows else set()
+        return {*self.rows["work"].unique()} - {""} if "work" in self.rows else set()
 
     @property
     def curves(self) -> set[str]:
@@ -169,13 +169,14 @@ class Committed:
 
     def tables(self) -> Iterator[Table]:
         """Every committed table of these specs, and of their other readings."""
+        read = [(loaded, (loaded.spec, *(r.spec for r in readings(loaded.spec, loaded.said)))) for loaded in self.specs]
         for name in PROFILES:
             profile = choose(self.params, name)[1]
-            for loaded in self.specs:
-                for spec in (loaded.spec, *(r.spec for r in readings(loaded.spec, loaded.said))):
+            for loaded, specs in read:
+                for spec in specs:
                     path = ROOT / "reports" / name / spec.id / "measurements.parquet"
                     if path.is_file():
-                        measured = {a: kind for a, kind in spec.attacks.items() if a in {*read_table(path)["attack"]}}
+                        measured = {a: kind for a, kind in spec.attacks.items() if a in {*read_table(path)["attack"].unique()}}
                         if spec is not loaded.spec and len(measured) < len(spec.attacks):  # by a profile with `attacks`
                             spec = spec.model_copy(update={"attacks": measured})
                         yield Table(path, name, loaded, scale(spec, name, profile), self.halves)

@@ -76,6 +76,7 @@ def test_epsilon_and_noise_are_inverse(name: str, epsilon: float) -> None:
     assert accountant.epsilon(accountant.noise_multiplier(epsilon, RUN), RUN) == pytest.approx(epsilon, rel=2e-3)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("epsilon", GRID)
 def test_every_upper_bound_is_one(epsilon: float) -> None:
     """At the noise that an accountant asks for, the exact epsilon of the batches it speaks of is at most its own."""

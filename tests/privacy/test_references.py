@@ -105,6 +105,7 @@ def test_masses_from_both_sides_bracket_the_curve_of_one_step(noise: float, rate
         assert exact <= curve(above, epsilon) * (1 + 1e-9) + 1e-30
 
 
+@pytest.mark.integration
 def test_accountants_say_so_where_they_cannot() -> None:
     for run, noise in ((Run(10**6, 1, 100, 1e-30), 1.0), (Run(100, 10, 1, 1e-280), 1.0), (Run(100, 10, 1, 1e-5), 1e-9)):
         with pytest.raises(HarnessError, match=r"^privacy: .*out of reach"):

@@ -18,6 +18,7 @@ from harness.training.batches import batches
 from harness.training.engine import ENGINES, Job
 from harness.training.engines.fast import Fast
 from harness.training.engines.tf_privacy import TfPrivacy, build
+from harness.training.engines.tf_privacy_common_noise import TfPrivacyCommonNoise
 from harness.training.forward import initial_weights
 from harness.training.layers import AveragePool, Conv2d, Dense, Dropout, Flatten, MaxPool
 from harness.training.model import Model, Weights
@@ -290,6 +291,22 @@ def test_without_noise_the_engines_take_the_same_path(optimizer: str, l2: float)
     moved = [t - s for t, s in zip(theirs, start, strict=True)]
     assert relative_error([o - s for o, s in zip(ours, start, strict=True)], moved) < 1e-3
     assert max(abs(m).max() for m in moved) > 0.01
+
+
+@pytest.mark.parametrize("clipping", ["per-example", "batch"])
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "momentum"])
+@pytest.mark.parametrize("l2", [0.0, 0.01])
+def test_with_one_noise_the_engines_take_the_same_path(optimizer: str, l2: float, clipping: str) -> None:
+    """With another noise they do not, so that it is the noise that makes them alike."""
+    options = {"optimizer": optimizer, "learning_rate": 0.02, "batch_size": 10, "epochs": 10, "n": 40, "clipping": clipping}
+    todo = job(Mlp(hidden=(8, 5), activation="tanh", l2=l2), sigma=0.7, **options)
+    start = start_of(todo)
+    ours, common, own = (
+        [end - first for end, first in zip(engine.train(todo), start, strict=True)]
+        for engine in (Fast(), TfPrivacyCommonNoise(), TfPrivacy())
+    )
+    assert relative_error(ours, common) < 1e-3
+    assert relative_error(ours, own) > 0.1
 
 
 def residuals(todo: Job) -> np.ndarray:

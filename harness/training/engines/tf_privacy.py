@@ -23,8 +23,13 @@ from harness.training.runtime import import_tensorflow
 from harness.training.settings import Training
 
 
-def build(job: Job) -> Any:
-    """The compiled Keras model of a job; private where its noise multiplier is positive."""
+def build(job: Job, draws_noise: bool = True, optimizer: Any = None) -> Any:
+    """The compiled Keras model of a job; private where its noise multiplier is positive.
+
+    Args:
+        draws_noise: whether TensorFlow Privacy adds its noise to the clipped gradients, or leaves them as they are.
+        optimizer: what updates the weights; None: what the job's training asks for.
+    """
     tf = import_tensorflow()
     from tensorflow_privacy.privacy.fast_gradient_clipping import layer_registry
     from tensorflow_privacy.privacy.keras_models.dp_keras_model import DPSequential
@@ -35,7 +40,7 @@ def build(job: Job) -> Any:
     if job.private:
         model = DPSequential(
             l2_norm_clip=job.training.l2_norm_clip,
-            noise_multiplier=job.noise_multiplier,
+            noise_multiplier=job.noise_multiplier if draws_noise else 0.0,
             num_microbatches=1 if job.training.clipping == "batch" else None,
             use_xla=False,
             layer_registry=layer_registry.make_default_layer_registry(),
@@ -45,18 +50,21 @@ def build(job: Job) -> Any:
             raise RuntimeError("TensorFlow Privacy would fall back to its slow clipping for this model")
     else:
         model = tf.keras.Sequential(layers)
-    rate = job.training.learning_rate
-    if job.training.optimizer == "adam":
-        optimizer = tf.keras.optimizers.Adam(rate)
-    else:
-        velocity = job.training.momentum if job.training.optimizer == "momentum" else 0.0
-        optimizer = tf.keras.optimizers.SGD(rate, momentum=velocity)
     model.compile(
-        optimizer=optimizer,
+        optimizer=optimizer or optimizer_of(job.training),
         loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         steps_per_execution=max(1, len(job.labels) // job.training.batch_size),
     )
     return model
+
+
+def optimizer_of(training: Training) -> Any:
+    """Keras' optimizer of that name."""
+    tf = import_tensorflow()
+    if training.optimizer == "adam":
+        return tf.keras.optimizers.Adam(training.learning_rate)
+    velocity = training.momentum if training.optimizer == "momentum" else 0.0
+    return tf.keras.optimizers.SGD(training.learning_rate, momentum=velocity)
 
 
 def _each_epoch(steps: int, after_epoch: AfterEpoch | None) -> list[Any]:
@@ -86,11 +94,15 @@ class TfPrivacy(Engine):
             return "engine tf-privacy trains on batches of one size; use sampling: shuffle or engine: fast"
         return None
 
+    def built(self, job: Job) -> Any:
+        """The compiled Keras model of a job."""
+        return build(job)
+
     def train(self, job: Job, after_epoch: AfterEpoch | None = None) -> Weights:
         tf = import_tensorflow()
         tf.keras.backend.clear_session()
         tf.random.set_seed(derive_seed(job.seed, "noise") % (1 << 31))
-        model = build(job)
+        model = self.built(job)
         rng = generator(job.seed, "weights")
         model.set_weights(initial_weights(job.model, job.features.shape[1], job.n_classes, rng))
         features, labels = tf.constant(job.features), tf.constant(job.labels)
