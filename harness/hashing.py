@@ -18,7 +18,6 @@ import numpy as np
 from harness.arrays import Array
 from harness.imports import parsed
 
-
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=True, ensure_ascii=False)
 
 

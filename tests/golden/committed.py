@@ -176,7 +176,9 @@ class Committed:
                 for spec in specs:
                     path = ROOT / "reports" / name / spec.id / "measurements.parquet"
                     if path.is_file():
-                        measured = {a: kind for a, kind in spec.attacks.items() if a in {*read_table(path)["attack"].unique()}}
+                        measured = {
+                            a: kind for a, kind in spec.attacks.items() if a in {*read_table(path)["attack"].unique()}
+                        }
                         if spec is not loaded.spec and len(measured) < len(spec.attacks):  # by a profile with `attacks`
                             spec = spec.model_copy(update={"attacks": measured})
                         yield Table(path, name, loaded, scale(spec, name, profile), self.halves)

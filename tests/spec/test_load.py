@@ -51,7 +51,12 @@ CASES = [
     ("batch_size: 20", "batch_size: 121", "experiment", "larger than sizes.members (120)"),
     ("members: 120,", "members: 0,", "experiment.sizes.members", "greater than 0"),
     ("members: 120,", "members: many,", "experiment.sizes.members", "valid integer"),
-    ("engine: fast", "engine: torch", "experiment", "unknown engine 'torch'; known: fast, tf-privacy, tf-privacy-common-noise"),
+    (
+        "engine: fast",
+        "engine: torch",
+        "experiment",
+        "unknown engine 'torch'; known: fast, tf-privacy, tf-privacy-common-noise",
+    ),
     ("arm: size, attack", "arm: sise, attack", "claims", "unknown arm 'sise'; did you mean 'size'?"),
     ("{metric: advantage, arm: size", "{metric: advantges, arm: size", "spec", "unknown metric 'advantges'"),
     ('relation: ">", right', 'relation: "=>", right', "claims.0.expect", "'<', '<=', '>' or '>='"),

@@ -298,7 +298,14 @@ def test_without_noise_the_engines_take_the_same_path(optimizer: str, l2: float)
 @pytest.mark.parametrize("l2", [0.0, 0.01])
 def test_with_one_noise_the_engines_take_the_same_path(optimizer: str, l2: float, clipping: str) -> None:
     """With another noise they do not, so that it is the noise that makes them alike."""
-    options = {"optimizer": optimizer, "learning_rate": 0.02, "batch_size": 10, "epochs": 10, "n": 40, "clipping": clipping}
+    options = {
+        "optimizer": optimizer,
+        "learning_rate": 0.02,
+        "batch_size": 10,
+        "epochs": 10,
+        "n": 40,
+        "clipping": clipping,
+    }
     todo = job(Mlp(hidden=(8, 5), activation="tanh", l2=l2), sigma=0.7, **options)
     start = start_of(todo)
     ours, common, own = (

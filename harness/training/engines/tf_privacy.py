@@ -81,11 +81,9 @@ def _each_epoch(steps: int, after_epoch: AfterEpoch | None) -> list[Any]:
     return [Each()]
 
 
-@ENGINES.register
-class TfPrivacy(Engine):
-    """Keras and TensorFlow Privacy; the semantics that every other engine must match."""
+class KerasEngine(Engine):
+    """Trains a compiled Keras model on the batches of a job."""
 
-    kind: Literal["tf-privacy"] = "tf-privacy"
     modules: ClassVar[tuple[str, ...]] = ("harness.training.engines.tf_privacy", "harness.training.as_keras")
     packages: ClassVar[tuple[str, ...]] = ("tensorflow", "tensorflow-privacy", "keras", "numpy")
 
@@ -116,3 +114,10 @@ class TfPrivacy(Engine):
         per_epoch = len(job.labels) // job.training.batch_size
         model.fit(stream, epochs=1, verbose=0, callbacks=_each_epoch(per_epoch, after_epoch))
         return [np.asarray(w) for w in model.get_weights()]
+
+
+@ENGINES.register
+class TfPrivacy(KerasEngine):
+    """Keras and TensorFlow Privacy; the semantics that every other engine must match."""
+
+    kind: Literal["tf-privacy"] = "tf-privacy"

@@ -12,17 +12,17 @@ import numpy as np
 
 from harness.hashing import derive_seed
 from harness.training.engine import ENGINES, Job
-from harness.training.engines.tf_privacy import TfPrivacy, build, optimizer_of
+from harness.training.engines.tf_privacy import KerasEngine, build, optimizer_of
 from harness.training.runtime import import_tensorflow
 
 
 @ENGINES.register
-class TfPrivacyCommonNoise(TfPrivacy):
+class TfPrivacyCommonNoise(KerasEngine):
     """TensorFlow Privacy with its own noise left out, and that of engine `fast` added to what the optimizer gets."""
 
     kind: Literal["tf-privacy-common-noise"] = "tf-privacy-common-noise"
     modules: ClassVar[tuple[str, ...]] = (
-        *TfPrivacy.modules,
+        *KerasEngine.modules,
         "harness.training.engines.tf_privacy_common_noise",
         "harness.training.bookkeeping.noise",
     )
