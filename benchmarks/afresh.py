@@ -42,9 +42,9 @@ from scipy import stats
 
 from harness.claims.sequential import PILOT, by_cell
 from harness.commands.common import context_for, load
+from harness.coordinates import Attacked, place
 from harness.execution.table import axes_of, read_table, write_parquet
 from harness.files import write_bytes, write_text
-from harness.places import Attacked, place
 from harness.spec.profile import Scaled, scale
 from harness.verdicts.findings import repeats_wanted
 

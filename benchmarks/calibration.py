@@ -39,12 +39,12 @@ from harness.claims import betting, sequential
 from harness.claims.anytime import anytime
 from harness.claims.betting import SHARES, WEIGHTS
 from harness.claims.design import Bounded, Fixed, Sequential, Series
-from harness.claims.evidence import ArmFacts, Evidence
-from harness.claims.judge import Finding, Part
+from harness.claims.evidence import ArmFacts, Measurements
+from harness.claims.judge import Part, PartResult
 from harness.claims.kinds.compare import Compare
-from harness.claims.sequential import CEILING, PILOT, SHARE, first_verdict, grown, wanted
+from harness.claims.sequential import CEILING, PILOT, SHARE, allocate_repeats, first_verdict, next_look
 from harness.claims.series import OUTCOME
-from harness.claims.statistics import FEWEST, Mean, corrected, estimate, rarest
+from harness.claims.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarest
 from harness.files import write_text
 from harness.hashing import generator
 from harness.verdicts.basis import on_its_basis
@@ -170,22 +170,22 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
         }
     )
     judged = partial(_judged, claim)
-    fixed = on_its_basis(judged, Evidence(table, ARMS), ALPHA).findings[0].outcome
-    evidence = Evidence(table, ARMS, Sequential())
+    fixed = on_its_basis(judged, Measurements(table, ARMS), ALPHA).findings[0].outcome
+    evidence = Measurements(table, ARMS, Sequential())
     found = on_its_basis(judged, evidence, ALPHA)
     if found.looked is not None:  # a run ends where its own test decides, though bets may do so later
         return fixed, found.findings[0].outcome, first_verdict(judged, evidence)[1] or found.looked
     repeats = dict.fromkeys(table["epsilon"].unique(), setup.repeats)
     more = (CEILING - 1) * setup.repeats
     table = pd.concat([table, table_of(setup, later, setup.repeats, more)], ignore_index=True)
-    while needs := wanted(found.findings, ALPHA, setup.repeats, CEILING * setup.repeats):
+    while needs := allocate_repeats(found.findings, ALPHA, setup.repeats, CEILING * setup.repeats):
         repeats |= {dict(place)["epsilon"]: target for ((_, place), _), target in needs.items()}
         part = table[table["repeat"] < table["epsilon"].map(repeats)]
-        found = on_its_basis(judged, Evidence(part, ARMS, Sequential()), ALPHA)
+        found = on_its_basis(judged, Measurements(part, ARMS, Sequential()), ALPHA)
     return fixed, found.findings[0].outcome, sum(repeats.values()) / setup.points
 
 
-def _judged(claim: Compare, evidence: Evidence) -> list[Finding]:
+def _judged(claim: Compare, evidence: Measurements) -> list[PartResult]:
     return [claim.judge(evidence, Part(0, 1, ALPHA / 2, evidence.design.fewest))]
 
 
@@ -375,8 +375,8 @@ def _excluded(values: np.ndarray, further: float) -> np.ndarray:
     stderrs = np.sqrt((moved**2).sum(axis=1) / (n - 1) / n)
     third = (moved**3).sum(axis=1) * n / ((n - 1) * (n - 2))
     skewness, distance = third / n**2 / stderrs**3 * (1 + further / n), means / stderrs
-    above = np.minimum(distance, corrected(distance, skewness))
-    below = np.minimum(-distance, corrected(-distance, -skewness))
+    above = np.minimum(distance, hall_transform(distance, skewness))
+    below = np.minimum(-distance, hall_transform(-distance, -skewness))
     return np.asarray(scipy.stats.t.sf(np.maximum(above, below), n - 1) <= ALPHA / 2)
 
 
@@ -433,7 +433,7 @@ def _winnings(values: np.ndarray, least: tuple[float, ...]) -> dict[float, np.nd
     shrunk = anytime_module.PRIOR_PRECISION / (n + anytime_module.PRIOR_PRECISION)
     found = {}
     for slope in least:
-        nearer = np.maximum(0.0, np.minimum(distance, corrected(distance, skewness, slope)))
+        nearer = np.maximum(0.0, np.minimum(distance, hall_transform(distance, skewness, slope)))
         grown = (n - 1 + nearer**2) / (n - 1 + nearer**2 * shrunk)
         found[slope] = np.where(nearer > 0, np.sqrt(shrunk) * grown ** (n / 2), 0.0)
     return found
@@ -460,7 +460,7 @@ def _told(noise: str, series: Series, mean: float, design: Fixed | Sequential) -
     return free, True, noise not in RARE or RARE[noise] >= 1 / math.floor(rarest(seen, ALPHA / 2))
 
 
-def _decides(found: Mean, value: float) -> bool:
+def _decides(found: MeanEstimate, value: float) -> bool:
     return min(found.p_above(value), found.p_below(value)) <= ALPHA / 2
 
 
@@ -492,7 +492,7 @@ def _looked(values: np.ndarray, usual: int, most: int, slack: float, early: floa
         more = (slack if n >= usual else early) * mean.stderr
         if n >= most or mean.shifted(math.copysign(min(more, 1e6), mean.mean)).projected(ALPHA / 2, most) is None:
             return False, n
-        n = grown(n, usual if n < usual else most)
+        n = next_look(n, usual if n < usual else most)
 
 
 BETS: dict[str, tuple[list[float], list[float]]] = {
@@ -532,7 +532,7 @@ def bets(each: int, seed: int = 1, most: int = 400) -> dict[str, dict[str, float
     return found
 
 
-def bounded_mean(values: np.ndarray) -> betting.Betting:
+def bounded_mean(values: np.ndarray) -> betting.BettingMean:
     """Of advantages."""
     n = len(values)
     return betting.joined([betting.Stream(values, np.full(n, -1.0), np.full(n, 1.0))])
@@ -638,12 +638,12 @@ def _until_decided(values: np.ndarray, usual: int, most: int) -> tuple[str, int]
         rows = [(float(i + 1), r, values[i, r]) for i in range(k) for r in range(repeats[i])]
         table = pd.DataFrame(rows, columns=["epsilon", "repeat", "value"])
         table = table.assign(arm="a", attack="t", metric="advantage", stderr=0.0)
-        evidence = Evidence(table, ARMS, Sequential())
+        evidence = Measurements(table, ARMS, Sequential())
         found = [c.judge(evidence, Part(i, k, ALPHA / 2, evidence.design.fewest)) for i, c in enumerate(claims)]
-        needs = wanted(found, ALPHA, usual, reach=most)
+        needs = allocate_repeats(found, ALPHA, usual, reach=most)
         if not needs and usual < most:
-            whole = _with(repeats, wanted(found, ALPHA, usual, most, whole=True))
-            needs = wanted(found, ALPHA, usual, most) if whole.sum() <= allowed else {}
+            whole = _with(repeats, allocate_repeats(found, ALPHA, usual, most, whole=True))
+            needs = allocate_repeats(found, ALPHA, usual, most) if whole.sum() <= allowed else {}
         more = _with(repeats, needs)
         if (more == repeats).all():
             outcomes = {f.outcome for f in found}

@@ -15,8 +15,8 @@ from harness.arrays import Array
 from harness.attacks.perturbed import label_counts
 from harness.defences import ModelOracle
 from harness.training.as_keras import keras_layers
-from harness.training.asking import Labels
 from harness.training.forward import initial_weights, log_probabilities
+from harness.training.inference import Labels
 from harness.training.model import Model, Weights
 from harness.training.models import Cnn, Mlp
 from harness.training.runtime import import_tensorflow

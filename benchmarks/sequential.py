@@ -19,9 +19,9 @@ from rich.table import Table
 
 from harness.claims.sequential import PILOT, by_cell
 from harness.commands.common import context_for, load, project_here
+from harness.coordinates import Cell, place
 from harness.files import write_text
 from harness.pipeline import measurements
-from harness.places import Cell, place
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
 from harness.verdicts.check import check_spec

@@ -9,16 +9,29 @@ A package names the modules that register under the entry-point group `harness.p
 - a defence: a `Defence` whose `wrap` puts an `Oracle` in front of another, with `@DEFENCES.register`
 - a formula, such as a bound: a function with `@formula` (provable: arithmetic of `numbers`) or `@computed`
 - a metric: a function with `@metric`
-- a kind of claim: a `MeasuredExpectation` or `TheoryExpectation` with `@EXPECTATIONS.register`; `over_grid` judges it
-  at every grid point, from `Look`s that `compared` or `close` make
+- a kind of claim: a `MeasuredClaimKind` or `TheoryClaimKind` with `@CLAIM_KINDS.register`; `over_grid` judges it
+  at every grid point, from `PointResult`s that `compared` or `close` make
 """
 
+from typing import NoReturn
+
 from harness.attacks.attack import ATTACKS, Attack, AttackResult, MembershipAttack, ShadowOutputs, Target
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation, TheoryExpectation, TheoryFinding
-from harness.claims.judge import Finding, Look, Part, close, combine, compared, not_run, over_grid, point, unknown
-from harness.claims.operands import Curve, FormulaValue, Measured, Number, Real, Width
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, TheoryClaimKind, TheoryResult
+from harness.claims.judge import (
+    Part,
+    PartResult,
+    PointResult,
+    close,
+    combine,
+    compared,
+    not_run,
+    over_grid,
+    point,
+    unknown,
+)
+from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Number, Real, Width
 from harness.claims.reasons import Reason, reason_in_words
 from harness.config import Config, Plugin
 from harness.data.dataset import DATASETS, GeneratorDataset, Schema, TableDataset
@@ -34,10 +47,10 @@ from harness.training.model import MODELS, Model
 
 __all__ = [
     "ATTACKS",
+    "CLAIM_KINDS",
     "DATASETS",
     "DEFENCES",
     "ENGINES",
-    "EXPECTATIONS",
     "MODELS",
     "SPLITS",
     "Answers",
@@ -45,28 +58,28 @@ __all__ = [
     "Attack",
     "AttackResult",
     "Config",
-    "Curve",
-    "Declared",
     "Defence",
     "Engine",
-    "Evidence",
-    "Finding",
     "FormulaValue",
     "GeneratorDataset",
     "HarnessError",
     "Job",
     "LabelsOnly",
-    "Look",
-    "Measured",
-    "MeasuredExpectation",
+    "MeasuredClaimKind",
+    "Measurements",
     "MembershipAttack",
+    "MetricOperand",
+    "MetricSeries",
     "Model",
     "ModelOutputs",
+    "NameScope",
     "Number",
     "Oracle",
     "Outputs",
     "Part",
+    "PartResult",
     "Plugin",
+    "PointResult",
     "Real",
     "Reason",
     "Schema",
@@ -76,8 +89,8 @@ __all__ = [
     "TableDataset",
     "TableSplit",
     "Target",
-    "TheoryExpectation",
-    "TheoryFinding",
+    "TheoryClaimKind",
+    "TheoryResult",
     "Value",
     "Width",
     "average",
@@ -96,3 +109,23 @@ __all__ = [
     "share",
     "unknown",
 ]
+
+RENAMED = {
+    "Curve": "MetricSeries",
+    "Declared": "NameScope",
+    "EXPECTATIONS": "CLAIM_KINDS",
+    "Evidence": "Measurements",
+    "Finding": "PartResult",
+    "Look": "PointResult",
+    "Measured": "MetricOperand",
+    "MeasuredExpectation": "MeasuredClaimKind",
+    "TheoryExpectation": "TheoryClaimKind",
+    "TheoryFinding": "TheoryResult",
+}
+"""What names were called until 2026-11-26."""
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name in RENAMED:
+        raise ImportError(f"{__name__}: {name} is called {RENAMED[name]} now")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

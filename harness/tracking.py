@@ -17,10 +17,10 @@ from typing import Any
 
 import pandas as pd
 
+from harness.coordinates import shown
 from harness.execution.plan import Plan
 from harness.experiment import Arm
 from harness.paths import Project
-from harness.places import shown
 from harness.progress import Progress
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled

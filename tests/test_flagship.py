@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from harness.data.fetch import MissingData
-from harness.execution.executor import OutOfTime, Workforce
+from harness.execution.executor import OutOfTime, WorkerPool
 from harness.execution.table import axes_of, read_table
 from harness.paths import Project
-from harness.pipeline import Context, attack, workforce_of
+from harness.pipeline import Context, attack, worker_pool_of
 from harness.pipeline.tables import DIGITS, advantages
 from harness.progress import Progress
 from harness.spec.load import Loaded, load_specs
@@ -47,8 +47,8 @@ def repro(root: Path) -> list[str]:
 
 
 def measure(context: Context, loaded: Loaded) -> None:
-    with workforce_of(context) as workforce:
-        attack(context, [loaded], workforce)
+    with worker_pool_of(context) as worker_pool:
+        attack(context, [loaded], worker_pool)
 
 
 def measured(root: Path, spec: str) -> pd.DataFrame:
@@ -221,7 +221,7 @@ def test_a_run_out_of_time_leaves_what_is_finished_in_its_table(
     context = Context(Project(clone), name, profile, 1, Progress(quiet=True))
     with monkeypatch.context() as changed:
         evaluated = (clone / ".harness" / "store" / "evaluate").rglob
-        changed.setattr(Workforce, "late", property(lambda _: len(list(evaluated("*.*"))) >= 7))
+        changed.setattr(WorkerPool, "late", property(lambda _: len(list(evaluated("*.*"))) >= 7))
         with pytest.raises(OutOfTime):
             measure(context, loaded)
     left, whole = measured(clone, "own/cancer"), measured(origin, "own/cancer")

@@ -7,10 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from harness import plugins
+
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
     "arrays errors files imports streams",
-    "hashing paths progress places",
+    "coordinates hashing paths progress",
     "identity",
     "config formulas",
     "metrics privacy defences",
@@ -99,7 +103,7 @@ def test_only_engines_import_tensorflow() -> None:
         for path in PACKAGE.rglob("*.py")
         if any(name.split(".")[0] in ("tensorflow", "tensorflow_privacy", "keras") for name in imported(path))
     ]
-    allowed = ("training/bookkeeping/", "training/engines/tf_privacy.py", "training/runtime.py")
+    allowed = ("training/ghost_clipping/", "training/engines/tf_privacy.py", "training/runtime.py")
     assert users
     assert all(user.startswith(allowed) for user in users)
 
@@ -110,3 +114,14 @@ def test_checking_and_the_command_line_start_without_tensorflow() -> None:
         "sys.exit(any(m.split('.')[0] in ('tensorflow', 'mlflow') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_names_of_before_say_what_they_are_called_now() -> None:
+    assert plugins.RENAMED
+    for old, new in plugins.RENAMED.items():
+        assert new in plugins.__all__
+        assert hasattr(plugins, new)
+        with pytest.raises(ImportError, match=f"{old} is called {new} now"):
+            getattr(plugins, old)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        plugins.Nothing  # noqa: B018

@@ -141,7 +141,7 @@ ELSEWHERE = {
     "dvc ": "`test_recipes`, tests/test_pipeline.py and test_flagship.py, under DVC",
     "dask ": "tests/execution/test_cluster.py, on workers of a real Dask",
     "OMP_NUM_THREADS=1 dask ": "the same",
-    "pip install ": "tests/report/test_beside.py and test_telling.py, on installed packages",
+    "pip install ": "tests/report/test_exports.py and test_explain_status_demo.py, on installed packages",
     "harness run examples/plugins/": "tests/test_own_specs.py",
 }
 """Lines that are run by other tests."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from harness.attacks.attack import ATTACKS, AttackResult, Fitted, Target
-from harness.attacks.seen import PosteriorAttack
+from harness.attacks.posterior_base import PosteriorAttack
 from harness.metrics.answers import Answers
 
 

@@ -11,7 +11,7 @@ from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, AttackResult, Fitted, ShadowOutputs, Target
 from harness.attacks.learned import LearnedAttack
 from harness.attacks.networks import StackedNetworks
-from harness.attacks.seen import PosteriorAttack
+from harness.attacks.posterior_base import PosteriorAttack
 from harness.metrics.answers import Answers
 
 

@@ -24,7 +24,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from harness.arrays import Array
-from harness.claims.statistics import FEWEST, Moments, Projecting, corrected, moments, uncorrected
+from harness.claims.statistics import (
+    FEWEST,
+    Moments,
+    SequentialEstimate,
+    hall_transform,
+    inverse_hall_transform,
+    moments,
+)
 
 PRIOR_PRECISION = 0.25
 """c^2. Effects of run results are of the order of two of their standard deviations, where this decides
@@ -39,7 +46,7 @@ some and not at all (docs/statistics.md)."""
 
 
 @dataclass(frozen=True)
-class Anytime(Projecting):
+class TMixtureCS(SequentialEstimate):
     """A mean over the first n repeats, for every n up to the last one looked at."""
 
     moments: Moments
@@ -78,8 +85,12 @@ class Anytime(Projecting):
         ratio = np.power(np.square(1.0 / (1.0 - level)) / shrunk, 1.0 / n)
         unbounded = (ratio * shrunk >= 1) | (n < FEWEST)
         reach = np.sqrt((n - 1) * (ratio - 1) / np.where(unbounded, 1.0, 1 - ratio * shrunk))  # in standard errors
-        below = np.where(unbounded, math.inf, np.maximum(reach, uncorrected(reach, skewness, LEAST_SLOPE)) * errors)
-        above = np.where(unbounded, math.inf, np.maximum(reach, -uncorrected(-reach, skewness, LEAST_SLOPE)) * errors)
+        below = np.where(
+            unbounded, math.inf, np.maximum(reach, inverse_hall_transform(reach, skewness, LEAST_SLOPE)) * errors
+        )
+        above = np.where(
+            unbounded, math.inf, np.maximum(reach, -inverse_hall_transform(-reach, skewness, LEAST_SLOPE)) * errors
+        )
         lows, highs = self.moments.means - below, self.moments.means + above
         low, high = float(lows.max()), float(highs.min())
         return (low, high) if low <= high else (float(lows[-1]), float(highs[-1]))
@@ -115,7 +126,7 @@ class Anytime(Projecting):
         enough = n[0.5 / np.maximum(won, 0.5) <= alpha]
         return int(enough[0]) if len(enough) else None
 
-    def shifted(self, by: float, sign: float = 1.0) -> Anytime:
+    def shifted(self, by: float, sign: float = 1.0) -> TMixtureCS:
         """The estimate of `sign * mean + by`."""
         found = self.moments
         each = None if self.each is None else sign * self.each + by
@@ -125,7 +136,7 @@ class Anytime(Projecting):
 
 
 @dataclass(frozen=True)
-class Divided(Projecting):
+class TwoStakeCS(SequentialEstimate):
     """A mean on which a stake is divided: most is bet by all repeats, the share `LATER` by those after the first few.
 
     What a split draws is taken off by what earlier repeats say of it, which the first know least of: they vary by as
@@ -134,8 +145,8 @@ class Divided(Projecting):
     martingales is one.
     """
 
-    whole: Anytime
-    later: Anytime
+    whole: TMixtureCS
+    later: TMixtureCS
     left_out: int
 
     @property
@@ -143,7 +154,7 @@ class Divided(Projecting):
         return self.whole.brief
 
     @property
-    def _parts(self) -> list[Anytime]:
+    def _parts(self) -> list[TMixtureCS]:
         return [self.whole, self.later] if self.later.n >= FEWEST else [self.whole]
 
     @property
@@ -199,7 +210,7 @@ class Divided(Projecting):
         return float(0.5 / max(0.5, won[-1] if self.whole.last else won.max(initial=0.0)))
 
     def won(self, value: float, sign: float) -> Array:
-        """(n,) as `Anytime.won`, of the whole stake."""
+        """(n,) as `TMixtureCS.won`, of the whole stake."""
         won = self.whole.won(value, sign)
         if len(self._parts) > 1:
             won = (1 - LATER) * won
@@ -212,14 +223,14 @@ class Divided(Projecting):
         found = [n for n in (whole, None if later is None else later + self.left_out) if n is not None]
         return min(found, default=None)
 
-    def shifted(self, by: float, sign: float = 1.0) -> Divided:
+    def shifted(self, by: float, sign: float = 1.0) -> TwoStakeCS:
         """The estimate of `sign * mean + by`."""
-        return Divided(self.whole.shifted(by, sign), self.later.shifted(by, sign), self.left_out)
+        return TwoStakeCS(self.whole.shifted(by, sign), self.later.shifted(by, sign), self.left_out)
 
 
-def divided(values: Array, record_stderr: Array, left_out: int) -> Divided:
+def divided(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:
     """As `anytime`, with a share of the stake on the values after the first `left_out`."""
-    return Divided(anytime(values, record_stderr), anytime(values[left_out:], record_stderr[left_out:]), left_out)
+    return TwoStakeCS(anytime(values, record_stderr), anytime(values[left_out:], record_stderr[left_out:]), left_out)
 
 
 def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
@@ -237,12 +248,12 @@ def _won(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
     """(k,) M_n at the nearer of the distance and its transform by skewness; 0 where that is not above 0."""
     known = errors > 0
     standardised = np.where(known, distance, 0.0) / np.where(known, errors, 1.0)
-    transformed = corrected(standardised, skewnesses, LEAST_SLOPE)
+    transformed = hall_transform(standardised, skewnesses, LEAST_SLOPE)
     nearer = np.where(known, np.minimum(distance, transformed * errors), distance)
     counted = (nearer > 0) & (n >= FEWEST)
     return np.asarray(np.where(counted, np.exp(np.minimum(_log_martingale(n, nearer, errors), 700.0)), 0.0))
 
 
-def anytime(values: Array, record_stderr: Array) -> Anytime:
+def anytime(values: Array, record_stderr: Array) -> TMixtureCS:
     """From one value a repeat in the order they were drawn, (n,), and each one's record-sampling error, (n,)."""
-    return Anytime(moments(values, record_stderr), values)
+    return TMixtureCS(moments(values, record_stderr), values)

@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 
 from harness.arrays import Array
-from harness.claims.statistics import Projecting
+from harness.claims.statistics import SequentialEstimate
 
 SHARES = np.array([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125])
 WEIGHTS = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
@@ -107,7 +107,7 @@ def mixed(log_capital: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Betting(Projecting):
+class BettingMean(SequentialEstimate):
     """The mean of one stream, or the sum of the means of two independent ones, plus a number."""
 
     streams: tuple[Stream, ...]
@@ -234,7 +234,7 @@ class Betting(Projecting):
         between = np.arange(some[place - 1] + 1 if place else self.n, some[place] + 1)
         return int(between[first_of(between)])
 
-    def shifted(self, by: float, sign: float = 1.0) -> Betting:
+    def shifted(self, by: float, sign: float = 1.0) -> BettingMean:
         """The estimate of `sign * mean + by`."""
         streams = self.streams if sign > 0 else tuple(stream.negated() for stream in self.streams)
         each = None if self.each is None else sign * self.each + by
@@ -271,7 +271,7 @@ def smallest(heights: Array) -> Array:
     return found
 
 
-def joined(streams: Sequence[Stream], each: Array | None = None) -> Betting:
+def joined(streams: Sequence[Stream], each: Array | None = None) -> BettingMean:
     """Of as many results of each stream as the shortest has."""
     n = min(len(stream.values) for stream in streams)
-    return Betting(tuple(stream.first(n) for stream in streams), each=each)
+    return BettingMean(tuple(stream.first(n) for stream in streams), each=each)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.claims.operands import NAMED, Chosen, FormulaValue, Level, Measured
+from harness.claims.operands import NAMED, Chosen, FormulaValue, Level, MetricOperand
 from harness.formulas import FORMULAS
 from harness.formulas.formula import unknown
 from harness.metrics import METRICS, metrics_of
@@ -19,7 +19,7 @@ COORDINATES = ("epsilon", "delta", "prior")
 
 
 @dataclass(frozen=True)
-class Declared:
+class NameScope:
     """Arms with the values of their axes, attacks with what they measure."""
 
     arms: Mapping[str, Mapping[str, tuple[Any, ...]]]
@@ -39,7 +39,7 @@ class Declared:
         """Axes along which a metric of this arm and attack varies, with their values."""
         return {**self.arms[arm], **(self.attack_axes or {}).get(attack, {})}
 
-    def complete(self, operand: Measured) -> Measured:
+    def complete(self, operand: MetricOperand) -> MetricOperand:
         """With the only arm there is, where it names none. Raises ValueError where there are several."""
         if operand.arm:
             return operand
@@ -47,7 +47,7 @@ class Declared:
             raise ValueError(f"names no arm; known: {listed(self.arms)}")
         return operand.model_copy(update={"arm": tuple(self.arms)})
 
-    def check(self, operand: Measured) -> None:
+    def check(self, operand: MetricOperand) -> None:
         """Raises ValueError for a name that is not declared, or a metric that cannot be had."""
         if not operand.metric:
             raise ValueError("names no metric")
@@ -72,7 +72,7 @@ class Declared:
                 if operand.chosen is not None:
                     self._check_chosen(operand.chosen, operand, arm)
 
-    def _check_chosen(self, chosen: Chosen, operand: Measured, arm: str) -> None:
+    def _check_chosen(self, chosen: Chosen, operand: MetricOperand, arm: str) -> None:
         axes = self.axes(arm)
         if chosen.axis not in axes:
             raise ValueError(f"chosen: {nearest('axis', chosen.axis, axes)}")
@@ -114,7 +114,7 @@ class Declared:
             shown = f"{value:g}" if isinstance(value, float) else repr(value)
             raise ValueError(f"{name} {shown} is not on the grid ({grid})")
 
-    def check_at(self, at: Mapping[str, tuple[Level, ...]], operands: Iterable[Measured]) -> None:
+    def check_at(self, at: Mapping[str, tuple[Level, ...]], operands: Iterable[MetricOperand]) -> None:
         """Raises ValueError for a grid point that no arm has."""
         for name, values in at.items():
             sides = [self.axes(arm, attack) for o in operands for arm in o.arm for attack in o.attack or ("",)]
@@ -122,7 +122,7 @@ class Declared:
             for value in values:
                 self._check_level(name, value, known)
 
-    def check_finite(self, operands: Iterable[Measured]) -> None:
+    def check_finite(self, operands: Iterable[MetricOperand]) -> None:
         """Raises ValueError where a claim that leaves epsilon to its finite values has none."""
         for operand in operands:
             if "epsilon" in operand.fixed or "epsilon" in operand.mean_over or operand.chosen is not None:
@@ -135,7 +135,7 @@ class Declared:
                         "add at: [.inf]"
                     )
 
-    def check_quantified(self, names: Iterable[str], operand: Measured) -> None:
+    def check_quantified(self, names: Iterable[str], operand: MetricOperand) -> None:
         """Raises ValueError for something to quantify over that is no axis, nor `arm`, `attack` or `metric`."""
         axes = [self.axes(arm, attack) for arm in operand.arm for attack in operand.attack or ("",)]
         known = [*dict.fromkeys(name for found in axes for name in found), *NAMED]
@@ -143,7 +143,7 @@ class Declared:
             if name not in known:
                 raise ValueError(f"for: {nearest('axis', name, known)}")
 
-    def check_varies(self, axis: str, operand: Measured, arm: str, attack: str) -> None:
+    def check_varies(self, axis: str, operand: MetricOperand, arm: str, attack: str) -> None:
         """Raises ValueError where what is measured does not vary along an axis."""
         axes = self.axes(arm, attack)
         if axis not in axes:
@@ -159,7 +159,7 @@ class Declared:
         if any(isinstance(v, bool | str) for v in axes[axis]):
             raise ValueError(f"the axis {axis!r} has values that are no numbers; it cannot be a side of a comparison")
 
-    def check_formula(self, right: FormulaValue, left: Measured) -> None:
+    def check_formula(self, right: FormulaValue, left: MetricOperand) -> None:
         """Raises ValueError for an unknown formula, or a parameter that is no coordinate of what is measured."""
         if right.formula not in FORMULAS:
             raise ValueError(unknown(right.formula))

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.anytime import Anytime, divided
+from harness.claims.anytime import TMixtureCS, divided
 from harness.claims.betting import Stream, joined
-from harness.claims.statistics import FEWEST, MANY, Estimate, Mean, combined, difference, estimate, moments
+from harness.claims.statistics import FEWEST, MANY, Estimate, MeanEstimate, combined, difference, estimate, moments
 from harness.errors import HarnessError
 
 
@@ -83,18 +83,18 @@ class Design(ABC):
         return self
 
     @abstractmethod
-    def mean(self, series: Series) -> Mean:
+    def mean(self, series: Series) -> MeanEstimate:
         """Of one number a repeat."""
 
     @abstractmethod
-    def between(self, left: Series, right: Series) -> Mean:
+    def between(self, left: Series, right: Series) -> MeanEstimate:
         """Of the difference of two arms, which share no models."""
 
-    def within(self, left: Series, right: Series) -> Mean:
+    def within(self, left: Series, right: Series) -> MeanEstimate:
         """Of the difference of two series of one arm, which come from the same splits: paired by repeat."""
         return self.mean(left.minus(right))
 
-    def of_records(self, sides: Sequence[Series], runs: int) -> Mean:
+    def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """Of numbers that groups of runs give together, or of the difference of two: the error is that of drawing the
         records, known beforehand; the models are taken as they are.
 
@@ -121,7 +121,7 @@ class Fixed(Design):
         parts = [(1 / series.outcomes, estimate(series.values[s], series.errors[s])) for s in strata]
         return replace(combined(parts, len(series.values)), each=series.values)
 
-    def between(self, left: Series, right: Series) -> Mean:
+    def between(self, left: Series, right: Series) -> MeanEstimate:
         return replace(difference(self.mean(left), self.mean(right)), each=left.minus(right).values)
 
 
@@ -140,21 +140,21 @@ class Sequential(Design):
     def briefly(self, brief: bool = True) -> Sequential:
         return replace(self, brief=brief)
 
-    def mean(self, series: Series) -> Mean:
+    def mean(self, series: Series) -> MeanEstimate:
         return self._tested(adjusted(series), series, learned(series))
 
-    def of_records(self, sides: Sequence[Series], runs: int) -> Mean:
+    def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """The first group decides, whatever others were added while one looked."""
         return super().of_records([side.first(1) for side in sides], runs)
 
-    def between(self, left: Series, right: Series) -> Mean:
+    def between(self, left: Series, right: Series) -> MeanEstimate:
         difference = left.minus(right)
         left, right = left.first(len(difference.values)), right.first(len(difference.values))
         return self._tested(adjusted(left) - adjusted(right), difference, max(learned(left), learned(right)))
 
-    def _tested(self, values: Array, series: Series, left_out: int) -> Mean:
+    def _tested(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
         if not left_out:
-            return Anytime(moments(values, series.errors), series.values, self.last, self.brief)
+            return TMixtureCS(moments(values, series.errors), series.values, self.last, self.brief)
         found = divided(values, series.errors, left_out)
         return replace(found, whole=replace(found.whole, each=series.values, last=self.last, brief=self.brief))
 
@@ -175,18 +175,18 @@ class Bounded(Design):
     def briefly(self, brief: bool = True) -> Bounded:
         return replace(self, brief=brief)
 
-    def mean(self, series: Series) -> Mean:
+    def mean(self, series: Series) -> MeanEstimate:
         return self._betting([stream_of(series)], series.values)
 
-    def between(self, left: Series, right: Series) -> Mean:
+    def between(self, left: Series, right: Series) -> MeanEstimate:
         streams = stream_of(left), stream_of(right).negated()
         return self._betting(streams, left.minus(right).values)
 
-    def of_records(self, sides: Sequence[Series], runs: int) -> Mean:
+    def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """Nothing can be said: repeats do not show how such a number varies."""
         return self._betting([Stream(side.values, np.array([-np.inf]), np.array([np.inf])) for side in sides])
 
-    def _betting(self, streams: Sequence[Stream], each: Array | None = None) -> Mean:
+    def _betting(self, streams: Sequence[Stream], each: Array | None = None) -> MeanEstimate:
         return replace(joined(streams, each), last=self.last, brief=self.brief)
 
 

@@ -14,15 +14,15 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Design, Fixed, Series
-from harness.claims.operands import Chosen, Curve, FormulaValue, Level
+from harness.claims.operands import Chosen, FormulaValue, Level, MetricSeries
 from harness.claims.series import drawn_by_arm, of_runs, series_of
-from harness.claims.statistics import Mean
+from harness.claims.statistics import MeanEstimate
+from harness.coordinates import Cell, Place, place
+from harness.coordinates import text as place_text
 from harness.errors import HarnessError
 from harness.formulas import formula_named
 from harness.formulas.gaussian import shuffled_epsilon
 from harness.metrics import METRICS
-from harness.places import Cell, Place, place
-from harness.places import text as place_text
 
 
 class NoneChosen(HarnessError):
@@ -46,7 +46,7 @@ class ArmFacts:
     """Names the way to draw records; arms of one name have the same records in each repeat."""
 
 
-class Evidence:
+class Measurements:
     """A measurement table, indexed by what claims ask of it."""
 
     def __init__(
@@ -105,24 +105,24 @@ class Evidence:
                 cell = (row["arm"], place((axis, row[axis]) for axis in self.cell_axes))
                 self._noise[cell], self._epsilon[cell] = row["noise_multiplier"], row["epsilon"]
 
-    def test(self, curves: Sequence[Curve]) -> str:
+    def test(self, curves: Sequence[MetricSeries]) -> str:
         """How means of these are tested, in words."""
         drawn = any(curve.arm in self._drawn for curve in curves)
         return self.design.test + (self.design.test_drawn if drawn else "")
 
-    def of_first(self, n: int) -> Evidence:
+    def of_first(self, n: int) -> Measurements:
         """The same, of the first `n` repeats of every cell."""
         part = copy.copy(self)
         part.first = n
         return part
 
-    def by(self, design: Design) -> Evidence:
+    def by(self, design: Design) -> Measurements:
         """The same, tested in another way."""
         part = copy.copy(self)
         part.design = design
         return part
 
-    def briefly(self) -> Evidence:
+    def briefly(self) -> Measurements:
         """The same without intervals: for what decides and is not shown."""
         return self.by(self.design.briefly())
 
@@ -130,25 +130,27 @@ class Evidence:
         """What is known of an arm."""
         return self._arms[name]
 
-    def axes_of(self, curve: Curve) -> tuple[str, ...]:
+    def axes_of(self, curve: MetricSeries) -> tuple[str, ...]:
         """Axes along which the curve varies: those of its measurements that it neither fixes nor averages over.
 
         Raises HarnessError where there are no measurements of it.
         """
         return tuple(axis for axis in self.axes if axis in self._known(curve) and axis not in curve.closed)
 
-    def _known(self, curve: Curve) -> tuple[str, ...]:
+    def _known(self, curve: MetricSeries) -> tuple[str, ...]:
         found = self._varies.get((curve.arm, curve.attack, curve.metric))
         if found is None:
             raise HarnessError(f"no measurements of {curve.text()}; run the spec again")
         return found
 
-    def levels(self, curve: Curve, axis: str) -> list[Any]:
+    def levels(self, curve: MetricSeries, axis: str) -> list[Any]:
         """Values of an axis at which the curve was measured, in order."""
         self._known(curve)
         return ordered(self._levels[curve.arm, curve.attack, curve.metric].get(axis, ()))
 
-    def grid(self, curves: Sequence[Curve], at: Mapping[str, Sequence[Level]] | None = None) -> list[dict[str, Any]]:
+    def grid(
+        self, curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None = None
+    ) -> list[dict[str, Any]]:
         """Places at which all of the curves that vary there were measured, among `at`.
 
         Where `at` says nothing of an axis: all its values, of epsilon the finite ones.
@@ -167,7 +169,7 @@ class Evidence:
             choices.append(common)
         return [dict(zip(axes, chosen, strict=True)) for chosen in product(*choices)]
 
-    def missing(self, curves: Sequence[Curve]) -> list[str]:
+    def missing(self, curves: Sequence[MetricSeries]) -> list[str]:
         """Axes that curves fix at values that were not measured, in words."""
         found = []
         for curve in curves:
@@ -176,19 +178,19 @@ class Evidence:
                     found.append(place_text({axis: value}))
         return sorted(set(found))
 
-    def epsilon_as_trained(self, curve: Curve, where: Mapping[str, Any], replace: bool) -> float | None:
+    def epsilon_as_trained(self, curve: MetricSeries, where: Mapping[str, Any], replace: bool) -> float | None:
         """What a nominal epsilon's noise gives for the batches that were trained on; None: the nominal one."""
         facts, cell = self.arm(curve.arm), self.cell(curve, where)
         if facts.shuffled_epochs is None or cell not in self._noise:
             return None
         return shuffled_epsilon(self._noise[cell], facts.shuffled_epochs, facts.delta, replace or facts.batch_clipped)
 
-    def cell(self, curve: Curve, where: Mapping[str, Any]) -> Cell:
+    def cell(self, curve: MetricSeries, where: Mapping[str, Any]) -> Cell:
         """The models that a curve's value at a place is measured on."""
         at = {**where, **dict(curve.at)}
         return curve.arm, place((axis, at[axis]) for axis in self.cell_axes if axis in at)
 
-    def cells(self, curves: Sequence[Curve], where: Mapping[str, Any]) -> frozenset[Cell]:
+    def cells(self, curves: Sequence[MetricSeries], where: Mapping[str, Any]) -> frozenset[Cell]:
         """The models that several curves' values at a place are measured on: of a metric relative to the model without
         noise, that one too."""
         found: set[Cell] = set()
@@ -206,7 +208,7 @@ class Evidence:
             return {cell, (cell[0], place({**dict(cell[1]), "epsilon": math.inf}))}
         return {cell}
 
-    def series(self, curve: Curve, where: Mapping[str, Any]) -> Series:
+    def series(self, curve: MetricSeries, where: Mapping[str, Any]) -> Series:
         """One number a repeat. Raises HarnessError where there are none."""
         if curve.chosen is not None:
             return self._chosen(curve, curve.chosen, where).times(curve.times)
@@ -216,7 +218,7 @@ class Evidence:
             found = found.plus(other)
         return found.times(curve.times / len(parts))
 
-    def _points(self, curve: Curve, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _points(self, curve: MetricSeries, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
         axes = {axis: self.levels(curve, axis) for axis in curve.mean_over}
         if (chosen := curve.chosen) is not None:
@@ -225,26 +227,26 @@ class Evidence:
                 axes[chosen.axis] = [levels[self._choice(curve, chosen, where)[0]]]
         return [{**where, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
 
-    def choices(self, curve: Curve, where: Mapping[str, Any]) -> dict[float, int]:
+    def choices(self, curve: MetricSeries, where: Mapping[str, Any]) -> dict[float, int]:
         """Of a curve whose place on an axis is chosen: values of that axis, with the repeats in which each is."""
         assert curve.chosen is not None
         levels = self._candidates(curve, curve.chosen)
         counts = np.bincount(self._choice(curve, curve.chosen, where), minlength=len(levels))
         return {float(level): int(count) for level, count in zip(levels, counts, strict=True) if count}
 
-    def _candidates(self, curve: Curve, chosen: Chosen) -> list[Any]:
+    def _candidates(self, curve: MetricSeries, chosen: Chosen) -> list[Any]:
         """Values of an axis among which one is chosen, in order; of epsilon the finite ones: without noise nothing is
         lost and nothing private."""
         levels = self.levels(curve, chosen.axis)
         return [v for v in levels if math.isfinite(v)] if chosen.axis == "epsilon" else levels
 
-    def _choice(self, curve: Curve, chosen: Chosen, where: Mapping[str, Any]) -> Array:
+    def _choice(self, curve: MetricSeries, chosen: Chosen, where: Mapping[str, Any]) -> Array:
         """Which place of an axis is chosen, (n,) int: in each repeat, or as often in the repeats that choose for all.
 
         The least of which the metric is as it has to be. Raises NoneChosen where none is.
         """
         fixed = tuple((axis, value) for axis, value in curve.at if axis in self.cell_axes)
-        by = Curve(chosen.metric, chosen.arm or curve.arm, at=fixed)
+        by = MetricSeries(chosen.metric, chosen.arm or curve.arm, at=fixed)
         levels = self._candidates(curve, chosen)
         places = [{**where, chosen.axis: level} for level in levels]
         those = self if chosen.repeats is None else self.of_first(chosen.repeats)
@@ -263,7 +265,7 @@ class Evidence:
         first: Array = holds.argmax(axis=0)
         return first
 
-    def _chosen(self, curve: Curve, chosen: Chosen, where: Mapping[str, Any]) -> Series:
+    def _chosen(self, curve: MetricSeries, chosen: Chosen, where: Mapping[str, Any]) -> Series:
         """In each repeat the value at the place of an axis that is chosen there."""
         first, open_ = self._choice(curve, chosen, where), replace(curve, chosen=None, times=1.0)
         if chosen.repeats is not None:
@@ -278,18 +280,18 @@ class Evidence:
             high=max(series.high for series in values),
         )
 
-    def _at(self, curve: Curve, where: Mapping[str, Any]) -> Series:
+    def _at(self, curve: MetricSeries, where: Mapping[str, Any]) -> Series:
         found = self._one(curve, curve.metric, where)
         if curve.minus is not None:
             found = found.minus(self._one(curve, curve.minus, where))
         return found
 
-    def _key(self, curve: Curve, metric: str, where: Mapping[str, Any]) -> tuple[str, str, str, Place]:
+    def _key(self, curve: MetricSeries, metric: str, where: Mapping[str, Any]) -> tuple[str, str, str, Place]:
         at = {**where, **dict(curve.at)}
         axes = self._varies.get((curve.arm, curve.attack, metric), ())
         return curve.arm, curve.attack, metric, place((axis, at[axis]) for axis in axes if axis in at)
 
-    def _one(self, curve: Curve, metric: str, where: Mapping[str, Any]) -> Series:
+    def _one(self, curve: MetricSeries, metric: str, where: Mapping[str, Any]) -> Series:
         key = self._key(curve, metric, where)
         if key not in self._groups:
             raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run the spec again")
@@ -298,20 +300,20 @@ class Evidence:
             first = int((self._ends[key] < first).sum())
         return self._groups[key].first(first)
 
-    def mean(self, curve: Curve, where: Mapping[str, Any]) -> Mean:
+    def mean(self, curve: MetricSeries, where: Mapping[str, Any]) -> MeanEstimate:
         """Mean over repeats of a curve's value at a place."""
         if of_runs(curve.metric):
             return self.design.of_records([self.series(curve, where)], self._runs([curve], where))
         return self.design.mean(self.series(curve, where))
 
-    def _runs(self, curves: Sequence[Curve], where: Mapping[str, Any]) -> int:
+    def _runs(self, curves: Sequence[MetricSeries], where: Mapping[str, Any]) -> int:
         """Runs that a number of several runs is of."""
         if self.design.name == "fixed":
             return self.repeats
         ends = [self._ends[self._key(curve, curve.metric, where)][:1] for curve in curves]
         return min(int(end[0]) + 1 for end in ends)
 
-    def gap(self, left: Curve, right: Curve, where: Mapping[str, Any]) -> Mean:
+    def gap(self, left: MetricSeries, right: MetricSeries, where: Mapping[str, Any]) -> MeanEstimate:
         """Of left - right: paired by repeat where both have the same records, of independent models else."""
         sides = [self.series(curve, where) for curve in (left, right)]
         kinds = {of_runs(curve.metric) for curve in (left, right)}
@@ -321,7 +323,7 @@ class Evidence:
             raise HarnessError(f"{left.text()} can be compared with a number, or with its like; it is of all runs")
         return self.gap_of(left.arm, right.arm, *sides)
 
-    def gap_of(self, left_arm: str, right_arm: str, left: Series, right: Series) -> Mean:
+    def gap_of(self, left_arm: str, right_arm: str, left: Series, right: Series) -> MeanEstimate:
         """Of left - right, series of two arms."""
         same = left_arm == right_arm or self.arm(left_arm).draws == self.arm(right_arm).draws != ""
         return self.design.within(left, right) if same else self.design.between(left, right)
@@ -330,7 +332,7 @@ class Evidence:
         """The noise multiplier of an arm at epsilon; infinite where nothing is known of it."""
         return self._noise.get((arm, place({"epsilon": epsilon})), math.inf)
 
-    def coordinates(self, curve: Curve, where: Mapping[str, Any]) -> dict[str, float]:
+    def coordinates(self, curve: MetricSeries, where: Mapping[str, Any]) -> dict[str, float]:
         """What a formula's parameters may be at a place: epsilon, delta, prior, the metric's FPR, numeric axes."""
         facts, at = self.arm(curve.arm), {**where, **dict(curve.at)}
         found = {name: float(v) for name, v in at.items() if isinstance(v, int | float) and not isinstance(v, bool)}
@@ -340,7 +342,7 @@ class Evidence:
         fixed = METRICS[curve.metric].coordinates if curve.metric in METRICS else {}
         return {"delta": facts.delta, "prior": facts.prior, **facts.at.get(cell[1], {}), **fixed, **found}
 
-    def formula(self, right: FormulaValue, curve: Curve, where: Mapping[str, Any], **instead: float) -> float:
+    def formula(self, right: FormulaValue, curve: MetricSeries, where: Mapping[str, Any], **instead: float) -> float:
         """A formula's value for what a curve measures at a place; `instead` replaces coordinates."""
         return formula_named(right.formula).value({**self.coordinates(curve, where), **instead, **right.given})
 

@@ -13,13 +13,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.judge import Finding, Part
-from harness.claims.operands import NAMED, Curve, FormulaValue, Level, Measured, Operand, Quantifier
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.judge import Part, PartResult
+from harness.claims.operands import NAMED, FormulaValue, Level, MetricOperand, MetricSeries, Operand, Quantifier
 from harness.claims.reasons import Reason
 from harness.config import Plugin, Registry
-from harness.places import shown
+from harness.coordinates import shown
 
 
 def _as_epsilons(value: Any) -> Any:
@@ -42,7 +42,7 @@ For = Quantifier | dict[str, Quantifier]
 """`all` or `some` grid points; or by axis, or by `arm`, `attack`, `metric` where several are named (default: all)."""
 
 
-class Expectation(Plugin):
+class ClaimKind(Plugin):
     """Base of all kinds of claims."""
 
     packages: ClassVar[tuple[str, ...]] = ()
@@ -53,14 +53,14 @@ class Expectation(Plugin):
         """The inequality, as a reader of the verdict sees it."""
 
 
-class TheoryExpectation(Expectation):
+class TheoryClaimKind(ClaimKind):
     """A kind of claim that needs no measurements."""
 
     on_toy: ClassVar[bool] = False
     """It trains models of its own, on records that are made up for it: what a paper says of others is not shown."""
 
     @abstractmethod
-    def judge(self) -> TheoryFinding:
+    def judge(self) -> TheoryResult:
         """Prove, refute, compute or play."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class TheoryExpectation(Expectation):
 
 
 @dataclass(frozen=True)
-class TheoryFinding:
+class TheoryResult:
     """Outcome, reason, the worst margin found (positive: as claimed), where, how it was found, and what it rests on."""
 
     outcome: Literal["reproduced", "violated", "inconclusive"]
@@ -85,14 +85,14 @@ class TheoryFinding:
         return self.why.text()
 
 
-class MeasuredExpectation(Expectation):
+class MeasuredClaimKind(ClaimKind):
     """A kind of claim about measurements."""
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         """The claims that it stands for, one for each of the names that it lists, all of which must hold."""
         return [self]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         """Every measured side."""
         return ()
 
@@ -114,7 +114,7 @@ class MeasuredExpectation(Expectation):
         """Every formula that it compares with."""
         return ()
 
-    def check(self, declared: Declared) -> None:
+    def check(self, declared: NameScope) -> None:
         """Raises ValueError for a name that the spec does not declare; of one of its `parts`."""
         for operand in self.operands():
             declared.check(operand)
@@ -125,25 +125,25 @@ class MeasuredExpectation(Expectation):
             declared.check_finite(self.operands())
 
     @abstractmethod
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         """Judge one of its `parts`. Its looks say where more repeats would tell more."""
 
     def relaxed(self) -> tuple[str, Self] | None:
         """The same with its tolerance doubled, and that in words; None where it has none."""
         return None
 
-    def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
+    def printed(self) -> Sequence[tuple[MetricSeries, Mapping[str, Any], float]]:
         """Numbers that the paper prints, as the claim has them: of which curve, where, and the number."""
         return ()
 
 
-EXPECTATIONS: Registry[Expectation] = Registry("kind of claim")
+CLAIM_KINDS: Registry[ClaimKind] = Registry("kind of claim")
 
 
-def sides(left: Measured, right: Operand | None, declared: Declared) -> tuple[Measured, Operand | None]:
+def sides(left: MetricOperand, right: Operand | None, declared: NameScope) -> tuple[MetricOperand, Operand | None]:
     """Both sides of a comparison, with what they leave out."""
     left = declared.complete(left)
-    return left, right.inheriting(left) if isinstance(right, Measured) else right
+    return left, right.inheriting(left) if isinstance(right, MetricOperand) else right
 
 
 def some_of(quantifier: For, axes: Sequence[str]) -> frozenset[str]:

@@ -23,37 +23,45 @@ from typing import Any
 import numpy as np
 
 from harness.arrays import Array
-from harness.claims.evidence import Evidence
-from harness.claims.operands import AxisValue, Curve, FormulaValue, Measured, Number, PointQuantifier, Quantifier
+from harness.claims.evidence import Measurements
+from harness.claims.operands import (
+    AxisValue,
+    FormulaValue,
+    MetricOperand,
+    MetricSeries,
+    Number,
+    PointQuantifier,
+    Quantifier,
+)
 from harness.claims.reasons import Found, Reason, place_of, reason_in_words
-from harness.claims.statistics import Mean, Projecting, detectable, repeats_needed
+from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable, repeats_needed
 from harness.claims.verdict import BoundStatus, Outcome, Point
+from harness.coordinates import Cell
+from harness.coordinates import text as place_text
 from harness.formulas import formula_named
-from harness.places import Cell
-from harness.places import text as place_text
 from harness.privacy.accounting import to_replace_one
 
 LEVEL = 0.95
 FAR = 10_000
 """Repeats past which a projection is not worth telling."""
-Right = Curve | FormulaValue | AxisValue | Number
+Right = MetricSeries | FormulaValue | AxisValue | Number
 """A right side, where it names one curve at most."""
 Where = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Look:
+class PointResult:
     """One place that a claim looks at: what was found there, and the cells whose repeats it was found on."""
 
     point: Point
-    effect: Mean
+    effect: MeanEstimate
     cells: frozenset[Cell]
     holds: Array | None = None
     """(n,) bool: whether what is claimed of the mean holds of each repeat; None where it says nothing of one repeat."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class PartResult:
     """The outcome of one part of a claim and the evidence for it."""
 
     outcome: Outcome
@@ -62,7 +70,7 @@ class Finding:
     deciding: Point | None = None
     test: str = ""
     correction: str = ""
-    looks: tuple[Look, ...] = ()
+    looks: tuple[PointResult, ...] = ()
     quantifier: PointQuantifier = "all"
     needed: int = 0
     """At how many of the points it has to hold."""
@@ -107,25 +115,27 @@ class Part:
     """Repeats below which a point decides nothing."""
 
 
-def not_run(words: str) -> Finding:
+def not_run(words: str) -> PartResult:
     """A part of which the profile runs too little."""
-    return Finding("not run", reason_in_words(words))
+    return PartResult("not run", reason_in_words(words))
 
 
-def unknown(words: str, test: str = "none") -> Finding:
+def unknown(words: str, test: str = "none") -> PartResult:
     """A part that nothing was found of, in words why."""
-    return Finding("inconclusive", reason_in_words(words), (), None, test, "none")
+    return PartResult("inconclusive", reason_in_words(words), (), None, test, "none")
 
 
 def narrowed(right: Any) -> Right:
     """A right side that names one curve at most, as such."""
-    return right.curve if isinstance(right, Measured) else right
+    return right.curve if isinstance(right, MetricOperand) else right
 
 
-def gap(evidence: Evidence, left: Curve, right: Right, where: Where) -> tuple[Mean, float, Mean]:
+def gap(
+    evidence: Measurements, left: MetricSeries, right: Right, where: Where
+) -> tuple[MeanEstimate, float, MeanEstimate]:
     """Estimate of the left side, value of the right side, and estimate of left - right."""
     own = evidence.mean(left, where)
-    if isinstance(right, Curve):
+    if isinstance(right, MetricSeries):
         return own, evidence.mean(right, where).mean, evidence.gap(left, right, where)
     if isinstance(right, FormulaValue):
         value = evidence.formula(right, left, where)
@@ -137,8 +147,8 @@ def gap(evidence: Evidence, left: Curve, right: Right, where: Where) -> tuple[Me
 
 
 def compared(
-    evidence: Evidence, index: int, left: Curve, relation: str, right: Right, margin: float, where: Where
-) -> Look:
+    evidence: Measurements, index: int, left: MetricSeries, relation: str, right: Right, margin: float, where: Where
+) -> PointResult:
     """`left RELATION right + margin` at one place."""
     own, value, difference = gap(evidence, left, right, where)
     upward = relation in (">", ">=")
@@ -146,18 +156,20 @@ def compared(
     found = point(index, where, own.mean, value + margin, effect)
     if isinstance(right, FormulaValue):
         found = _with_bound(found, right, own, left, where, evidence)
-    curves = [left, right] if isinstance(right, Curve) else [left]
+    curves = [left, right] if isinstance(right, MetricSeries) else [left]
     holds = None if effect.each is None else effect.each >= 0 if relation in (">=", "<=") else effect.each > 0
-    return Look(found, effect, evidence.cells(curves, where), holds)
+    return PointResult(found, effect, evidence.cells(curves, where), holds)
 
 
-def _status(left: Mean, bound: float) -> BoundStatus:
+def _status(left: MeanEstimate, bound: float) -> BoundStatus:
     if left.p_above(bound) <= (1 - LEVEL) / 2:
         return "broken"
     return "held" if left.p_below(bound) <= (1 - LEVEL) / 2 else "undecided"
 
 
-def _with_bound(found: Point, right: FormulaValue, own: Mean, left: Curve, where: Where, evidence: Evidence) -> Point:
+def _with_bound(
+    found: Point, right: FormulaValue, own: MeanEstimate, left: MetricSeries, where: Where, evidence: Measurements
+) -> Point:
     """The same with how the measured side stands to the bound, as printed, converted, and as trained."""
     bound = formula_named(right.formula)
     if bound.bounds is None or "epsilon" not in bound.parameters or "epsilon" in right.given:
@@ -186,16 +198,24 @@ def _with_bound(found: Point, right: FormulaValue, own: Mean, left: Curve, where
     return found.model_copy(update=more_)
 
 
-def close(evidence: Evidence, index: int, left: Curve, right: Right, tolerance: float, where: Where) -> Look:
+def close(
+    evidence: Measurements, index: int, left: MetricSeries, right: Right, tolerance: float, where: Where
+) -> PointResult:
     """`|left - right| < tolerance` at one place, by two one-sided tests."""
     own, value, difference = gap(evidence, left, right, where)
-    curves = [left, right] if isinstance(right, Curve) else [left]
+    curves = [left, right] if isinstance(right, MetricSeries) else [left]
     return equivalent(index, where, own.mean, value, difference, tolerance, evidence.cells(curves, where))
 
 
 def equivalent(
-    index: int, where: Where, left: float, right: float, difference: Mean, tolerance: float, cells: frozenset[Cell]
-) -> Look:
+    index: int,
+    where: Where,
+    left: float,
+    right: float,
+    difference: MeanEstimate,
+    tolerance: float,
+    cells: frozenset[Cell],
+) -> PointResult:
     """Whether a difference is within a tolerance."""
     inside = max(difference.p_above(-tolerance), difference.p_below(tolerance))
     outside = min(1.0, 2 * min(difference.p_above(tolerance), difference.p_below(-tolerance)))
@@ -204,19 +224,21 @@ def equivalent(
     interval = (tolerance - max(abs(low), abs(high)), tolerance - nearest)
     effect = difference.shifted(tolerance, -1.0) if difference.mean >= 0 else difference.shifted(tolerance)
     holds = None if difference.each is None else np.abs(difference.each) < tolerance
-    return Look(point(index, where, left, right, effect, interval, inside, outside), effect, cells, holds)
+    return PointResult(point(index, where, left, right, effect, interval, inside, outside), effect, cells, holds)
 
 
-def any_of(looks: Sequence[Look]) -> Look:
+def any_of(looks: Sequence[PointResult]) -> PointResult:
     """Supported where one of the looks is, at a level shared by all; opposed where every one is. Shows the clearest."""
     best = min(looks, key=lambda look: look.point.p_support)
     support = min(1.0, best.point.p_support * len(looks))
     oppose = max(look.point.p_oppose for look in looks)
     found = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
-    return Look(found, best.effect, frozenset().union(*(look.cells for look in looks)), in_each(looks, np.logical_or))
+    return PointResult(
+        found, best.effect, frozenset().union(*(look.cells for look in looks)), in_each(looks, np.logical_or)
+    )
 
 
-def in_each(looks: Sequence[Look], how: np.ufunc) -> Array | None:
+def in_each(looks: Sequence[PointResult], how: np.ufunc) -> Array | None:
     """(n,) whether one of several (`np.logical_or`), or all of them (`np.logical_and`), hold in each repeat that all of
     them have."""
     known = [look.holds for look in looks if look.holds is not None]
@@ -232,7 +254,7 @@ def point(
     where: Where,
     left: float,
     right: float,
-    effect: Mean,
+    effect: MeanEstimate,
     interval: tuple[float, float] | None = None,
     support: float | None = None,
     oppose: float | None = None,
@@ -257,14 +279,14 @@ def point(
 
 
 def over_grid(
-    evidence: Evidence,
+    evidence: Measurements,
     part: Part,
-    curves: Sequence[Curve],
+    curves: Sequence[MetricSeries],
     at: Mapping[str, Sequence[Any]] | None,
     test: str,
     some: frozenset[str],
-    look: Callable[[Where], Sequence[Look]],
-) -> Finding:
+    look: Callable[[Where], Sequence[PointResult]],
+) -> PartResult:
     """Judge at every place of the grid: `look` gives the alternatives at one place.
 
     Args:
@@ -285,8 +307,8 @@ def over_grid(
 
 
 def _grouped(
-    looks: Sequence[tuple[Where, Look]], axes: frozenset[str], some: frozenset[str], part: Part
-) -> tuple[list[Look], Quantifier]:
+    looks: Sequence[tuple[Where, PointResult]], axes: frozenset[str], some: frozenset[str], part: Part
+) -> tuple[list[PointResult], Quantifier]:
     """Looks to combine, and how: where some axes are for all and others for some, one look a group of the latter."""
     along = axes & some
     names = some - axes
@@ -294,13 +316,15 @@ def _grouped(
         return [look for _, look in looks], "all"
     if along == axes:
         return [look for _, look in looks], "some"
-    groups: dict[Hashable, list[Look]] = {}
+    groups: dict[Hashable, list[PointResult]] = {}
     for where, look in looks:
         groups.setdefault(tuple((k, v) for k, v in sorted(where.items()) if k not in along), []).append(look)
     return [any_of(group) if len(group) > 1 else group[0] for group in groups.values()], "all"
 
 
-def combine(looks: tuple[Sequence[Look], PointQuantifier], part: Part, test: str, share: float = 1.0) -> Finding:
+def combine(
+    looks: tuple[Sequence[PointResult], PointQuantifier], part: Part, test: str, share: float = 1.0
+) -> PartResult:
     """The outcome of a part from what was found at its points.
 
     Args:
@@ -329,13 +353,15 @@ def combine(looks: tuple[Sequence[Look], PointQuantifier], part: Part, test: str
             f"alpha/2 over {k * part.parts}"
         )
 
-    def found(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: Any) -> Finding:
+    def found(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: Any) -> PartResult:
         both = None if p_value is None else 2 * p_value
         rows, decided = tuple(found_at), points[place]
         if quantifier == "share":
             more |= {"needed": k, "looked_at": m}
         reason = _reason(how, quantifier, place, decided, more)
-        return Finding(outcome, reason, points, decided, test, correction, rows, quantifier, k, both, support, oppose)
+        return PartResult(
+            outcome, reason, points, decided, test, correction, rows, quantifier, k, both, support, oppose
+        )
 
     if support <= alpha:
         return found("reproduced", "holds", hard, support)
@@ -366,9 +392,9 @@ def _reason(how: Found, quantifier: PointQuantifier, index: int, decides: Point,
     )
 
 
-def _outlook(effect: Mean, level: float) -> dict[str, float | None]:
+def _outlook(effect: MeanEstimate, level: float) -> dict[str, float | None]:
     """What more repeats would do, and what the present ones could have shown."""
-    if isinstance(effect, Projecting):
+    if isinstance(effect, SequentialEstimate):
         return {} if effect.brief else {"repeats": effect.n, "enough": effect.projected(level, FAR) or None}
     needed, smallest = repeats_needed(effect, level), detectable(effect, level)
     enough = needed if needed and needed <= FAR else None

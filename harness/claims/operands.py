@@ -15,10 +15,10 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from harness.arrays import Array
 from harness.config import Config
+from harness.coordinates import Place, place, shown
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
 from harness.metrics.metric import OF_MODELS
-from harness.places import Place, place, shown
 
 Relation = Literal["<", "<=", ">", ">="]
 Quantifier = Literal["all", "some"]
@@ -82,7 +82,7 @@ class Chosen(Config):
 
 
 @dataclass(frozen=True)
-class Curve:
+class MetricSeries:
     """One metric of one arm, and of one attack where it is an attack's, over the axes that are left open."""
 
     metric: str
@@ -113,7 +113,7 @@ class Curve:
         return found if self.times == 1 else f"{self.times:g} * {found}"
 
 
-class Measured(Config):
+class MetricOperand(Config):
     """Means over repeats of a metric, or of several."""
 
     metric: Several = ()
@@ -135,7 +135,7 @@ class Measured(Config):
     chosen: Chosen | None = Field(default=None, exclude_if=lambda chosen: chosen is None)
     """The axis whose value another metric chooses in each repeat, such as the least epsilon that keeps accuracy."""
 
-    def inheriting(self, left: Measured) -> Measured:
+    def inheriting(self, left: MetricOperand) -> MetricOperand:
         """This side with what it leaves out taken from the left one."""
         found: dict[str, Any] = {"arm": self.arm or left.arm, "mean_over": self.mean_over or left.mean_over}
         if not self.arm:
@@ -159,7 +159,7 @@ class Measured(Config):
         """Axes that are fixed, epsilon among them."""
         return self.at if self.epsilon is None else {**self.at, "epsilon": self.epsilon}
 
-    def each(self, but: frozenset[str] = frozenset()) -> Iterator[Measured]:
+    def each(self, but: frozenset[str] = frozenset()) -> Iterator[MetricOperand]:
         """One for each metric, arm and attack that it names, but for what is in `but`."""
         none: list[tuple[str, ...]] = [()]
         axes = [[value] if name in but else [(v,) for v in value] for name, value in self._named()]
@@ -169,17 +169,17 @@ class Measured(Config):
     def _named(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         return ((name, getattr(self, name)) for name in NAMED)
 
-    def like(self, left: Measured, chosen: Measured) -> Measured:
+    def like(self, left: MetricOperand, chosen: MetricOperand) -> MetricOperand:
         """This side where what it has in common with `left` is narrowed to what `chosen` has of it."""
         same = {name: getattr(chosen, name) for name, value in self._named() if value == getattr(left, name)}
         return self.model_copy(update=same)
 
     @property
-    def curve(self) -> Curve:
+    def curve(self) -> MetricSeries:
         """Of a side that names one metric, one arm and at most one attack."""
         (metric,), (arm,) = self.metric, self.arm
         attack = self.attack[0] if self.attack else ""
-        return Curve(metric, arm, attack, self.minus, place(self.fixed), self.times, self.mean_over, self.chosen)
+        return MetricSeries(metric, arm, attack, self.minus, place(self.fixed), self.times, self.mean_over, self.chosen)
 
 
 class FormulaValue(Config):
@@ -226,7 +226,7 @@ def _sort(value: Any) -> str:
 
 
 Operand = Annotated[
-    Annotated[Measured, Tag("measured")]
+    Annotated[MetricOperand, Tag("measured")]
     | Annotated[FormulaValue, Tag("formula")]
     | Annotated[AxisValue, Tag("axis")]
     | Annotated[Number, Tag("value")],

@@ -10,7 +10,7 @@ from pydantic import field_serializer, field_validator
 
 from harness.claims.operands import PointQuantifier
 from harness.config import Config
-from harness.places import text as place_text
+from harness.coordinates import text as place_text
 
 DIGITS = 12
 """Of numbers that are written down: as many as two processors agree on."""

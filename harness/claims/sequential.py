@@ -34,10 +34,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.claims.evidence import Evidence
-from harness.claims.judge import Finding, Look
-from harness.claims.statistics import FEWEST, Projecting
-from harness.places import Attacked, Cell
+from harness.claims.evidence import Measurements
+from harness.claims.judge import PartResult, PointResult
+from harness.claims.statistics import FEWEST, SequentialEstimate
+from harness.coordinates import Attacked, Cell
 
 PILOT = 2
 """Repeats of the first round: what a claim needs depends on which points are on its side (docs/statistics.md)."""
@@ -52,21 +52,21 @@ EARLY_SLACK = 1.5
 SHARE = 1 / 3
 """Of the fixed design's models: what a run may use altogether before it keeps to the spec's repeats."""
 GROWTH = 8
-Judged = Callable[[Evidence], list[Finding]]
+Judged = Callable[[Measurements], list[PartResult]]
 
 
-def grown(repeats: int, most: int) -> int:
+def next_look(repeats: int, most: int) -> int:
     """The next look after one at so many repeats: an eighth more, so that looks cost little beside repeats."""
     return min(most, repeats + max(1, repeats // GROWTH))
 
 
-def decided(findings: Sequence[Finding]) -> bool:
+def decided(findings: Sequence[PartResult]) -> bool:
     """One part fails, or every part that is run holds."""
     outcomes = {f.outcome for f in findings}
     return "violated" in outcomes or (outcomes <= {"reproduced", "not run"} and "reproduced" in outcomes)
 
 
-def first_verdict(judged: Judged, evidence: Evidence) -> tuple[list[Finding], int | None]:
+def first_verdict(judged: Judged, evidence: Measurements) -> tuple[list[PartResult], int | None]:
     """The findings of the first look that decides, and its repeats; else those of all repeats, and None."""
     # Evidence only grows with the repeats, so a claim that one look decides is decided at all later ones.
     brief, last = evidence.briefly(), max(2, evidence.repeats)
@@ -77,7 +77,7 @@ def first_verdict(judged: Judged, evidence: Evidence) -> tuple[list[Finding], in
     return judged(evidence.of_first(looks[place])), looks[place]
 
 
-def cells_used(findings: Sequence[Finding]) -> tuple[int, int]:
+def cells_used(findings: Sequence[PartResult]) -> tuple[int, int]:
     """Trained models that the findings stand on, and cells (an arm at an epsilon) that they are of."""
     repeats: dict[Cell, int] = {}
     for look in (look for f in findings for look in f.looks):
@@ -86,8 +86,8 @@ def cells_used(findings: Sequence[Finding]) -> tuple[int, int]:
     return sum(repeats.values()), len(repeats)
 
 
-def wanted(
-    findings: Sequence[Finding],
+def allocate_repeats(
+    findings: Sequence[PartResult],
     alpha: float,
     repeats: int,
     most: int | None = None,
@@ -142,20 +142,22 @@ class _Rule:
     likely: bool = False
     reach: int | None = None
 
-    def next_look(self, look: Look, finding: Finding) -> int:
+    def next_look(self, look: PointResult, finding: PartResult) -> int:
         repeats = look.point.repeats
         if self.likely:  # a projection of results that are alike: rounds of half as many more
             return min(self.expected(look, finding), repeats + (repeats + 1) // 2)
         most = self.usual if repeats < self.usual else self.most
-        return min(FEWEST, most) if repeats < FEWEST else grown(repeats, most)
+        return min(FEWEST, most) if repeats < FEWEST else next_look(repeats, most)
 
-    def expected(self, look: Look, finding: Finding) -> int:
+    def expected(self, look: PointResult, finding: PartResult) -> int:
         """Repeats that decide if the effect stays as it is; the most allowed where those would not."""
         effect = look.effect
-        found = effect.projected(self._level(look, finding), self.most) if isinstance(effect, Projecting) else None
+        found = (
+            effect.projected(self._level(look, finding), self.most) if isinstance(effect, SequentialEstimate) else None
+        )
         return found or self.most
 
-    def places(self, finding: Finding) -> tuple[list[Look], bool]:
+    def places(self, finding: PartResult) -> tuple[list[PointResult], bool]:
         """Where a part needs repeats next, and whether they may turn it against the claim."""
         if finding.quantifier == "share":
             return self._places_of_share(finding)
@@ -172,14 +174,14 @@ class _Rule:
             else:
                 open_.append(look)
         if turned:
-            return [min(turned, key=lambda look: _clearness(look, all_points))], all_points
+            return [min(turned, key=lambda look: _strength(look, all_points))], all_points
         return ([] if used_up else open_), not all_points
 
-    def _places_of_share(self, finding: Finding) -> tuple[list[Look], bool]:
+    def _places_of_share(self, finding: PartResult) -> tuple[list[PointResult], bool]:
         support, oppose = finding.levels(self.alpha, self.parts)
         for_, against = finding.needed, len(finding.looks) - finding.needed + 1
-        its_side: list[Look] = []
-        other_side: list[Look] = []
+        its_side: list[PointResult] = []
+        other_side: list[PointResult] = []
         for look in finding.looks:
             if look.point.p_support <= support:
                 for_ -= 1
@@ -188,51 +190,51 @@ class _Rule:
             elif self._worthwhile(look, self._level(look, finding)):
                 (other_side if _turns(look, finding) else its_side).append(look)
         if len(its_side) >= for_:
-            return sorted(its_side, key=lambda look: _clearness(look, all_points=False))[:for_], False
+            return sorted(its_side, key=lambda look: _strength(look, all_points=False))[:for_], False
         if len(other_side) >= against:
-            return sorted(other_side, key=lambda look: _clearness(look, all_points=True))[:against], True
+            return sorted(other_side, key=lambda look: _strength(look, all_points=True))[:against], True
         return [], False
 
-    def _levels(self, finding: Finding) -> tuple[float, float]:
+    def _levels(self, finding: PartResult) -> tuple[float, float]:
         """One-sided levels of what is needed at every point, and of what turns the verdict at one."""
         support, oppose = finding.levels(self.alpha, self.parts)
         return (oppose, support) if finding.quantifier == "some" else (support, oppose)
 
-    def _level(self, look: Look, finding: Finding) -> float:
+    def _level(self, look: PointResult, finding: PartResult) -> float:
         return self._levels(finding)[_turns(look, finding)]
 
-    def _worthwhile(self, look: Look, level: float) -> bool:
+    def _worthwhile(self, look: PointResult, level: float) -> bool:
         """Whether more repeats there are allowed, and may decide where they are past the spec's number."""
         effect, repeats = look.effect, look.point.repeats
         early = repeats < self.usual
-        if early and not self.likely and (repeats < FEWEST or not isinstance(effect, Projecting)):
+        if early and not self.likely and (repeats < FEWEST or not isinstance(effect, SequentialEstimate)):
             return True
-        if (repeats >= self.most and not early) or not isinstance(effect, Projecting):
+        if (repeats >= self.most and not early) or not isinstance(effect, SequentialEstimate):
             return False
         slack = EARLY_SLACK if early and not self.likely else SLACK
         hoped = effect.shifted(math.copysign(slack * effect.stderr, effect.mean))
-        assert isinstance(hoped, Projecting)
+        assert isinstance(hoped, SequentialEstimate)
         return hoped.projected(level, (self.reach or CEILING * self.usual) if early else self.most) is not None
 
 
-_Place = tuple[Finding, list[Look], bool]
+_Place = tuple[PartResult, list[PointResult], bool]
 """A part, where it needs repeats next, and whether they may turn it against its claim."""
 
 
 def _pursued(parts: list[_Place]) -> list[_Place]:
     """Of parts with a point against their claim the clearest one, which alone would violate it; else all of them."""
     against = [(f, looks, turned) for f, looks, turned in parts if turned and f.quantifier == "all"]
-    return [min(against, key=lambda part: _clearness(part[1][0], all_points=True))] if against else parts
+    return [min(against, key=lambda part: _strength(part[1][0], all_points=True))] if against else parts
 
 
-def _clearness(look: Look, all_points: bool) -> tuple[float, float]:
+def _strength(look: PointResult, all_points: bool) -> tuple[float, float]:
     """The smaller, the more clearly a point is on its side; by standard errors where there are too few for p-values."""
     effect = look.effect
     p = look.point.p_oppose if all_points else look.point.p_support
     return p, -abs(effect.mean) / effect.stderr if effect.stderr else -math.inf
 
 
-def _turns(look: Look, finding: Finding) -> bool:
+def _turns(look: PointResult, finding: PartResult) -> bool:
     """Whether the point is on the side that decides alone: against a claim for all points, for one of some point; of a
     share, whether it is against the claim."""
     return look.point.effect != 0 and (look.point.effect < 0) == (finding.quantifier != "some")

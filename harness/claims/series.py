@@ -12,9 +12,9 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Series, design_of
-from harness.claims.statistics import Mean
+from harness.claims.statistics import MeanEstimate
+from harness.coordinates import Place, place
 from harness.metrics import METRICS
-from harness.places import Place, place
 
 OUTCOME = ("count_outcome", "count_outcomes")
 """Metrics that say which outcome a split drew in a repeat, and of how many equally likely ones."""
@@ -27,7 +27,7 @@ def of_runs(metric: str) -> bool:
 
 def means(
     table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
-) -> dict[tuple[str, str, str, Place], Mean]:
+) -> dict[tuple[str, str, str, Place], MeanEstimate]:
     """Mean over repeats by arm, attack, metric and place on the axes, as claims see it."""
     design = design_of(table)
     needed = table[table["metric"].isin([*metrics, *OUTCOME])].sort_values("repeat")

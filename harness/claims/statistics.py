@@ -33,7 +33,7 @@ LEAST_SKEWNESS = 1e-200
 """Below it, none is corrected for: its inverse might not be a number."""
 
 
-class Mean(ABC):
+class MeanEstimate(ABC):
     """What is known of the mean of run results."""
 
     @property
@@ -64,7 +64,7 @@ class Mean(ABC):
         """One-sided p-value of H0: mean >= value."""
 
     @abstractmethod
-    def shifted(self, by: float, sign: float = 1.0) -> Mean:
+    def shifted(self, by: float, sign: float = 1.0) -> MeanEstimate:
         """The estimate of `sign * mean + by`."""
 
     @property
@@ -83,7 +83,7 @@ class Mean(ABC):
         """(n,) what is averaged, one number a repeat, as it was measured; None where there is no such number."""
 
 
-class Projecting(Mean):
+class SequentialEstimate(MeanEstimate):
     """A mean that may be looked at after any number of repeats, and says how many more would tell."""
 
     brief: bool
@@ -95,11 +95,11 @@ class Projecting(Mean):
         like those there are; None where there are none."""
 
 
-def corrected(distance: Any, skewness: Any, slope: float = 0.0) -> Any:
+def hall_transform(distance: Any, skewness: Any, slope: float = 0.0) -> Any:
     """Hall's transform (1992) of a standardised distance (mean - value) / stderr, monotone in it.
 
     Where run results are skewed, by `skewness` of their mean, Student's distribution is nearer to this than to
-    the distance itself. The inverse is `uncorrected`.
+    the distance itself. The inverse is `inverse_hall_transform`.
 
     The transform is a cubic that is flat about -3 / `skewness`, where it says nearly the same of all distances, and
     ever steeper beyond. With a `slope` above 0 (at most 1) it is a line of that slope from where it would have less.
@@ -118,7 +118,7 @@ def _past(distance: Any, skewness: Any, slope: float) -> Any:
     return np.where(none, 0.0, np.minimum(0.0, 1 + safe * distance / 3 - math.sqrt(slope)) * 3 / safe)
 
 
-def uncorrected(value: Any, skewness: Any, slope: float = 0.0) -> Any:
+def inverse_hall_transform(value: Any, skewness: Any, slope: float = 0.0) -> Any:
     """The distance that `corrected` gives `value` for."""
     none = np.abs(skewness) < LEAST_SKEWNESS
     safe = np.where(none, 1.0, skewness)
@@ -133,7 +133,7 @@ def uncorrected(value: Any, skewness: Any, slope: float = 0.0) -> Any:
 
 
 @dataclass(frozen=True)
-class Estimate(Mean):
+class Estimate(MeanEstimate):
     """A mean over a number of repeats that was fixed beforehand: Student's t, corrected for skewed run results.
 
     A value is excluded only where Student's test and the same test after Hall's transform both exclude it. `dof`:
@@ -156,8 +156,8 @@ class Estimate(Mean):
         if self.dof <= 0:
             return (-math.inf, math.inf)
         reach = float(scipy.stats.t.ppf(0.5 + level / 2, self.dof))
-        below = max(reach, float(uncorrected(reach, self.skewness)))
-        above = max(reach, -float(uncorrected(-reach, self.skewness)))
+        below = max(reach, float(inverse_hall_transform(reach, self.skewness)))
+        above = max(reach, -float(inverse_hall_transform(-reach, self.skewness)))
         return (self.mean - below * self.stderr, self.mean + above * self.stderr)
 
     def p_above(self, value: float) -> float:
@@ -172,7 +172,7 @@ class Estimate(Mean):
         if self.stderr == 0:
             return 0.0 if effect > 0 else 1.0
         distance = effect / self.stderr
-        return float(scipy.stats.t.sf(min(distance, corrected(distance, skewness)), self.dof))
+        return float(scipy.stats.t.sf(min(distance, hall_transform(distance, skewness)), self.dof))
 
     def shifted(self, by: float, sign: float = 1.0) -> Estimate:
         each = None if self.each is None else sign * self.each + by
@@ -236,7 +236,7 @@ def difference(left: Estimate, right: Estimate) -> Estimate:
     return combined([(1.0, left), (-1.0, right)], min(left.n, right.n))
 
 
-def repeats_needed(found: Mean, alpha: float) -> int | None:
+def repeats_needed(found: MeanEstimate, alpha: float) -> int | None:
     """Repeats at which a one-sided test of level `alpha` finds an effect of the present size and spread
     with power 0.8; None where the effect is zero or its spread unknown."""
     if found.n < 2 or found.mean == 0 or found.stderr == 0:
@@ -246,7 +246,7 @@ def repeats_needed(found: Mean, alpha: float) -> int | None:
     return max(found.n + 1, math.ceil((reach * spread / abs(found.mean)) ** 2))
 
 
-def detectable(found: Mean, alpha: float) -> float | None:
+def detectable(found: MeanEstimate, alpha: float) -> float | None:
     """The smallest effect that a one-sided t-test of level `alpha` finds with power 0.8 at the present repeats and
     spread; None where the spread is unknown."""
     if found.n < 2 or found.stderr == 0:

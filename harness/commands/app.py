@@ -14,14 +14,16 @@ from harness.commands.accountants import accountants
 from harness.commands.audit import audit
 from harness.commands.common import Root, print_json, state
 from harness.commands.data import data_app
+from harness.commands.demo import demo
+from harness.commands.explain import explain
 from harness.commands.judging import bundle, check, report, site
 from harness.commands.multiverse import multiverse
 from harness.commands.new import new
 from harness.commands.pipeline import pipeline, resolve
 from harness.commands.run import plan, run
 from harness.commands.specs import list_specs, schema, validate
+from harness.commands.status import status
 from harness.commands.store import store_app
-from harness.commands.telling import demo, explain, status
 from harness.commands.verify import verify
 from harness.errors import HarnessError
 from harness.progress import hush

@@ -20,7 +20,7 @@ from harness.commands.common import (
     print_verdicts,
     whole_profile,
 )
-from harness.commands.telling import ClaimName, named
+from harness.commands.explain import ClaimName, named
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:

@@ -81,10 +81,10 @@ def multiverse(
         console.print(table)
         return
     try:
-        with pipeline.workforce_of(groups[0][0]) as workforce:
+        with pipeline.worker_pool_of(groups[0][0]) as worker_pool:
             for context, _, _, variant in chosen:
-                pipeline.train(context, [variant], workforce)
-                pipeline.attack(context, [variant], workforce)
+                pipeline.train(context, [variant], worker_pool)
+                pipeline.attack(context, [variant], worker_pool)
     except KeyboardInterrupt:
         print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
         raise typer.Exit(130) from None

@@ -178,17 +178,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 from harness.plugins import (
-    EXPECTATIONS, At, Declared, Evidence, Finding, Look, Measured, MeasuredExpectation, Number, Part, Real, compared,
-    over_grid,
+    CLAIM_KINDS, At, MeasuredClaimKind, Measurements, MetricOperand, NameScope, Number, Part, PartResult, PointResult,
+    Real, compared, over_grid,
 )
 
 
-@EXPECTATIONS.register
-class {cls}(MeasuredExpectation):
+@CLAIM_KINDS.register
+class {cls}(MeasuredClaimKind):
     """low < of < high, at every grid point; one claim for each metric, arm and attack that `of` lists."""
 
     kind: Literal["{name}"] = "{name}"
-    of: Measured
+    of: MetricOperand
     low: Real
     high: Real
     at: At = None
@@ -196,16 +196,16 @@ class {cls}(MeasuredExpectation):
     def text(self) -> str:
         return f"{{self.low:g}} < {{self.of.curve.text()}} < {{self.high:g}}"
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         return [self.model_copy(update={{"of": one}}) for one in declared.complete(self.of).each()]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         return [self.of]
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         curve, low, high = self.of.curve, Number(value=self.low), Number(value=self.high)
 
-        def looks(where: Mapping[str, Any]) -> list[Look]:
+        def looks(where: Mapping[str, Any]) -> list[PointResult]:
             above = compared(evidence, part.index, curve, ">", low, 0.0, where)
             return [above, compared(evidence, part.index, curve, "<", high, 0.0, where)]
 
@@ -312,7 +312,7 @@ def _check_free(sort: Sort, name: str, module: str) -> None:
     import importlib.util
 
     from harness.attacks.attack import ATTACKS
-    from harness.claims.expectation import EXPECTATIONS
+    from harness.claims.expectation import CLAIM_KINDS
     from harness.data.dataset import DATASETS
     from harness.formulas import FORMULAS
     from harness.spec import model  # noqa: F401  (registers all that there are)
@@ -323,7 +323,7 @@ def _check_free(sort: Sort, name: str, module: str) -> None:
         "attack": ATTACKS.names(),
         "dataset": DATASETS.names(),
         "formula": list(FORMULAS),
-        "claim": EXPECTATIONS.names(),
+        "claim": CLAIM_KINDS.names(),
     }
     if name in known[sort]:
         raise HarnessError(f"{name!r}: a name of the harness' own, among: {', '.join(known[sort])}")

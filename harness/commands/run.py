@@ -24,7 +24,7 @@ from harness.commands.judging import write_page
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.execution.executor import Workforce
+    from harness.execution.executor import WorkerPool
     from harness.pipeline import Context
     from harness.report.preparation import Told
     from harness.spec.load import Loaded
@@ -171,13 +171,13 @@ def run(
         )
     reached: list[tuple[Context, list[Loaded]]] = []
     try:
-        with pipeline.workforce_of(groups[0][0]) as workforce:
+        with pipeline.worker_pool_of(groups[0][0]) as worker_pool:
             for context, loaded in groups:
                 reached.append((context, []))
                 # A stage of a fixed design computes for all specs at once; else each is judged as it is finished.
                 at_once = stage != "all" and not context.sequential
                 for batch in [loaded] if at_once else [[one] for one in loaded]:
-                    _run_batch(context, batch, stage, partial, workforce)
+                    _run_batch(context, batch, stage, partial, worker_pool)
                     reached[-1][1].extend(batch)
     except KeyboardInterrupt:
         print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
@@ -199,14 +199,14 @@ def run(
                 write_page(context, loaded)
 
 
-def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool, workforce: Workforce) -> None:
+def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool, worker_pool: WorkerPool) -> None:
     from harness import pipeline
 
     # A run until decided attacks as it trains, so its attacks train what they need.
     if stage == "train" or (stage == "all" and not partial and not context.sequential):
-        pipeline.train(context, batch, workforce)
+        pipeline.train(context, batch, worker_pool)
     if stage in ("attack", "all"):
-        pipeline.attack(context, batch, workforce, partial)
+        pipeline.attack(context, batch, worker_pool, partial)
     if stage == "all":
         for one in batch:
             pipeline.check(context, one)

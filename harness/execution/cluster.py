@@ -26,8 +26,8 @@ from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import table_path
 from harness.errors import HarnessError
 from harness.execution.executors import Done, Executor, Outcome, WorkerDied
-from harness.execution.plan import Piece, with_needs
-from harness.execution.schedule import Task
+from harness.execution.plan import WorkUnit, with_needs
+from harness.execution.schedule import Batch
 from harness.execution.store import Store
 from harness.execution.work import run_pieces_here
 from harness.files import sha256_file, write_bytes
@@ -50,10 +50,10 @@ def package_digest() -> str:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class Payload:
     """What a worker is sent: pieces, the results they stand on, and tables by the path they belong to."""
 
-    pieces: Task
+    pieces: Batch
     results: dict[tuple[str, str], bytes]
     tables: dict[str, bytes]
     """Path below the project's root; only what the worker has asked for."""
@@ -84,7 +84,7 @@ def _scratch_project() -> Project:
     return Project(_scratch)
 
 
-def compute(parcel: Parcel) -> Answer:
+def compute(parcel: Payload) -> Answer:
     """Run on a worker. One parcel at a time a process: TensorFlow's programs are not shared between threads."""
     with _lock:
         if parcel.code != package_digest():
@@ -121,7 +121,7 @@ class _WorkerProject(Project):
         return self.root / "cells"
 
 
-def _tables_of(project: Project, piece: Piece) -> set[str]:
+def _tables_of(project: Project, piece: WorkUnit) -> set[str]:
     """Paths below the root of the table files that a piece reads. Raises HarnessError for one outside of it."""
     attack = piece.settings.get("attack")
     reads = isinstance(attack, Attack) and (attack.asks_shadows if piece.kind == "fit" else attack.reads_features)
@@ -150,7 +150,7 @@ class DaskCluster(Executor):
             raise HarnessError(
                 f"--scheduler {address}: no Dask scheduler answers there ({reason}); start one with `dask scheduler`"
             ) from None
-        self._futures: dict[str, tuple[Any, Task]] = {}
+        self._futures: dict[str, tuple[Any, Batch]] = {}
         self._finished: queue.Queue[str] = queue.Queue()
         self._digests: dict[str, str] = {}
         self._alone_since: float | None = None
@@ -178,12 +178,12 @@ class DaskCluster(Executor):
     def has_room(self) -> bool:
         return len(self._futures) < TASKS_A_THREAD * self.workers
 
-    def submit(self, task: Task, lacking: tuple[str, ...] = ()) -> None:
+    def submit(self, task: Batch, lacking: tuple[str, ...] = ()) -> None:
         paths = set().union(*(_tables_of(self.project, piece) for piece in task))
         wanted = {path: self._digest(path) for path in sorted(paths)}
         needs = {(n.kind, n.key) for piece in task for n in piece.needs}
         needs |= {(n.kind, n.key) for piece in task for n in with_needs(piece) if n.kind == "split" and n != piece}
-        parcel = Parcel(
+        parcel = Payload(
             pieces=task,
             results={need: self.store.bytes(*need) for need in sorted(needs)},
             tables={path: (self.project.root / path).read_bytes() for path in lacking},
@@ -200,10 +200,10 @@ class DaskCluster(Executor):
         return self._digests[path]
 
     @property
-    def running(self) -> list[Task]:
+    def running(self) -> list[Batch]:
         return [task for _, task in self._futures.values()]
 
-    def next_done(self) -> list[tuple[Task, Outcome]]:
+    def next_done(self) -> list[tuple[Batch, Outcome]]:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 

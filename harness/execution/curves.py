@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.execution.plan import Piece, Plan, in_order, with_needs
+from harness.coordinates import Place, place
+from harness.execution.plan import Plan, WorkUnit, in_order, with_needs
 from harness.execution.store import Store
 from harness.hashing import canonical_json
 from harness.identity import curve_name
 from harness.metrics.curves import CURVES, DIGITS, Line
-from harness.places import Place, place
 
 if TYPE_CHECKING:
     from harness.spec.model import Spec
@@ -34,7 +34,7 @@ class Asked:
     arm: str
     attack: str
     where: Place
-    piece: Piece
+    piece: WorkUnit
 
     @property
     def key(self) -> str:
@@ -57,7 +57,7 @@ def asked(plan: Plan, spec: Spec) -> list[Asked]:
     return list(found.values())
 
 
-def pieces_of(wanted: Sequence[Asked]) -> list[Piece]:
+def pieces_of(wanted: Sequence[Asked]) -> list[WorkUnit]:
     """What has to be in the store to draw these, in an order that respects what each needs."""
     found = {piece.key: piece for one in wanted for piece in with_needs(one.piece)}
     return in_order(found.values())

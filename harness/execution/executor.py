@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from harness.errors import HarnessError
 from harness.execution.executors import Executor, InProcess, LocalProcesses, WorkerDied
-from harness.execution.plan import Piece
+from harness.execution.plan import WorkUnit
 from harness.execution.schedule import Schedule
 from harness.execution.store import Store
 from harness.paths import Project
@@ -32,7 +32,7 @@ class RunReport:
     core_seconds: float = 0.0
     by_kind: dict[str, float] = field(default_factory=dict)
 
-    def count(self, piece: Piece, seconds: float) -> None:
+    def count(self, piece: WorkUnit, seconds: float) -> None:
         """A piece was computed."""
         self.computed += 1
         self.core_seconds += seconds
@@ -59,7 +59,7 @@ class OutOfTime(Exception):
     """The time that a run was given is over; what it finished is kept."""
 
 
-class Workforce:
+class WorkerPool:
     """The workers of one or several runs, hired with the first piece to compute."""
 
     def __init__(
@@ -87,7 +87,7 @@ class Workforce:
         """Whether the time that was given is over."""
         return self.deadline is not None and time.monotonic() >= self.deadline
 
-    def hire(self) -> Executor:
+    def start(self) -> Executor:
         """The executor; the same for as long as it is not closed."""
         if self._hired is None:
             if self.scheduler is not None:
@@ -103,9 +103,9 @@ class Workforce:
     def get_ready(self) -> None:
         """Have local workers start and read TensorFlow now, for there will be work in a moment."""
         if self.scheduler is None:
-            self.hire().get_ready()
+            self.start().get_ready()
 
-    def __enter__(self) -> Workforce:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -116,48 +116,50 @@ class Workforce:
 
 def run_pieces(
     project: Project,
-    pieces: Sequence[Piece],
+    pieces: Sequence[WorkUnit],
     workers: int,
     progress: Progress,
     label: str,
     scheduler: str | None = None,
     deadline: float | None = None,
 ) -> RunReport:
-    """`run_with` on a workforce of its own."""
-    with Workforce(project, workers, progress, scheduler, deadline) as workforce:
-        return run_with(workforce, pieces, label)
+    """`run_with` on a worker_pool of its own."""
+    with WorkerPool(project, workers, progress, scheduler, deadline) as worker_pool:
+        return run_with(worker_pool, pieces, label)
 
 
-def run_with(workforce: Workforce, pieces: Sequence[Piece], label: str, ahead: Sequence[Piece] = ()) -> RunReport:
+def run_with(
+    worker_pool: WorkerPool, pieces: Sequence[WorkUnit], label: str, ahead: Sequence[WorkUnit] = ()
+) -> RunReport:
     """Compute every piece that the store lacks, in an order that respects what each needs.
 
     Workers that would wait begin with pieces `ahead`, which a later call may ask for and then finds done or under way.
     Raises HarnessError for a piece that cannot be computed; finished pieces stay in the store, so the
-    same call goes on where it stopped. Raises OutOfTime past the workforce's deadline, once what was begun is finished.
-    KeyboardInterrupt passes through; leaving the workforce's context tells workers to stop.
+    same call goes on where it stopped. Raises OutOfTime past the pool's deadline, once what was begun is finished.
+    KeyboardInterrupt passes through; leaving the pool's context tells workers to stop.
     """
-    store, progress = Store(workforce.project.store), workforce.progress
+    store, progress = Store(worker_pool.project.store), worker_pool.progress
     started = time.perf_counter()
     todo = [p for p in pieces if not store.has(p.kind, p.key)]
-    report = workforce.report = RunReport(reused=len(pieces) - len(todo))
+    report = worker_pool.report = RunReport(reused=len(pieces) - len(todo))
     if not todo:
-        return _with_early(report, pieces, workforce)
+        return _with_early(report, pieces, worker_pool)
     if report.reused:
         progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
-    executor = workforce.hire()
+    executor = worker_pool.start()
     likely = [p for p in ahead if not store.has(p.kind, p.key)] if executor.elsewhere else []
     busy = {p.key for task in executor.running for p in task}
     with progress.cells(label, len(todo)) as bar:
         tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
-        _run(executor, Schedule(todo, likely, busy), tracker, workforce)
+        _run(executor, Schedule(todo, likely, busy), tracker, worker_pool)
     report.wall_seconds = time.perf_counter() - started
-    return _with_early(report, pieces, workforce)
+    return _with_early(report, pieces, worker_pool)
 
 
-def _with_early(report: RunReport, pieces: Sequence[Piece], workforce: Workforce) -> RunReport:
+def _with_early(report: RunReport, pieces: Sequence[WorkUnit], worker_pool: WorkerPool) -> RunReport:
     """The report, with what was computed before it was asked for."""
     for piece in pieces:
-        if (seconds := workforce.early.pop(piece.key, None)) is not None:
+        if (seconds := worker_pool.early.pop(piece.key, None)) is not None:
             report.reused -= 1
             report.count(piece, seconds)
     return report
@@ -170,7 +172,7 @@ class _Tracker:
         self.report, self.bar, self.workers = report, bar, workers
         self.left, self.spent, self.estimated = total_cost, 0.0, 0.0
 
-    def done(self, piece: Piece, seconds: float) -> None:
+    def done(self, piece: WorkUnit, seconds: float) -> None:
         self.report.count(piece, seconds)
         self.left -= piece.cost
         self.spent += seconds
@@ -180,14 +182,14 @@ class _Tracker:
         self.bar.advance(1, f"about {left / 60:.1f} min left" if left > 90 else f"about {left:.0f} s left")
 
 
-def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, workforce: Workforce) -> None:
+def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool: WorkerPool) -> None:
     deaths = 0
     while schedule.wanted:
-        if workforce.late and not any(p.key in schedule.wanted for task in executor.running for p in task):
+        if worker_pool.late and not any(p.key in schedule.wanted for task in executor.running for p in task):
             raise OutOfTime
-        while not workforce.late and executor.has_room and (task := schedule.take(executor.workers)) is not None:
+        while not worker_pool.late and executor.has_room and (task := schedule.take(executor.workers)) is not None:
             executor.submit(task)
-        _begin_ahead(executor, schedule, workforce)
+        _begin_ahead(executor, schedule, worker_pool)
         try:
             for task, outcome in executor.next_done():
                 deaths = 0
@@ -199,7 +201,7 @@ def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, workforce: W
                     if (piece := schedule.finish(key)) is not None:
                         tracker.done(piece, seconds)
                     else:
-                        workforce.early[key] = seconds
+                        worker_pool.early[key] = seconds
         except WorkerDied:
             deaths += 1
             if deaths == MAX_DEATHS_IN_A_ROW:
@@ -207,18 +209,18 @@ def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, workforce: W
                     f"worker processes died {deaths} times in a row (out of memory?); {len(schedule.wanted)} pieces "
                     "are left; run again with fewer --workers"
                 ) from None
-            workforce.progress.say(
+            worker_pool.progress.say(
                 f"a worker process died; {len(schedule.wanted)} pieces left, starting again ({deaths})"
             )
             schedule.give_back(executor.running)
             executor.renew()
     # The caller thinks about what comes next, and workers need not wait for it.
-    _begin_ahead(executor, schedule, workforce)
+    _begin_ahead(executor, schedule, worker_pool)
 
 
-def _begin_ahead(executor: Executor, schedule: Schedule, workforce: Workforce) -> None:
+def _begin_ahead(executor: Executor, schedule: Schedule, worker_pool: WorkerPool) -> None:
     """Have workers that are idle begin with what may be wanted later."""
-    while not workforce.late and len(executor.running) < executor.workers:
+    while not worker_pool.late and len(executor.running) < executor.workers:
         if (task := schedule.take(executor.workers, ahead=True)) is None:
             return
         executor.submit(task)

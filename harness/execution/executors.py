@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from harness.errors import HarnessError
-from harness.execution.schedule import Task
+from harness.execution.schedule import Batch
 from harness.execution.work import run_pieces_here
 from harness.paths import Project
 
@@ -54,16 +54,16 @@ class Executor(ABC):
         """Whether another task may be submitted now."""
 
     @abstractmethod
-    def submit(self, task: Task) -> None:
+    def submit(self, task: Batch) -> None:
         """Have a task computed."""
 
     @property
     @abstractmethod
-    def running(self) -> list[Task]:
+    def running(self) -> list[Batch]:
         """What was submitted and has not come back."""
 
     @abstractmethod
-    def next_done(self) -> list[tuple[Task, Outcome]]:
+    def next_done(self) -> list[tuple[Batch, Outcome]]:
         """Wait until at least one task is finished. Raises WorkerDied."""
 
     def get_ready(self) -> None:  # noqa: B027  (most have nothing to get ready)
@@ -86,20 +86,20 @@ class InProcess(Executor):
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._queue: deque[Task] = deque()
+        self._queue: deque[Batch] = deque()
 
     @property
     def has_room(self) -> bool:
         return not self._queue
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: Batch) -> None:
         self._queue.append(task)
 
     @property
-    def running(self) -> list[Task]:
+    def running(self) -> list[Batch]:
         return list(self._queue)
 
-    def next_done(self) -> list[tuple[Task, Outcome]]:
+    def next_done(self) -> list[tuple[Batch, Outcome]]:
         task = self._queue.popleft()
         try:
             return [(task, run_pieces_here(self.project, task))]
@@ -145,7 +145,7 @@ class _Process:
     """One spawned process, replaced after it has computed its share of pieces."""
 
     def __init__(self) -> None:
-        self.futures: dict[Future[Done], Task] = {}
+        self.futures: dict[Future[Done], Batch] = {}
         self._start()
 
     def _start(self) -> None:
@@ -167,7 +167,7 @@ class _Process:
         cost = sum(piece.cost for task in self.futures.values() for piece in task)
         return len(self.futures) == 1 and cost < SHORT_S and self._allowance > 0
 
-    def submit(self, project: Project, task: Task) -> None:
+    def submit(self, project: Project, task: Batch) -> None:
         if self._allowance <= 0 and not self.futures:
             if self._has_much():
                 self._pool.shutdown()
@@ -220,18 +220,18 @@ class LocalProcesses(Executor):
     def has_room(self) -> bool:
         return any(process.has_room for process in self._processes)
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: Batch) -> None:
         idlest = min((p for p in self._processes if p.has_room), key=lambda p: len(p.futures))
         idlest.submit(self.project, task)
 
     @property
-    def running(self) -> list[Task]:
+    def running(self) -> list[Batch]:
         return [task for process in self._processes for task in process.futures.values()]
 
-    def next_done(self) -> list[tuple[Task, Outcome]]:
+    def next_done(self) -> list[tuple[Batch, Outcome]]:
         at = {future: process for process in self._processes for future in process.futures}
         finished, _ = wait(at, return_when=FIRST_COMPLETED)
-        done: list[tuple[Task, Outcome]] = []
+        done: list[tuple[Batch, Outcome]] = []
         for future in finished:
             task = at[future].futures[future]
             try:

@@ -12,14 +12,14 @@ from typing import Any
 
 from harness.attacks import Attack
 from harness.config import Config
+from harness.coordinates import Place, place
 from harness.data.split import Split
 from harness.defences import Undefended
-from harness.execution.plan import Cell, Piece, StackKey
+from harness.execution.plan import Cell, StackKey, WorkUnit
 from harness.experiment import Experiment, Setup, ShadowPool, Variant
 from harness.hashing import code_fingerprint, fingerprint
 from harness.identity import Role, canonical, evaluation_of, fitting_of, split_of, training_of
 from harness.metrics.metric import modules as metric_modules
-from harness.places import Place, place
 from harness.training.engine import ENGINES
 
 Noise = Callable[[float, int], float]
@@ -73,7 +73,7 @@ class Naming:
     def __init__(self, experiment: Experiment, setup: Setup, data: str, noise: Noise, costs: Costs) -> None:
         """`data` names the set-up's data; `noise` is asked for models on halves of the records alone."""
         self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
-        self.made: dict[str, Piece] = {}
+        self.made: dict[str, WorkUnit] = {}
         self.told: dict[int, _Told] = {}
         self.model = setup.model.content()
         self.training = {
@@ -86,7 +86,7 @@ class Naming:
         split = self.split(repeat if self.experiment.redraw == "split" else 0)
         target = self.target(split, noise_multiplier, repeat)
         description = {**evaluation_of(None), "metrics": self.metrics}
-        model = self._once(Piece("evaluate", description, (target,), SECONDS_PER_MEASURE))
+        model = self._once(WorkUnit("evaluate", description, (target,), SECONDS_PER_MEASURE))
         evaluations = {}
         for name, where, attack in attacks:
             shadows = self.shadows(attack, split, variant.epsilon, noise_multiplier, repeat)
@@ -94,13 +94,13 @@ class Naming:
         at = place(variant.place)
         return Cell(variant.arm, at, variant.epsilon, repeat, noise_multiplier, split, target, model, evaluations)
 
-    def split(self, repeat: int) -> Piece:
+    def split(self, repeat: int) -> WorkUnit:
         """The draw of one repeat's records; from a universe, where the split divides one."""
         universe = self.setup.split.universe
         needs = () if universe is None else (self._drawn(universe, 0, ()),)
         return self._drawn(self.setup.split, repeat, needs)
 
-    def _drawn(self, split: Split, repeat: int, needs: tuple[Piece, ...]) -> Piece:
+    def _drawn(self, split: Split, repeat: int, needs: tuple[WorkUnit, ...]) -> WorkUnit:
         setup = self.setup
         modules = {type(split).__module__, *type(setup.dataset).modules()}
         modules |= {"harness.data.split", "harness.data.encoding", "harness.execution.materialize"}
@@ -123,15 +123,15 @@ class Naming:
             "sizes": setup.sizes,
             "split": split,
         }
-        return self._once(Piece("split", description, needs, self.costs.split(split), settings=settings))
+        return self._once(WorkUnit("split", description, needs, self.costs.split(split), settings=settings))
 
-    def target(self, split: Piece, noise_multiplier: float, repeat: int) -> Piece:
+    def target(self, split: WorkUnit, noise_multiplier: float, repeat: int) -> WorkUnit:
         """The model that is attacked."""
         return self._trained(split, "target", None, noise_multiplier, repeat, self.setup.trained)
 
     def shadows(
-        self, attack: Attack, split: Piece, epsilon: float, noise_multiplier: float, repeat: int
-    ) -> tuple[Piece, ...] | None:
+        self, attack: Attack, split: WorkUnit, epsilon: float, noise_multiplier: float, repeat: int
+    ) -> tuple[WorkUnit, ...] | None:
         """The models of the pool that an attack learns from; None: it learns from none."""
         if attack.shadow_pool is None:
             return None
@@ -143,7 +143,7 @@ class Naming:
             self._trained(split, "shadow", index, noise, repeat, self.setup.trained) for index in range(pool.count)
         )
 
-    def halves(self, pool: ShadowPool, split: Piece, epsilon: float) -> tuple[Piece, ...]:
+    def halves(self, pool: ShadowPool, split: WorkUnit, epsilon: float) -> tuple[WorkUnit, ...]:
         """Models on halves of the records at stake; the same for all repeats that have the same records at stake."""
         sizes = self.setup.sizes
         half = (sizes.members + sizes.nonmembers) // 2
@@ -151,8 +151,8 @@ class Naming:
         return tuple(self._trained(split.root, "half", index, noise, 0, half) for index in range(pool.count))
 
     def _trained(
-        self, split: Piece, role: Role, index: int | None, noise_multiplier: float, repeat: int, records: int
-    ) -> Piece:
+        self, split: WorkUnit, role: Role, index: int | None, noise_multiplier: float, repeat: int, records: int
+    ) -> WorkUnit:
         private = noise_multiplier > 0
         training, content = self.training[private]
         # Else the split tells repeats apart, and halves are of none.
@@ -175,11 +175,11 @@ class Naming:
             stack = StackKey(fingerprint([alike, draws, private]), self.costs.at_once)
         cost = self.costs.training(noise_multiplier, records)
         settings: dict[str, Config] = {"model": self.setup.model, "training": training}
-        return self._once(Piece("train", description, (split,), cost, stack, settings))
+        return self._once(WorkUnit("train", description, (split,), cost, stack, settings))
 
-    def evaluation(self, attack: Attack, target: Piece, shadows: tuple[Piece, ...] | None) -> Piece:
+    def evaluation(self, attack: Attack, target: WorkUnit, shadows: tuple[WorkUnit, ...] | None) -> WorkUnit:
         """An attack on a target, after it has learned from shadow models where it does."""
-        fitted: tuple[Piece, ...] = ()
+        fitted: tuple[WorkUnit, ...] = ()
         if id(attack) not in self.told:
             self.told[id(attack)] = _Told(attack)
         told = self.told[id(attack)]
@@ -187,7 +187,7 @@ class Naming:
             assert attack.shadow_pool is not None
             description = {**fitting_of(told.learned), "code": told.code}
             cost = self.costs.fitting(attack, self.setup.pools[attack.shadow_pool])
-            fitted = (self._once(Piece("fit", description, shadows, cost, settings={"attack": told.learning})),)
+            fitted = (self._once(WorkUnit("fit", description, shadows, cost, settings={"attack": told.learning})),)
         settings: dict[str, Config] = {"attack": attack, "defence": self.setup.defence}
         code, defence = told.code, None
         if not isinstance(self.setup.defence, Undefended):
@@ -197,7 +197,9 @@ class Naming:
             "code": code,
             "metrics": self.metrics,
         }
-        return self._once(Piece("evaluate", description, (target, *fitted), SECONDS_PER_EVALUATION, settings=settings))
+        return self._once(
+            WorkUnit("evaluate", description, (target, *fitted), SECONDS_PER_EVALUATION, settings=settings)
+        )
 
     @cached_property
     def metrics(self) -> str:
@@ -213,7 +215,7 @@ class Naming:
             "packages": {name: installed(name) for name in engine.packages},
         }
 
-    def _once(self, piece: Piece) -> Piece:
+    def _once(self, piece: WorkUnit) -> WorkUnit:
         return self.made.setdefault(piece.key, piece)
 
 

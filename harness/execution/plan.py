@@ -15,12 +15,12 @@ from functools import cached_property
 from typing import Any, Literal
 
 from harness.config import Config
+from harness.coordinates import Attacked, Place
+from harness.coordinates import Cell as Group
 from harness.data.steps import Preparation
 from harness.execution.store import Store
 from harness.hashing import fingerprint
 from harness.identity import KINDS, VERSIONS, Kind, coordinates, seed_of, work_name
-from harness.places import Attacked, Place
-from harness.places import Cell as Group
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class StackKey:
 
 
 @dataclass(frozen=True)
-class Piece:
+class WorkUnit:
     """One piece of work: what to do, on which earlier pieces, and roughly how much it costs."""
 
     kind: Kind
     description: dict[str, Any]
     """What names it (`harness.identity`), and by which versions of the code it is done."""
-    needs: tuple[Piece, ...] = ()
+    needs: tuple[WorkUnit, ...] = ()
     cost: float = 0.0
     """Estimated core-seconds."""
     stack: StackKey | None = None
@@ -68,7 +68,7 @@ class Piece:
         return coordinates(self.description, [need.coordinates for need in self.needs])
 
     @property
-    def root(self) -> Piece:
+    def root(self) -> WorkUnit:
         """The split that it stands on and that stands on none."""
         return self.needs[0].root if self.needs else self
 
@@ -81,7 +81,7 @@ class Piece:
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Piece) and self.key == other.key
+        return isinstance(other, WorkUnit) and self.key == other.key
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("kind", "description", "needs", "cost", "stack", "settings")
@@ -97,11 +97,11 @@ class Cell:
     epsilon: float
     repeat: int
     noise_multiplier: float
-    split: Piece
-    target: Piece
-    model: Piece
+    split: WorkUnit
+    target: WorkUnit
+    model: WorkUnit
     """The target's own accuracy and loss."""
-    evaluations: dict[tuple[str, Place], Piece] = field(default_factory=dict)
+    evaluations: dict[tuple[str, Place], WorkUnit] = field(default_factory=dict)
     """By attack, and place on its axes."""
 
     @property
@@ -110,7 +110,7 @@ class Cell:
         return self.arm, self.place
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[WorkUnit, ...]:
         """Those that are wanted for themselves; others are needed by them."""
         return self.target, self.model, *self.evaluations.values()
 
@@ -125,9 +125,9 @@ class Plan:
     preparations: tuple[Preparation, ...] = ()
     """How tables become features, in the order of arms."""
 
-    def pieces(self, stage: Literal["train", "all"] = "all") -> list[Piece]:
+    def pieces(self, stage: Literal["train", "all"] = "all") -> list[WorkUnit]:
         """Distinct pieces in an order that respects what each needs; `train` leaves attacks out."""
-        wanted: dict[str, Piece] = {}
+        wanted: dict[str, WorkUnit] = {}
         for cell in self.cells:
             for root in cell.pieces:
                 for piece in with_needs(root):
@@ -136,7 +136,7 @@ class Plan:
         return in_order(wanted.values())
 
 
-def in_order(pieces: Iterable[Piece]) -> list[Piece]:
+def in_order(pieces: Iterable[WorkUnit]) -> list[WorkUnit]:
     """Pieces in an order that respects what each needs."""
     return sorted(pieces, key=lambda p: KINDS.index(p.kind))
 
@@ -183,7 +183,7 @@ def _trained(cell: Cell, store: Store) -> bool:
     return all(store.has("train", p.key) for root in roots for p in with_needs(root) if p.kind == "train")
 
 
-def with_needs(piece: Piece) -> Iterator[Piece]:
+def with_needs(piece: WorkUnit) -> Iterator[WorkUnit]:
     """What a piece needs, and what that needs, before it; then the piece."""
     for need in piece.needs:
         yield from with_needs(need)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.attacks import Attack
+from harness.coordinates import place
 from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
 from harness.data.encoding import categorical_columns
 from harness.data.fetch import FetchedTable, read_table
@@ -24,7 +25,6 @@ from harness.experiment import Setup, ShadowPool
 from harness.hashing import code_fingerprint, fingerprint
 from harness.identity import canonical
 from harness.paths import Project
-from harness.places import place
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.privacy.accounting import steps_of
 from harness.training.engine import ENGINES

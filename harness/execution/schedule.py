@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from harness.execution.plan import Piece
+from harness.execution.plan import WorkUnit
 
-Task = tuple[Piece, ...]
+Batch = tuple[WorkUnit, ...]
 
 
 class Schedule:
@@ -16,7 +16,7 @@ class Schedule:
     Pieces `ahead` may be wanted later: they are there for workers that would wait otherwise, and nobody waits for them.
     """
 
-    def __init__(self, pieces: Sequence[Piece], ahead: Sequence[Piece] = (), busy: Collection[str] = ()) -> None:
+    def __init__(self, pieces: Sequence[WorkUnit], ahead: Sequence[WorkUnit] = (), busy: Collection[str] = ()) -> None:
         """`busy`: keys of what is being computed already."""
         self.wanted = dict.fromkeys(p.key for p in pieces)
         """What is asked for and not finished."""
@@ -32,7 +32,7 @@ class Schedule:
             if not self._needs[key] and key not in busy:
                 self._ready[key in self.wanted][key] = None
 
-    def take(self, workers: int, ahead: bool = False) -> Task | None:
+    def take(self, workers: int, ahead: bool = False) -> Batch | None:
         """The next task: a piece, or a stack that leaves enough stacks for all workers. None: nothing is ready."""
         ready = self._ready[not ahead]
         if not ready:
@@ -46,7 +46,7 @@ class Schedule:
             del ready[key]
         return tuple(self._left[key] for key in chosen)
 
-    def finish(self, key: str) -> Piece | None:
+    def finish(self, key: str) -> WorkUnit | None:
         """Mark a piece as done; what waited for it alone becomes ready, and goes first: a long fit that waited for
         shadow models is not left to the end, when other workers have nothing to do. None: it was not asked for."""
         if key not in self._left:
@@ -62,7 +62,7 @@ class Schedule:
         piece = self._left.pop(key)
         return piece if asked else None
 
-    def give_back(self, tasks: Iterable[Task]) -> None:
+    def give_back(self, tasks: Iterable[Batch]) -> None:
         """Tasks that were taken and will not finish are ready again."""
         self._put_first([p.key for task in tasks for p in task if p.key in self._left])
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from pyarrow.lib import ArrowException
 
+from harness.coordinates import Place
 from harness.errors import HarnessError
-from harness.execution.known import Known, groups_of_runs, work_of_runs
-from harness.execution.plan import Cell, Piece, Plan
+from harness.execution.plan import Cell, Plan, WorkUnit
+from harness.execution.reuse import Known, groups_of_runs, work_of_runs
 from harness.execution.store import Store
 from harness.files import atomic_path
 from harness.metrics import Value
 from harness.metrics.metric import against_baseline, over_runs
-from harness.places import Place
 
 if TYPE_CHECKING:
     from harness.spec.model import Spec
@@ -103,8 +103,8 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
         where: Place,
         metric: str,
         found: Value,
-        piece: Piece,
-        named: Piece,
+        piece: WorkUnit,
+        named: WorkUnit,
         work: str | None = None,
     ) -> None:
         """A row of what `piece` measured, under the name of `named`."""
@@ -162,11 +162,11 @@ class _Measured:
         self.splits = store.records("split", sorted(splits))
         self.evaluations = store.records("evaluate", [p.key for p in pieces if not self._taken(p)])
 
-    def _taken(self, piece: Piece) -> bool:
+    def _taken(self, piece: WorkUnit) -> bool:
         """What the store has by today's code is no other than what a table has of it, and may have more metrics."""
         return self.known.has(piece.work) and not self.store.has(piece.kind, piece.key)
 
-    def of(self, piece: Piece) -> dict[str, Value]:
+    def of(self, piece: WorkUnit) -> dict[str, Value]:
         """The counts of a split, or the metrics of a model or of an attack."""
         if piece.kind == "split" and piece.key in self.splits:
             return {f"count_{name}": Value(v, 0.0, 1) for name, v in self.splits[piece.key]["facts"].items()}
@@ -174,18 +174,18 @@ class _Measured:
             return {name: Value(*stored) for name, stored in self.evaluations[piece.key]["metrics"].items()}
         return self.known.metrics[piece.work]
 
-    def code(self, piece: Piece) -> str:
+    def code(self, piece: WorkUnit) -> str:
         """By which code."""
         return piece.code if self._here(piece) else self.known.code[piece.work]
 
-    def cell(self, piece: Piece, named: Piece) -> str:
+    def cell(self, piece: WorkUnit, named: WorkUnit) -> str:
         """The name that it has in the store where it was measured."""
         return named.key if self._here(piece) else self.known.cell[piece.work]
 
-    def _here(self, piece: Piece) -> bool:
+    def _here(self, piece: WorkUnit) -> bool:
         return piece.key in self.splits or piece.key in self.evaluations
 
-    def of_runs(self, pieces: Sequence[Piece], work: str) -> dict[str, Value]:
+    def of_runs(self, pieces: Sequence[WorkUnit], work: str) -> dict[str, Value]:
         """What several runs say together."""
         if self.known.has(work):
             return self.known.metrics[work]

@@ -11,7 +11,7 @@ from harness.pipeline.compute import (
     plan_of,
     resolve,
     train,
-    workforce_of,
+    worker_pool_of,
 )
 from harness.pipeline.context import OWN, Context
 from harness.pipeline.deciding import until_decided
@@ -28,8 +28,8 @@ from harness.pipeline.judging import (
     other_readings,
     read_verdicts,
 )
+from harness.pipeline.parallel import begin_helping, for_each
 from harness.pipeline.tables import plot
-from harness.pipeline.together import begin_helping, for_each
 
 __all__ = [
     "OWN",
@@ -55,5 +55,5 @@ __all__ = [
     "resolve",
     "train",
     "until_decided",
-    "workforce_of",
+    "worker_pool_of",
 ]

@@ -15,10 +15,10 @@ from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, Workforce, run_with
-from harness.execution.known import to_do
-from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, in_order, trained_repeats
+from harness.execution.executor import OutOfTime, WorkerPool, run_with
+from harness.execution.plan import Plan, WorkUnit, arms_using, complete_repeats, in_order, trained_repeats
 from harness.execution.planner import data_digest, make_plan
+from harness.execution.reuse import to_do
 from harness.execution.store import Store
 from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
 from harness.execution.table import read_table as read_measured
@@ -76,7 +76,7 @@ def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
         return make_plan(context.project, context.scaled(loaded).spec, times)
 
 
-def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
+def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[WorkUnit]:
     """Pieces of a plan that tables do not make needless; whether the store has them is another question."""
     scaled = context.scaled(loaded)
     if not context.profile.from_tables:
@@ -105,12 +105,12 @@ def _located(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
         raise HarnessError(f"{located(loaded.document, keys)}: {'.'.join(map(str, keys))}: {error}") from None
 
 
-def workforce_of(context: Context) -> Workforce:
+def worker_pool_of(context: Context) -> WorkerPool:
     """The workers that a context asks for; they are started with the first piece, and serve every spec after that."""
-    return Workforce(context.project, context.workers, context.progress, context.scheduler, context.deadline)
+    return WorkerPool(context.project, context.workers, context.progress, context.scheduler, context.deadline)
 
 
-def train(context: Context, specs: Sequence[Loaded], workforce: Workforce) -> None:
+def train(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool) -> None:
     """Train the targets and shadow models of specs; write their indices of models.
 
     Models of all specs are trained side by side. Where the design is sequential a spec is run whole after another, for
@@ -125,14 +125,14 @@ def train(context: Context, specs: Sequence[Loaded], workforce: Workforce) -> No
     if context.sequential:
         for loaded, plan in plans:
             with _located(loaded, plan):
-                decided, _, _ = until_decided(context, loaded, plan, workforce)
+                decided, _, _ = until_decided(context, loaded, plan, worker_pool)
             _write_models(context, loaded, decided)
     else:
-        for loaded, plan in _computed(_plans_at_once(plans, workforce), "train", workforce):
+        for loaded, plan in _computed(_plans_at_once(plans, worker_pool), "train", worker_pool):
             _write_models(context, loaded, plan)
 
 
-def attack(context: Context, specs: Sequence[Loaded], workforce: Workforce, partial: bool = False) -> None:
+def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, partial: bool = False) -> None:
     """Attack the targets of specs, of all of them side by side; write their measurements and log them.
 
     `partial`: of the repeats that are trained completely (by cell, where the design is sequential, whose tests
@@ -154,10 +154,10 @@ def attack(context: Context, specs: Sequence[Loaded], workforce: Workforce, part
     if context.sequential and not partial:
         for loaded, plan in plans:
             with _located(loaded, plan):
-                decided, _, table = until_decided(context, loaded, plan, workforce)
+                decided, _, table = until_decided(context, loaded, plan, worker_pool)
             _publish(context, loaded, decided, table)
     else:
-        for loaded, plan in _computed(_plans_at_once(plans, workforce), "all", workforce):
+        for loaded, plan in _computed(_plans_at_once(plans, worker_pool), "all", worker_pool):
             store, spec = Store(context.project.store), context.scaled(loaded).spec
             table = measurement_table(plan, spec, store)
             asked = curves.asked(plan, spec)
@@ -167,9 +167,9 @@ def attack(context: Context, specs: Sequence[Loaded], workforce: Workforce, part
             _publish(context, loaded, plan, table)
 
 
-def _plans_at_once(plans: Iterable[tuple[Loaded, Plan]], workforce: Workforce) -> list[tuple[Loaded, Plan]]:
+def _plans_at_once(plans: Iterable[tuple[Loaded, Plan]], worker_pool: WorkerPool) -> list[tuple[Loaded, Plan]]:
     """All plans. Workers get ready while they are made, which takes seconds: noise is calibrated."""
-    workforce.get_ready()
+    worker_pool.get_ready()
     return list(plans)
 
 
@@ -188,7 +188,7 @@ def _plans(
 
 
 def _computed(
-    plans: Sequence[tuple[Loaded, Plan]], stage: Literal["train", "all"], workforce: Workforce
+    plans: Sequence[tuple[Loaded, Plan]], stage: Literal["train", "all"], worker_pool: WorkerPool
 ) -> Iterator[tuple[Loaded, Plan]]:
     """Compute the pieces of all plans together, then hand out each plan.
 
@@ -197,9 +197,9 @@ def _computed(
     pieces = {piece.key: piece for _, plan in plans for piece in plan.pieces(stage)}
     names = plans[0][0].spec.id if len(plans) == 1 else f"{len(plans)} specs"
     try:
-        run_with(workforce, in_order(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
+        run_with(worker_pool, in_order(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
     except (OutOfTime, KeyboardInterrupt):
-        store = Store(workforce.project.store)
+        store = Store(worker_pool.project.store)
         yield from ((one, plan) for one, plan in plans if all(store.has(p.kind, p.key) for p in plan.pieces(stage)))
         raise
     except HarnessError as error:

@@ -7,13 +7,13 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from harness.claims.sequential import PILOT, grown
+from harness.claims.sequential import PILOT, next_look
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, RunReport, Workforce, run_with
-from harness.execution.known import RUNS, Known, repeats_known, to_do
+from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_with
 from harness.execution.plan import Plan, first_repeats
+from harness.execution.reuse import RUNS, Known, repeats_known, to_do
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
 from harness.pipeline.context import Context
@@ -25,7 +25,7 @@ from harness.verdicts.findings import repeats_wanted
 
 
 def until_decided(
-    context: Context, loaded: Loaded, plan: Plan, workforce: Workforce
+    context: Context, loaded: Loaded, plan: Plan, worker_pool: WorkerPool
 ) -> tuple[Plan, RunReport, pd.DataFrame]:
     """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
 
@@ -59,10 +59,10 @@ def until_decided(
         pieces = to_do(chosen, scaled.spec, known, metrics)
         ahead = first_repeats(plan, {of: max(n, likely.get(of, 0)) for of, n in repeats.items()})
         try:
-            report = run_with(workforce, pieces, label, to_do(ahead, scaled.spec, known, metrics))
+            report = run_with(worker_pool, pieces, label, to_do(ahead, scaled.spec, known, metrics))
         except (OutOfTime, KeyboardInterrupt):
             if context.profile.from_tables:  # a clone without this store goes on from the table
-                spent = join_notes(earlier, total.joined(workforce.report))
+                spent = join_notes(earlier, total.joined(worker_pool.report))
                 _write_finished(context, loaded, chosen, known, spent)
             raise
         total = total.joined(report)
@@ -75,13 +75,13 @@ def until_decided(
         for cells in needs.values():
             for cell, target in cells.items():
                 repeats[cell] = max(repeats.get(cell, 0), target)
-                likely[cell] = grown(repeats[cell], experiment.repeats * scaled.times)
+                likely[cell] = next_look(repeats[cell], experiment.repeats * scaled.times)
         if repeats == before:
             break
         open_claims = len(needs)
     if wanted := curves.asked(chosen, scaled.spec):
         pieces = curves.pieces_of(curves.missing(wanted, earlier.curves))
-        total = total.joined(run_with(workforce, pieces, f"{loaded.spec.id}, curves"))
+        total = total.joined(run_with(worker_pool, pieces, f"{loaded.spec.id}, curves"))
         notes = join_notes(earlier, total) if context.profile.from_tables else earlier
         notes.curves = curves.drawn(store, wanted, earlier.curves)
         write_measurements(context, loaded, chosen, table, notes)

@@ -17,7 +17,7 @@ from harness.files import write_text
 from harness.hashing import canonical_json
 from harness.identity import experiment_name
 from harness.pipeline.context import Context
-from harness.pipeline.together import Piece, side_by_side
+from harness.pipeline.parallel import Task, side_by_side
 from harness.spec.document import located
 from harness.spec.load import Loaded, spec_id
 from harness.spec.model import Spec
@@ -25,7 +25,7 @@ from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, readings
 from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
-from harness.verdicts.check import apart, check_spec
+from harness.verdicts.check import check_spec, independent_claims
 from harness.verdicts.findings import ALPHA, ClaimError
 from harness.verdicts.publish import matters, published
 
@@ -101,9 +101,9 @@ def _is_of(table: pd.DataFrame, scaled: Scaled) -> bool:
 def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
     """`judge` each spec, on as many cores as there are: claims that need no common table side by side too."""
     pieces = [
-        Piece(judge, (context, one, some), one.spec.id, _size(one.spec, some))
+        Task(judge, (context, one, some), one.spec.id, _size(one.spec, some))
         for one in loaded
-        for some in apart(one.spec)
+        for some in independent_claims(one.spec)
     ]
     found: dict[str, list[Verdict]] = {one.spec.id: [] for one in loaded}
     for piece, verdicts in zip(pieces, side_by_side(pieces, context, "judging"), strict=True):

@@ -9,16 +9,16 @@ import pandas as pd
 
 from harness import tracking
 from harness.claims.series import means
+from harness.coordinates import shown
 from harness.execution import curves
 from harness.execution.executor import RunReport
-from harness.execution.known import Known, work_of
 from harness.execution.plan import Plan
+from harness.execution.reuse import Known, work_of
 from harness.execution.table import axes_of, read_table, write_parquet
 from harness.files import atomic_path
 from harness.hashing import canonical_json
 from harness.pipeline.context import Context
 from harness.pipeline.judging import REASON, experiment_digest
-from harness.places import shown
 from harness.spec.load import Loaded
 from harness.spec.resolve import content
 from harness.verdicts.check import hardware

@@ -15,7 +15,7 @@ from harness.errors import HarnessError
 from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline import Context, for_each, has_verdicts, left_out
-from harness.report.beside import write_beside
+from harness.report.exports import write_beside
 from harness.report.findings import Shown, read_findings
 from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, judged, measured, timings
@@ -26,7 +26,7 @@ from harness.spec.document import load_document
 from harness.spec.load import Loaded
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
-from harness.verdicts.catalogue import corrected
+from harness.verdicts.catalogue import holm_adjusted
 from harness.verdicts.check import hardware
 from harness.verdicts.counts import count
 from harness.verdicts.findings import ALPHA
@@ -58,7 +58,7 @@ def build_site(context: Context, specs: Sequence[Loaded], root: Path | None = No
 def _sections(context: Context, specs: Sequence[Loaded]) -> list[Section]:
     """Every judged spec, its verdicts corrected for all claims of the profile."""
     sections = for_each(gather, context, judged(context, specs), "drawing")
-    by_id = {v.id: v for v in corrected([v for s in sections for v in s.verdicts])}
+    by_id = {v.id: v for v in holm_adjusted([v for s in sections for v in s.verdicts])}
     return [replace(s, verdicts=tuple(by_id[v.id] for v in s.verdicts)) for s in sections]
 
 

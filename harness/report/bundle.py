@@ -18,7 +18,7 @@ from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
 from harness.files import atomic_path
 from harness.pipeline import Context, read_verdicts
-from harness.report.words import letters, sentence
+from harness.report.prose import letters, sentence
 from harness.spec.load import Loaded
 
 PROJECT_FILES = ("LICENSE", "CITATION.cff", "pyproject.toml", "requirements.lock", "params.yaml")

@@ -13,15 +13,15 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.series import groups_by_outcome, means
+from harness.coordinates import Place, place, shown
+from harness.coordinates import text as places_text
 from harness.experiment import Experiment
 from harness.formulas import FORMULAS
 from harness.formulas.gaussian import shuffled_epsilon
-from harness.places import Place, place, shown
-from harness.places import text as places_text
+from harness.report.anchors import mark
 from harness.report.curves import draw_curves
-from harness.report.marks import mark
+from harness.report.prose import attack_words, figure, metric_words
 from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, said, svg_of
-from harness.report.words import attack_words, figure, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 

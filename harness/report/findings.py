@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError
-from harness.report.words import deciding, figure, left_interval
+from harness.report.prose import deciding, figure, left_interval
 from harness.spec.document import load_document, located
 from harness.spec.model import Spec
 from harness.spec.page import Name, Panel

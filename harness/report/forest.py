@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.claims.expectation import Expectation
+from harness.claims.expectation import ClaimKind
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
-from harness.claims.operands import Curve
+from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Point
-from harness.report.words import curve_words, figure, left_interval, where_words
+from harness.report.prose import curve_words, figure, left_interval, where_words
 from harness.spec.model import Spec
 
 WIDTH = 320.0
@@ -59,9 +59,7 @@ class Forest:
     ticks: tuple[tuple[float, str], ...]
 
 
-def forests(
-    points: Sequence[Point], parts: Sequence[Expectation], spec: Spec, alpha: float
-) -> tuple[list[Forest], int]:
+def forests(points: Sequence[Point], parts: Sequence[ClaimKind], spec: Spec, alpha: float) -> tuple[list[Forest], int]:
     """The forest plots of a claim, one for each part that has points, and how many points are left out of them."""
     usable = [p for p in points if p.expectation < len(parts) and math.isfinite(p.effect)]
     kept = {id(p) for p in sorted(usable, key=lambda p: -p.p_support)[:MOST]}
@@ -73,7 +71,7 @@ def forests(
     return found, len(usable) - len(kept)
 
 
-def _forest(points: Sequence[Point], part: Expectation, spec: Spec, alpha: float) -> Forest:
+def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) -> Forest:
     axis, spans = _spans(points, part)
     low, high = _ends_of_axis(spans)
 
@@ -102,7 +100,7 @@ def _forest(points: Sequence[Point], part: Expectation, spec: Spec, alpha: float
     return Forest(_subject(part, spec), axis, tuple(rows), ticks)
 
 
-def _spans(points: Sequence[Point], part: Expectation) -> tuple[str, list[Span]]:
+def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
     """What the axis is of, and each point on it."""
     if isinstance(part, Close):
         width = part.tolerance
@@ -134,11 +132,11 @@ def _add(x: float | None, y: float) -> float | None:
     return None if x is None else x + y
 
 
-def _subject(part: Expectation, spec: Spec) -> str:
+def _subject(part: ClaimKind, spec: Spec) -> str:
     if not isinstance(part, TwoSided):
         return ""
     left, right = part.alternatives()[0]
-    against = f" against the {curve_words(right, spec)}" if isinstance(right, Curve) else ""
+    against = f" against the {curve_words(right, spec)}" if isinstance(right, MetricSeries) else ""
     return curve_words(left, spec) + against
 
 

@@ -13,18 +13,18 @@ from harness.claims.design import design_of
 from harness.claims.evidence import ordered
 from harness.claims.series import means
 from harness.claims.verdict import Verdict
+from harness.coordinates import shown
 from harness.data.dataset import TableDataset
 from harness.data.steps import preparation_from
 from harness.execution.curves import ATTRIBUTE
 from harness.experiment import Experiment
 from harness.pipeline import Context, core_seconds, has_verdicts, left_out, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
-from harness.places import shown
 from harness.report.figures import draw
 from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import Told, said, told
+from harness.report.prose import metric_words
 from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
-from harness.report.words import metric_words
 from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled

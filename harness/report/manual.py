@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 
 from harness.attacks import ATTACKS
 from harness.auditing.auditor import AUDITORS
-from harness.claims.expectation import EXPECTATIONS
+from harness.claims.expectation import CLAIM_KINDS
 from harness.config import Registry
 from harness.data.dataset import DATASETS
 from harness.data.split import SPLITS
@@ -119,7 +119,7 @@ def reference() -> dict[str, list[Entry]]:
     """Everything that a spec may name, by its sort: name, what it is, where it stands, and its fields."""
     sorts: Mapping[str, Registry[Any]] = {
         "Attacks": ATTACKS,
-        "Kinds of claims": EXPECTATIONS,
+        "Kinds of claims": CLAIM_KINDS,
         "Defences": DEFENCES,
         "Data sets": DATASETS,
         "Splits": SPLITS,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from harness.report.words import LETTERS
+from harness.report.prose import LETTERS
 
 OPERATORS = {"<=": "≤", ">=": "≥", "!=": "≠", "*": "·", "-": "−", "|": "|", "<": "<", ">": ">", "=": "=", "+": "+"}
 _SAID = (
@@ -28,7 +28,7 @@ def mathml(text: str) -> str:
     """A `<math>` element, safe to put into a page: whatever is not known is shown as text.
 
     Args:
-        text: what `Expectation.text` gives.
+        text: what `ClaimKind.text` gives.
     """
     return f'<math display="block"><mrow>{"".join(_elements(text))}</mrow></math>'
 

@@ -17,21 +17,20 @@ import jinja2
 from markupsafe import Markup
 
 from harness.claims.verdict import Verdict, basis_text, value_text
+from harness.coordinates import shown
+from harness.coordinates import text as places_text
 from harness.execution.table import write_parquet
 from harness.files import write_bytes, write_text
-from harness.places import shown
-from harness.places import text as places_text
 from harness.report import manual
-from harness.report.beside import claims_csv, claims_table
+from harness.report.anchors import marks_of
+from harness.report.exports import claims_csv, claims_table
 from harness.report.findings import SORTS, Finding, Shown
 from harness.report.findings import shown as shown_findings
 from harness.report.forest import forests
 from harness.report.forms import Form
 from harness.report.gather import Section
-from harness.report.marks import marks_of
 from harness.report.mathml import mathml
-from harness.report.tex import untex
-from harness.report.words import (
+from harness.report.prose import (
     DATA,
     LETTERS,
     ORIGINS,
@@ -45,6 +44,7 @@ from harness.report.words import (
     letters,
     sentence,
 )
+from harness.report.tex import untex
 from harness.spec.model import Claim
 from harness.verdicts.counts import GROUPS, WORDS, Count, count, group_of
 

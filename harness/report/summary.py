@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from harness.claims.verdict import Verdict
 from harness.report.gather import Section
-from harness.report.words import DATA, SAID, SIGNS, certainty_words, sentence
+from harness.report.prose import DATA, SAID, SIGNS, certainty_words, sentence
 from harness.verdicts.catalogue import RATE
 from harness.verdicts.counts import GROUPS, count
 from harness.verdicts.findings import ALPHA

@@ -15,7 +15,7 @@ from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
 from harness.spec.model import Spec
 from harness.spec.page import Entry
-from harness.verdicts.basis import together
+from harness.verdicts.basis import combined_outcome
 
 HEADINGS = {
     "accuracy_loss_nonmembers": "loss",
@@ -37,7 +37,7 @@ def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, An
         if verdict is None:
             return {"text": entry.text, "verdict": None, "id": None}
         parts = [verdict.parts[i - 1] for i in entry.parts if i <= len(verdict.parts)]
-        outcome = together(parts) if parts else verdict.verdict  # type: ignore[arg-type]  # of theory
+        outcome = combined_outcome(parts) if parts else verdict.verdict  # type: ignore[arg-type]  # of theory
         return {"text": entry.text, "verdict": outcome, "id": verdict.id}
 
     return [

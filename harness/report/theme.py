@@ -188,12 +188,12 @@ def label_ends(axis: Axes, labels: Sequence[Label], size: float = 8.5) -> None:
     tall = axis.get_window_extent().height / axis.get_figure(root=True).dpi  # type: ignore[union-attr]
     gap = 1.2 * size / 72 / tall
     placed = sorted(((up(y), text, colour) for text, colour, y in labels if math.isfinite(y)), key=lambda p: p[0])
-    heights = apart([p[0] for p in placed], gap)
+    heights = spread_labels([p[0] for p in placed], gap)
     for height, (_, text, colour) in zip(heights, placed, strict=True):
         axis.text(1.015, height, text, color=colour, fontsize=size, va="center", transform=axis.transAxes)
 
 
-def apart(heights: Sequence[float], gap: float) -> list[float]:
+def spread_labels(heights: Sequence[float], gap: float) -> list[float]:
     """Ascending heights moved as little as possible so that neighbours are at least `gap` apart (pooled neighbours)."""
     groups: list[tuple[float, int]] = []  # (sum of heights less their offset, count)
     for index, height in enumerate(heights):

@@ -12,8 +12,8 @@ import harness.claims.kinds
 import harness.theory.kinds  # noqa: F401  (these imports register the built-in kinds of claims)
 from harness.attacks import ATTACKS, Attack, ScoringAttack
 from harness.attacks.logloss import Logloss
-from harness.claims.declared import Declared, listed, nearest
-from harness.claims.expectation import EXPECTATIONS, Expectation, MeasuredExpectation, TheoryExpectation
+from harness.claims.declared import NameScope, listed, nearest
+from harness.claims.expectation import CLAIM_KINDS, ClaimKind, MeasuredClaimKind, TheoryClaimKind
 from harness.claims.origin import Origin, Quote
 from harness.config import Config
 from harness.experiment import Axis, Experiment, ShadowPool
@@ -30,9 +30,9 @@ from harness.spec.surface import SHARED
 
 if TYPE_CHECKING:
     AnyAttack = Attack
-    AnyExpectation = Expectation
+    AnyExpectation = ClaimKind
 else:
-    AnyAttack, AnyExpectation = ATTACKS.union(), EXPECTATIONS.union()
+    AnyAttack, AnyExpectation = ATTACKS.union(), CLAIM_KINDS.union()
 
 
 def _one_or_many(value: Any) -> Any:
@@ -78,7 +78,7 @@ class Claim(Config):
     def _one_sort(self) -> Claim:
         if not self.expect:
             raise ValueError("expect: names no inequality; a claim needs at least one")
-        sorts = {isinstance(e, TheoryExpectation) for e in self.expect}
+        sorts = {isinstance(e, TheoryClaimKind) for e in self.expect}
         if len(sorts) > 1:
             raise ValueError(f"claim {self.id!r} mixes theory and measurements; make two claims of it")
         if self.origin in ("paper", "corrected") and not self.quotes:
@@ -90,9 +90,9 @@ class Claim(Config):
         return self
 
     @property
-    def theory(self) -> tuple[TheoryExpectation, ...]:
+    def theory(self) -> tuple[TheoryClaimKind, ...]:
         """What it says of theory; empty for a claim about measurements."""
-        return tuple(e for e in self.expect if isinstance(e, TheoryExpectation))
+        return tuple(e for e in self.expect if isinstance(e, TheoryClaimKind))
 
 
 class Unstated(Config):
@@ -133,11 +133,11 @@ class Spec(Config):
     """Printed tables of formulas, drawn with the verdict on each entry."""
 
     @cached_property
-    def declared(self) -> Declared:
+    def declared(self) -> NameScope:
         """What claims may name."""
         if self.experiment is None:
-            return Declared({}, {})
-        return Declared(
+            return NameScope({}, {})
+        return NameScope(
             arms={arm: self.experiment.levels(arm) for arm in self.experiment.arms},
             attacks={name: attack.measures for name, attack in self.attacks.items()},
             scored=frozenset(name for name, attack in self.attacks.items() if isinstance(attack, ScoringAttack)),
@@ -151,11 +151,11 @@ class Spec(Config):
             same_records=self.experiment.redraw == "training",
         )
 
-    def parts(self, claim: Claim) -> Sequence[MeasuredExpectation]:
+    def parts(self, claim: Claim) -> Sequence[MeasuredClaimKind]:
         """The inequalities that a claim about measurements stands for, all of which must hold."""
-        found: list[MeasuredExpectation] = []
+        found: list[MeasuredClaimKind] = []
         for expectation in claim.expect:
-            if isinstance(expectation, MeasuredExpectation):
+            if isinstance(expectation, MeasuredClaimKind):
                 found += expectation.parts(self.declared)
         return found
 

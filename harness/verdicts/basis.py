@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.claims.design import Bounded, Design, Sequential
-from harness.claims.evidence import Evidence
-from harness.claims.judge import Finding, Look
+from harness.claims.evidence import Measurements
+from harness.claims.judge import PartResult, PointResult
 from harness.claims.sequential import decided, first_verdict
 from harness.claims.statistics import share_at_least
 from harness.claims.verdict import Basis, Outcome, Point
@@ -20,17 +20,17 @@ LARGEST_E = 1e12
 class Judged:
     """A claim's findings on the basis that its verdict rests on."""
 
-    findings: list[Finding]
-    by_shape: list[Finding]
+    findings: list[PartResult]
+    by_shape: list[PartResult]
     """What the design's own test finds at the same repeats."""
-    bounded: list[Finding]
+    bounded: list[PartResult]
     """What the metrics' ranges alone say."""
     looked: int | None
     """Repeats at the look that decided, where the design is sequential."""
     e_value: float | None
 
 
-def on_its_basis(judged: Callable[[Evidence], list[Finding]], evidence: Evidence, alpha: float) -> Judged:
+def on_its_basis(judged: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float) -> Judged:
     """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
     sequential = evidence.design.name == "sequential"
     free, looked = decided(judged(evidence.by(Bounded(brief=True)))), None
@@ -40,7 +40,7 @@ def on_its_basis(judged: Callable[[Evidence], list[Finding]], evidence: Evidence
     by_shape, bounded = judged(evidence), judged(evidence.by(Bounded()))
     findings = bounded if free else by_shape
     last: Design = Bounded(last=True, brief=True) if free else Sequential(last=True, brief=True)
-    outcome = together([f.outcome for f in findings])
+    outcome = combined_outcome([f.outcome for f in findings])
     e_value = None
     if outcome in ("reproduced", "violated") and any(f.p_value is not None for f in findings):
         p_values = [f.support if outcome == "reproduced" else f.oppose for f in judged(evidence.by(last))]
@@ -58,7 +58,7 @@ def on_its_basis(judged: Callable[[Evidence], list[Finding]], evidence: Evidence
     return Judged(findings, by_shape, bounded, looked, e_value)
 
 
-def together(outcomes: list[Outcome]) -> Outcome:
+def combined_outcome(outcomes: list[Outcome]) -> Outcome:
     """Outcome of a claim all of whose parts must hold."""
     order: tuple[Outcome, ...] = ("violated", "not run", "inconclusive")
     return next((o for o in order if o in outcomes), "reproduced")
@@ -79,7 +79,7 @@ def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
     return "shape", min(look.effect.seen for f in every for look in _needed(f))
 
 
-def _needed(finding: Finding) -> list[Look]:
+def _needed(finding: PartResult) -> list[PointResult]:
     """The looks without which its outcome would not be known: of as many as decide it, the clearest."""
     m, against = len(finding.points), finding.outcome == "violated"
     many = m - finding.needed + 1 if against else finding.needed

@@ -11,26 +11,26 @@ from pathlib import Path
 
 import pandas as pd
 
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import Expectation, MeasuredExpectation, TheoryExpectation, TheoryFinding
-from harness.claims.judge import Finding
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind, TheoryResult
+from harness.claims.judge import PartResult
 from harness.claims.reasons import Reason, of_parts
 from harness.claims.sequential import cells_used
 from harness.claims.statistics import rarest
 from harness.claims.verdict import Basis, Outcome, Verdict
+from harness.coordinates import Cell
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint
 from harness.imports import closure
 from harness.metrics import METRICS
 from harness.metrics.metric import module_of
-from harness.places import Cell
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled, as_run, stopped_early
-from harness.verdicts.basis import Judged, on_its_basis, points_of, rests_on, together
+from harness.verdicts.basis import Judged, combined_outcome, on_its_basis, points_of, rests_on
 from harness.verdicts.findings import ALPHA, ClaimError, Judge, evidence_of, judge_of, repeats_wanted
-from harness.verdicts.halves import halves, parts_text, repeats_of, seconds_a_model, would_decide
 from harness.verdicts.noise import worth_of_noise
+from harness.verdicts.partial import halves, parts_text, repeats_of, seconds_a_model, would_decide
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
 
@@ -122,7 +122,7 @@ def _origin(table: pd.DataFrame | None) -> dict[str, object]:
 def _check_claim(
     claim: Claim,
     scaled: Scaled,
-    evidence: Evidence | None,
+    evidence: Measurements | None,
     why_not: str,
     common: dict[str, object],
     spent: tuple[dict[Cell, int], float | None],
@@ -130,7 +130,7 @@ def _check_claim(
 ) -> Verdict:
     repeats, seconds = spent
     parts = scaled.spec.parts(claim)
-    every: Sequence[Expectation] = claim.theory or parts
+    every: Sequence[ClaimKind] = claim.theory or parts
     described: dict[str, object] = {
         "id": f"{scaled.spec.id}#{claim.id}",
         "catalogue": claim.catalogue,
@@ -166,32 +166,32 @@ def _check_claim(
             "models": models,
             "models_fixed": cells * scaled.spec.experiment.repeats,
         }
-        if together([f.outcome for f in found.findings]) == "inconclusive":
+        if combined_outcome([f.outcome for f in found.findings]) == "inconclusive":
             usual = scaled.spec.experiment.repeats
             described["would_decide"] = would_decide(found.findings, repeats, seconds, alpha, usual)
     halved = {"halves": halves(found, parts, alpha)}
     return Verdict.model_validate({**common, **described, **_training(found, evidence, alpha), **halved})
 
 
-def _code(parts: Sequence[Expectation]) -> str:
+def _code(parts: Sequence[ClaimKind]) -> str:
     """Hash of the code that judges these: this module and all that it imports, their kinds, formulas and metrics."""
     modules = {__name__, *(type(part).__module__ for part in parts)}
     for part in parts:
         modules |= {FORMULAS[name].function.__module__ for name in _formulas_of(part)}
-        if isinstance(part, MeasuredExpectation):
+        if isinstance(part, MeasuredClaimKind):
             named = (METRICS.get(name) for operand in part.operands() for name in operand.metrics)
             modules |= {module_of(metric) for metric in named if metric is not None}
     return code_fingerprint(*closure(*sorted(modules)))
 
 
-def _formulas_of(part: Expectation) -> Iterable[str]:
-    if isinstance(part, MeasuredExpectation):
+def _formulas_of(part: ClaimKind) -> Iterable[str]:
+    if isinstance(part, MeasuredClaimKind):
         return [formula.formula for formula in part.formulas()]
-    assert isinstance(part, TheoryExpectation)
+    assert isinstance(part, TheoryClaimKind)
     return [name for name in part.definitions() if name in FORMULAS]
 
 
-def apart(spec: Spec) -> list[tuple[str, ...]]:
+def independent_claims(spec: Spec) -> list[tuple[str, ...]]:
     """Claims of a spec by what can be judged apart: claims on measurements share a table and are one group.
 
     So are proofs that name a formula which an accountant computes: it takes seconds, and is remembered.
@@ -213,14 +213,14 @@ def _is_remembered(name: str) -> bool:
     return name in FORMULAS and FORMULAS[name].function.__module__.startswith("harness.privacy.")
 
 
-def _definitions(parts: Sequence[MeasuredExpectation]) -> dict[str, str]:
+def _definitions(parts: Sequence[MeasuredClaimKind]) -> dict[str, str]:
     names = dict.fromkeys(formula.formula for part in parts for formula in part.formulas())
     return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in names}
 
 
-def _theory(parts: Sequence[TheoryExpectation]) -> dict[str, object]:
+def _theory(parts: Sequence[TheoryClaimKind]) -> dict[str, object]:
     findings = [e.judge() for e in parts]
-    outcome = together([f.outcome for f in findings])
+    outcome = combined_outcome([f.outcome for f in findings])
     deciding = [f for f in findings if f.outcome == outcome]
     shown = min(deciding, key=lambda f: f.worst)
     reasons = [f.why.model_copy(update={"part": index}) for index, f in enumerate(findings)]
@@ -242,16 +242,16 @@ def _theory(parts: Sequence[TheoryExpectation]) -> dict[str, object]:
     }
 
 
-def _weakest(findings: Sequence[TheoryFinding]) -> Basis:
+def _weakest(findings: Sequence[TheoryResult]) -> Basis:
     """What findings rest on together, all of which are needed; of a refutation the strongest is enough."""
     order: tuple[Basis, ...] = ("simulated", "computed", "proof")
     choose = max if findings[0].outcome == "violated" else min
     return choose((f.basis for f in findings), key=order.index)
 
 
-def _training(judged: Judged, evidence: Evidence, alpha: float) -> dict[str, object]:
+def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str, object]:
     findings = judged.findings
-    outcome = together([f.outcome for f in findings])
+    outcome = combined_outcome([f.outcome for f in findings])
     shown = next(f for f in findings if f.outcome == outcome)
     if outcome == "reproduced":
         shown = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
@@ -287,7 +287,7 @@ def _training(judged: Judged, evidence: Evidence, alpha: float) -> dict[str, obj
     return found
 
 
-def _numbered(findings: Sequence[Finding]) -> list[Reason]:
+def _numbered(findings: Sequence[PartResult]) -> list[Reason]:
     """Their reasons, each with its part and the place of its point among those of all parts."""
     found, before = [], 0
     for index, one in enumerate(findings):
@@ -297,7 +297,7 @@ def _numbered(findings: Sequence[Finding]) -> list[Reason]:
     return found
 
 
-def _p_value(findings: list[Finding], outcome: Outcome) -> float | None:
+def _p_value(findings: list[PartResult], outcome: Outcome) -> float | None:
     """Two-sided p-value of a claim's verdict: the weakest part where all must hold, the clearest where one fails."""
     known = [f.p_value for f in findings if f.outcome == outcome and f.p_value is not None]
     if not known or outcome not in ("reproduced", "violated"):
@@ -305,7 +305,7 @@ def _p_value(findings: list[Finding], outcome: Outcome) -> float | None:
     return max(known) if outcome == "reproduced" else min(known)
 
 
-def _flags(spec: Spec, parts: Sequence[MeasuredExpectation]) -> tuple[str, ...]:
+def _flags(spec: Spec, parts: Sequence[MeasuredClaimKind]) -> tuple[str, ...]:
     """Where bound, accountant and training speak of different things."""
     if spec.experiment is None:
         return ()

@@ -10,19 +10,19 @@ from dataclasses import replace
 import pandas as pd
 
 from harness.claims.design import Bounded, Design, design_of
-from harness.claims.evidence import ArmFacts, Evidence, NoneChosen
-from harness.claims.expectation import MeasuredExpectation
-from harness.claims.judge import Finding, Part, not_run, unknown
-from harness.claims.sequential import CEILING, SHARE, by_cell, decided, first_verdict, wanted
+from harness.claims.evidence import ArmFacts, Measurements, NoneChosen
+from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.judge import Part, PartResult, not_run, unknown
+from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, decided, first_verdict
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
+from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
 from harness.hashing import fingerprint
 from harness.metrics import METRICS
-from harness.places import Attacked, Cell, Place, place
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled
-from harness.verdicts.halves import repeats_of
+from harness.verdicts.partial import repeats_of
 
 ALPHA = 0.05
 
@@ -35,7 +35,7 @@ class ClaimError(HarnessError):
         self.index = index
 
 
-def evidence_of(spec: Spec, table: pd.DataFrame) -> Evidence:
+def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
     """A spec's measurements, with what claims need to know of its arms."""
     experiment = spec.experiment
     assert experiment is not None
@@ -54,18 +54,18 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Evidence:
             batch_clipped=arm.training.clipping == "batch",
             draws=fingerprint([*drawn, arm.split.content()]),
         )
-    return Evidence(table, arms, design_of(table), spec.axes, experiment.coordinates)
+    return Measurements(table, arms, design_of(table), spec.axes, experiment.coordinates)
 
 
-Judge = Callable[[Evidence], list[Finding]]
+Judge = Callable[[Measurements], list[PartResult]]
 
 
 def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
     """What judges a claim; it remembers what it found in the evidence of one table, by design and repeats."""
     parts = spec.parts(claim)
-    known: dict[tuple[Design, int], list[Finding]] = {}
+    known: dict[tuple[Design, int], list[PartResult]] = {}
 
-    def judged(evidence: Evidence) -> list[Finding]:
+    def judged(evidence: Measurements) -> list[PartResult]:
         design, first = evidence.design, evidence.repeats
         if evidence.first is not None:
             first = min(first, evidence.first)
@@ -78,7 +78,7 @@ def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
     return judged
 
 
-def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, evidence: Evidence) -> list[Finding]:
+def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evidence: Measurements) -> list[PartResult]:
     fewest = evidence.design.fewest
     found = []
     for index, part in enumerate(parts):
@@ -95,7 +95,7 @@ def _findings(parts: Sequence[MeasuredExpectation], spec: Spec, alpha: float, ev
     return found
 
 
-def _judged_twice(part: MeasuredExpectation, evidence: Evidence, which: Part) -> Finding:
+def _judged_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) -> PartResult:
     """What is found of a part: violated only if it is so with twice its tolerance too.
 
     Where it is not, its points are those of the tolerance as declared, and its looks those of the wider one, at which
@@ -120,7 +120,7 @@ def _judged_twice(part: MeasuredExpectation, evidence: Evidence, which: Part) ->
     )
 
 
-def _choices(part: MeasuredExpectation, evidence: Evidence) -> list[str]:
+def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
     """Which values of an axis were chosen, of sides whose place on it is chosen in each repeat."""
     found = dict[str, None]()
     for operand in part.operands():
@@ -145,7 +145,7 @@ def repeats_wanted(
     scaled: Scaled,
     table: pd.DataFrame,
     alpha: float = ALPHA,
-    evidence: Evidence | None = None,
+    evidence: Measurements | None = None,
     judges: dict[str, Judge] | None = None,
 ) -> dict[str, dict[Attacked, int]]:
     """By claim that is still open: the repeats that each cell and attack needs next; none of claims that need none.
@@ -163,23 +163,23 @@ def repeats_wanted(
     judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
     found = _all_findings(scaled, evidence, judges)
     most = scaled.most
-    within = {claim: wanted(findings, alpha, usual, reach=most) for claim, findings in found.items()}
+    within = {claim: allocate_repeats(findings, alpha, usual, reach=most) for claim, findings in found.items()}
     if any(within.values()):
         return {claim: needs for claim, needs in within.items() if needs}
     cells = experiment.models() / usual
     there = repeats_of(table, axes)
     allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * most if most > CEILING * usual else 0)
-    past = {claim: wanted(findings, alpha, usual, most, whole=True) for claim, findings in found.items()}
+    past = {claim: allocate_repeats(findings, alpha, usual, most, whole=True) for claim, findings in found.items()}
     chosen: dict[str, dict[Attacked, int]] = {}
     for claim in sorted(past, key=lambda claim: _models_with(there, [past[claim]])):
         reserved = [*(past[other] for other in chosen), past[claim]]
         if past[claim] and _models_with(there, reserved) <= allowed:
-            chosen[claim] = wanted(found[claim], alpha, usual, most)
+            chosen[claim] = allocate_repeats(found[claim], alpha, usual, most)
     if chosen or scaled.basis != "distribution-free":
         return chosen
     settled = {claim for claim, findings in found.items() if decided(findings)}
     free = _all_findings(scaled, evidence, judges, Bounded())
-    on = {claim: wanted(free[claim], alpha, usual, CEILING * usual, likely=True) for claim in settled}
+    on = {claim: allocate_repeats(free[claim], alpha, usual, CEILING * usual, likely=True) for claim in settled}
     return {claim: needs for claim, needs in on.items() if needs}
 
 
@@ -192,8 +192,8 @@ def _models_with(there: Mapping[Cell, int], needs: list[dict[Attacked, int]]) ->
 
 
 def _all_findings(
-    scaled: Scaled, evidence: Evidence, judges: Mapping[str, Judge], design: Design | None = None
-) -> dict[str, list[Finding]]:
+    scaled: Scaled, evidence: Measurements, judges: Mapping[str, Judge], design: Design | None = None
+) -> dict[str, list[PartResult]]:
     """By claim on measurements: the findings of the first look that decides it; those of all repeats with a
     `design`. Without intervals."""
     found, brief = {}, (evidence if design is None else evidence.by(design)).briefly()
@@ -209,7 +209,7 @@ def _all_findings(
     return found
 
 
-def _left_out(part: MeasuredExpectation, spec: Spec, evidence: Evidence) -> Finding | None:
+def _left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -> PartResult | None:
     """A part that speaks of something that the profile leaves out, or that is not measured yet, is not run."""
     operands = part.operands()
     metrics = {m for o in operands for m in o.metrics}

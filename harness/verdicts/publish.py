@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from harness.claims.expectation import MeasuredExpectation
+from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.count import Count
 from harness.claims.kinds.table import PrintedTable
@@ -60,7 +60,7 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
     return ("smaller" if smaller else "paper"), smaller
 
 
-def about_print(parts: Sequence[MeasuredExpectation]) -> bool:
+def about_print(parts: Sequence[MeasuredClaimKind]) -> bool:
     """Whether a claim is about numbers that a paper prints, and nothing else."""
     return bool(parts) and all(
         isinstance(part, PrintedTable | Count) or (isinstance(part, Close) and isinstance(part.right, Number))
@@ -68,7 +68,7 @@ def about_print(parts: Sequence[MeasuredExpectation]) -> bool:
     )
 
 
-def matters(reading: Reading, parts: Sequence[MeasuredExpectation], spec: Spec) -> bool:
+def matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: Spec) -> bool:
     """Whether a reading changes anything that a claim is about."""
     path = reading.field.split(".")
     attacks = {attack for part in parts for names in part.attacks().values() for attack in names}

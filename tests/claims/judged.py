@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 from pydantic import TypeAdapter
 
-from harness.claims.declared import Declared
+from harness.claims.declared import NameScope
 from harness.claims.design import Design
-from harness.claims.evidence import ArmFacts, Evidence
-from harness.claims.judge import Finding, Part
+from harness.claims.evidence import ArmFacts, Measurements
+from harness.claims.judge import Part, PartResult
+from harness.coordinates import Attacked
 from harness.metrics import metrics_of
-from harness.places import Attacked
 from harness.spec.model import AnyExpectation
 
 PARSE = TypeAdapter(AnyExpectation).validate_python
@@ -20,7 +20,7 @@ DELTA = 1e-5
 EPSILON = ("epsilon",)
 
 
-class TableEvidence(Evidence):
+class TableEvidence(Measurements):
     """Evidence that remembers what it was made of."""
 
     def __init__(self, frame: pd.DataFrame, design: Design | None, axes: tuple[str, ...]) -> None:
@@ -34,11 +34,11 @@ def evidence_of(frame: pd.DataFrame, design: Design | None = None, axes: tuple[s
     return TableEvidence(frame, design, axes)
 
 
-def declared_by(frame: pd.DataFrame, axes: tuple[str, ...] = EPSILON) -> Declared:
+def declared_by(frame: pd.DataFrame, axes: tuple[str, ...] = EPSILON) -> NameScope:
     """A declaration that has everything that a table has."""
     levels = {axis: tuple(frame[axis].dropna().unique()) for axis in axes}
     attacks = {a: metrics_of("answers") for a in frame["attack"].unique() if a}
-    return Declared(dict.fromkeys(frame["arm"].unique(), levels), attacks, frozenset(attacks), None, True)
+    return NameScope(dict.fromkeys(frame["arm"].unique(), levels), attacks, frozenset(attacks), None, True)
 
 
 def parts_of(expectation: Any, evidence: TableEvidence) -> list[Any]:
@@ -47,7 +47,7 @@ def parts_of(expectation: Any, evidence: TableEvidence) -> list[Any]:
     return list(found.parts(declared_by(evidence.frame, evidence.axes)))
 
 
-def judge(expectation: Any, evidence: Any, alpha: float = 0.05, index: int = 0, parts: int = 1) -> Finding:
+def judge(expectation: Any, evidence: Any, alpha: float = 0.05, index: int = 0, parts: int = 1) -> PartResult:
     """Judge it on a table, or on evidence, as one of several parts of a claim."""
     known = evidence if isinstance(evidence, TableEvidence) else evidence_of(evidence)
     (part,) = parts_of(expectation, known)

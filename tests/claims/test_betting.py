@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from ville import BernoulliCS, BettingCS
 
-from harness.claims.anytime import LATER, Divided, anytime
-from harness.claims.betting import SHARES, WEIGHTS, Betting, Stream, joined, smallest
+from harness.claims.anytime import LATER, TwoStakeCS, anytime
+from harness.claims.betting import SHARES, WEIGHTS, BettingMean, Stream, joined, smallest
 from harness.claims.design import Bounded, Fixed, Sequential, Series, adjusted, learned, stream_of
 from harness.claims.statistics import FEWEST, rarest, share_at_least
 from harness.errors import HarnessError
@@ -139,7 +139,7 @@ def test_the_interval_is_what_no_look_excludes(values: np.ndarray) -> None:
     # The largest capital of all looks counts, or the last one's.
     looked = max(capital(values[:n], 0.3) for n in range(1, len(values) + 1))
     assert one.p_above(0.3) == pytest.approx(min(1.0, 1 / looked), rel=1e-6)
-    last = Betting(one.streams, last=True)
+    last = BettingMean(one.streams, last=True)
     assert last.p_above(0.3) == pytest.approx(min(1.0, 1 / max(1e-300, capital(values, 0.3))), rel=1e-6)
 
 
@@ -169,7 +169,7 @@ def test_outside_of_the_range_nothing_has_to_be_bet() -> None:
 def test_a_projection_is_where_the_same_results_over_again_decide(two: bool, sign: float) -> None:
     values, other = np.tile([0.75, 0.6, 0.7, 0.65], 40), np.tile([0.5, 0.52], 80)
 
-    def mean(n: int) -> Betting:
+    def mean(n: int) -> BettingMean:
         streams = [bounded(values[:n]), bounded(other[:n]).negated()] if two else [bounded(values[:n])]
         return joined(streams).shifted(0.0 if two else -0.5).shifted(0.0, sign)
 
@@ -223,8 +223,8 @@ def test_two_arms_are_bet_on_apart_and_one_arm_on_its_differences() -> None:
     left, right = series([0.9] * 8), series([0.2] * 8)
     apart = Bounded().between(left, right)
     paired = Bounded().within(left, right)
-    assert isinstance(apart, Betting)
-    assert isinstance(paired, Betting)
+    assert isinstance(apart, BettingMean)
+    assert isinstance(paired, BettingMean)
     assert (len(apart.streams), len(paired.streams)) == (2, 1)
     assert apart.mean == pytest.approx(0.7)
     assert apart.p_above(0.0) < paired.p_above(0.0)
@@ -254,7 +254,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     assert learned(series([0.1, 0.2])) == 0
     assert learned(series([0.1] * 30, [0] * 30, 2)) == 8
     found = Sequential().mean(one)
-    assert isinstance(found, Divided)
+    assert isinstance(found, TwoStakeCS)
     values = adjusted(one)
     whole, later = anytime(values, np.zeros(30)), anytime(values[4:], np.zeros(26))
     for value, sign in ((0.4, 1.0), (0.55, -1.0)):
@@ -281,7 +281,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     assert few.interval() == (-math.inf, math.inf) or few.interval()[0] < 0.5
     other = series(np.full(30, 0.2) + 0.01 * rng.standard_normal(30))
     gap = Sequential().between(one, other)
-    assert isinstance(gap, Divided)
+    assert isinstance(gap, TwoStakeCS)
     assert gap.each == pytest.approx(one.values - other.values)
     assert gap.mean == pytest.approx(0.3, abs=0.05)
 

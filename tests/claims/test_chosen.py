@@ -12,7 +12,7 @@ import pytest
 
 from harness.claims.evidence import NoneChosen
 from harness.claims.judge import Part
-from harness.claims.sequential import wanted
+from harness.claims.sequential import allocate_repeats
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
 
 EPSILONS = (1.0, 2.0, 4.0, float("inf"))
@@ -82,7 +82,7 @@ def test_repeats_of_an_arm_that_only_chooses_are_asked_for_without_attacks() -> 
     (part,) = parts_of(close(0.6, 2e-4, chosen=by_another()), evidence)
     found = replace(part.judge(evidence, Part(0, 1, 0.025, 6)), attacks=part.attacks())
     assert part.attacks() == {"a": ("x",), "s": ("",)}
-    asked = wanted([found], 0.05, 10)
+    asked = allocate_repeats([found], 0.05, 10)
     assert {(arm, attack) for (arm, _), attack in asked} == {("a", "x"), ("s", "")}
 
 

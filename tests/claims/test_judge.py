@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from harness.claims.design import Bounded
-from harness.claims.judge import Finding, Look, Part, any_of, equivalent, point
+from harness.claims.judge import Part, PartResult, PointResult, any_of, equivalent, point
 from harness.claims.statistics import Estimate, estimate, repeats_needed
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
-from harness.verdicts.basis import together
+from harness.verdicts.basis import combined_outcome
 from tests.claims.judged import PARSE, evidence_of, judge, parts_of
 
 GRID = (0.1, 1.0, 10.0)
@@ -36,7 +36,7 @@ def table(
     return pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
 
 
-def verdict(expectation: dict[str, Any], frame: pd.DataFrame, alpha: float = 0.05, parts: int = 1) -> Finding:
+def verdict(expectation: dict[str, Any], frame: pd.DataFrame, alpha: float = 0.05, parts: int = 1) -> PartResult:
     return judge(expectation, frame, alpha, 0, parts)
 
 
@@ -168,9 +168,9 @@ def test_missing_measurements_are_named() -> None:
 
 
 def test_a_claim_is_the_conjunction_of_its_parts() -> None:
-    assert together(["reproduced", "reproduced"]) == "reproduced"
-    assert together(["reproduced", "inconclusive"]) == "inconclusive"
-    assert together(["inconclusive", "violated"]) == "violated"
+    assert combined_outcome(["reproduced", "reproduced"]) == "reproduced"
+    assert combined_outcome(["reproduced", "inconclusive"]) == "inconclusive"
+    assert combined_outcome(["inconclusive", "violated"]) == "violated"
 
 
 @pytest.mark.integration
@@ -383,7 +383,7 @@ def test_a_number_of_all_runs_together_is_judged_by_its_records() -> None:
     frame = pd.concat([frame, pd.DataFrame(joint, columns=frame.columns)])
     of = {"metric": name, "arm": "a", "attack": "x"}
 
-    def printed(values: dict[float, float], tolerance: float) -> Finding:
+    def printed(values: dict[float, float], tolerance: float) -> PartResult:
         return verdict({"kind": "table", "rows": [{"of": of, "values": values}], "tolerance": tolerance}, frame)
 
     assert printed({1.0: 174, 10.0: 410}, 50).outcome == "reproduced"
@@ -505,9 +505,9 @@ def test_an_equivalence_by_hand(mean: float) -> None:
 
 
 def test_p_values_of_alternatives_end_at_one() -> None:
-    def look(p: float) -> Look:
+    def look(p: float) -> PointResult:
         found = Estimate(0.1, 0.1, 9.0, 10)
-        return Look(point(0, {}, 0.0, 0.0, found, None, p, 0.5), found, frozenset())
+        return PointResult(point(0, {}, 0.0, 0.0, found, None, p, 0.5), found, frozenset())
 
     assert any_of([look(0.7), look(0.9)]).point.p_support == 1.0
     assert any_of([look(0.2), look(0.9)]).point.p_support == pytest.approx(0.4)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from harness.claims.design import Fixed, Sequential, Series, adjusted
 from harness.claims.series import means
-from harness.places import place
+from harness.coordinates import place
 from harness.report.tables import outcome_rows
 from tests.claims.judged import PARSE, evidence_of, judge
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, Anytime, Divided, anytime, divided
-from harness.claims.betting import Betting, Stream, joined
+from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, TMixtureCS, TwoStakeCS, anytime, divided
+from harness.claims.betting import BettingMean, Stream, joined
 from harness.claims.design import Bounded, Sequential, Series
-from harness.claims.judge import Finding, Look
+from harness.claims.judge import PartResult, PointResult
 from harness.claims.reasons import reason_in_words
 from harness.claims.sequential import _Rule, _turns
 from harness.claims.statistics import FEWEST, Estimate, detectable, estimate, moments, repeats_needed
@@ -109,7 +109,7 @@ def test_a_divided_stake_is_the_sum_of_both(values: np.ndarray, left_out: int, v
     nothing = np.zeros(len(values))
     found = divided(values, nothing, left_out)
     found = replace(found, whole=replace(found.whole, last=last))
-    assert isinstance(found, Divided)
+    assert isinstance(found, TwoStakeCS)
     won = looks(values, nothing, value, 1.0)
     if len(values) - left_out >= FEWEST:
         late = [0.0] * left_out + looks(values[left_out:], nothing[left_out:], value, 1.0)
@@ -125,7 +125,7 @@ def test_a_divided_stake_counts_from_the_sixth_late_value_on() -> None:
     assert short.mean == pytest.approx(values[: 2 + FEWEST].mean())
 
 
-def brute(found: Anytime, alpha: float, most: int) -> int | None:
+def brute(found: TMixtureCS, alpha: float, most: int) -> int | None:
     mean, error, skewness = found.mean, found.stderr, float(found.moments.skewnesses[-1])
     for n in range(max(found.n, FEWEST), most + 1):
         fewer = math.sqrt(found.n / n)
@@ -167,7 +167,7 @@ def test_without_spread_and_without_distance_nothing_is_won() -> None:
 
 
 def test_bets_on_nothing_or_on_less_than_there_is_project_nothing() -> None:
-    def bets(values: list[float]) -> Betting:
+    def bets(values: list[float]) -> BettingMean:
         series = np.array(values)
         stream = Stream(series, np.zeros(len(series)), np.ones(len(series)))
         return joined([stream], series)
@@ -199,17 +199,17 @@ def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
 
 
 def test_a_part_that_is_not_run_speaks_neither_way() -> None:
-    found = Finding("not run", reason_in_words("left out"))
+    found = PartResult("not run", reason_in_words("left out"))
     assert (found.support, found.oppose, found.attacks) == (1.0, 1.0, {})
 
 
 def test_levels_are_shared_among_points_and_parts() -> None:
     nothing = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
-    two = tuple(Look(nothing, Estimate(), frozenset()) for _ in range(2))
+    two = tuple(PointResult(nothing, Estimate(), frozenset()) for _ in range(2))
     rule = _Rule(0.025, 3, 40, 40)
-    every = rule._levels(Finding("inconclusive", reason_in_words(""), looks=two))
+    every = rule._levels(PartResult("inconclusive", reason_in_words(""), looks=two))
     assert every == pytest.approx((0.025, 0.025 / 6))  # each point to support, one of six to oppose
-    some = rule._levels(Finding("inconclusive", reason_in_words(""), looks=two, quantifier="some"))
+    some = rule._levels(PartResult("inconclusive", reason_in_words(""), looks=two, quantifier="some"))
     assert some == pytest.approx((0.025 / 3, 0.025 / 2))
     assert not rule.likely
 
@@ -291,18 +291,19 @@ def test_rounds_for_a_better_basis_are_of_half_as_many_more() -> None:
         point = Point(
             expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=repeats
         )
-        look = Look(point, Estimate(), frozenset())
-        assert rule.next_look(look, Finding("inconclusive", reason_in_words(""), looks=(look,))) == expected
+        look = PointResult(point, Estimate(), frozenset())
+        assert rule.next_look(look, PartResult("inconclusive", reason_in_words(""), looks=(look,))) == expected
 
 
 def test_a_point_without_effect_turns_nothing() -> None:
     zero = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
     for quantifier in ("all", "some"):
         assert not _turns(
-            Look(zero, Estimate(), frozenset()), Finding("inconclusive", reason_in_words(""), quantifier=quantifier)
+            PointResult(zero, Estimate(), frozenset()),
+            PartResult("inconclusive", reason_in_words(""), quantifier=quantifier),
         )
     against = zero.model_copy(update={"effect": -0.1})
-    assert _turns(Look(against, Estimate(), frozenset()), Finding("inconclusive", reason_in_words("")))
+    assert _turns(PointResult(against, Estimate(), frozenset()), PartResult("inconclusive", reason_in_words("")))
 
 
 def test_grid_points_that_the_profile_does_not_run_are_named() -> None:

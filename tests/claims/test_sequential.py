@@ -19,10 +19,10 @@ from scipy import integrate, stats
 from benchmarks.afresh import replayed
 from harness.claims.anytime import PRIOR_PRECISION, anytime
 from harness.claims.design import DESIGNS, Sequential, design_of
-from harness.claims.judge import Finding
+from harness.claims.judge import PartResult
 from harness.claims.reasons import reason_in_words
-from harness.claims.sequential import CEILING, PILOT, cells_used, decided, first_verdict, grown
-from harness.claims.sequential import wanted as wanted_cells
+from harness.claims.sequential import CEILING, PILOT, cells_used, decided, first_verdict, next_look
+from harness.claims.sequential import allocate_repeats as wanted_cells
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import basis_text
 from harness.errors import HarnessError
@@ -147,7 +147,7 @@ def above(value: float, quantifier: str = "all", arm: str | None = None) -> Any:
     return PARSE({"kind": "compare", "left": left, "relation": ">", "right": right, "for": quantifier})
 
 
-def judged(claim: Any, evidence: Any) -> list[Finding]:
+def judged(claim: Any, evidence: Any) -> list[PartResult]:
     return [judge(claim, evidence, 0.05, 0, 1)]
 
 
@@ -214,7 +214,7 @@ def test_repeats_go_where_an_open_claim_needs_them() -> None:
 
 
 def test_a_claim_with_a_part_that_is_not_run_asks_only_where_it_may_fail() -> None:
-    left_out = Finding("not run", reason_in_words("the profile leaves it out"), (), None, "none", "none")
+    left_out = PartResult("not run", reason_in_words("the profile leaves it out"), (), None, "none", "none")
 
     def needs(*values: Any) -> dict[Any, int]:
         evidence = evidence_of({("a", float(i + 1)): v for i, v in enumerate(values)})
@@ -228,7 +228,7 @@ def test_a_claim_with_a_part_that_is_not_run_asks_only_where_it_may_fail() -> No
 def test_looks_grow_by_an_eighth_and_end_at_the_most() -> None:
     looks = [4]
     while looks[-1] < 40:
-        looks.append(grown(looks[-1], 40))
+        looks.append(next_look(looks[-1], 40))
     assert looks[:6] == [4, 5, 6, 7, 8, 9]
     assert looks[-1] == 40
     assert all(b - a <= max(1, a // 8) for a, b in itertools.pairwise(looks))
@@ -551,7 +551,7 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
 
 def test_what_counts_as_decided() -> None:
     def of(*outcomes: str) -> bool:
-        return decided([Finding(o, reason_in_words("")) for o in outcomes])  # type: ignore[arg-type]
+        return decided([PartResult(o, reason_in_words("")) for o in outcomes])  # type: ignore[arg-type]
 
     assert of("violated", "inconclusive")
     assert of("reproduced", "not run")
@@ -613,7 +613,7 @@ def test_levels_of_several_parts_for_some_point() -> None:
     finding = judge(above(0.4, "some"), evidence, 0.05, 0, 2)
     assert 0.0125 < finding.points[0].p_oppose < 0.025
     assert wanted([finding], 0.05, 40) == {("a", 2.0): 13}
-    open_ = Finding("inconclusive", reason_in_words(""), finding.points, None, "", "", finding.looks, "some")
+    open_ = PartResult("inconclusive", reason_in_words(""), finding.points, None, "", "", finding.looks, "some")
     assert set(wanted([open_, open_], 0.05, 40)) == {("a", 1.0), ("a", 2.0)}
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.claims.design import Sequential
-from harness.claims.judge import Finding, Look, Part, at_least, combine
-from harness.claims.sequential import wanted
+from harness.claims.judge import Part, PartResult, PointResult, at_least, combine
+from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import Estimate
 from harness.claims.verdict import Point
 from tests.claims.judged import evidence_of, judge, plain
@@ -21,11 +21,11 @@ OF = {"metric": "advantage", "arm": "a", "attack": "x"}
 P_VALUES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
 
 
-def look(support: float, oppose: float) -> Look:
+def look(support: float, oppose: float) -> PointResult:
     found = Point(
         expectation=0, left=0, right=0, effect=0, low=0, high=0, p_support=support, p_oppose=oppose, repeats=9
     )
-    return Look(found, Estimate(), frozenset())
+    return PointResult(found, Estimate(), frozenset())
 
 
 def table_of(values: dict[float, Any]) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def printed(entries: int, **more: Any) -> dict[str, Any]:
     return {"kind": "table", "tolerance": 0.05, "rows": [{"of": OF, "values": values}], **more}
 
 
-def verdict(wrong: int, entries: int = 20, open_: int = 0, **more: Any) -> Finding:
+def verdict(wrong: int, entries: int = 20, open_: int = 0, **more: Any) -> PartResult:
     """Of a table with so many wrong entries, and so many on their tolerance."""
     means = [0.7] * wrong + [0.55] * open_ + [0.5] * (entries - wrong - open_)
     frame = table_of({float(i + 1): around(mean) for i, mean in enumerate(means)})
@@ -120,7 +120,7 @@ def test_repeats_go_to_the_entries_that_are_missing() -> None:
         entries = {"of": OF, "values": {level: 0.5 for level in sorted(values) if level}}
         claim = {"kind": "table", "tolerance": 0.05, "rows": [entries]}
         finding = judge(claim, evidence_of(table_of(values), Sequential()), 0.05, 0, 1)
-        return {epsilon for _, epsilon in plain(wanted([finding], 0.05, 40))}
+        return {epsilon for _, epsilon in plain(allocate_repeats([finding], 0.05, 40))}
 
     # Of 19 entries 18 have to agree: with one open nothing is missing, with two the clearer one.
     assert needs(e1=0.5) == set()

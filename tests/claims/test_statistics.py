@@ -14,14 +14,14 @@ from scipy import stats
 from harness.claims.statistics import (
     Estimate,
     combined,
-    corrected,
     detectable,
     difference,
     estimate,
+    hall_transform,
+    inverse_hall_transform,
     moments,
     pearson,
     repeats_needed,
-    uncorrected,
 )
 
 VALUES = st.lists(st.floats(-5, 5), min_size=3, max_size=20).map(np.array).filter(lambda v: np.std(v) > 1e-3)
@@ -70,17 +70,17 @@ def test_skewness_only_ever_weakens_a_test(left: np.ndarray, right: np.ndarray, 
 
 @given(st.floats(-20, 20), st.floats(-3, 3), st.sampled_from([0.0, 0.25, 1.0]))
 def test_the_transform_is_monotone_and_has_an_inverse(distance: float, skewness: float, slope: float) -> None:
-    value, further = (float(corrected(d, skewness, slope)) for d in (distance, distance + 1e-3))
+    value, further = (float(hall_transform(d, skewness, slope)) for d in (distance, distance + 1e-3))
     assert further >= value + 0.999e-3 * slope - 1e-12
-    back = float(uncorrected(value, skewness, slope))
-    assert corrected(back, skewness, slope) == pytest.approx(value, abs=1e-9, rel=1e-9)
+    back = float(inverse_hall_transform(value, skewness, slope))
+    assert hall_transform(back, skewness, slope) == pytest.approx(value, abs=1e-9, rel=1e-9)
     if slope:  # nowhere flat, so the inverse is the distance itself
         assert back == pytest.approx(distance, abs=1e-9, rel=1e-9)
 
 
 @given(st.floats(-0.5, 0.5), st.floats(0, 3))
 def test_a_least_slope_changes_nothing_where_the_transform_is_steeper(skewness: float, distance: float) -> None:
-    assert corrected(distance, skewness, 0.25) == corrected(distance, skewness)
+    assert hall_transform(distance, skewness, 0.25) == hall_transform(distance, skewness)
 
 
 @pytest.mark.parametrize("skewness", [0.0, 5e-324, 1e-200, -1e-150, 1e-12, -1e-9, 1e-9, -1e-6, 0.3, -2.5])
@@ -94,9 +94,9 @@ def test_the_transform_loses_nothing_near_no_skewness(skewness: float, slope: fl
             past = min(mpmath.mpf(0), 1 + s * d / 3 - root) * 3 / s if s and slope else mpmath.mpf(0)
             near = d - past
             value = near + s * near**2 / 3 + s**2 * near**3 / 27 + s / 6 + slope * past
-            assert float(corrected(distance, skewness, slope)) == pytest.approx(float(value), rel=1e-12, abs=1e-12)
+            assert float(hall_transform(distance, skewness, slope)) == pytest.approx(float(value), rel=1e-12, abs=1e-12)
             if slope:
-                back = float(uncorrected(float(value), skewness, slope))
+                back = float(inverse_hall_transform(float(value), skewness, slope))
                 assert back == pytest.approx(distance, rel=1e-9, abs=1e-12)
 
 

@@ -123,7 +123,7 @@ def test_a_table_travels_once_and_only_as_itself(make_project: Make, running: Cl
     project = make_project(TEXT)
     piece = make_plan(project, load_specs(project, [])[0].spec).pieces()[0]
     digest = cluster.sha256_file(project.root / "cancer.csv")
-    parcel = cluster.Parcel((piece,), {}, {}, {"cancer.csv": digest}, cluster.package_digest())
+    parcel = cluster.Payload((piece,), {}, {}, {"cancer.csv": digest}, cluster.package_digest())
     scratch = cluster._scratch_project().root
     shutil.rmtree(scratch, ignore_errors=True)
     assert cluster.compute(parcel).lacking == ("cancer.csv",)
@@ -131,11 +131,11 @@ def test_a_table_travels_once_and_only_as_itself(make_project: Make, running: Cl
     (scratch / "cancer.csv").write_text("not,this\n1,2\n")
     assert cluster.compute(parcel).lacking == ("cancer.csv",)
     table = {"cancer.csv": (project.root / "cancer.csv").read_bytes()}
-    answer = cluster.compute(cluster.Parcel((piece,), {}, table, parcel.wanted, parcel.code))
+    answer = cluster.compute(cluster.Payload((piece,), {}, table, parcel.wanted, parcel.code))
     assert list(answer.files) == [(piece.kind, piece.key)]
     assert cluster.compute(parcel).lacking == ()
     with pytest.raises(HarnessError, match="another version"):
-        cluster.compute(cluster.Parcel((piece,), {}, {}, parcel.wanted, "other"))
+        cluster.compute(cluster.Payload((piece,), {}, {}, parcel.wanted, "other"))
 
 
 def test_an_absolute_path_is_refused_for_a_cluster(make_project: Make, running: Cluster) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from harness.execution import executors
 from harness.execution.executor import run_pieces
-from harness.execution.plan import Piece
+from harness.execution.plan import WorkUnit
 from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.paths import Project
@@ -24,7 +24,7 @@ from tests.conftest import SMALL_SPEC, worker_processes
 Make = Callable[..., Project]
 
 
-def splits_of(project: Project) -> list[Piece]:
+def splits_of(project: Project) -> list[WorkUnit]:
     """Pieces that need no others: drawing them takes a worker no TensorFlow, which it would take seconds to import."""
     return [p for p in make_plan(project, load_specs(project, [])[0].spec).pieces() if p.kind == "split"]
 

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from harness.claims.verdict import Verdict
+from harness.coordinates import place
 from harness.errors import HarnessError
 from harness.paths import Project
-from harness.places import place
-from harness.report.marks import mark, marks_of
+from harness.report.anchors import mark, marks_of
 from harness.spec.load import load_specs
 from tests.conftest import run_cli
 

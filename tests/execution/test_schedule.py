@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from harness.errors import HarnessError
-from harness.execution.executor import Workforce, run_with
-from harness.execution.plan import Piece, StackKey
+from harness.execution.executor import WorkerPool, run_with
+from harness.execution.plan import StackKey, WorkUnit
 from harness.execution.planner import make_plan
 from harness.execution.schedule import Schedule
 from harness.execution.store import Store
@@ -21,11 +21,11 @@ from tests.conftest import SMALL_SPEC
 Make = Callable[..., Project]
 
 
-def piece(name: str, *needs: Piece, stack: StackKey | None = None) -> Piece:
-    return Piece("train", {"name": name}, needs, stack=stack)
+def piece(name: str, *needs: WorkUnit, stack: StackKey | None = None) -> WorkUnit:
+    return WorkUnit("train", {"name": name}, needs, stack=stack)
 
 
-def names(task: tuple[Piece, ...] | None) -> list[str]:
+def names(task: tuple[WorkUnit, ...] | None) -> list[str]:
     return [p.description["name"] for p in task or ()]
 
 
@@ -80,10 +80,10 @@ def test_workers_that_would_wait_begin_with_the_next_round(make_project: Make) -
         project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 60"), where=f"with-{workers}")
         pieces = [p for p in make_plan(project, load_specs(project, [])[0].spec).pieces() if p.kind == "split"]
         first = pieces[:1]
-        with Workforce(project, workers, Progress(quiet=True)) as workforce:
-            one = run_with(workforce, first, "one", pieces)
-            assert bool(workforce.hire().running) == (workers > 1)
-            both = one.joined(run_with(workforce, pieces, "two"))
+        with WorkerPool(project, workers, Progress(quiet=True)) as worker_pool:
+            one = run_with(worker_pool, first, "one", pieces)
+            assert bool(worker_pool.start().running) == (workers > 1)
+            both = one.joined(run_with(worker_pool, pieces, "two"))
         assert (both.computed, both.reused) == (len(pieces), 0)
         assert sum(both.by_kind.values()) == pytest.approx(both.core_seconds)
         made.append([Store(project.store).get(p.kind, p.key).digest for p in pieces])
@@ -101,9 +101,9 @@ def test_a_fault_in_what_nobody_asked_for_stops_nothing_until_it_is_asked_for(ma
         settings={**model.settings, "training": steep},
     )
     others = [p for p in pieces if p.kind in ("split", "train")]
-    with Workforce(project, 2, Progress(quiet=True)) as workforce:
-        run_with(workforce, [split], "one", [diverging])
-        assert any(diverging in task for task in workforce.hire().running)
-        assert run_with(workforce, others, "two").computed == len(others) - 1, "all but the split, which is there"
+    with WorkerPool(project, 2, Progress(quiet=True)) as worker_pool:
+        run_with(worker_pool, [split], "one", [diverging])
+        assert any(diverging in task for task in worker_pool.start().running)
+        assert run_with(worker_pool, others, "two").computed == len(others) - 1, "all but the split, which is there"
         with pytest.raises(HarnessError, match="diverged"):
-            run_with(workforce, [diverging], "three")
+            run_with(worker_pool, [diverging], "three")

@@ -16,18 +16,18 @@ from typing import Any
 
 import pandas as pd
 
+from harness.coordinates import Place, place
 from harness.data.dataset import GeneratorDataset
 from harness.execution.curves import asked
-from harness.execution.known import work_of
 from harness.execution.naming import Costs, Naming, in_order_of_repeats
 from harness.execution.plan import Plan
 from harness.execution.planner import attacks_of
+from harness.execution.reuse import work_of
 from harness.execution.table import read_table
 from harness.experiment import Setup
 from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.pipeline.judging import experiment_digest
-from harness.places import Place, place
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Params, Scaled, choose, load_params, scale
 from harness.spec.readings import readings

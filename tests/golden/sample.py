@@ -19,7 +19,7 @@ from harness.data.encoding import Preprocessing
 from harness.data.split import SPLITS, Sizes
 from harness.defences import DEFENCES
 from harness.execution.materialize import split_generator
-from harness.execution.plan import Cell, Piece, with_needs
+from harness.execution.plan import Cell, WorkUnit, with_needs
 from harness.experiment import Axis, Derived, Privacy, ShadowPool
 from harness.hashing import fingerprint
 from harness.training.model import MODELS
@@ -52,9 +52,9 @@ GIVEN: dict[str, dict[str, Any]] = {
 """What plug-ins need to be given; all else is at its default."""
 
 
-def pieces(cells: Iterable[Cell]) -> dict[str, Piece]:
+def pieces(cells: Iterable[Cell]) -> dict[str, WorkUnit]:
     """One piece of each sort, by arm, repeat (0 and 1) and what it is: the first in the order of the plan."""
-    found: dict[str, Piece] = {}
+    found: dict[str, WorkUnit] = {}
     for cell in cells:
         if cell.repeat > 1:
             continue
@@ -73,7 +73,7 @@ def pieces(cells: Iterable[Cell]) -> dict[str, Piece]:
     return found
 
 
-def identity_of(piece: Piece) -> dict[str, Any]:
+def identity_of(piece: WorkUnit) -> dict[str, Any]:
     """Its name and its seed."""
     return {"work": piece.work, "seed": piece.seed}
 

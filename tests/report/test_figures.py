@@ -17,7 +17,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from harness.paths import Project
 from harness.report.figures import draw, over_all_outcomes, paint_panel
-from harness.report.theme import Hover, apart
+from harness.report.theme import Hover, spread_labels
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -123,7 +123,7 @@ def test_a_point_says_its_value_and_colours_are_the_pages(spec: Spec) -> None:
 def test_labels_are_apart_in_order_and_moved_no_further_than_needed(heights: list[float], gap: float) -> None:
     """The least sum of squared moves with such gaps, against a solver."""
     given_ = sorted(heights)
-    found = apart(given_, gap)
+    found = spread_labels(given_, gap)
     assert all(b - a >= gap - 1e-9 for a, b in itertools.pairwise(found))
     if given_:
         offsets = gap * np.arange(len(given_))

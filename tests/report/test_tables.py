@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from harness.claims.verdict import Verdict
+from harness.coordinates import place
 from harness.errors import HarnessError
 from harness.metrics.exposure import EXPOSURE_LEVELS
 from harness.paths import Project
-from harness.places import place
 from harness.report.figures import printed_values
 from harness.report.tables import exposed_rows, formula_tables, printed_tables
 from harness.spec.load import load_spec

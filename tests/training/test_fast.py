@@ -62,8 +62,8 @@ def start_of(todo: Job) -> Weights:
 def gradient_of(todo: Job, weights: Weights, rows: np.ndarray) -> list[np.ndarray]:
     """What the engine's graph gives for one batch before noise, in the order of the model's weights."""
     tf = import_tensorflow()
-    from harness.training.bookkeeping.program import Program
-    from harness.training.bookkeeping.rule import Step
+    from harness.training.ghost_clipping.program import Program
+    from harness.training.ghost_clipping.rule import Step
 
     program = Program(todo.model, todo.training, todo.features.shape[1], todo.n_classes, 1, todo.private)
     program.set_weights([weights])
@@ -128,7 +128,7 @@ def test_clipped_gradient_is_that_of_per_example_differentiation(model: Model, s
 @pytest.mark.parametrize("layer", [Conv2d(filters=2, kernel=3), Conv2d(filters=30, kernel=3, stride=3)])
 def test_both_routes_to_the_norm_of_a_convolution(layer: Conv2d) -> None:
     """Few filters: gradients are formed. Many filters at few positions: Gram matrices are cheaper."""
-    from harness.training.bookkeeping.convolution import ConvolutionRule
+    from harness.training.ghost_clipping.convolution import ConvolutionRule
 
     image = (6, 6, 9)
     assert ConvolutionRule(layer, image, 1, 0).forms_gradients == (layer.filters == 2)
@@ -137,13 +137,13 @@ def test_both_routes_to_the_norm_of_a_convolution(layer: Conv2d) -> None:
     assert relative_error(gradient_of(todo, weights, rows), clipped_mean(todo, weights, rows, 0.7)) < TOLERANCE
 
 
-LANES = "harness.training.bookkeeping.program.WORTH_TWO_LANES"
+LANES = "harness.training.ghost_clipping.program.WORTH_TWO_LANES"
 
 
 @pytest.mark.parametrize("layer", [Conv2d(filters=2, kernel=3), Conv2d(filters=30, kernel=3, stride=3)])
 @pytest.mark.parametrize("n", [8, 11])
 def test_two_lanes_find_the_gradient_of_the_whole_batch(layer: Conv2d, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.training.bookkeeping.program import Program
+    from harness.training.ghost_clipping.program import Program
 
     monkeypatch.setattr(LANES, 0)
     hidden = (Conv2d(filters=2, activation="tanh"), MaxPool(size=2, stride=1), layer, Flatten(), Dense(units=4))
@@ -176,7 +176,7 @@ WINDOWS = [
 @pytest.mark.parametrize(("kernel", "stride", "padding"), WINDOWS)
 def test_gradients_of_kernels_are_sums_over_slices(kernel: int, stride: int, padding: Any, filters: int) -> None:
     """Each entry of a record's gradient, from the pixels that it meets, in NumPy; whatever the route to it."""
-    from harness.training.bookkeeping.convolution import ConvolutionRule
+    from harness.training.ghost_clipping.convolution import ConvolutionRule
     from harness.training.layers.convolution import padded_extent
 
     tf = import_tensorflow()
@@ -358,7 +358,7 @@ def test_noise_is_fresh_in_every_step() -> None:
 def test_random_words_are_those_of_the_published_generator() -> None:
     """SplitMix64 in Python's own integers, whose first outputs for the seed 1234567 are widely printed."""
     tf = import_tensorflow()
-    from harness.training.bookkeeping.noise import splitmix64
+    from harness.training.ghost_clipping.noise import splitmix64
 
     def reference(seed: int, count: int) -> list[int]:
         found, state, word = [], seed, 2**64
@@ -378,8 +378,8 @@ def test_random_words_are_those_of_the_published_generator() -> None:
 def test_every_step_takes_numbers_of_its_own() -> None:
     """All draws of three steps of two replicates are different, so no stretch of a sequence is used twice."""
     tf = import_tensorflow()
-    from harness.training.bookkeeping.noise import gaussian
-    from harness.training.bookkeeping.rule import Step
+    from harness.training.ghost_clipping.noise import gaussian
+    from harness.training.ghost_clipping.rule import Step
 
     keys, spread = tf.constant([7, 8], tf.int64), tf.constant([1.0, 1.0])
     steps = [gaussian(Step(tf.constant(i, tf.int64), keys), spread, 4096).numpy() for i in range(3)]
@@ -392,8 +392,8 @@ def test_every_step_takes_numbers_of_its_own() -> None:
 def test_noise_is_the_transform_of_the_words_by_box_and_muller() -> None:
     """In float64, from the words themselves: the upper 31 bits of each are a radius, the lower 32 an angle."""
     tf = import_tensorflow()
-    from harness.training.bookkeeping.noise import gaussian, splitmix64
-    from harness.training.bookkeeping.rule import Step
+    from harness.training.ghost_clipping.noise import gaussian, splitmix64
+    from harness.training.ghost_clipping.rule import Step
 
     half, number, spread = 160_000, 5, 0.7
     drawn = gaussian(Step(tf.constant(number, tf.int64), tf.constant([11], tf.int64)), tf.constant([spread]), 2 * half)
@@ -411,7 +411,7 @@ def test_noise_is_the_transform_of_the_words_by_box_and_muller() -> None:
 def test_functions_of_the_noise_are_those_of_a_library(compiled: bool) -> None:
     """Logarithm, cosine and sine against NumPy's in float64, each over its whole range."""
     tf = import_tensorflow()
-    from harness.training.bookkeeping.noise import cosine_and_sine, logarithm
+    from harness.training.ghost_clipping.noise import cosine_and_sine, logarithm
 
     rng = np.random.default_rng(4)
     values = np.concatenate([rng.uniform(2.0**-33, 1, 100_000), np.exp(rng.uniform(-22, 0, 100_000)), [2.0**-33, 1.0]])
@@ -437,8 +437,8 @@ def test_what_libraries_say_is_kept_from_the_terminal(capfd: pytest.CaptureFixtu
 def test_tails_of_the_noise() -> None:
     """Four million draws: kurtosis and the share beyond 4 and 4.9 standard deviations are those of a Gaussian."""
     tf = import_tensorflow()
-    from harness.training.bookkeeping.noise import gaussian
-    from harness.training.bookkeeping.rule import Step
+    from harness.training.ghost_clipping.noise import gaussian
+    from harness.training.ghost_clipping.rule import Step
 
     step = Step(tf.constant(3, tf.int64), tf.constant([1, 2], tf.int64))
     draws = gaussian(step, tf.constant([1.0, 1.0]), 2_000_000).numpy()
@@ -489,7 +489,7 @@ def test_a_stack_gives_to_the_bit_what_its_models_give_alone(
 
 
 def test_a_stack_of_two_lanes_gives_to_the_bit_what_its_models_give_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.training.bookkeeping.program import program_for
+    from harness.training.ghost_clipping.program import program_for
 
     program_for.cache_clear()
     monkeypatch.setattr(LANES, 0)
@@ -513,9 +513,9 @@ def test_stacks_give_the_same_bits_on_older_processors(instructions: str) -> Non
 
 
 def test_a_graph_takes_no_gradient_of_a_maximum_that_was_seen_to_differ() -> None:
-    """One graph in thirty, traced alike, had other last digits below it; see bookkeeping/pooling."""
+    """One graph in thirty, traced alike, had other last digits below it; see ghost_clipping/pooling."""
     import_tensorflow()
-    from harness.training.bookkeeping.program import Program
+    from harness.training.ghost_clipping.program import Program
 
     todo = job(NETWORKS[4])
     program = Program(todo.model, todo.training, todo.features.shape[1], todo.n_classes, 2, todo.private)
@@ -529,7 +529,7 @@ def test_a_graph_takes_no_gradient_of_a_maximum_that_was_seen_to_differ() -> Non
 def test_a_maximum_and_its_gradient_are_those_of_the_first_pixel_that_has_it(size: int, stride: int | None) -> None:
     """Against a loop over windows; few values, so that most windows have several pixels of the maximum."""
     tf = import_tensorflow()
-    from harness.training.bookkeeping.pooling import PoolRule
+    from harness.training.ghost_clipping.pooling import PoolRule
 
     layer, shape = MaxPool(size=size, stride=stride), (7, 8, 3)
     rng = np.random.default_rng(size)
@@ -581,7 +581,7 @@ def test_engines_name_the_code_of_the_layers_that_they_use() -> None:
         engine = ENGINES[name]()
         assert "harness.training.layers.convolution" in engine.modules_for(NETWORKS[4])
         assert "harness.training.layers.convolution" not in engine.modules_for(Logistic())
-    assert "harness.training.bookkeeping.convolution" in Fast().modules_for(NETWORKS[4])
+    assert "harness.training.ghost_clipping.convolution" in Fast().modules_for(NETWORKS[4])
 
 
 def test_poisson_batches_have_binomial_sizes() -> None:

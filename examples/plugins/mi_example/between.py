@@ -6,28 +6,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 from harness.plugins import (
-    EXPECTATIONS,
+    CLAIM_KINDS,
     At,
-    Declared,
-    Evidence,
-    Finding,
-    Look,
-    Measured,
-    MeasuredExpectation,
+    MeasuredClaimKind,
+    Measurements,
+    MetricOperand,
+    NameScope,
     Number,
     Part,
+    PartResult,
+    PointResult,
     Real,
     compared,
     over_grid,
 )
 
 
-@EXPECTATIONS.register
-class Between(MeasuredExpectation):
+@CLAIM_KINDS.register
+class Between(MeasuredClaimKind):
     """low < of < high, at every grid point; one claim for each metric, arm and attack that `of` lists."""
 
     kind: Literal["between"] = "between"
-    of: Measured
+    of: MetricOperand
     low: Real
     high: Real
     at: At = None
@@ -35,16 +35,16 @@ class Between(MeasuredExpectation):
     def text(self) -> str:
         return f"{self.low:g} < {self.of.curve.text()} < {self.high:g}"
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).each()]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         return [self.of]
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         curve, low, high = self.of.curve, Number(value=self.low), Number(value=self.high)
 
-        def looks(where: Mapping[str, Any]) -> list[Look]:
+        def looks(where: Mapping[str, Any]) -> list[PointResult]:
             above = compared(evidence, part.index, curve, ">", low, 0.0, where)
             return [above, compared(evidence, part.index, curve, "<", high, 0.0, where)]
 

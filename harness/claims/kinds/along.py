@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import At, MeasuredExpectation
-from harness.claims.judge import Finding, Where, not_run
-from harness.claims.operands import Curve, Measured, Several
-from harness.places import place
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import At, MeasuredClaimKind
+from harness.claims.judge import PartResult, Where, not_run
+from harness.claims.operands import MetricOperand, MetricSeries, Several
+from harness.coordinates import place
 
 
-class Along(MeasuredExpectation):
+class Along(MeasuredClaimKind):
     """One metric along one axis; at every grid point of the other axes, or in the mean over them."""
 
-    of: Measured
+    of: MetricOperand
     """What is measured; the claim is made for each metric, arm and attack that it lists."""
     along: str = "epsilon"
     """The axis."""
@@ -26,21 +26,21 @@ class Along(MeasuredExpectation):
     mean_over: Several = ()
     """Axes over which the mean is taken first, repeat by repeat."""
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         of = declared.complete(self.of)
         if self.mean_over:
             of = of.model_copy(update={"mean_over": self.mean_over})
         return [self.model_copy(update={"of": one, "mean_over": ()}) for one in of.each()]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         return [self.of]
 
-    def check(self, declared: Declared) -> None:
+    def check(self, declared: NameScope) -> None:
         super().check(declared)
         (arm,), attack = self.of.arm, (self.of.attack or ("",))[0]
         declared.check_varies(self.along, self.of, arm, attack)
 
-    def levels(self, evidence: Evidence) -> list[Any]:
+    def levels(self, evidence: Measurements) -> list[Any]:
         """Values of the axis that are looked at, in order."""
         found = evidence.levels(self.of.curve, self.along)
         asked = (self.at or {}).get(self.along)
@@ -48,7 +48,7 @@ class Along(MeasuredExpectation):
             return [v for v in found if v in asked]
         return [v for v in found if self.along != "epsilon" or v != float("inf")]
 
-    def curve_at(self, level: Any) -> Curve:
+    def curve_at(self, level: Any) -> MetricSeries:
         """The curve fixed at one value of the axis."""
         curve = self.of.curve
         return replace(curve, at=place({**dict(curve.at), self.along: level}))
@@ -57,7 +57,7 @@ class Along(MeasuredExpectation):
         """Grid points asked for of the other axes."""
         return {k: v for k, v in self.at.items() if k != self.along} if self.at else None
 
-    def too_few(self, levels: Sequence[Any], needed: int, what: str) -> Finding | None:
+    def too_few(self, levels: Sequence[Any], needed: int, what: str) -> PartResult | None:
         """Not run, where the profile runs too few values of the axis."""
         if len(levels) >= needed:
             return None

@@ -6,15 +6,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, points_text
-from harness.claims.judge import Finding, Part, compared, not_run, over_grid
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.judge import Part, PartResult, compared, not_run, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
 
 
-@EXPECTATIONS.register
+@CLAIM_KINDS.register
 class ArgMax(Along):
     """At `is` the metric is above that at every other value of the axis by more than `margin`."""
 
@@ -29,11 +29,11 @@ class ArgMax(Along):
         value = f"{self.peak:g}" if isinstance(self.peak, float) else str(self.peak)
         return f"{self.of.curve.text()} is largest at {self.along} = {value}{shift}{points_text('all', self.others())}"
 
-    def check(self, declared: Declared) -> None:
+    def check(self, declared: NameScope) -> None:
         super().check(declared)
         declared.check_at({self.along: (self.peak,)}, [self.of])
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
         if found := self.too_few(levels, 2, "a maximum"):
             return found

@@ -7,14 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, points_text
-from harness.claims.judge import Finding, Part, close
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.judge import Part, PartResult, close
 from harness.claims.kinds.two_sided import TwoSided
-from harness.claims.operands import Curve, Number, Width
+from harness.claims.operands import MetricSeries, Number, Width
 
 
-@EXPECTATIONS.register
+@CLAIM_KINDS.register
 class Close(TwoSided):
     """|left - right| < tolerance, tested as equivalence (two one-sided tests)."""
 
@@ -25,7 +25,7 @@ class Close(TwoSided):
         shown = [f"|{left.text()} - {right.text()}| < {self.tolerance:g}" for left, right in self.alternatives()]
         return " or ".join(shown) + points_text(self.quantifier, self.at)
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         test = "equivalence by two one-sided tests:"
         return self.judged(
             evidence, part, test, lambda left, right, at: close(evidence, part.index, left, right, self.tolerance, at)
@@ -35,7 +35,7 @@ class Close(TwoSided):
         wider = 2 * self.tolerance
         return f"a tolerance of {wider:g} in place of {self.tolerance:g}", self.model_copy(update={"tolerance": wider})
 
-    def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
+    def printed(self) -> Sequence[tuple[MetricSeries, Mapping[str, Any], float]]:
         if not isinstance(self.right, Number) or self.quantifier != "all":
             return ()
         at = self.at or {}

@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import Field
 
 from harness.claims.design import Series
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
-from harness.claims.judge import Finding, Look, Part, combine, in_each, not_run, point
-from harness.claims.operands import Curve, Measured, Width
-from harness.places import Cell
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
+from harness.claims.judge import Part, PartResult, PointResult, combine, in_each, not_run, point
+from harness.claims.operands import MetricOperand, MetricSeries, Width
+from harness.coordinates import Cell
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class _Value:
     cells: frozenset[Cell]
 
     @classmethod
-    def of(cls, evidence: Evidence, curve: Curve, epsilon: float) -> _Value:
+    def of(cls, evidence: Measurements, curve: MetricSeries, epsilon: float) -> _Value:
         series = evidence.series(curve, here := {"epsilon": epsilon})
         return cls(curve.arm, series, evidence.design.mean(series).mean, evidence.cells([curve], here))
 
 
-@EXPECTATIONS.register
-class Collapse(MeasuredExpectation):
+@CLAIM_KINDS.register
+class Collapse(MeasuredClaimKind):
     """Over the noise multiplier, a metric of several arms follows one monotone curve.
 
     Each arm's value at each of its noise multipliers has to lie between another arm's values at the next smaller and
@@ -50,9 +50,9 @@ class Collapse(MeasuredExpectation):
     at: At = None
     """Nominal epsilons to look at; default: the finite grid."""
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         attack = () if self.attack is None else (self.attack,)
-        return [Measured(metric=(self.metric,), arm=(arm,), attack=attack) for arm in self.arms_]
+        return [MetricOperand(metric=(self.metric,), arm=(arm,), attack=attack) for arm in self.arms_]
 
     def text(self) -> str:
         of = self.metric if self.attack is None else f"{self.metric} ({self.attack})"
@@ -63,7 +63,7 @@ class Collapse(MeasuredExpectation):
         wider = 2 * self.tolerance
         return f"a tolerance of {wider:g} in place of {self.tolerance:g}", self.model_copy(update={"tolerance": wider})
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         """One look for each two arms and epsilon of the first whose noise multiplier is between two of the second."""
         curves = [operand.curve for operand in self.operands()]
         noisy = [where["epsilon"] for where in evidence.grid(curves, self.at) if math.isfinite(where["epsilon"])]
@@ -84,7 +84,9 @@ class Collapse(MeasuredExpectation):
             return not_run("no two arms have noise multipliers that overlap")
         return combine((looks, "all"), part, f"above one end and below the other: {evidence.test(curves)}")
 
-    def _between(self, evidence: Evidence, index: int, epsilon: float, own: _Value, ends: Sequence[_Value]) -> Look:
+    def _between(
+        self, evidence: Measurements, index: int, epsilon: float, own: _Value, ends: Sequence[_Value]
+    ) -> PointResult:
         """Whether one arm's value lies between another's at two epsilons: the side nearer to failing is shown."""
         low, high = sorted(ends, key=lambda end: end.mean)
         above = evidence.gap_of(own.arm, low.arm, own.series, low.series).shifted(self.tolerance)
@@ -94,5 +96,7 @@ class Collapse(MeasuredExpectation):
         effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)
         cells = own.cells.union(*(end.cells for end in ends))
         found = point(index, {"epsilon": epsilon}, own.mean, end.mean, effect, None, support, oppose)
-        inside = [Look(found, side, cells, None if side.each is None else side.each >= 0) for side in (above, below)]
-        return Look(found, effect, cells, in_each(inside, np.logical_and))
+        inside = [
+            PointResult(found, side, cells, None if side.each is None else side.each >= 0) for side in (above, below)
+        ]
+        return PointResult(found, effect, cells, in_each(inside, np.logical_and))

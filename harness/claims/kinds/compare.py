@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, points_text
-from harness.claims.judge import Finding, Look, Part, Right, Where, compared
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.judge import Part, PartResult, PointResult, Right, Where, compared
 from harness.claims.kinds.two_sided import TwoSided
-from harness.claims.operands import Curve, Measured, Real, Relation
+from harness.claims.operands import MetricOperand, MetricSeries, Real, Relation
 
 
-@EXPECTATIONS.register
+@CLAIM_KINDS.register
 class Compare(TwoSided):
     """left RELATION right + margin, at the grid points of `at`."""
 
@@ -37,13 +37,13 @@ class Compare(TwoSided):
         wider = 2 * self.margin
         return f"a margin of {wider:g} in place of {self.margin:g}", self.model_copy(update={"margin": wider})
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         return self.judged(evidence, part, "one-sided", lambda *at: self.look(evidence, part, *at))
 
-    def look(self, evidence: Evidence, part: Part, left: Curve, right: Right, where: Where) -> Look:
+    def look(self, evidence: Measurements, part: Part, left: MetricSeries, right: Right, where: Where) -> PointResult:
         """What is found at one place."""
         return compared(evidence, part.index, left, self.relation, right, self.margin, where)
 
 
-def _text(right: Right | Measured) -> str:
-    return right.curve.text() if isinstance(right, Measured) else right.text()
+def _text(right: Right | MetricOperand) -> str:
+    return right.curve.text() if isinstance(right, MetricOperand) else right.text()

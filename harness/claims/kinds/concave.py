@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, points_text
-from harness.claims.judge import Finding, Look, Part, Where, over_grid, point
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.judge import Part, PartResult, PointResult, Where, over_grid, point
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
 
 
-@EXPECTATIONS.register
+@CLAIM_KINDS.register
 class Concave(Along):
     """At each value between two neighbours, the metric is above the straight line through them by more than `margin`.
 
@@ -29,13 +29,13 @@ class Concave(Along):
         axis = self.along if self.scale == "linear" else f"log {self.along}"
         return f"{self.of.curve.text()} is concave in {axis}{shift}{points_text('all', self.at)}"
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
         if found := self.too_few(levels, 3, "a curve's bend"):
             return found
         at = [math.log(v) if self.scale == "log" else v for v in levels]
 
-        def look(i: int, where: Where) -> Look:
+        def look(i: int, where: Where) -> PointResult:
             share = (at[i] - at[i - 1]) / (at[i + 1] - at[i - 1])
             before, own, after = (evidence.series(self.curve_at(levels[j]), where) for j in (i - 1, i, i + 1))
             line = before.times(1 - share).plus(after.times(share))
@@ -43,7 +43,9 @@ class Concave(Along):
             mean = evidence.design.mean
             curves = [self.curve_at(levels[j]) for j in (i - 1, i, i + 1)]
             found = point(part.index, self.shown_at(where, levels[i]), mean(own).mean, mean(line).mean, effect)
-            return Look(found, effect, evidence.cells(curves, where), None if effect.each is None else effect.each > 0)
+            return PointResult(
+                found, effect, evidence.cells(curves, where), None if effect.each is None else effect.each > 0
+            )
 
         curves = [self.curve_at(level) for level in levels]
         return over_grid(

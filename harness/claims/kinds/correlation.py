@@ -10,25 +10,25 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
-from harness.claims.judge import Finding, Look, Part, combine, not_run, point, unknown
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
+from harness.claims.judge import Part, PartResult, PointResult, combine, not_run, point, unknown
 from harness.claims.kinds.over_repeats import series_of, stacked
-from harness.claims.operands import Measured
+from harness.claims.operands import MetricOperand
 from harness.claims.statistics import pearson
 
 FEWEST = 3
 
 
-@EXPECTATIONS.register
-class Correlation(MeasuredExpectation):
+@CLAIM_KINDS.register
+class Correlation(MeasuredClaimKind):
     """Pearson correlation of two metrics over the epsilon grid, one coefficient a repeat, above `above`."""
 
     kind: Literal["correlation"] = "correlation"
-    left: Measured
+    left: MetricOperand
     """One claim for each metric, arm and attack that it lists."""
-    right: Measured
+    right: MetricOperand
     """What it leaves out is as on the left."""
     above: float = Field(default=0.0, gt=-1, lt=1)
     at: At = None
@@ -37,16 +37,16 @@ class Correlation(MeasuredExpectation):
     def text(self) -> str:
         return f"corr over epsilon of {self.left.curve.text()} and {self.right.curve.text()} > {self.above:g}"
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         left = declared.complete(self.left)
         right = self.right.inheriting(left)
         found = [(one, other) for one in left.each() for other in right.like(left, one).each()]
         return [self.model_copy(update={"left": one, "right": other}) for one, other in found]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         return self.left, self.right
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         left, right = self.left.curve, self.right.curve
         grid = evidence.grid([left, right], self.at)
         of = "" if evidence.design.name == "bounded" else "Fisher's z of "
@@ -68,7 +68,7 @@ class Correlation(MeasuredExpectation):
         middle = mean.mean if bounded else math.tanh(mean.mean)
         effect = mean.shifted(-(self.above if bounded else math.atanh(self.above)))
         seen = point(part.index, {}, middle, self.above, effect).model_copy(update={"repeats": repeats})
-        finding = combine(([Look(seen, effect, cells, found > self.above)], "all"), part, test)
+        finding = combine(([PointResult(seen, effect, cells, found > self.above)], "all"), part, test)
         span = f"{len(grid)} epsilons in {len(found)} repeats"
         words = f"mean correlation {middle:.2f} over {span}, against {self.above:g}"
         return replace(finding, why=finding.why.model_copy(update={"words": words}))

@@ -8,18 +8,18 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from harness.claims.declared import Declared, nearest
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, MeasuredExpectation
-from harness.claims.judge import Finding, Part
+from harness.claims.declared import NameScope, nearest
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
+from harness.claims.judge import Part, PartResult
 from harness.claims.reasons import Counted, Reason
 from harness.claims.verdict import Outcome, Point
 
 SHOWN = 6
 
 
-@EXPECTATIONS.register
-class Count(MeasuredExpectation):
+@CLAIM_KINDS.register
+class Count(MeasuredClaimKind):
     """Counts of the data and of the split equal the printed ones in every repeat."""
 
     kind: Literal["count"] = "count"
@@ -33,11 +33,11 @@ class Count(MeasuredExpectation):
     def attacks(self) -> Mapping[str, tuple[str, ...]]:
         return {self.arm: ("",)}
 
-    def check(self, declared: Declared) -> None:
+    def check(self, declared: NameScope) -> None:
         if self.arm not in declared.arms:
             raise ValueError(nearest("arm", self.arm, declared.arms))
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         points, counts = [], []
         for name, printed in self.equals.items():
             found = evidence.counts(self.arm, name)
@@ -61,4 +61,4 @@ class Count(MeasuredExpectation):
         worst = min(range(len(points)), key=lambda i: points[i].effect)
         outcome: Outcome = "reproduced" if all(count.right for count in counts) else "violated"
         reason = Reason(found="counted", point=worst, counts=tuple(counts))
-        return Finding(outcome, reason, tuple(points), points[worst], "exact count", "none")
+        return PartResult(outcome, reason, tuple(points), points[worst], "exact count", "none")

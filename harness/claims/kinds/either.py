@@ -7,16 +7,16 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation, points_text
-from harness.claims.judge import Finding, Part, any_of, over_grid
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_text
+from harness.claims.judge import Part, PartResult, any_of, over_grid
 from harness.claims.kinds.compare import Compare
-from harness.claims.operands import Curve, FormulaValue, Measured, Several
+from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Several
 
 
-@EXPECTATIONS.register
-class Either(MeasuredExpectation):
+@CLAIM_KINDS.register
+class Either(MeasuredClaimKind):
     """At every grid point of `at`, one of several comparisons holds at least: none fails together with the others."""
 
     kind: Literal["either"] = "either"
@@ -30,20 +30,20 @@ class Either(MeasuredExpectation):
     def text(self) -> str:
         return " or ".join(one.bare() for one in self.of) + points_text("all", self.at)
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         each: list[tuple[str, ...]] = [(arm,) for arm in self.arm] or [()]
         return [
             self.model_copy(update={"arm": arms, "of": tuple(_completed(one, arms, declared) for one in self.of)})
             for arms in each
         ]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         return [operand for one in self.of for operand in one.operands()]
 
     def formulas(self) -> Sequence[FormulaValue]:
         return [formula for one in self.of for formula in one.formulas()]
 
-    def check(self, declared: Declared) -> None:
+    def check(self, declared: NameScope) -> None:
         super().check(declared)
         for one in self.of:
             one.check(declared)
@@ -55,9 +55,9 @@ class Either(MeasuredExpectation):
         of = tuple(found[n][1] if n in found else one for n, one in enumerate(self.of))
         return " and ".join(text for text, _ in found.values()), self.model_copy(update={"of": of})
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         pairs = [(one, *pair) for one in self.of for pair in one.alternatives()]
-        curves = [c for _, left, right in pairs for c in (left, right) if isinstance(c, Curve)]
+        curves = [c for _, left, right in pairs for c in (left, right) if isinstance(c, MetricSeries)]
         test = f"of either side, Bonferroni over them: one-sided {evidence.test(curves)}"
         return over_grid(
             evidence,
@@ -70,7 +70,7 @@ class Either(MeasuredExpectation):
         )
 
 
-def _completed(one: Compare, arms: tuple[str, ...], declared: Declared) -> Compare:
+def _completed(one: Compare, arms: tuple[str, ...], declared: NameScope) -> Compare:
     left = one.left if one.left.arm or not arms else one.left.model_copy(update={"arm": arms})
     found = one.model_copy(update={"left": left, "quantifier": "all"}).parts(declared)
     if len(found) > 1:

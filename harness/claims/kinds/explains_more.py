@@ -8,23 +8,23 @@ from typing import Literal, Self
 import numpy as np
 
 from harness.arrays import Array
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation
-from harness.claims.judge import Finding, Part, not_run, unknown
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
+from harness.claims.judge import Part, PartResult, not_run, unknown
 from harness.claims.kinds.over_repeats import decided_by, stacked
-from harness.claims.operands import Measured
+from harness.claims.operands import MetricOperand
 
 
-@EXPECTATIONS.register
-class ExplainsMore(MeasuredExpectation):
+@CLAIM_KINDS.register
+class ExplainsMore(MeasuredClaimKind):
     """The share of a metric's variance over the grid that the main effect of `axis` explains is above that of `than`.
 
     Both are of a two-way analysis of variance on the grid of the two axes, one a repeat.
     """
 
     kind: Literal["explains-more"] = "explains-more"
-    of: Measured
+    of: MetricOperand
     """One claim for each metric, arm and attack that it lists."""
     axis: str
     than: str
@@ -34,13 +34,13 @@ class ExplainsMore(MeasuredExpectation):
     def text(self) -> str:
         return f"{self.axis} explains more of the variance of {self.of.curve.text()} than {self.than}"
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).each()]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         return [self.of]
 
-    def check(self, declared: Declared) -> None:
+    def check(self, declared: NameScope) -> None:
         super().check(declared)
         if self.axis == self.than:
             raise ValueError(f"compares the axis {self.axis!r} with itself")
@@ -48,7 +48,7 @@ class ExplainsMore(MeasuredExpectation):
         for name in (self.axis, self.than):
             declared.check_varies(name, self.of, arm, attack)
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         curve = self.of.curve
         grid = evidence.grid([curve], self.at)
         rows, columns = (list(dict.fromkeys(at[name] for at in grid)) for name in (self.axis, self.than))

@@ -6,15 +6,15 @@ from typing import Literal
 
 import numpy as np
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, points_text
-from harness.claims.judge import Finding, Look, Part, Where, any_of, compared, in_each, not_run, over_grid
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.judge import Part, PartResult, PointResult, Where, any_of, compared, in_each, not_run, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
 
 
-@EXPECTATIONS.register
+@CLAIM_KINDS.register
 class Hump(Along):
     """At `peak`, or at some value between, the metric is above that at the first and at the last value of the axis."""
 
@@ -31,12 +31,12 @@ class Hump(Along):
             "all", self.others()
         )
 
-    def check(self, declared: Declared) -> None:
+    def check(self, declared: NameScope) -> None:
         super().check(declared)
         if self.peak is not None:
             declared.check_at({self.along: (self.peak,)}, [self.of])
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
         if found := self.too_few(levels, 3, "a hump"):
             return found
@@ -45,7 +45,7 @@ class Hump(Along):
             return not_run(f"the profile runs no {self.along} {self.peak} between others")
         ends = [self.curve_at(levels[0]), self.curve_at(levels[-1])]
 
-        def above_both(level: Level, where: Where) -> Look:
+        def above_both(level: Level, where: Where) -> PointResult:
             """The nearer end decides: both gaps have to be there."""
             at = self.shown_at(where, level)
             sides = [compared(evidence, part.index, self.curve_at(level), ">", end, self.margin, at) for end in ends]
@@ -53,7 +53,7 @@ class Hump(Along):
             oppose = min(1.0, 2 * min(look.point.p_oppose for look in sides))
             found = weak.point.model_copy(update={"p_oppose": oppose})
             cells = frozenset().union(*(look.cells for look in sides))
-            return Look(found, weak.effect, cells, in_each(sides, np.logical_and))
+            return PointResult(found, weak.effect, cells, in_each(sides, np.logical_and))
 
         curves = [self.curve_at(level) for level in levels]
         return over_grid(

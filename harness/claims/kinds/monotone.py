@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Literal
 
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, points_text
-from harness.claims.judge import Finding, Look, Part, Where, compared, over_grid
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.judge import Part, PartResult, PointResult, Where, compared, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
 
 
-@EXPECTATIONS.register
+@CLAIM_KINDS.register
 class Monotone(Along):
     """A metric rises (falls) from each grid point of an axis to the next, by more than `margin`.
 
@@ -27,14 +27,14 @@ class Monotone(Along):
         shift = f" (by more than {self.margin:g} a step)" if self.margin else ""
         return f"{self.of.curve.text()} is {self.direction} in {self.along}{shift}{points_text('all', self.at)}"
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
         if found := self.too_few(levels, 2, "a trend"):
             return found
         steps = [(self.curve_at(a), self.curve_at(b), b) for a, b in pairwise(levels)]
         rising = self.direction == "rising"
 
-        def looks(where: Where) -> list[Look]:
+        def looks(where: Where) -> list[PointResult]:
             return [
                 compared(
                     evidence,

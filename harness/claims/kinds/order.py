@@ -8,24 +8,25 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation, points_text
-from harness.claims.judge import Finding, Part, compared, over_grid
-from harness.claims.operands import NAMED, Measured, Real
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_text
+from harness.claims.judge import Part, PartResult, compared, over_grid
+from harness.claims.operands import NAMED, MetricOperand, Real
 
 
 def _chain(value: Any) -> Any:
     return [value] if isinstance(value, dict) else value
 
 
-@EXPECTATIONS.register
-class Order(MeasuredExpectation):
+@CLAIM_KINDS.register
+class Order(MeasuredClaimKind):
     """A chain of operands, each above (or below) the next by more than `margin`, at every grid point of `at`."""
 
     kind: Literal["order"] = "order"
     of: Annotated[
-        tuple[Measured, ...], BeforeValidator(_chain, json_schema_input_type=Measured | tuple[Measured, ...])
+        tuple[MetricOperand, ...],
+        BeforeValidator(_chain, json_schema_input_type=MetricOperand | tuple[MetricOperand, ...]),
     ] = Field(min_length=1)
     """The chain; later ones mean what the first says, but for what they say themselves. A single one that lists
     several arms (or attacks, or metrics) is the chain of these."""
@@ -40,7 +41,7 @@ class Order(MeasuredExpectation):
         shift = f" (by more than {self.margin:g})" if self.margin else ""
         return f" {sign} ".join(o.curve.text() for o in self.of) + shift + points_text("all", self.at)
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         first = declared.complete(self.of[0])
         if len(self.of) == 1:
             along = next((name for name in ("arm", "attack", "metric") if len(getattr(first, name)) > 1), None)
@@ -55,10 +56,10 @@ class Order(MeasuredExpectation):
                 raise ValueError("a later operand of an order lists several names; list them in the first one alone")
         return [self.model_copy(update={"of": tuple(chain)}) for chain in chains]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         return self.of
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         curves = [operand.curve for operand in self.of]
         falling = self.direction == "falling"
         pairs = [(a, b) if falling else (b, a) for a, b in pairwise(curves)]

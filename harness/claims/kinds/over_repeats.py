@@ -10,14 +10,14 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.claims.design import Series
-from harness.claims.evidence import Evidence
-from harness.claims.judge import Finding, Look, Part, Where, combine, point
-from harness.claims.operands import Curve
+from harness.claims.evidence import Measurements
+from harness.claims.judge import Part, PartResult, PointResult, Where, combine, point
+from harness.claims.operands import MetricSeries
 
-Place = tuple[Curve, Where]
+Place = tuple[MetricSeries, Where]
 
 
-def stacked(evidence: Evidence, places: Sequence[Place]) -> Array:
+def stacked(evidence: Measurements, places: Sequence[Place]) -> Array:
     """(places, repeats), of the repeats that every place has."""
     series = [evidence.series(curve, where).values for curve, where in places]
     n = min(map(len, series))
@@ -25,7 +25,7 @@ def stacked(evidence: Evidence, places: Sequence[Place]) -> Array:
 
 
 def series_of(
-    evidence: Evidence, places: Sequence[Place], values: Array, low: float = -math.inf, high: float = math.inf
+    evidence: Measurements, places: Sequence[Place], values: Array, low: float = -math.inf, high: float = math.inf
 ) -> Series:
     """(n,) numbers between `low` and `high`, one a repeat, of what was measured at places: their error is what repeats
     show, and what the split drew is that of the places, where they are of one arm."""
@@ -39,12 +39,12 @@ def series_of(
 
 
 def decided_by(
-    evidence: Evidence, part: Part, places: Sequence[Place], values: Array, against: float, sign: float, test: str
-) -> Finding:
+    evidence: Measurements, part: Part, places: Sequence[Place], values: Array, against: float, sign: float, test: str
+) -> PartResult:
     """Whether the mean of one number a repeat, between -1 and 1, is above (`sign` 1) or below (-1) a number."""
     found = evidence.design.mean(series_of(evidence, places, values, -1.0, 1.0))
     effect = found.shifted(-sign * against, sign)
     holds = None if effect.each is None else effect.each > 0
     cells = frozenset().union(*(evidence.cells([curve], where) for curve, where in places))
-    look = Look(point(part.index, {}, found.mean, against, effect), effect, cells, holds)
+    look = PointResult(point(part.index, {}, found.mean, against, effect), effect, cells, holds)
     return combine(([look], "all"), part, test)

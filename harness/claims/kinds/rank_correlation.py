@@ -8,24 +8,24 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, At, MeasuredExpectation, points_text
-from harness.claims.judge import Finding, Part, not_run, unknown
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_text
+from harness.claims.judge import Part, PartResult, not_run, unknown
 from harness.claims.kinds.over_repeats import decided_by, stacked
-from harness.claims.operands import Curve, Measured
+from harness.claims.operands import MetricOperand, MetricSeries
 
 FEWEST = 3
 
 
-@EXPECTATIONS.register
-class RankCorrelation(MeasuredExpectation):
+@CLAIM_KINDS.register
+class RankCorrelation(MeasuredClaimKind):
     """Spearman's rank correlation of two metrics over arms (and grid points), one a repeat, above or below a number."""
 
     kind: Literal["rank-correlation"] = "rank-correlation"
-    of: Measured
+    of: MetricOperand
     """Its arms are those that the correlation is over; default: all."""
-    with_: Measured = Field(alias="with")
+    with_: MetricOperand = Field(alias="with")
     """What it leaves out is as in `of`."""
     above: float | None = Field(default=None, ge=-1, le=1)
     below: float | None = Field(default=None, ge=-1, le=1)
@@ -44,21 +44,21 @@ class RankCorrelation(MeasuredExpectation):
         arms = f"the arms {', '.join(self.of.arm)}"
         return f"rank correlation of {names[0]} and {names[1]} over {arms} {limit}{points_text('all', self.at)}"
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         of = self.of if self.of.arm else self.of.model_copy(update={"arm": tuple(declared.arms)})
         other = self.with_.inheriting(of)
         arms = frozenset({"arm"})
         found = [(one, two) for one in of.each(arms) for two in other.like(of, one).each(arms)]
         return [self.model_copy(update={"of": one, "with_": two}) for one, two in found]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         return self.of, self.with_
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         from scipy import stats
 
         pairs = [(one.curve, self.with_.model_copy(update={"arm": one.arm}).curve) for one in self.of.each()]
-        places: list[tuple[Curve, Curve, Mapping[str, Any]]] = [
+        places: list[tuple[MetricSeries, MetricSeries, Mapping[str, Any]]] = [
             (one, two, at) for one, two in pairs for at in evidence.grid([one, two], self.at)
         ]
         if len(places) < FEWEST:

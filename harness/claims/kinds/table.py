@@ -8,18 +8,18 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import EXPECTATIONS, MeasuredExpectation
-from harness.claims.judge import Finding, Part, close, combine, not_run
-from harness.claims.operands import Curve, Measured, Number, Real, Width
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
+from harness.claims.judge import Part, PartResult, close, combine, not_run
+from harness.claims.operands import MetricOperand, MetricSeries, Number, Real, Width
 from harness.config import Config
 
 
 class TableRow(Config):
     """A row of a printed table: one metric at several values of an axis."""
 
-    of: Measured
+    of: MetricOperand
     values: dict[Annotated[float, Field(gt=0)], Real] = Field(min_length=1)
     """Printed value at each epsilon (or other axis, see `along`), such as `{0.1: 0.02, 1: 0.05}`."""
     tolerance: Width | None = None
@@ -31,14 +31,14 @@ class TableEntry:
     """One entry of a printed table."""
 
     row: int
-    curve: Curve
+    curve: MetricSeries
     level: float
     printed: float
     tolerance: float
 
 
-@EXPECTATIONS.register
-class PrintedTable(MeasuredExpectation):
+@CLAIM_KINDS.register
+class PrintedTable(MeasuredClaimKind):
     """At least a share of the entries of a printed table are met within a tolerance, each tested as equivalence."""
 
     kind: Literal["table"] = "table"
@@ -56,16 +56,16 @@ class PrintedTable(MeasuredExpectation):
             rows.append(f"{row.of.curve.text()} = {entries} (+- {row.tolerance or self.tolerance:g})")
         return f"at least {self.share:.0%} of: {'; '.join(rows)}"
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         rows = tuple(
             row.model_copy(update={"of": one}) for row in self.rows for one in declared.complete(row.of).each()
         )
         return [self.model_copy(update={"rows": rows})]
 
-    def operands(self) -> Sequence[Measured]:
+    def operands(self) -> Sequence[MetricOperand]:
         return [row.of for row in self.rows]
 
-    def check(self, declared: Declared) -> None:
+    def check(self, declared: NameScope) -> None:
         super().check(declared)
         for row in self.rows:
             declared.check_at({self.along: tuple(row.values)}, [row.of])
@@ -78,7 +78,7 @@ class PrintedTable(MeasuredExpectation):
             for level, value in row.values.items()
         ]
 
-    def judge(self, evidence: Evidence, part: Part) -> Finding:
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
         run = [e for e in self.entries() if e.level in evidence.levels(e.curve, self.along)]
         if not run:
             asked = ", ".join(f"{level:g}" for level in sorted({e.level for e in self.entries()}))
@@ -98,5 +98,5 @@ class PrintedTable(MeasuredExpectation):
         update = {"rows": rows, "tolerance": 2 * self.tolerance}
         return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}", self.model_copy(update=update)
 
-    def printed(self) -> Sequence[tuple[Curve, Mapping[str, Any], float]]:
+    def printed(self) -> Sequence[tuple[MetricSeries, Mapping[str, Any], float]]:
         return [(e.curve, {self.along: e.level}, e.printed) for e in self.entries()]

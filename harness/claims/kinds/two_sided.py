@@ -7,17 +7,17 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from harness.claims.declared import Declared
-from harness.claims.evidence import Evidence
-from harness.claims.expectation import At, For, MeasuredExpectation, names_for_some, sides, some_of
-from harness.claims.judge import Finding, Look, Part, Right, Where, narrowed, over_grid
-from harness.claims.operands import Curve, FormulaValue, Measured, Operand
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import At, For, MeasuredClaimKind, names_for_some, sides, some_of
+from harness.claims.judge import Part, PartResult, PointResult, Right, Where, narrowed, over_grid
+from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Operand
 
 
-class TwoSided(MeasuredExpectation):
+class TwoSided(MeasuredClaimKind):
     """A measured side against another side, at every grid point or at some."""
 
-    left: Measured
+    left: MetricOperand
     """The measured side; the claim is made for each metric, arm and attack that it lists."""
     right: Operand
     """What it is compared with. A measured side means what the left says, but for what it says itself."""
@@ -26,46 +26,46 @@ class TwoSided(MeasuredExpectation):
     at: At = None
     """Grid points to look at."""
 
-    def parts(self, declared: Declared) -> Sequence[Self]:
+    def parts(self, declared: NameScope) -> Sequence[Self]:
         left, right = sides(self.left, self.right, declared)
         but = names_for_some(self.quantifier)
         found = [{"left": one, "right": other} for one, other in _pairs(left, right, but)]
         return [self.model_copy(update=update) for update in found]
 
-    def operands(self) -> Sequence[Measured]:
-        return [side for side in (self.left, self.right) if isinstance(side, Measured)]
+    def operands(self) -> Sequence[MetricOperand]:
+        return [side for side in (self.left, self.right) if isinstance(side, MetricOperand)]
 
     def formulas(self) -> Sequence[FormulaValue]:
         return [self.right] if isinstance(self.right, FormulaValue) else []
 
-    def check(self, declared: Declared) -> None:
+    def check(self, declared: NameScope) -> None:
         super().check(declared)
         if not isinstance(self.quantifier, str):
             declared.check_quantified(self.quantifier, self.left)
         if isinstance(self.right, FormulaValue):
             declared.check_formula(self.right, self.left)
-        elif not isinstance(self.right, Measured) and hasattr(self.right, "axis"):
+        elif not isinstance(self.right, MetricOperand) and hasattr(self.right, "axis"):
             for arm in self.left.arm:
                 for attack in self.left.attack or ("",):
                     declared.check_numeric(self.right.axis, arm, attack)
 
-    def alternatives(self) -> list[tuple[Curve, Right]]:
+    def alternatives(self) -> list[tuple[MetricSeries, Right]]:
         """The pairs of sides of which one is enough; mostly a single one."""
         return [(one.curve, narrowed(other)) for one, other in _pairs(self.left, self.right, frozenset())]
 
-    def judged(self, evidence: Evidence, part: Part, test: str, look: Any) -> Finding:
+    def judged(self, evidence: Measurements, part: Part, test: str, look: Any) -> PartResult:
         """Judge at every place by `look(left, right, where)`."""
         pairs = self.alternatives()
-        curves = [c for left, right in pairs for c in (left, right) if isinstance(c, Curve)]
+        curves = [c for left, right in pairs for c in (left, right) if isinstance(c, MetricSeries)]
 
-        def looks(where: Where) -> list[Look]:
+        def looks(where: Where) -> list[PointResult]:
             return [look(left, right, where) for left, right in pairs]
 
         some = some_of(self.quantifier, evidence.axes)
         return over_grid(evidence, part, curves, self.at, f"{test} {evidence.test(curves)}", some, looks)
 
 
-def _pairs(left: Measured, right: Any, but: frozenset[str]) -> Iterator[tuple[Measured, Any]]:
+def _pairs(left: MetricOperand, right: Any, but: frozenset[str]) -> Iterator[tuple[MetricOperand, Any]]:
     for one in left.each(but):
-        for other in right.like(left, one).each(but) if isinstance(right, Measured) else [right]:
+        for other in right.like(left, one).each(but) if isinstance(right, MetricOperand) else [right]:
             yield one, other

@@ -9,7 +9,7 @@ import scipy
 from pydantic import Field, model_validator
 
 from harness.auditing import AUDITORS, Auditor
-from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
 from harness.claims.reasons import reason_in_words
 from harness.config import Config
 from harness.theory.kinds.packages import PACKAGES
@@ -41,8 +41,8 @@ class Audited(Config):
         return self
 
 
-@EXPECTATIONS.register
-class Audit(TheoryExpectation):
+@CLAIM_KINDS.register
+class Audit(TheoryClaimKind):
     """Several audits of one training algorithm, each with trainings of its own.
 
     `<=`: no more of them find epsilon above `right` than their level allows. `>`: more do. `below`: they find less than
@@ -94,7 +94,7 @@ class Audit(TheoryExpectation):
         found = {self.auditor.plugin_name(): f"an auditor: {self.auditor.summary}"}
         return found if self.of.bug == "none" else {**found, self.of.bug: f"a planted bug: {BUGS[self.of.bug]}"}
 
-    def judge(self) -> TheoryFinding:
+    def judge(self) -> TheoryResult:
         """Train, audit, count."""
         found = [self._bounds(i) for i in range(self.audits)]
         how = f"{self.audits} audits of {self.runs} trainings, each at {self.level:.0%}"
@@ -106,7 +106,7 @@ class Audit(TheoryExpectation):
             means = f"mean {mean[0]:.3g} and {mean[1]:.3g}"
             reason = reason_in_words(f"less in {less} of {self.audits} audits, more in {more}; {means}")
             how += f"; sign test at {BY_CHANCE:g}"
-            return TheoryFinding(outcome, reason, (less - more) / self.audits, None, how, "simulated")
+            return TheoryResult(outcome, reason, (less - more) / self.audits, None, how, "simulated")
         right = self.of.epsilon if self.right == "claimed" else float(self.right)
         bounds = sorted(own for own, _ in found)
         above = sum(bound > right for bound in bounds)
@@ -117,10 +117,8 @@ class Audit(TheoryExpectation):
         middle = bounds[len(bounds) // 2]
         if self.relation == "<=":
             at = {"left": middle, "right": right} if exposed else None
-            return TheoryFinding("violated" if exposed else "reproduced", reason, right - middle, at, how, "simulated")
-        return TheoryFinding(
-            "reproduced" if exposed else "inconclusive", reason, middle - right, None, how, "simulated"
-        )
+            return TheoryResult("violated" if exposed else "reproduced", reason, right - middle, at, how, "simulated")
+        return TheoryResult("reproduced" if exposed else "inconclusive", reason, middle - right, None, how, "simulated")
 
     def _by_sign(self, less: int, more: int) -> Literal["reproduced", "violated", "inconclusive"]:
         for count, outcome in ((less, "reproduced"), (more, "violated")):

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
 from harness.claims.reasons import Reason
 from harness.errors import HarnessError
 from harness.theory.domain import computed_at, point
@@ -16,8 +16,8 @@ from harness.theory.simulations import SIMULATIONS
 from harness.theory.term import Term, definitions
 
 
-@EXPECTATIONS.register
-class Game(TheoryExpectation):
+@CLAIM_KINDS.register
+class Game(TheoryClaimKind):
     """What a simulated game shows, against a term; exact (Clopper-Pearson) intervals of the rates."""
 
     kind: Literal["game"] = "game"
@@ -62,7 +62,7 @@ class Game(TheoryExpectation):
         """What the names in the text stand for."""
         return {self.game: f"a game: {SIMULATIONS[self.game].summary}", **definitions(self.right)}
 
-    def judge(self) -> TheoryFinding:
+    def judge(self) -> TheoryResult:
         """Play, count, compare the interval with the term."""
         from harness.hashing import generator
         from harness.theory.simulations import measure
@@ -87,4 +87,4 @@ class Game(TheoryExpectation):
             found="played", left_name=self.measure, at=dict(self.given), left=value, low=low, high=high, right=target
         )
         at = {**self.given, "left": value, "right": target} if outcome == "violated" else None
-        return TheoryFinding(outcome, reason, margin, at, how, "simulated")
+        return TheoryResult(outcome, reason, margin, at, how, "simulated")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
 from harness.claims.reasons import Found, Reason, proof_in_words, reason_in_words
 from harness.theory.domain import Domain, Interval, Values, computed_at, names_fit, number, over, point
 from harness.theory.kinds.packages import PACKAGES
@@ -21,8 +21,8 @@ TOLERANCE = 1e-9
 """Differences up to this are rounding where a side is a floating-point computation."""
 
 
-@EXPECTATIONS.register
-class Inequality(TheoryExpectation):
+@CLAIM_KINDS.register
+class Inequality(TheoryClaimKind):
     """left RELATION right for every point of a domain.
 
     Where both sides are formulas it is proved or refuted over the whole domain, in ball arithmetic; where one is
@@ -58,7 +58,7 @@ class Inequality(TheoryExpectation):
         """What the names in the text stand for."""
         return {**definitions(self.left), **definitions(self.right)}
 
-    def judge(self) -> TheoryFinding:
+    def judge(self) -> TheoryResult:
         """Prove, refute or give up."""
         parts = {
             "<": [(1, True)],
@@ -69,7 +69,7 @@ class Inequality(TheoryExpectation):
         }[self.relation]
         if self.relation == "=" and self._is_identity():
             how = "identity of rational functions in the variables and their exponentials"
-            return TheoryFinding("reproduced", proof_in_words("both sides are the same function"), 0.0, None, how)
+            return TheoryResult("reproduced", proof_in_words("both sides are the same function"), 0.0, None, how)
         found = [self._side(sign, strict) for sign, strict in parts]
         order = ("violated", "inconclusive", "reproduced")
         return min(found, key=lambda f: (order.index(f.outcome), f.worst))
@@ -81,7 +81,7 @@ class Inequality(TheoryExpectation):
             return False
         return identical(self.left.evaluate, self.right.evaluate, list(self.over))
 
-    def _side(self, sign: int, strict: bool) -> TheoryFinding:
+    def _side(self, sign: int, strict: bool) -> TheoryResult:
         slack = 0.0 if strict else self.tolerance
         exact = self.left.exact() and self.right.exact()
 
@@ -104,7 +104,7 @@ class Inequality(TheoryExpectation):
             **more,
         )
 
-    def _prove(self, margin: Any, slack: float, strict: bool) -> TheoryFinding:
+    def _prove(self, margin: Any, slack: float, strict: bool) -> TheoryResult:
         from harness.theory.prove import prove
 
         spans = {n: (d.low, d.high) for n, d in self.over.items() if isinstance(d, Interval)}
@@ -120,13 +120,13 @@ class Inequality(TheoryExpectation):
                 worst, outcome, where = proof.worst, proof.outcome, proof.at
         how = f"ball arithmetic over the whole domain, {boxes} boxes" if spans else "ball arithmetic at each point"
         if outcome == "proved":
-            return TheoryFinding("reproduced", self._reason("proved", where), worst, None, how)
+            return TheoryResult("reproduced", self._reason("proved", where), worst, None, how)
         if outcome == "refuted":
             at = {**where, "left": number(self.left, where), "right": number(self.right, where)}
-            return TheoryFinding("violated", self._reason("refuted", where), worst, at, how)
-        return TheoryFinding("inconclusive", self._reason("unproved", where, boxes=boxes), worst, None, how)
+            return TheoryResult("violated", self._reason("refuted", where), worst, at, how)
+        return TheoryResult("inconclusive", self._reason("unproved", where, boxes=boxes), worst, None, how)
 
-    def _scan(self, margin: Any, slack: float, strict: bool) -> TheoryFinding:
+    def _scan(self, margin: Any, slack: float, strict: bool) -> TheoryResult:
         names = list(self.over)
         points = [dict(zip(names, v, strict=True)) for v in product(*(d.grid() for d in self.over.values()))]
         margins = [computed_at(margin, at) for at in points]
@@ -138,13 +138,13 @@ class Inequality(TheoryExpectation):
         if any(math.isnan(m) for m in margins):
             at = points[[math.isnan(m) for m in margins].index(True)]
             why = reason_in_words(f"not computable at {point(at)}")
-            return TheoryFinding("inconclusive", why, math.nan, None, how, "computed")
+            return TheoryResult("inconclusive", why, math.nan, None, how, "computed")
         worst = int(np.argmin(margins))
         at, value = points[worst], margins[worst]
         fails = value <= slack if strict else value < -slack
         if not fails:
-            return TheoryFinding("reproduced", self._reason("computed", at), value, None, how, "computed")
+            return TheoryResult("reproduced", self._reason("computed", at), value, None, how, "computed")
         share = sum(m <= slack if strict else m < -slack for m in margins) / len(margins)
         reason = self._reason("refuted", at, share=share if len(points) > 1 else None)
         shown = {**at, "left": number(self.left, at), "right": number(self.right, at)}
-        return TheoryFinding("violated", reason, value, shown, how, "computed")
+        return TheoryResult("violated", reason, value, shown, how, "computed")

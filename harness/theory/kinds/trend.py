@@ -7,15 +7,15 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from harness.claims.expectation import EXPECTATIONS, TheoryExpectation, TheoryFinding
+from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
 from harness.claims.reasons import proof_in_words, reason_in_words
 from harness.theory.domain import Domain, Interval, Values, names_fit, over, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
 
 
-@EXPECTATIONS.register
-class Trend(TheoryExpectation):
+@CLAIM_KINDS.register
+class Trend(TheoryClaimKind):
     """A formula rises, or falls, with a variable on the whole domain (its derivative's sign, in ball arithmetic)."""
 
     kind: Literal["trend"] = "trend"
@@ -43,7 +43,7 @@ class Trend(TheoryExpectation):
         """What the names in the text stand for."""
         return definitions(self.of)
 
-    def judge(self) -> TheoryFinding:
+    def judge(self) -> TheoryResult:
         """Sign of the derivative on the whole domain."""
         from harness.theory.prove import prove_sign
 
@@ -64,5 +64,5 @@ class Trend(TheoryExpectation):
                     "the derivative has the other sign" if outcome == "violated" else "sign of the derivative unknown"
                 )
                 at = proof.at if outcome == "violated" else None
-                return TheoryFinding(outcome, reason_in_words(f"{word} at {point(proof.at)}"), proof.worst, at, how)
-        return TheoryFinding("reproduced", proof_in_words(f"{self.direction} everywhere"), 0.0, None, how)
+                return TheoryResult(outcome, reason_in_words(f"{word} at {point(proof.at)}"), proof.worst, at, how)
+        return TheoryResult("reproduced", proof_in_words(f"{self.direction} everywhere"), 0.0, None, how)

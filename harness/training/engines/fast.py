@@ -27,10 +27,10 @@ class Fast(Engine):
     kind: Literal["fast"] = "fast"
     modules: ClassVar[tuple[str, ...]] = (
         "harness.training.engines.fast",
-        "harness.training.bookkeeping.program",
-        "harness.training.bookkeeping.rule",
-        "harness.training.bookkeeping.noise",
-        "harness.training.bookkeeping.dense",
+        "harness.training.ghost_clipping.program",
+        "harness.training.ghost_clipping.rule",
+        "harness.training.ghost_clipping.noise",
+        "harness.training.ghost_clipping.dense",
     )
     packages: ClassVar[tuple[str, ...]] = ("tensorflow", "numpy")
 
@@ -55,7 +55,7 @@ class Fast(Engine):
             if alike != (first.model, first.training, first.n_classes, first.private, first.features.shape):
                 raise ValueError("models of one stack must agree in architecture, training, shapes and privacy")
         import_tensorflow()
-        from harness.training.bookkeeping.program import Stack, program_for
+        from harness.training.ghost_clipping.program import Stack, program_for
 
         training = first.training.model_copy(update=NOT_IN_THE_GRAPH)
         n_features = first.features.shape[1]

@@ -24,7 +24,7 @@ class TfPrivacyCommonNoise(KerasEngine):
     modules: ClassVar[tuple[str, ...]] = (
         *KerasEngine.modules,
         "harness.training.engines.tf_privacy_common_noise",
-        "harness.training.bookkeeping.noise",
+        "harness.training.ghost_clipping.noise",
     )
 
     def built(self, job: Job) -> Any:
@@ -35,8 +35,8 @@ class TfPrivacyCommonNoise(KerasEngine):
 def _noised(job: Job) -> Any:
     """The optimizer of a job, which adds the noise of the step to the gradients before it updates the weights."""
     tf = import_tensorflow()
-    from harness.training.bookkeeping.noise import columns, gaussian
-    from harness.training.bookkeeping.rule import Step
+    from harness.training.ghost_clipping.noise import columns, gaussian
+    from harness.training.ghost_clipping.rule import Step
 
     share = 1.0 / job.training.batch_size if job.training.clipping == "per-example" else 1.0
     spread = np.array([job.noise_multiplier], np.float32) * np.float32(job.training.l2_norm_clip * share)

@@ -33,7 +33,7 @@ class Step:
         return tf.stack(drawn)
 
 
-class Rule(ABC):
+class GhostLayer(ABC):
     """The forward and backward pass of one layer for a stack of replicates.
 
     `square_norms` and `gradients` are asked only of layers with weights; others (pooling, dropout, flattening) leave

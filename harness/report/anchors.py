@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from harness.claims.verdict import Verdict
+from harness.coordinates import Place, place
 from harness.hashing import fingerprint
-from harness.places import Place, place
 from harness.spec.model import Spec
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import tensorflow as tf
 
 from harness.arrays import Array
-from harness.training.bookkeeping.dense import FirstDenseRule
-from harness.training.bookkeeping.noise import ALIGNMENT, columns, gaussian
-from harness.training.bookkeeping.rule import Rule, Step, Tensor, activate, sum_of_squares
 from harness.training.forward import placed_layers
+from harness.training.ghost_clipping.dense import FirstDenseRule
+from harness.training.ghost_clipping.noise import ALIGNMENT, columns, gaussian
+from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor, activate, sum_of_squares
 from harness.training.layer import Shape
 from harness.training.layers.dense import Dense
 from harness.training.layers.dropout import Dropout
@@ -61,7 +61,7 @@ class Program:
         self.model, self.training, self.private = model, training, private
         self.n_features, self.n_classes, self.replicates = n_features, n_classes, replicates
         self.placed = placed_layers(model, n_features, n_classes)
-        self.rules: list[Rule] = []
+        self.rules: list[GhostLayer] = []
         for index, p in enumerate(self.placed):
             kind = importlib.import_module(p.layer.bookkeeping).RULE
             if index == 0 and isinstance(p.layer, Dense):

@@ -14,8 +14,8 @@ from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
 from harness.report.forest import WIDTH, forests
 from harness.report.mathml import mathml
+from harness.report.prose import _of_readings, deciding, figure, left_interval, letters, sentence
 from harness.report.tex import untex
-from harness.report.words import _of_readings, deciding, figure, left_interval, letters, sentence
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from tests.conftest import REPO

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from harness.training.bookkeeping.rule import Step, Tensor
+from harness.training.ghost_clipping.rule import Step, Tensor
 from harness.training.runtime import quietly
 
 ALIGNMENT = 16

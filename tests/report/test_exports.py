@@ -17,7 +17,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from harness.claims.verdict import Point, VerdictFile, dump
-from harness.report.beside import COLUMNS, badge, claims_csv, claims_table
+from harness.report.exports import COLUMNS, badge, claims_csv, claims_table
 from tests.conftest import REPO, run_cli
 
 CLAIM = "humphries2020/fig6#logloss-cap-corrected"

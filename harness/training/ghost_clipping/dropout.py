@@ -6,10 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from harness.training.bookkeeping.rule import Rule, Step, Tensor
+from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor
 
 
-class DropoutRule(Rule):
+class DropoutRule(GhostLayer):
     """Masks derive from each replicate's key, the step and the layer's place."""
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:

@@ -23,7 +23,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THRE
 
 
 @dataclass(frozen=True)
-class Piece(Generic[T]):
+class Task(Generic[T]):
     """A call that needs no other: of a function that helpers can import, on what can be sent to them."""
 
     function: Callable[..., T]
@@ -41,11 +41,11 @@ def for_each(
     stage: Callable[[Context, Loaded], T], context: Context, loaded: Sequence[Loaded], doing: str = "judging"
 ) -> list[T]:
     """What a stage such as `gather` finds for each spec, in the order of `loaded`, whichever process it ran in."""
-    pieces = [Piece(stage, (context, one), one.spec.id, len(one.spec.claims)) for one in loaded]
+    pieces = [Task(stage, (context, one), one.spec.id, len(one.spec.claims)) for one in loaded]
     return side_by_side(pieces, context, doing)
 
 
-def side_by_side(pieces: Sequence[Piece[T]], context: Context, doing: str) -> list[T]:
+def side_by_side(pieces: Sequence[Task[T]], context: Context, doing: str) -> list[T]:
     """What each piece gives, in their order. Raises what a piece raises.
 
     Helpers begin with the largest, this process with the smallest, so that the last ones to finish are short.
@@ -66,11 +66,11 @@ def side_by_side(pieces: Sequence[Piece[T]], context: Context, doing: str) -> li
     return [found[number] for number in range(len(pieces))]
 
 
-def _with_helpers(pieces: Sequence[Piece[T]], helpers: int, keep: Callable[[int, T], None]) -> None:
+def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, T], None]) -> None:
     """Helpers have all pieces from the start, so that none of them waits while this process is busy; this process takes
     back what no helper has begun."""
     order = sorted(range(len(pieces)), key=lambda number: -pieces[number].size)
-    pool = _hire(helpers, pieces[0].function.__module__)
+    pool = _start(helpers, pieces[0].function.__module__)
     try:
         running = {pool.submit(pieces[number].done): number for number in order}
         for future, number in reversed(list(running.items())):
@@ -88,16 +88,16 @@ def _with_helpers(pieces: Sequence[Piece[T]], helpers: int, keep: Callable[[int,
 def begin_helping(workers: int | None, module: str = "harness.pipeline.judging") -> None:
     """Let helpers read `module`, whose functions they will call, while this process reads specs."""
     if workers != 1 and (os.cpu_count() or 1) > 1:
-        _serve(module)
+        _start_server(module)
 
 
-def _hire(helpers: int, module: str) -> ProcessPoolExecutor:
+def _start(helpers: int, module: str) -> ProcessPoolExecutor:
     """Helpers that have read `module`."""
-    _serve(module)
+    _start_server(module)
     return ProcessPoolExecutor(helpers, multiprocessing.get_context("forkserver"), initializer=hush)
 
 
-def _serve(module: str) -> None:
+def _start_server(module: str) -> None:
     """Start the server that helpers are forked from, with one thread for each of them, where there is none yet.
 
     It has read modules and nothing else. This process may have read a table, and then has threads: a copy of it may

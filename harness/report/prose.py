@@ -7,15 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.claims.expectation import Expectation
+from harness.claims.expectation import ClaimKind
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.table import PrintedTable
 from harness.claims.kinds.two_sided import TwoSided
-from harness.claims.operands import AxisValue, Curve, FormulaValue, Number
+from harness.claims.operands import AxisValue, FormulaValue, MetricSeries, Number
 from harness.claims.reasons import Reason
 from harness.claims.verdict import Point, Verdict, basis_text
-from harness.places import shown
+from harness.coordinates import shown
 from harness.spec.model import Spec
 
 SIGNS = {
@@ -126,7 +126,7 @@ def where_words(point: Point, axes: Sequence[str]) -> str:
     return f"at {', '.join(places)}" if places else ""
 
 
-def curve_words(curve: Curve, spec: Spec) -> str:
+def curve_words(curve: MetricSeries, spec: Spec) -> str:
     """What is measured, of which attack, on what."""
     name = metric_words(curve.metric)
     if curve.minus is not None:
@@ -145,7 +145,7 @@ def curve_words(curve: Curve, spec: Spec) -> str:
     return name if curve.times == 1 else f"{curve.times:g} × the {name}"
 
 
-def left_interval(part: Expectation, point: Point) -> tuple[float | None, float | None] | None:
+def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | None] | None:
     """The 95% interval of the left side, where the right side is not measured itself; None where it cannot be told."""
     if not isinstance(part, TwoSided) or not isinstance(part.right, Number | FormulaValue | AxisValue):
         return None
@@ -285,10 +285,10 @@ def _line(part: Compare | Close, point: Point, right: Any, spec: Spec) -> str:
     if isinstance(part, Close):
         if isinstance(right, Number):
             return f"where {line} is claimed, give or take {figure(part.tolerance)}"
-        what = f"the {curve_words(right, spec)} is" if isinstance(right, Curve) else "the formula gives"
+        what = f"the {curve_words(right, spec)} is" if isinstance(right, MetricSeries) else "the formula gives"
         return f"and {what} {line}; they may differ by {figure(part.tolerance)}"
     need = RELATIONS[part.relation]
-    if isinstance(right, Curve):
+    if isinstance(right, MetricSeries):
         gap = span((point.low, point.high)).removeprefix(" (").removesuffix(")")
         room = f"; {figure(abs(point.effect))} {'to spare' if point.effect >= 0 else 'short'}"
         room += f", 95% interval {gap}" if gap else ""

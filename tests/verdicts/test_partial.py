@@ -14,7 +14,7 @@ from harness.paths import Project
 from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import check_spec
-from harness.verdicts.halves import parts_text
+from harness.verdicts.partial import parts_text
 from tests.conftest import SMALL_SPEC, run_cli
 
 TWO = SMALL_SPEC.replace('attack: logloss}, relation: "<="', 'attack: [logloss, other]}, relation: "<="').replace(

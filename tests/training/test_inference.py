@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.training import asking
-from harness.training.asking import Labels, gradient_norms
+from harness.training import inference
 from harness.training.forward import initial_weights, log_probabilities
+from harness.training.inference import Labels, gradient_norms
 from harness.training.layers import AveragePool, Conv2d, Flatten, MaxPool
 from harness.training.model import Model, Weights
 from harness.training.models import Cnn, Logistic, Mlp
@@ -51,10 +51,10 @@ def test_log_probabilities_are_those_of_the_forward_pass_whoever_asked_before(mo
     for seed in (1, 2, 1):
         weights = weights_of(model, d, 4, seed)
         Labels(model, weights)(features)
-        asked = asking.log_probabilities(model, weights, features)
+        asked = inference.log_probabilities(model, weights, features)
         np.testing.assert_allclose(asked, log_probabilities(model, weights, features), atol=1e-5)
         assert asked.dtype == np.float32
-    assert asking.log_probabilities(model, weights, features[:0]).shape == (0, 4)
+    assert inference.log_probabilities(model, weights, features[:0]).shape == (0, 4)
 
 
 @pytest.mark.parametrize(("model", "d"), [(Mlp(hidden=(5,), activation="tanh"), 4), (SMOOTH, 16)])

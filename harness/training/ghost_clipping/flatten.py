@@ -7,10 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from harness.training.bookkeeping.rule import Rule, Step, Tensor
+from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor
 
 
-class FlattenRule(Rule):
+class FlattenRule(GhostLayer):
     """(replicates, records, h, w, c) to (replicates, records, h * w * c)."""
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:

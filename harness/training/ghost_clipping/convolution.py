@@ -18,12 +18,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from harness.training.bookkeeping.dense import sum_over_records
-from harness.training.bookkeeping.rule import Rule, Step, Tensor, activate, activation_delta, sum_of_squares
+from harness.training.ghost_clipping.dense import sum_over_records
+from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor, activate, activation_delta, sum_of_squares
 from harness.training.layers.convolution import padded_extent
 
 
-class ConvolutionRule(Rule):
+class ConvolutionRule(GhostLayer):
     """Kernel (replicates, k, k, channels, filters) and bias (replicates, 1, filters)."""
 
     def __init__(self, layer: Any, shape: Any, replicates: int, index: int) -> None:

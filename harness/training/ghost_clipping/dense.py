@@ -6,13 +6,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from harness.training.bookkeeping.rule import Rule, Step, Tensor, activate, activation_delta, sum_of_squares
+from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor, activate, activation_delta, sum_of_squares
 
 NARROW = 4
 """An output so many times narrower than the input: its kernel's gradient is computed transposed, which is faster."""
 
 
-class DenseRule(Rule):
+class DenseRule(GhostLayer):
     """Kernel (replicates, d, units) and bias (replicates, 1, units)."""
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from harness.claims.judge import Finding
+from harness.claims.judge import PartResult
 from harness.claims.kinds.table import PrintedTable
-from harness.claims.sequential import by_cell, wanted
+from harness.claims.sequential import allocate_repeats, by_cell
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Outcome
-from harness.places import Cell, place
+from harness.coordinates import Cell, place
 from harness.verdicts.basis import Judged
 
 FAR = 10_000
@@ -56,7 +56,7 @@ def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
     return "; ".join(filter(None, said))
 
 
-def _settled(finding: Finding, parts: int, alpha: float, fewest: int) -> list[int]:
+def _settled(finding: PartResult, parts: int, alpha: float, fewest: int) -> list[int]:
     """Of each point: 1 where it is known to hold, -1 where it is known to fail, 0 where neither is."""
     support, oppose = finding.levels(alpha, parts)
     found = []
@@ -67,7 +67,7 @@ def _settled(finding: Finding, parts: int, alpha: float, fewest: int) -> list[in
 
 
 def would_decide(
-    findings: Sequence[Finding], repeats: Mapping[Cell, int], seconds: float | None, alpha: float, usual: int
+    findings: Sequence[PartResult], repeats: Mapping[Cell, int], seconds: float | None, alpha: float, usual: int
 ) -> str:
     """About how many more models would decide an open claim if its effects stay as they are, and their cost.
 
@@ -75,7 +75,7 @@ def would_decide(
         repeats: of each cell, that there are.
         seconds: core-seconds that one more model takes with all attacks on it; None: not known.
     """
-    needs = by_cell(wanted(findings, alpha, max(usual, *repeats.values()), FAR, whole=True))
+    needs = by_cell(allocate_repeats(findings, alpha, max(usual, *repeats.values()), FAR, whole=True))
     more = sum(max(0, target - repeats.get(cell, 0)) for cell, target in needs.items())
     if not more:
         return "no number of repeats is likely to decide it: what is left lies too close to its margin"

@@ -16,13 +16,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from harness.training.bookkeeping.rule import Rule, Step, Tensor
+from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor
 from harness.training.layers.pooling import MaxPool
 
 ROWS, COLUMNS = 1, 2
 
 
-class PoolRule(Rule):
+class PoolRule(GhostLayer):
     """Replicates are more records to a layer without weights."""
 
     def __init__(self, layer: Any, shape: Any, replicates: int, index: int) -> None:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from harness.attacks import ScoringAttack
-from harness.execution.plan import Cell, Piece, Plan, in_order, with_needs
+from harness.coordinates import Attacked, Place
+from harness.coordinates import Cell as Group
+from harness.execution.plan import Cell, Plan, WorkUnit, in_order, with_needs
 from harness.execution.store import Store
 from harness.identity import runs_name
 from harness.metrics import Value
 from harness.metrics.metric import metrics_of
-from harness.places import Attacked, Place
-from harness.places import Cell as Group
 
 if TYPE_CHECKING:
     from harness.spec.model import Spec
@@ -91,7 +91,7 @@ def repeats_known(plan: Plan, known: Known, store: Store | None = None) -> dict[
     known of all that a plan holds, there or from other specs' tables, too.
     """
 
-    def there(piece: Piece) -> bool:
+    def there(piece: WorkUnit) -> bool:
         return known.owns(piece.work) if store is None else known.has(piece.work) or store.has(piece.kind, piece.key)
 
     lacking: dict[Attacked, int] = {}
@@ -119,19 +119,19 @@ def work_of(plan: Plan, spec: Spec) -> set[str]:
     return found
 
 
-def work_of_runs(runs: Iterable[Piece]) -> str:
+def work_of_runs(runs: Iterable[WorkUnit]) -> str:
     """Names what several evaluations say together."""
     return runs_name(piece.work for piece in runs)
 
 
-def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) -> list[Piece]:
+def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) -> list[WorkUnit]:
     """The pieces of a plan whose measurements are not known, and what these need, in an order that respects it.
 
     `wanted`: metrics that claims are about; what is known without one of them is measured again.
     """
     of_model = set(wanted) & {*metrics_of("model"), *metrics_of("course")}
     of_answers = set(wanted) & set(metrics_of("answers"))
-    roots: dict[str, Piece] = {}
+    roots: dict[str, WorkUnit] = {}
     for cell in plan.cells:
         if not known.has(cell.split.work):
             roots[cell.split.key] = cell.split
@@ -145,7 +145,7 @@ def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) ->
         runs = [cell.evaluations[name, where] for cell in cells]
         if not known.has(work_of_runs(runs)):
             roots |= {piece.key: piece for piece in runs}
-    wanted_pieces: dict[str, Piece] = {}
+    wanted_pieces: dict[str, WorkUnit] = {}
     for root in roots.values():
         for piece in with_needs(root):
             wanted_pieces.setdefault(piece.key, piece)

@@ -1,0 +1,118 @@
+"""`harness explain`: what was found of a claim, in words, on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.commands.common import (
+    COLOURS,
+    STATES,
+    AsJson,
+    ProfileName,
+    console,
+    contexts,
+    print_json,
+    table_of,
+)
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.claims.verdict import Verdict
+    from harness.pipeline import Context
+    from harness.spec.load import Loaded
+
+SHOWN = 12
+"""Points of a claim that `explain` lists."""
+ClaimName = Annotated[str, typer.Argument(metavar="SPEC#CLAIM", help="Such as `humphries2020/fig6#logloss-cap`.")]
+
+
+def named(claim: str, profile: str | None) -> tuple[Context, Loaded, str]:
+    """The spec of a claim, and the claim's own name. Raises HarnessError where it names none."""
+    spec, mark, name = claim.partition("#")
+    if not (spec and mark and name):
+        raise HarnessError(f"{claim!r} names no claim; write SPEC#CLAIM, such as humphries2020/fig6#logloss-cap")
+    found = [(context, one) for context, loaded in contexts([spec], profile, None, True) for one in loaded]
+    if len(found) > 1:
+        ids = ", ".join(one.spec.id for _, one in found)
+        raise HarnessError(f"{claim!r}: {spec} has several specs; name one of: {ids}")
+    return *found[0], name
+
+
+def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = False) -> None:
+    """Say what was found of a claim: the verdict in one sentence, how sure it is, its weakest points, what it rests on.
+
+    Reads the verdict that `check` wrote; judges nothing.
+    """
+    from harness.claims.verdict import in_json
+    from harness.pipeline import read_verdicts
+    from harness.report.prose import (
+        DATA,
+        ORIGINS,
+        SAID,
+        SIGNS,
+        certainty_words,
+        deciding,
+        how_sure,
+        letters,
+        sentence,
+    )
+    from harness.report.tex import untex
+
+    context, loaded, name = named(claim, profile)
+    every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
+    if name not in every:
+        raise HarnessError(f"{loaded.spec.id}: no claim {name!r}; it has {', '.join(every) or 'none that is judged'}")
+    verdict = every[name]
+    spec = context.scaled(loaded).spec
+    said, sure = sentence(verdict, spec), how_sure(verdict, deciding(verdict))
+    if as_json:
+        print_json({**in_json(verdict), "sentence": said, "how_sure": sure})
+        return
+    colour = COLOURS[verdict.verdict]
+    word, sure_words = SAID.get(verdict.verdict, verdict.verdict), certainty_words(verdict)
+    of = f"{verdict.paper}, {verdict.where}" + (f"; {sure_words}" if sure_words else "")
+    console.print(f"[{colour}]{SIGNS[verdict.verdict]} {word}[/]  {of}")
+    console.print(f"[bold]{letters(verdict.statement)}[/]", highlight=False)
+    for quote in verdict.quotes:
+        console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
+    console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
+    console.print(said + "\n", highlight=False)
+    for text in (letters(text) for text in verdict.inequality):
+        console.print(f"  {text}", highlight=False, markup=False)
+    for title, lines in (("How sure", sure), ("What it rests on", _rests(verdict))):
+        if lines:
+            console.print(f"\n[bold]{title}[/]")
+            for line in lines:
+                console.print(f"- {line}", highlight=False, markup=False)
+    _print_points(context, loaded, verdict)
+    again = context.command("check", loaded)
+    console.print(f"\n{again}   judges it again", highlight=False, markup=False, soft_wrap=True)
+
+
+def _rests(verdict: Verdict) -> list[str]:
+    reduced = [f"Smaller than in the paper: {'; '.join(verdict.smaller)}."] if verdict.smaller else []
+    reduced += [f"Less than the spec declares: {'; '.join(verdict.reductions)}."] if verdict.reductions else []
+    differs = [f"Differs from the paper: {text}" for text in verdict.deviations]
+    read = [f"Read otherwise ({r.field} = {r.value}): {r.verdict}." for r in verdict.readings]
+    return [*reduced, *verdict.flags, *differs, *read]
+
+
+def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
+    from harness.report.forest import forests
+
+    spec = context.scaled(loaded).spec
+    claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
+    weakest = sorted(verdict.points, key=lambda p: -p.p_support)[:SHOWN]
+    kept = [p for p in verdict.points if p in weakest]
+    drawn, _ = forests(kept, spec.parts(claim) if not claim.theory else (), spec, verdict.alpha)
+    for forest in drawn:
+        table = table_of("where", forest.axis, "95%", "line", "holds in")
+        for row in forest.rows:
+            state = f"[{STATES[row.state]}]{row.value}[/]"
+            table.add_row(row.place, state, row.interval, row.needed, row.runs)
+        console.print(f"\n[bold]{forest.of}[/]")
+        console.print(table)
+    if len(verdict.points) > SHOWN:
+        console.print(f"The {SHOWN} weakest of {len(verdict.points)} points.")
