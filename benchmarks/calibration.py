@@ -535,7 +535,7 @@ def bets(each: int, seed: int = 1, most: int = 400) -> dict[str, dict[str, float
 def bounded_mean(values: np.ndarray) -> betting.BettingMean:
     """Of advantages."""
     n = len(values)
-    return betting.joined([betting.Stream(values, np.full(n, -1.0), np.full(n, 1.0))])
+    return betting.bet_on_streams([betting.Stream(values, np.full(n, -1.0), np.full(n, 1.0))])
 
 
 def _first(reached: Any) -> float:
@@ -606,7 +606,7 @@ def _of_parts(each: int, seed: int, setup: tuple[tuple[int, int], str]) -> dict[
     truth = {"all": "reproduced", "one f": "violated", "half": "violated"}
     right = next((verdict for start, verdict in truth.items() if name.startswith(start)), "inconclusive")
     row: dict[str, Any] = {"parts": k, "repeats": usual, "effects": name}
-    for rule, pursued in (("the clearest", sequential._pursued), ("all open", lambda places: places)):
+    for rule, pursued in (("the clearest", sequential._keep_clearest), ("all open", lambda places: places)):
         rng, found = generator(seed, f"parts/{k}/{usual}/{name}"), []
         with patch.object(sequential, "_pursued", pursued):
             for _ in range(each):

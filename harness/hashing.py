@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from harness.arrays import Array
-from harness.imports import parsed
+from harness.imports import parse_module
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=True, ensure_ascii=False)
 
@@ -64,7 +64,7 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
 
 @cache
 def _module_fingerprint(name: str) -> str:
-    return hashlib.sha256(ast.dump(_without_docstrings(parsed(name))).encode()).hexdigest()
+    return hashlib.sha256(ast.dump(_without_docstrings(parse_module(name))).encode()).hexdigest()
 
 
 def code_fingerprint(*modules: str) -> str:

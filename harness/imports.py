@@ -29,11 +29,11 @@ def closure(*modules: str, packages: tuple[str, ...] = ()) -> tuple[str, ...]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += [m for m in imported(name) if not packages or lies_in(m, packages)]
+            waiting += [m for m in imports_of(name) if not packages or lies_in(m, packages)]
     return tuple(sorted(found))
 
 
-def within(package: str) -> tuple[str, ...]:
+def modules_within(package: str) -> tuple[str, ...]:
     """All modules below a package, its own `__init__` too: what may be loaded by name, such as every kind of claim."""
     path = source(package)
     if path is None:
@@ -50,10 +50,10 @@ def lies_in(module: str, packages: tuple[str, ...]) -> bool:
 
 
 @cache
-def imported(module: str) -> tuple[str, ...]:
+def imports_of(module: str) -> tuple[str, ...]:
     """The modules that a module's code imports itself, of this package or of its own one."""
     found: set[str] = set()
-    for node in _imports(parsed(module)):
+    for node in _imports(parse_module(module)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         else:
@@ -69,7 +69,7 @@ def _lists(module: str) -> bool:
     if path is None or path.name != "__init__.py":
         return False
     quiet = (ast.Import, ast.ImportFrom, ast.Expr)
-    names = [node for node in parsed(module).body if not isinstance(node, quiet)]
+    names = [node for node in parse_module(module).body if not isinstance(node, quiet)]
     return all(isinstance(node, ast.Assign | ast.AnnAssign) and "__all__" in ast.unparse(node) for node in names)
 
 
@@ -80,7 +80,7 @@ def _defined_in(base: str, name: str) -> str:
     path = source(base)
     if path is None or path.name != "__init__.py":
         return base
-    for node in _imports(parsed(base)):
+    for node in _imports(parse_module(base)):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
@@ -144,7 +144,7 @@ def _root(top: str) -> Path | None:
     return path if path is not None and path.suffix == ".py" and path.is_file() else None
 
 
-def parsed(module: str) -> ast.Module:
+def parse_module(module: str) -> ast.Module:
     """A module's syntax tree. Raises ModuleNotFoundError where it has no source file."""
     path = source(module)
     if path is None:

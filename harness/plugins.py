@@ -10,7 +10,7 @@ A package names the modules that register under the entry-point group `harness.p
 - a formula, such as a bound: a function with `@formula` (provable: arithmetic of `numbers`) or `@computed`
 - a metric: a function with `@metric`
 - a kind of claim: a `MeasuredClaimKind` or `TheoryClaimKind` with `@CLAIM_KINDS.register`; `over_grid` judges it
-  at every grid point, from `PointResult`s that `compared` or `close` make
+  at every grid point, from `PointResult`s that `compare_at` or `close` make
 """
 
 from typing import NoReturn
@@ -25,7 +25,7 @@ from harness.claims.judge import (
     PointResult,
     close,
     combine,
-    compared,
+    compare_at,
     not_run,
     over_grid,
     point,
@@ -96,7 +96,7 @@ __all__ = [
     "average",
     "close",
     "combine",
-    "compared",
+    "compare_at",
     "computed",
     "formula",
     "generator",
@@ -121,6 +121,7 @@ RENAMED = {
     "MeasuredExpectation": "MeasuredClaimKind",
     "TheoryExpectation": "TheoryClaimKind",
     "TheoryFinding": "TheoryResult",
+    "compared": "compare_at",
 }
 """What names were called until 2026-11-26."""
 

@@ -14,7 +14,7 @@ from types import FrameType
 import pytest
 from ruamel.yaml import YAML
 
-from harness.imports import source, within
+from harness.imports import modules_within, source
 from harness.paths import Project
 from harness.pipeline.code import PLUGINS, STAGES
 from harness.spec.load import load_specs
@@ -211,7 +211,7 @@ def test_what_a_stage_calls_is_among_what_it_rests_on(root: Path, name: str) -> 
     for kind in {"train": ("train", "split"), "attack": ("evaluate", "fit")}.get(name, ()):
         shutil.rmtree(store / kind, ignore_errors=True)
     for package in PLUGINS:  # what runs as they are imported is not what a stage calls
-        for module in within(package) if package != "harness.training" else ():  # TensorFlow, which starts once
+        for module in modules_within(package) if package != "harness.training" else ():  # TensorFlow, which starts once
             importlib.import_module(module)
     package = source("harness")
     assert package is not None

@@ -100,7 +100,7 @@ def distances(
         edges = _to_boundary(oracle, features[rows], own[rows], features[starts[rows]])
         best = np.linalg.norm(edges - features[rows], axis=1)
         for step in range(1, steps + 1):
-            edges = _stepped(oracle, features[rows], own[rows], edges, step, directions, rng)
+            edges = hop_skip_jump_step(oracle, features[rows], own[rows], edges, step, directions, rng)
             best = np.minimum(best, np.linalg.norm(edges - features[rows], axis=1))
         found[rows] = best
     return found
@@ -138,7 +138,7 @@ def _between(inside: Array, outside: Array, share: Array) -> Array:
     return found
 
 
-def _stepped(
+def hop_skip_jump_step(
     oracle: Oracle, features: Array, own: Array, edges: Array, step: int, directions: int, rng: np.random.Generator
 ) -> Array:
     """One step of HopSkipJump from points of the boundary (k, d), back to the boundary."""

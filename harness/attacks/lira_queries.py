@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Fitted, HalfModel, Target
 from harness.attacks.lira import Lira
-from harness.attacks.perturbed import Perturbation, perturbed
+from harness.attacks.perturbed import Perturbation, perturb
 from harness.errors import HarnessError
 from harness.hashing import generator
 from harness.metrics.answers import Outputs
@@ -75,7 +75,7 @@ class LiraQueries(Lira):
     def _copies(self, records: Array, seed: int) -> Iterator[Array]:
         """The same changed copies of all records at stake, (k, d), whoever is asked about them."""
         for copy in range(1, self.queries):
-            yield perturbed(records, self.by, self.scale, generator(seed, "copies", copy))
+            yield perturb(records, self.by, self.scale, generator(seed, "copies", copy))
 
 
 def _records(model: HalfModel) -> Array:

@@ -46,7 +46,7 @@ def _slices(records: int, copies: int) -> Iterator[tuple[int, int, int]]:
         yield first, min(records, first + step), copies
 
 
-def perturbed(features: Array, by: Perturbation, scale: float, rng: np.random.Generator) -> Array:
+def perturb(features: Array, by: Perturbation, scale: float, rng: np.random.Generator) -> Array:
     """A changed copy of features (k, d) float32: bits become their opposite, or numbers are moved."""
     found = np.array(features, dtype=np.float32, order="C")
     _change(found, by, scale, rng)
@@ -60,11 +60,11 @@ def _change(records: Array, by: Perturbation, scale: float, rng: np.random.Gener
         records += noise
         return
     bits = records.reshape(-1)
-    at = flipped(bits.size, scale, rng)
+    at = draw_places(bits.size, scale, rng)
     bits[at] = 1 - bits[at]
 
 
-def flipped(n: int, probability: float, rng: np.random.Generator) -> Array:
+def draw_places(n: int, probability: float, rng: np.random.Generator) -> Array:
     """Places below n of which each is there with this probability, independently: sorted integers.
 
     Drawn by the gaps between them, which are geometric, so the work is in proportion to how many there are.

@@ -41,7 +41,7 @@ class Question:
         if self.accountant not in ACCOUNTANTS:
             known = ", ".join(sorted(ACCOUNTANTS))
             raise HarnessError(f"audit: unknown accountant {self.accountant!r}; known: {known}")
-        return _calibrated(self)
+        return _calibrate_noise(self)
 
     def training(self, engine: str, **changed: Any) -> Training:
         """Plain steps of Poisson batches."""
@@ -57,7 +57,7 @@ class Question:
 
 
 @cache
-def _calibrated(question: Question) -> float:
+def _calibrate_noise(question: Question) -> float:
     """Raises HarnessError where there is no such noise within the reach of double precision."""
     try:
         if question.batch_size == question.records:  # Gaussian mechanisms on everything: the closed form

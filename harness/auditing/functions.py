@@ -88,7 +88,7 @@ def own_trials(
                     found = said
     except EOFError:
         process.join()
-        raise HarnessError(f"audit: {where}: {_ended(process.exitcode)} {_when(begun, runs)}") from None
+        raise HarnessError(f"audit: {where}: {_describe_exit(process.exitcode)} {_when(begun, runs)}") from None
     finally:
         process.join(ENDS_WITHIN_S if found is not None else 0)
         process.kill()
@@ -121,7 +121,7 @@ def _set(name: str, value: str | None) -> None:
         os.environ[name] = value
 
 
-def _ended(code: int | None) -> str:
+def _describe_exit(code: int | None) -> str:
     if code is not None and code < 0:
         name = signal.Signals(-code).name
         return f"its process was killed by {name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
@@ -139,7 +139,7 @@ def _work(parent: Connection, safe_path: str | None, question: Question) -> None
     sys.dont_write_bytecode = True
     where = question[0]
     try:
-        parent.send(_scored(parent, *question))
+        parent.send(_score_runs(parent, *question))
     except KeyboardInterrupt:
         os._exit(130)  # which would print a traceback of this process
     except Exception as error:
@@ -147,7 +147,7 @@ def _work(parent: Connection, safe_path: str | None, question: Question) -> None
         parent.send((f"audit: {where}: {said}", traceback.format_exc()))
 
 
-def _scored(parent: Connection, where: str, records: CanaryRecords, runs: int, seed: int, score: Score) -> Trials:
+def _score_runs(parent: Connection, where: str, records: CanaryRecords, runs: int, seed: int, score: Score) -> Trials:
     path, name = named_function(where)
     train, begun = load_function(path, name), 0
 

@@ -92,7 +92,7 @@ def spread_of_steps(model: Trained, records: CanaryRecords) -> float:
     Steps of a sound run vary by their noise whether the canary is in or not. Where noise is reused they differ by the
     canary's gradients alone, which come and go with the batches.
     """
-    return float(_seen(model, records).std())
+    return float(_canary_gradients(model, records).std())
 
 
 def likelihood_of_steps(model: Trained, records: CanaryRecords, question: Question) -> float:
@@ -104,11 +104,11 @@ def likelihood_of_steps(model: Trained, records: CanaryRecords, question: Questi
     rate, size = question.batch_size / question.records, records.canary[records.column]
     step = np.sqrt(2) * CLIP / question.batch_size * size / np.sqrt(1 + size**2)
     variance = 2 * (question.noise_multiplier() * CLIP / question.batch_size) ** 2
-    ratio = (_seen(model, records) * step - step**2 / 2) / variance
+    ratio = (_canary_gradients(model, records) * step - step**2 / 2) / variance
     return float(np.logaddexp(np.log(rate) + ratio, np.log1p(-rate) if rate < 1 else -np.inf).sum())
 
 
-def _seen(model: Trained, records: CanaryRecords) -> Array:
+def _canary_gradients(model: Trained, records: CanaryRecords) -> Array:
     """The gradients on the canary's column that speak for it, (steps,)."""
     found: Array = (
         model.steps[:, records.column, 1 - records.canary_label] - model.steps[:, records.column, records.canary_label]

@@ -228,7 +228,7 @@ class TwoStakeCS(SequentialEstimate):
         return TwoStakeCS(self.whole.shifted(by, sign), self.later.shifted(by, sign), self.left_out)
 
 
-def divided(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:
+def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:
     """As `anytime`, with a share of the stake on the values after the first `left_out`."""
     return TwoStakeCS(anytime(values, record_stderr), anytime(values[left_out:], record_stderr[left_out:]), left_out)
 

@@ -44,7 +44,7 @@ class NameScope:
         if operand.arm:
             return operand
         if len(self.arms) > 1:
-            raise ValueError(f"names no arm; known: {listed(self.arms)}")
+            raise ValueError(f"names no arm; known: {list_names(self.arms)}")
         return operand.model_copy(update={"arm": tuple(self.arms)})
 
     def check(self, operand: MetricOperand) -> None:
@@ -184,10 +184,10 @@ class NameScope:
 def nearest(noun: str, name: str, known: Iterable[str], of: str = "") -> str:
     """What to say of a name that is not known."""
     close = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"did you mean {close[0]!r}?" if close and close[0] != name else f"known: {listed(known)}"
+    hint = f"did you mean {close[0]!r}?" if close and close[0] != name else f"known: {list_names(known)}"
     return f"unknown {noun} {name!r}{' ' + of if of else ''}; {hint}"
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """Names for a message."""
     return ", ".join(sorted(names)) or "none"

@@ -15,9 +15,18 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.anytime import TMixtureCS, divided
-from harness.claims.betting import Stream, joined
-from harness.claims.statistics import FEWEST, MANY, Estimate, MeanEstimate, combined, difference, estimate, moments
+from harness.claims.anytime import TMixtureCS, two_stake_cs
+from harness.claims.betting import Stream, bet_on_streams
+from harness.claims.statistics import (
+    FEWEST,
+    MANY,
+    Estimate,
+    MeanEstimate,
+    combine_estimates,
+    difference,
+    estimate,
+    moments,
+)
 from harness.errors import HarnessError
 
 
@@ -119,7 +128,7 @@ class Fixed(Design):
             return estimate(series.values, series.errors)
         strata = [np.flatnonzero(series.drawn == outcome) for outcome in range(series.outcomes)]
         parts = [(1 / series.outcomes, estimate(series.values[s], series.errors[s])) for s in strata]
-        return replace(combined(parts, len(series.values)), each=series.values)
+        return replace(combine_estimates(parts, len(series.values)), each=series.values)
 
     def between(self, left: Series, right: Series) -> MeanEstimate:
         return replace(difference(self.mean(left), self.mean(right)), each=left.minus(right).values)
@@ -141,7 +150,7 @@ class Sequential(Design):
         return replace(self, brief=brief)
 
     def mean(self, series: Series) -> MeanEstimate:
-        return self._tested(adjusted(series), series, learned(series))
+        return self._tested(adjust_for_splits(series), series, repeats_to_see_all(series))
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """The first group decides, whatever others were added while one looked."""
@@ -150,12 +159,16 @@ class Sequential(Design):
     def between(self, left: Series, right: Series) -> MeanEstimate:
         difference = left.minus(right)
         left, right = left.first(len(difference.values)), right.first(len(difference.values))
-        return self._tested(adjusted(left) - adjusted(right), difference, max(learned(left), learned(right)))
+        return self._tested(
+            adjust_for_splits(left) - adjust_for_splits(right),
+            difference,
+            max(repeats_to_see_all(left), repeats_to_see_all(right)),
+        )
 
     def _tested(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
         if not left_out:
             return TMixtureCS(moments(values, series.errors), series.values, self.last, self.brief)
-        found = divided(values, series.errors, left_out)
+        found = two_stake_cs(values, series.errors, left_out)
         return replace(found, whole=replace(found.whole, each=series.values, last=self.last, brief=self.brief))
 
 
@@ -187,10 +200,10 @@ class Bounded(Design):
         return self._betting([Stream(side.values, np.array([-np.inf]), np.array([np.inf])) for side in sides])
 
     def _betting(self, streams: Sequence[Stream], each: Array | None = None) -> MeanEstimate:
-        return replace(joined(streams, each), last=self.last, brief=self.brief)
+        return replace(bet_on_streams(streams, each), last=self.last, brief=self.brief)
 
 
-def adjusted(series: Series) -> Array:
+def adjust_for_splits(series: Series) -> Array:
     """(n,) values, less what earlier repeats say of the outcome that the split drew against all outcomes alike.
 
     Repeats before this one alone say what to take off, and it is zero on average over the outcomes, so whatever they
@@ -199,7 +212,7 @@ def adjusted(series: Series) -> Array:
     return series.values - _taken_off(series)[0]
 
 
-def learned(series: Series) -> int:
+def repeats_to_see_all(series: Series) -> int:
     """How many of the first repeats it takes to have seen each outcome that the split may draw; at most four times as
     many as there are outcomes. 0 where it draws none such."""
     if series.drawn is None:

@@ -146,7 +146,7 @@ class Measurements:
     def levels(self, curve: MetricSeries, axis: str) -> list[Any]:
         """Values of an axis at which the curve was measured, in order."""
         self._known(curve)
-        return ordered(self._levels[curve.arm, curve.attack, curve.metric].get(axis, ()))
+        return order_levels(self._levels[curve.arm, curve.attack, curve.metric].get(axis, ()))
 
     def grid(
         self, curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None = None
@@ -354,7 +354,7 @@ class Measurements:
         return np.asarray(np.unique(np.concatenate(found)))
 
 
-def ordered(values: Collection[Any]) -> list[Any]:
+def order_levels(values: Collection[Any]) -> list[Any]:
     """Values of an axis in order: numbers by size, words as they come."""
     found = list(values)
     return sorted(found) if all(isinstance(v, int | float) for v in found) else found

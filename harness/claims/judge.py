@@ -125,7 +125,7 @@ def unknown(words: str, test: str = "none") -> PartResult:
     return PartResult("inconclusive", reason_in_words(words), (), None, test, "none")
 
 
-def narrowed(right: Any) -> Right:
+def as_one_series(right: Any) -> Right:
     """A right side that names one curve at most, as such."""
     return right.curve if isinstance(right, MetricOperand) else right
 
@@ -146,7 +146,7 @@ def gap(
     return own, value, own.shifted(-value)
 
 
-def compared(
+def compare_at(
     evidence: Measurements, index: int, left: MetricSeries, relation: str, right: Right, margin: float, where: Where
 ) -> PointResult:
     """`left RELATION right + margin` at one place."""
@@ -303,10 +303,12 @@ def over_grid(
     axes = frozenset(grid[0])
     if "epsilon" not in axes and "epsilon" in dict(curves[0].at):  # nothing varies with it: where the first side is
         grid = [{**place, "epsilon": dict(curves[0].at)["epsilon"]} for place in grid]
-    return combine(_grouped([(place, found) for place in grid for found in look(place)], axes, some, part), part, test)
+    return combine(
+        _group_by_axes([(place, found) for place in grid for found in look(place)], axes, some, part), part, test
+    )
 
 
-def _grouped(
+def _group_by_axes(
     looks: Sequence[tuple[Where, PointResult]], axes: frozenset[str], some: frozenset[str], part: Part
 ) -> tuple[list[PointResult], Quantifier]:
     """Looks to combine, and how: where some axes are for all and others for some, one look a group of the latter."""

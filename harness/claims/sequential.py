@@ -60,7 +60,7 @@ def next_look(repeats: int, most: int) -> int:
     return min(most, repeats + max(1, repeats // GROWTH))
 
 
-def decided(findings: Sequence[PartResult]) -> bool:
+def is_decided(findings: Sequence[PartResult]) -> bool:
     """One part fails, or every part that is run holds."""
     outcomes = {f.outcome for f in findings}
     return "violated" in outcomes or (outcomes <= {"reproduced", "not run"} and "reproduced" in outcomes)
@@ -70,10 +70,10 @@ def first_verdict(judged: Judged, evidence: Measurements) -> tuple[list[PartResu
     """The findings of the first look that decides, and its repeats; else those of all repeats, and None."""
     # Evidence only grows with the repeats, so a claim that one look decides is decided at all later ones.
     brief, last = evidence.briefly(), max(2, evidence.repeats)
-    if not decided(judged(brief)):
+    if not is_decided(judged(brief)):
         return judged(evidence), None
     looks = range(2, last + 1)
-    place = bisect_left(looks, True, hi=len(looks) - 1, key=lambda n: decided(judged(brief.of_first(n))))
+    place = bisect_left(looks, True, hi=len(looks) - 1, key=lambda n: is_decided(judged(brief.of_first(n))))
     return judged(evidence.of_first(looks[place])), looks[place]
 
 
@@ -104,11 +104,11 @@ def allocate_repeats(
         reach: repeats with which a cell may decide that has not had the spec's; None: CEILING times the spec's.
         likely: only where those there are say that more are likely to decide, within the spec's repeats too.
     """
-    if decided(findings):
+    if is_decided(findings):
         return {}
     rule = _Rule(alpha / 2, len(findings), repeats, most or repeats, likely, reach)
     places = [(f, *rule.places(f)) for f in findings if f.outcome == "inconclusive"]
-    places = _pursued(places)
+    places = _keep_clearest(places)
     # So the claim cannot be reproduced any more.
     hopeless = any(not chosen for _, chosen, _ in places) or any(f.outcome == "not run" for f in findings)
     found: dict[Attacked, int] = {}
@@ -221,7 +221,7 @@ _Place = tuple[PartResult, list[PointResult], bool]
 """A part, where it needs repeats next, and whether they may turn it against its claim."""
 
 
-def _pursued(parts: list[_Place]) -> list[_Place]:
+def _keep_clearest(parts: list[_Place]) -> list[_Place]:
     """Of parts with a point against their claim the clearest one, which alone would violate it; else all of them."""
     against = [(f, looks, turned) for f, looks, turned in parts if turned and f.quantifier == "all"]
     return [min(against, key=lambda part: _strength(part[1][0], all_points=True))] if against else parts

@@ -216,7 +216,7 @@ def estimate(values: Array, record_stderr: Array | None = None) -> Estimate:
     return Estimate(float(found.means[-1]), float(found.stderrs[-1]), n - 1, n, skewness, values)
 
 
-def combined(parts: Sequence[tuple[float, Estimate]], n: int) -> Estimate:
+def combine_estimates(parts: Sequence[tuple[float, Estimate]], n: int) -> Estimate:
     """Estimate, from `n` repeats, of a weighted sum of independent means (Welch-Satterthwaite degrees of freedom)."""
     squares = [(weight * part.stderr) ** 2 for weight, part in parts]
     stderr = math.sqrt(sum(squares))
@@ -233,7 +233,7 @@ def combined(parts: Sequence[tuple[float, Estimate]], n: int) -> Estimate:
 
 def difference(left: Estimate, right: Estimate) -> Estimate:
     """Estimate of left - right for independent arms."""
-    return combined([(1.0, left), (-1.0, right)], min(left.n, right.n))
+    return combine_estimates([(1.0, left), (-1.0, right)], min(left.n, right.n))
 
 
 def repeats_needed(found: MeanEstimate, alpha: float) -> int | None:

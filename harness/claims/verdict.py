@@ -244,7 +244,7 @@ def in_json(verdict: Verdict) -> dict[str, Any]:
     Numbers have twelve digits, as many as two processors agree on, and a point's optional fields are there where they
     say something; so do those of a reason.
     """
-    data: dict[str, Any] = _rounded(verdict.model_dump(mode="json"))
+    data: dict[str, Any] = _round_floats(verdict.model_dump(mode="json"))
     data["points"] = [
         {name: value for name, value in point.items() if value is not None or name in KEPT_IN_POINTS}
         for point in data["points"]
@@ -253,9 +253,9 @@ def in_json(verdict: Verdict) -> dict[str, Any]:
     return data
 
 
-def _rounded(value: Any) -> Any:
+def _round_floats(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list) else value
+        return {name: _round_floats(one) for name, one in value.items()}
+    return [_round_floats(one) for one in value] if isinstance(value, list) else value

@@ -87,7 +87,7 @@ def accountants(
     table = table_of("epsilon", "accountant", "noise multiplier", "exact, shuffled", "exact, Poisson")
     for row in rows:
         noise = "-" if row["noise_multiplier"] is None else f"{row['noise_multiplier']:.6g}"
-        exact = _shown(row["exact_shuffled"]), _shown(row["exact_poisson"], row["exact_poisson_from"])
+        exact = _format_epsilon(row["exact_shuffled"]), _format_epsilon(row["exact_poisson"], row["exact_poisson_from"])
         table.add_row(f"{row['epsilon']:g}", row["accountant"], noise, *exact)
     console.print(table)
     for row in rows:
@@ -118,7 +118,7 @@ def _row(name: str, epsilon: float, run: Run) -> dict[str, Any]:
     return {**found, "why": "; ".join(filter(None, [*why, remark]))}
 
 
-def _shown(high: float | None, low: float | None = None) -> str:
+def _format_epsilon(high: float | None, low: float | None = None) -> str:
     """An epsilon in four digits, from both sides where they show it."""
     if high is None:
         return "-"

@@ -153,13 +153,13 @@ def _usage(error: Any) -> int:
         names.insert(0, context.info_name)
         context = context.parent
     text = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
-    given = _given(getattr(error, "param", None))
+    given = _typed_value(getattr(error, "param", None))
     found = f", found {given!r}" if given is not None and repr(given) not in text else ""
     asked = "".join(f"{name} " for name in names)
     return _say(error, f"{asked.rstrip() + ': ' if asked else ''}{text}{found}; see `harness {asked}--help`")
 
 
-def _given(param: Any) -> str | None:
+def _typed_value(param: Any) -> str | None:
     """What was typed after an option, where that can be told."""
     found = None
     for word, following in zip(sys.argv[1:], [*sys.argv[2:], None], strict=True):

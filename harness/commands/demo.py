@@ -35,20 +35,20 @@ def demo() -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy = Project(Path(folder))
         _copy(project, copy, profile)
-        found = _judged(copy, profile)
+        found = _judge_copy(copy, profile)
         print(f"1. {DEMO}#{DEMO_CLAIM}, from its committed table of measurements:")
         _say(found, copy, profile)
-        print(f"   {_compared(copy, profile)}\n")
+        print(f"   {_verify_copy(copy, profile)}\n")
         print("2. The same with one measurement changed (an advantage of one run at ε = 5, lowered by 0.2):")
         _change_table(copy.reports / profile / DEMO / "measurements.parquet")
-        print(f"   {_compared(copy, profile)}\n")
+        print(f"   {_verify_copy(copy, profile)}\n")
         shutil.copy(source / DEMO / "measurements.parquet", copy.reports / profile / DEMO)
         print("3. The same with the claim changed (capped at 0.9 instead of 0.95):")
         spec = copy.specs / f"{DEMO}.yaml"
         text = spec.read_text(encoding="utf-8")
         text = text.replace("right: {value: 0.95}, margin: 0.005", "right: {value: 0.9}, margin: 0.005", 1)
         spec.write_text(text, encoding="utf-8")
-        print(f"   {_compared(copy, profile)}\n")
+        print(f"   {_verify_copy(copy, profile)}\n")
         print("Each verdict carries hashes of its spec and its table, and `harness verify` compares all of them.")
 
 
@@ -67,7 +67,7 @@ def _copy(project: Project, copy: Project, profile: str) -> None:
     shutil.copy(project.reports / profile / "baseline.json", copy.reports / profile)
 
 
-def _at(copy: Project, profile: str) -> tuple[Context, Loaded]:
+def _load_copy(copy: Project, profile: str) -> tuple[Context, Loaded]:
     from harness.pipeline import Context
     from harness.progress import Progress
     from harness.spec.load import load_specs
@@ -77,29 +77,29 @@ def _at(copy: Project, profile: str) -> tuple[Context, Loaded]:
     return context, load_specs(copy, [DEMO])[0]
 
 
-def _judged(copy: Project, profile: str) -> list[Verdict]:
+def _judge_copy(copy: Project, profile: str) -> list[Verdict]:
     from harness.pipeline import judge
 
-    return judge(*_at(copy, profile))
+    return judge(*_load_copy(copy, profile))
 
 
 def _say(verdicts: list[Verdict], copy: Project, profile: str) -> None:
     from harness.report.prose import SIGNS, sentence
 
-    context, loaded = _at(copy, profile)
+    context, loaded = _load_copy(copy, profile)
     verdict = next(v for v in verdicts if v.id == f"{DEMO}#{DEMO_CLAIM}")
     print(f'   "{verdict.statement}"')
     print(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, context.scaled(loaded).spec)}")
 
 
-def _compared(copy: Project, profile: str) -> str:
+def _verify_copy(copy: Project, profile: str) -> str:
     """What `verify` says of the copy."""
     from harness.verdicts import baseline
 
-    context, loaded = _at(copy, profile)
+    context, loaded = _load_copy(copy, profile)
     accepted = baseline.read(context.page / "baseline.json")
     accepted = accepted.model_copy(update={"specs": {DEMO: accepted.specs[DEMO]}})
-    judged = _judged(copy, profile)
+    judged = _judge_copy(copy, profile)
     now = baseline.gather(profile, [(DEMO, loaded.sha256, context.measurements_file(DEMO), judged)])
     found = [f"{d.where}: {d.what}" for d in baseline.compare(accepted, now)]
     return "verify: as accepted" if not found else "verify: " + "\n           ".join(found)

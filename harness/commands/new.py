@@ -179,7 +179,7 @@ from typing import Any, Literal, Self
 
 from harness.plugins import (
     CLAIM_KINDS, At, MeasuredClaimKind, Measurements, MetricOperand, NameScope, Number, Part, PartResult, PointResult,
-    Real, compared, over_grid,
+    Real, compare_at, over_grid,
 )
 
 
@@ -206,8 +206,8 @@ class {cls}(MeasuredClaimKind):
         curve, low, high = self.of.curve, Number(value=self.low), Number(value=self.high)
 
         def looks(where: Mapping[str, Any]) -> list[PointResult]:
-            above = compared(evidence, part.index, curve, ">", low, 0.0, where)
-            return [above, compared(evidence, part.index, curve, "<", high, 0.0, where)]
+            above = compare_at(evidence, part.index, curve, ">", low, 0.0, where)
+            return [above, compare_at(evidence, part.index, curve, "<", high, 0.0, where)]
 
         return over_grid(evidence, part, [curve], self.at, evidence.test([curve]), frozenset(), looks)
 ''',

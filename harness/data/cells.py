@@ -53,7 +53,7 @@ class Cells:
     """Spaces follow separators, before quotes."""
 
 
-def composed(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Text without spaces around it, in Unicode's composed form."""
     text = text.strip()
     return text if text.isascii() else unicodedata.normalize("NFC", text)
@@ -61,7 +61,7 @@ def composed(text: str) -> str:
 
 def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
     """Read a file, which messages call `name`. Raises AboutDataset."""
-    text, doubtful = _decoded(_content(path, name), name, encoding)
+    text, doubtful = _decode(_content(path, name), name, encoding)
     spaced = separator != " " and f'{separator} "' in text
     _, header = next(one for one in _records(text, name, separator, spaced) if one[1])  # text is not blank
     if len(header) == 1:
@@ -70,7 +70,7 @@ def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
     columns, lines, blank = found
     if not len(lines):
         raise AboutDataset(f"{name}: a header and no row below it; records are needed")
-    names = tuple(composed(one) for one in header)
+    names = tuple(normalize_text(one) for one in header)
     return Cells(names, tuple(header), columns, lines, blank, doubtful, spaced)
 
 
@@ -104,7 +104,7 @@ def _content(path: Path, name: str) -> bytes:
     return content
 
 
-def _decoded(content: bytes, name: str, encoding: str) -> tuple[str, bool]:
+def _decode(content: bytes, name: str, encoding: str) -> tuple[str, bool]:
     """The text, and whether it would be UTF-8 too where another encoding is asked for."""
     usual = codecs.lookup(encoding).name == "utf-8"
     wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from harness.arrays import Array
-from harness.data.cells import composed
+from harness.data.cells import normalize_text
 from harness.data.quoting import LONGEST, listed, shown
 from harness.data.steps import Step
 from harness.errors import AboutDataset
@@ -76,7 +76,7 @@ class Column:
     @cached_property
     def texts(self) -> list[str]:
         """Distinct cells without spaces around them, in Unicode's composed form; some may be the same now."""
-        return [composed(text) for text in self.written]
+        return [normalize_text(text) for text in self.written]
 
     @cached_property
     def there(self) -> Array:

@@ -129,7 +129,7 @@ def _from_remote(
     return frame, digest, source.label
 
 
-def _wanted(dataset: TableDataset) -> str:
+def _expected_path(dataset: TableDataset) -> str:
     """Where the first source's file would lie in the override directory."""
     source = dataset.sources[0]
     return f"{source.folder or dataset.name}/{source.files[0].name}"
@@ -173,7 +173,7 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
         places = "; ".join(tried)
         raise MissingData(
             f"dataset {dataset.name}: not to be had; tried: {places}; "
-            f"or set {OVERRIDE} to a directory that has {_wanted(dataset)}"
+            f"or set {OVERRIDE} to a directory that has {_expected_path(dataset)}"
         )
     frame, digest, label = found
     with atomic_path(target) as temporary:
@@ -203,14 +203,14 @@ def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
     )
     sidecar = _sidecar(project, dataset)
     source = json.loads(sidecar.read_text())["source"] if sidecar.exists() else "unknown"
-    table, steps = _derived(project, dataset, frame, digest), dataset.prepared
+    table, steps = _derive_table(project, dataset, frame, digest), dataset.prepared
     if (derivation := dataset.derivation()) is not None:
         how = ", ".join(key if value is None else f"{key} {value}" for key, value in derivation.items())
         steps += (Step("derived", count=len(table.columns) - 1, detail=how),)
     return FetchedTable(table, digest, source, steps)
 
 
-def _derived(project: Project, dataset: TableDataset, frame: pd.DataFrame, digest: str) -> pd.DataFrame:
+def _derive_table(project: Project, dataset: TableDataset, frame: pd.DataFrame, digest: str) -> pd.DataFrame:
     """The table that the dataset makes of its canonical one, made once and kept beside the store.
 
     Its features have to be numbers of one type.
@@ -222,7 +222,7 @@ def _derived(project: Project, dataset: TableDataset, frame: pd.DataFrame, diges
     labels = project.store.parent / "derived" / f"{dataset.name}-{name[:16]}.parquet"
     values = labels.with_suffix(".npy")
     try:
-        return _joined(labels, values)
+        return _join_table(labels, values)
     except (OSError, ValueError):
         Progress().say(f"{dataset.name}: making what models see of it, once; this can take minutes")
         made = dataset.derive(frame)
@@ -234,10 +234,10 @@ def _derived(project: Project, dataset: TableDataset, frame: pd.DataFrame, diges
     kept.attrs = {"columns": list(matrix.columns)}
     with atomic_path(labels) as temporary:
         kept.to_parquet(temporary, index=False, compression="zstd")
-    return _joined(labels, values)
+    return _join_table(labels, values)
 
 
-def _joined(labels: Path, values: Path) -> pd.DataFrame:
+def _join_table(labels: Path, values: Path) -> pd.DataFrame:
     """A derived table whose features stay on disk, where processes share them, until they are read."""
     kept = pd.read_parquet(labels)
     found = pd.DataFrame(np.load(values, mmap_mode="r"), columns=kept.attrs["columns"], copy=False)

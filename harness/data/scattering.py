@@ -79,7 +79,7 @@ def coarser(transform: Array, by: int) -> Array:
     return found
 
 
-def sampled(transforms: Array, by: int) -> Array:
+def subsample(transforms: Array, by: int) -> Array:
     """Transforms (n, rows, columns) of the same images at every `by`-th pixel."""
     n, rows, columns = transforms.shape
     found: Array = transforms.reshape(n, by, rows // by, by, columns // by).mean(axis=(1, 3))
@@ -100,7 +100,7 @@ def filters(size: tuple[int, int], scales: int) -> tuple[dict[tuple[int, int], l
     return wavelets, [coarser(average, 2**resolution) for resolution in range(scales)]
 
 
-def scattered(images: Array, scales: int = 2) -> Array:
+def scatter(images: Array, scales: int = 2) -> Array:
     """Scattering coefficients (n, channels, h / 2^scales, w / 2^scales) float32 of images (n, h, w).
 
     Channels are the average, then of each wavelet its modulus and those of the wavelets of larger scales upon it.
@@ -125,13 +125,13 @@ def _in_order(images: Array, scales: int) -> Iterator[Array]:
     wavelets, averages = filters((size[0], size[1]), scales)
 
     def averaged(transforms: Array, resolution: int) -> Array:
-        low = scipy.fft.ifft2(sampled(transforms * averages[resolution], 2 ** (scales - resolution)), workers=-1)
+        low = scipy.fft.ifft2(subsample(transforms * averages[resolution], 2 ** (scales - resolution)), workers=-1)
         kept: Array = low.real[:, 1:-1, 1:-1]
         return kept
 
     def modulus(transforms: Array, wavelet: Array, by: int) -> Array:
         found: Array = scipy.fft.fft2(
-            np.abs(scipy.fft.ifft2(sampled(transforms * wavelet, by), workers=-1)), workers=-1
+            np.abs(scipy.fft.ifft2(subsample(transforms * wavelet, by), workers=-1)), workers=-1
         )
         return found
 
@@ -145,7 +145,7 @@ def _in_order(images: Array, scales: int) -> Iterator[Array]:
                 yield averaged(modulus(transforms, wavelet, 2 ** (larger - scale)), larger)
 
 
-def pooled(maps: Array, by: int) -> Array:
+def average_pool(maps: Array, by: int) -> Array:
     """Means over `by` x `by` places of (n, channels, h, w). Raises ValueError where these do not divide the sides."""
     n, k, h, w = maps.shape
     if h % by or w % by:
@@ -178,8 +178,8 @@ def features(images: Array, how: Scattering) -> Array:
     parts: list[Array] = []
     for start in range(0, n, BATCH):
         batch = images[start : start + BATCH]
-        maps = np.concatenate([scattered(batch[..., c], how.scales) for c in range(colours)], axis=1)
-        maps = pooled(maps, how.pooled)
+        maps = np.concatenate([scatter(batch[..., c], how.scales) for c in range(colours)], axis=1)
+        maps = average_pool(maps, how.pooled)
         if how.groups is not None:
             maps = group_normalised(maps, how.groups)
         parts.append(maps.reshape(len(maps), -1).astype(np.float32))

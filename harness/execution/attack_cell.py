@@ -92,16 +92,16 @@ def do_evaluate(project: Project, store: Store, piece: WorkUnit) -> Result:
         found = of_model(sets)
         if "test_accuracies" in model.arrays:
             found |= of_course(model.arrays["test_accuracies"], len(sets.test))
-        return Result({}, {"metrics": _stored(found)})
+        return Result({}, {"metrics": _as_lists(found)})
     attack, defence = _attack(piece), piece.settings["defence"]
     assert isinstance(defence, Defence)
     target, fits = piece.needs[0], piece.needs[1:]
     fitted = store.get("fit", fits[0].key).arrays if fits else {}
     told = attack.measure(TrainedTarget(project, store, target, defence, piece.seed), fitted)
-    return Result(told.arrays, {"metrics": _stored(told.metrics)})
+    return Result(told.arrays, {"metrics": _as_lists(told.metrics)})
 
 
-def _stored(metrics: dict[str, Value]) -> dict[str, list[float]]:
+def _as_lists(metrics: dict[str, Value]) -> dict[str, list[float]]:
     return {name: [found.value, found.stderr, found.n] for name, found in metrics.items()}
 
 

@@ -63,7 +63,7 @@ def pieces_of(wanted: Sequence[Asked]) -> list[WorkUnit]:
     return in_order(found.values())
 
 
-def drawn(store: Store, wanted: Sequence[Asked], known: str | None) -> str:
+def draw_curves(store: Store, wanted: Sequence[Asked], known: str | None) -> str:
     """The points of the curves as JSON, from the store, or as an earlier table has them (`known`)."""
     before = json.loads(known) if known else {}
     found = {}
@@ -80,7 +80,7 @@ def drawn(store: Store, wanted: Sequence[Asked], known: str | None) -> str:
             "attack": one.attack,
             "at": dict(one.where),
             "code": one.piece.code,
-            "lines": [[line.beside, line.name, _rounded(line.x), _rounded(line.y)] for line in lines],
+            "lines": [[line.beside, line.name, _round_points(line.x), _round_points(line.y)] for line in lines],
         }
     return canonical_json(found)
 
@@ -91,7 +91,7 @@ def missing(wanted: Sequence[Asked], known: str | None) -> list[Asked]:
     return [one for one in wanted if one.key not in before]
 
 
-def _rounded(values: Array) -> list[float]:
+def _round_points(values: Array) -> list[float]:
     return [float(f"{value:.{DIGITS}g}") for value in np.asarray(values, float)]
 
 

@@ -32,7 +32,7 @@ def _table(project: Project, dataset: TableDataset, digest: str) -> Any:
 
 
 @lru_cache(maxsize=6)
-def _encoded(
+def _encode_table(
     project: Project, dataset: TableDataset, digest: str, preprocessing: Preprocessing, drop: tuple[str, ...]
 ) -> Encoded:
     return encode(_table(project, dataset, digest), dataset.schema_of_table(), preprocessing, drop)
@@ -45,7 +45,7 @@ def source_of(project: Project, piece: WorkUnit) -> Source:
         assert isinstance(dataset, GeneratorDataset)
         return dataset
     digest = piece.description["data"]
-    encoder = partial(_encoded, project, dataset, digest, piece.settings["preprocessing"])
+    encoder = partial(_encode_table, project, dataset, digest, piece.settings["preprocessing"])
     return TableSource(_table(project, dataset, digest), encoder)
 
 

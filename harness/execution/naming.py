@@ -50,7 +50,7 @@ class Costs:
 
 
 @cache
-def installed(package: str) -> str:
+def installed_version(package: str) -> str:
     """The version of an installed package."""
     return version(package)
 
@@ -115,7 +115,7 @@ class Naming:
                 repeat,
             ),
             "code": code_fingerprint(*modules),
-            "packages": {"scikit-learn": installed("scikit-learn")},
+            "packages": {"scikit-learn": installed_version("scikit-learn")},
         }
         settings: dict[str, Config] = {
             "dataset": setup.dataset,
@@ -212,7 +212,7 @@ class Naming:
         modules = (*engine.modules_for(self.setup.model), "harness.execution.train_cell")
         return {
             "code": code_fingerprint(*modules, "harness.execution.materialize"),
-            "packages": {name: installed(name) for name in engine.packages},
+            "packages": {name: installed_version(name) for name in engine.packages},
         }
 
     def _once(self, piece: WorkUnit) -> WorkUnit:

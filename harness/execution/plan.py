@@ -165,7 +165,7 @@ def trained_repeats(plan: Plan, store: Store) -> Plan:
     """The plan of the repeats 0, 1, ... of each arm and place up to the first that is not trained completely."""
     lacking: dict[Group, int] = {}
     for cell in plan.cells:
-        if not _trained(cell, store):
+        if not _is_trained(cell, store):
             lacking[cell.group] = min(cell.repeat, lacking.get(cell.group, cell.repeat))
     kept = (c for c in plan.cells if c.repeat < lacking.get(c.group, c.repeat + 1))
     return replace(plan, cells=tuple(kept))
@@ -173,11 +173,11 @@ def trained_repeats(plan: Plan, store: Store) -> Plan:
 
 def complete_repeats(plan: Plan, store: Store) -> Plan:
     """The plan of those repeats alone whose targets are all trained, and their shadow models too."""
-    missing = {cell.repeat for cell in plan.cells if not _trained(cell, store)}
+    missing = {cell.repeat for cell in plan.cells if not _is_trained(cell, store)}
     return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in missing))
 
 
-def _trained(cell: Cell, store: Store) -> bool:
+def _is_trained(cell: Cell, store: Store) -> bool:
     """Whether the cell's target and the shadow models of its attacks are there."""
     roots = (cell.target, *cell.evaluations.values())
     return all(store.has("train", p.key) for root in roots for p in with_needs(root) if p.kind == "train")

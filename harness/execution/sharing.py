@@ -20,7 +20,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from harness.errors import HarnessError
 from harness.execution.housekeeping import fault_of
-from harness.execution.store import Store, parsed
+from harness.execution.store import Store, parse_result
 from harness.progress import Progress
 
 AT_ONCE = 8
@@ -116,7 +116,7 @@ def _transfer(names: list[Named], there: set[Named], read: Any, write: Any, prog
 
     def one(name: Named) -> tuple[Named, int, str | None]:
         data = read(*name)
-        fault = fault_of(*name, parsed(data))
+        fault = fault_of(*name, parse_result(data))
         if fault is None:
             write(*name, data)
         return name, len(data), fault

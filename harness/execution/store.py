@@ -163,10 +163,10 @@ class Store:
 
     def peek(self, kind: str, key: str) -> Result | None:
         """Read a result and change nothing. None where it is missing or damaged."""
-        return parsed(self.path(kind, key))
+        return parse_result(self.path(kind, key))
 
 
-def parsed(source: Path | bytes) -> Result | None:
+def parse_result(source: Path | bytes) -> Result | None:
     """A result from its file, or from the bytes of it. None where it is missing or damaged."""
     try:
         with np.load(io.BytesIO(source) if isinstance(source, bytes) else source, allow_pickle=False) as stored:

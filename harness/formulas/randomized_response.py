@@ -10,7 +10,7 @@ from harness.formulas.numbers import Number
 HALF = Fraction(1, 2)
 
 
-def revealed(classes: int) -> tuple[Fraction, Fraction]:
+def response_probabilities(classes: int) -> tuple[Fraction, Fraction]:
     """Probability that the returned label is revealed, and that any given other one is, from the two coins."""
     same = HALF + HALF * HALF  # tails, or heads and heads again
     return same, (1 - same) / (classes - 1)
@@ -21,7 +21,7 @@ def revealed(classes: int) -> tuple[Fraction, Fraction]:
 )
 def two_coin_ratio(classes: float) -> float:
     """Largest ratio of probabilities of one revealed label under two returned labels."""
-    same, other = revealed(whole("classes", classes, 2, 10**6))
+    same, other = response_probabilities(whole("classes", classes, 2, 10**6))
     return float(max(same / other, other / same))
 
 

@@ -89,14 +89,14 @@ def _auc(answers: Answers) -> Value:
     return auc(answers.member_scores, answers.nonmember_scores)
 
 
-def _at(fpr: float, answers: Answers) -> Value:
+def _tpr_at(fpr: float, answers: Answers) -> Value:
     return tpr_at_fpr(answers.member_scores, answers.nonmember_scores, fpr)
 
 
 for _name, _level in FPR_LEVELS.items():
     metric(
         f"tpr_at_{_name}_fpr", f"true-positive rate at a false-positive rate of {_level:g}", of="answers", fpr=_level
-    )(partial(_at, _level))
+    )(partial(_tpr_at, _level))
 
 
 SUREST = 0.01

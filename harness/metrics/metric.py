@@ -70,37 +70,39 @@ def metrics_of(what: Of) -> tuple[str, ...]:
 
 def of_answers(answers: Answers) -> dict[str, Value]:
     """Every metric of an attack's answers on one model."""
-    return _measured("answers", answers)
+    return _measure_all("answers", answers)
 
 
 def of_model(outputs: ModelOutputs) -> dict[str, Value]:
     """Every metric of a model itself."""
-    return _measured("model", outputs)
+    return _measure_all("model", outputs)
 
 
 def of_course(accuracies: Array, n: int) -> dict[str, Value]:
     """Every metric of a model's accuracies on `n` test records after each epoch, (epochs,)."""
-    return _measured("course", accuracies, n)
+    return _measure_all("course", accuracies, n)
 
 
 def of_points(points: Points) -> dict[str, Value]:
     """Every metric of what an attack does to each record over many models."""
-    return _measured("points", points)
+    return _measure_all("points", points)
 
 
 def of_queried(queried: Queried) -> dict[str, Value]:
     """Every metric of what an attack has asked about changed copies."""
-    return _measured("queried", queried)
+    return _measure_all("queried", queried)
 
 
 def against_baseline(own: Mapping[str, Value], baseline: Mapping[str, Value]) -> dict[str, Value]:
     """Every metric of a model beside the one without noise, from both models' own metrics; those that exist."""
-    return {name: value for name, value in _measured("baseline", own, baseline).items() if value.value == value.value}
+    return {
+        name: value for name, value in _measure_all("baseline", own, baseline).items() if value.value == value.value
+    }
 
 
 def over_runs(runs: Sequence[Run]) -> dict[str, Value]:
     """Every metric of an attack on the same records in several runs."""
-    return _measured("runs", runs)
+    return _measure_all("runs", runs)
 
 
 def module_of(metric: Metric) -> str:
@@ -114,5 +116,5 @@ def modules() -> tuple[str, ...]:
     return tuple(sorted(found | {"harness.metrics.answers", "harness.metrics.value"}))
 
 
-def _measured(of: Of, *arguments: Any) -> dict[str, Value]:
+def _measure_all(of: Of, *arguments: Any) -> dict[str, Value]:
     return {name: METRICS[name].function(*arguments) for name in metrics_of(of)}

@@ -73,7 +73,7 @@ def held_out_precision(scores: Array, members: Array) -> Value:
     return Value(float(np.mean(found)), float(np.hypot(*errors) / 2), len(scores))
 
 
-def _together(answers: Answers) -> tuple[Array, Array]:
+def _shuffle_together(answers: Answers) -> tuple[Array, Array]:
     """Scores and memberships, shuffled once so that ties are not told by the order of the two groups."""
     scores = np.concatenate([answers.member_scores, answers.nonmember_scores])
     members = np.concatenate([np.ones(len(answers.member_scores)), np.zeros(len(answers.nonmember_scores))])
@@ -93,18 +93,18 @@ def _share(answers: Answers) -> Value:
 
 @metric("best_precision", "largest precision over forty quantile thresholds, on the same records", of="answers")
 def _best(answers: Answers) -> Value:
-    return best_precision(*_together(answers))
+    return best_precision(*_shuffle_together(answers))
 
 
 @metric("shuffled_best_precision", "the same with memberships shuffled: what the maximum gives by itself", of="answers")
-def _shuffled(answers: Answers) -> Value:
+def _shuffled_precision(answers: Answers) -> Value:
     m, n = len(answers.member_scores), len(answers.nonmember_scores)
     return shuffled_best_precision(m + n, m)
 
 
 @metric("held_out_precision", "precision at the threshold that is best on other records", of="answers")
 def _held_out(answers: Answers) -> Value:
-    return held_out_precision(*_together(answers))
+    return held_out_precision(*_shuffle_together(answers))
 
 
 @metric(

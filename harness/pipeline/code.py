@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.imports import closure, source, within
+from harness.imports import closure, modules_within, source
 
 PLUGINS = (
     "harness.attacks",
@@ -40,7 +40,7 @@ class StageCode:
 
     def modules(self) -> tuple[str, ...]:
         """Every module that the stage rests on, sorted."""
-        named = (module for package in self.by_name for module in within(package))
+        named = (module for package in self.by_name for module in modules_within(package))
         return tuple(sorted({*closure(*self.roots, *named), *self.alone}))
 
 
@@ -78,13 +78,15 @@ def paths_of(modules: tuple[str, ...]) -> list[str]:
     package = source("harness")
     assert package is not None
     root = package.parent.parent
-    return sorted(path.relative_to(root).as_posix() for path in _folded(package.parent, files))
+    return sorted(path.relative_to(root).as_posix() for path in _fold_folder(package.parent, files))
 
 
-def _folded(folder: Path, files: set[Path]) -> list[Path]:
+def _fold_folder(folder: Path, files: set[Path]) -> list[Path]:
     """What of a folder is among the files: itself, or the parts of it that are."""
     own = {path for path in folder.glob("*.py") if path.stat().st_size}
-    parts = {below: _folded(below, files) for below in sorted(folder.iterdir()) if (below / "__init__.py").is_file()}
+    parts = {
+        below: _fold_folder(below, files) for below in sorted(folder.iterdir()) if (below / "__init__.py").is_file()
+    }
     whole = {path for path in own if path.name != "__init__.py"} <= files
     if whole and (own or parts) and all(found == [below] for below, found in parts.items()):
         return [folder]

@@ -26,7 +26,7 @@ from harness.pipeline.context import Context
 from harness.pipeline.deciding import metrics_of_claims, until_decided
 from harness.pipeline.judging import REASON, left_out, why_left_out
 from harness.pipeline.tables import Notes, known_of, write_curves, write_measurements
-from harness.spec.document import located
+from harness.spec.document import locate
 from harness.spec.load import Loaded
 from harness.spec.resolve import write_resolved
 
@@ -66,7 +66,7 @@ def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
     """The plan of a spec, of `times` its repeats, its data fetched. Raises MissingData where those cannot be had."""
     if left_out(context, loaded):
         raise MissingData(why_left_out(context))
-    with _located(loaded, None):
+    with _located_faults(loaded, None):
         for dataset in datasets(loaded, context):
             if isinstance(dataset, TableDataset):
                 mark = missing_mark(context.project, dataset)
@@ -88,7 +88,7 @@ def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[WorkUnit]:
 
 
 @contextlib.contextmanager
-def _located(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
+def _located_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
     """Put file, line and field before a fault that shows only once the data are at hand."""
     try:
         yield
@@ -102,7 +102,7 @@ def _located(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
         keys = loaded.document.said(("experiment", *(("arms", arm, *error.field.split(".")) if error.field else ())))
         if not known:
             raise
-        raise HarnessError(f"{located(loaded.document, keys)}: {'.'.join(map(str, keys))}: {error}") from None
+        raise HarnessError(f"{locate(loaded.document, keys)}: {'.'.join(map(str, keys))}: {error}") from None
 
 
 def worker_pool_of(context: Context) -> WorkerPool:
@@ -124,11 +124,11 @@ def train(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool) ->
     plans = _plans(context, specs, absent)
     if context.sequential:
         for loaded, plan in plans:
-            with _located(loaded, plan):
+            with _located_faults(loaded, plan):
                 decided, _, _ = until_decided(context, loaded, plan, worker_pool)
             _write_models(context, loaded, decided)
     else:
-        for loaded, plan in _computed(_plans_at_once(plans, worker_pool), "train", worker_pool):
+        for loaded, plan in _compute_plans(_plans_at_once(plans, worker_pool), "train", worker_pool):
             _write_models(context, loaded, plan)
 
 
@@ -153,16 +153,16 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
         plans = ((loaded, _trained_part(context, loaded, plan)) for loaded, plan in plans)
     if context.sequential and not partial:
         for loaded, plan in plans:
-            with _located(loaded, plan):
+            with _located_faults(loaded, plan):
                 decided, _, table = until_decided(context, loaded, plan, worker_pool)
             _publish(context, loaded, decided, table)
     else:
-        for loaded, plan in _computed(_plans_at_once(plans, worker_pool), "all", worker_pool):
+        for loaded, plan in _compute_plans(_plans_at_once(plans, worker_pool), "all", worker_pool):
             store, spec = Store(context.project.store), context.scaled(loaded).spec
             table = measurement_table(plan, spec, store)
             asked = curves.asked(plan, spec)
             write_measurements(
-                context, loaded, plan, table, Notes(curves=curves.drawn(store, asked, None) if asked else "")
+                context, loaded, plan, table, Notes(curves=curves.draw_curves(store, asked, None) if asked else "")
             )
             _publish(context, loaded, plan, table)
 
@@ -187,7 +187,7 @@ def _plans(
                 yield loaded, plan
 
 
-def _computed(
+def _compute_plans(
     plans: Sequence[tuple[Loaded, Plan]], stage: Literal["train", "all"], worker_pool: WorkerPool
 ) -> Iterator[tuple[Loaded, Plan]]:
     """Compute the pieces of all plans together, then hand out each plan.
@@ -205,7 +205,7 @@ def _computed(
     except HarnessError as error:
         for loaded, plan in plans:
             if error.piece and arms_using(plan, error.piece):
-                with _located(loaded, plan):
+                with _located_faults(loaded, plan):
                     raise
         raise
     yield from plans

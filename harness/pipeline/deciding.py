@@ -83,7 +83,7 @@ def until_decided(
         pieces = curves.pieces_of(curves.missing(wanted, earlier.curves))
         total = total.joined(run_with(worker_pool, pieces, f"{loaded.spec.id}, curves"))
         notes = join_notes(earlier, total) if context.profile.from_tables else earlier
-        notes.curves = curves.drawn(store, wanted, earlier.curves)
+        notes.curves = curves.draw_curves(store, wanted, earlier.curves)
         write_measurements(context, loaded, chosen, table, notes)
     used = f"{len(chosen.cells)} models, of the fixed design's {len(groups) * usual}"
     context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")

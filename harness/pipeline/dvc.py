@@ -141,10 +141,10 @@ def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
     """`dvc.yaml`, for all specs of the checkout."""
     kept = [one for one in specs if not left_out(context, one)]
     measured, theory = _kinds(context, specs)
-    fetched = {d.name: type(d) for one in kept for d in datasets(one, context) if _fetched(d)}
+    fetched = {d.name: type(d) for one in kept for d in datasets(one, context) if _is_fetched(d)}
     text = HEAD + "vars:\n  - params.yaml\n\nstages:\n"
     if fetched:
-        modules = closure(*(type(d).__module__ for one in kept for d in datasets(one, context) if _fetched(d)))
+        modules = closure(*(type(d).__module__ for one in kept for d in datasets(one, context) if _is_fetched(d)))
         modules = tuple(m for m in modules if m.partition(".")[0] == "harness")  # others lie outside of the checkout
         text += FETCH.format(
             names=" ".join(sorted(fetched)),
@@ -157,12 +157,14 @@ def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
     tables = [f"reports/${{profile}}/{one}/measurements.parquet" for one in measured]
     models = [f"models/${{profile}}/{one}.parquet" for one in measured]
     if measured:
-        text += _stage("train", measured, _resolved(measured, "experiment"), _items(models, 6))
-        text += _stage("attack", measured, [*_resolved(measured, "attacks"), *models], _uncached(tables))
+        text += _stage("train", measured, _resolved_files(measured, "experiment"), _items(models, 6))
+        text += _stage("attack", measured, [*_resolved_files(measured, "attacks"), *models], _uncached_outputs(tables))
         text += "    plots:\n" + "".join(_plot(one) for one in measured)
-        text += _stage("check", measured, [*_resolved(measured, "claims"), *tables], _uncached(_verdicts(measured)))
+        text += _stage(
+            "check", measured, [*_resolved_files(measured, "claims"), *tables], _uncached_outputs(_verdicts(measured))
+        )
     if theory:
-        text += _stage("theory", theory, _resolved(theory, "claims"), _uncached(_verdicts(theory)))
+        text += _stage("theory", theory, _resolved_files(theory, "claims"), _uncached_outputs(_verdicts(theory)))
     return text + _report(context, (*measured, *theory), "")
 
 
@@ -197,7 +199,7 @@ def _stage(name: str, specs: Sequence[str], deps: Iterable[str], outs: str) -> s
     return STAGE.format(name=name, desc=desc, command=command, specs=words, resolved=given, code=code, outs=outs)
 
 
-def _resolved(specs: Sequence[str], part: str) -> list[str]:
+def _resolved_files(specs: Sequence[str], part: str) -> list[str]:
     return [f"models/${{profile}}/resolved/{one}/{part}.json" for one in specs]
 
 
@@ -226,7 +228,7 @@ def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:
     return sorted({d.path for one in specs for d in datasets(one, context) if isinstance(d, CsvTable)})
 
 
-def _fetched(dataset: object) -> bool:
+def _is_fetched(dataset: object) -> bool:
     return isinstance(dataset, TableDataset) and not isinstance(dataset, CsvTable)
 
 
@@ -238,7 +240,7 @@ def _items(items: Iterable[str], indent: int) -> str:
     return "".join(f"{' ' * indent}- {item}\n" for item in items)
 
 
-def _uncached(paths: Iterable[str]) -> str:
+def _uncached_outputs(paths: Iterable[str]) -> str:
     """Outputs that DVC hashes and does not keep."""
     return "".join(f"      - {path}:\n          cache: false\n" for path in paths)
 

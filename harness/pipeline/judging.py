@@ -18,7 +18,7 @@ from harness.hashing import canonical_json
 from harness.identity import experiment_name
 from harness.pipeline.context import Context
 from harness.pipeline.parallel import Task, side_by_side
-from harness.spec.document import located
+from harness.spec.document import locate
 from harness.spec.load import Loaded, spec_id
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
@@ -27,7 +27,7 @@ from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import check_spec, independent_claims
 from harness.verdicts.findings import ALPHA, ClaimError
-from harness.verdicts.publish import matters, published
+from harness.verdicts.publish import matters, publish
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
@@ -133,7 +133,7 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
             for reading, by_claim in others
             if matters(reading, parts, spec)
         ]
-        found.append(published(verdict, claim, scaled, read))
+        found.append(publish(verdict, claim, scaled, read))
     return found
 
 
@@ -167,7 +167,7 @@ def in_place(loaded: Loaded) -> Iterator[None]:
         yield
     except ClaimError as error:
         keys = ("claims", error.index, "expect")
-        where = f"{located(loaded.document, keys)}: claims.{error.index}.expect"
+        where = f"{locate(loaded.document, keys)}: claims.{error.index}.expect"
         raise HarnessError(f"{where}: {error}") from None
 
 

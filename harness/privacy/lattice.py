@@ -170,12 +170,13 @@ class OneStep:
         over = self._running(rest[::-1, None], self.cell[::-1])[::-1] - rest  # and at the point above
         whole = np.bincount(self.cell, mass.sum(axis=1), len(self.places) - 1)
         return self._masses(
-            _lowered(np.diff(self.losses), whole, self._split("remove"), self.cell, under, over, rest), "remove"
+            _masses_from_below(np.diff(self.losses), whole, self._split("remove"), self.cell, under, over, rest),
+            "remove",
         )
 
     def _running(self, values: Array, groups: Array | None = None) -> Array:
         """Sums over nodes, and over the panels of a cell up to each; each addition is of numbers of one sign."""
-        return _within(self.cell if groups is None else groups, values.sum(axis=1))
+        return _sums_within_groups(self.cell if groups is None else groups, values.sum(axis=1))
 
     def _split(self, direction: Direction) -> tuple[Array, Array]:
         """(cells,) each: what goes to the lower and to the upper loss."""
@@ -200,7 +201,7 @@ class OneStep:
         return Masses(-self.places[held][::-1], found[held][::-1], -self.offset, self.width)
 
 
-def _lowered(
+def _masses_from_below(
     spaces: Array, whole: Array, split: tuple[Array, Array], cell: Array, under: Array, over: Array, rest: Array
 ) -> Array:
     """Masses at the points, of what `OneStep.from_below` says: `whole` and `split` by cell, the others by panel."""
@@ -243,7 +244,7 @@ def _lowered(
         rounded |= found
 
 
-def _within(groups: Array, values: Array) -> Array:
+def _sums_within_groups(groups: Array, values: Array) -> Array:
     """Running sums within runs of equal groups, each addition of numbers of one sign."""
     found, reach = values.copy(), 1
     while reach < len(found):

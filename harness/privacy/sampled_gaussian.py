@@ -57,7 +57,7 @@ def sampled_epsilon(steps: Steps, delta: float) -> Sides:
     """
     _check(steps, delta)
     known = _closed_form(steps, delta)
-    return _settled(steps, delta) if known is None else Sides(known, known)
+    return _settle_sides(steps, delta) if known is None else Sides(known, known)
 
 
 def epsilon_above(steps: Steps, delta: float) -> float:
@@ -95,7 +95,7 @@ def _closed_form(steps: Steps, delta: float) -> float | None:
 
 
 @cache
-def _settled(steps: Steps, delta: float) -> Sides:
+def _settle_sides(steps: Steps, delta: float) -> Sides:
     question = _Question(steps, delta)
     width, work = question.width, 0
     while True:

@@ -18,7 +18,7 @@ from harness.pipeline import Context, for_each, has_verdicts, left_out
 from harness.report.exports import write_beside
 from harness.report.findings import Shown, read_findings
 from harness.report.forms import FILE, read_forms
-from harness.report.gather import Section, counterexample, gather, judged, measured, timings
+from harness.report.gather import Section, counterexample, gather, keep_judged, read_measured, timings
 from harness.report.pictures import draw_picture
 from harness.report.site import Site, chosen_findings, papers_of, write_site
 from harness.report.summary import catalogue_sentence, markdown
@@ -45,7 +45,7 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     write_text(root / "metrics.json", json.dumps({"claims": len(verdicts), **tally}, indent=1) + "\n")
     write_text(root / "summary.md", markdown(context.profile_name, sections))
     write_beside(root, verdicts)
-    _write_run(context, judged(context, specs))
+    _write_run(context, keep_judged(context, specs))
     _write_site(context, specs, sections)
     return everything
 
@@ -57,7 +57,7 @@ def build_site(context: Context, specs: Sequence[Loaded], root: Path | None = No
 
 def _sections(context: Context, specs: Sequence[Loaded]) -> list[Section]:
     """Every judged spec, its verdicts corrected for all claims of the profile."""
-    sections = for_each(gather, context, judged(context, specs), "drawing")
+    sections = for_each(gather, context, keep_judged(context, specs), "drawing")
     by_id = {v.id: v for v in holm_adjusted([v for s in sections for v in s.verdicts])}
     return [replace(s, verdicts=tuple(by_id[v.id] for v in s.verdicts)) for s in sections]
 
@@ -113,7 +113,7 @@ def _pictures(
         if (refuted := verdicts.get(picture.counterexample or "")) is not None:
             found[finding.id] = counterexample(refuted, context.scaled(by_id[refuted.spec]).spec, small=True)
         if (one := by_id.get(picture.spec or "")) is not None and picture.panel is not None:
-            table, _ = measured(context, one)
+            table, _ = read_measured(context, one)
             if table is not None:
                 found[finding.id] = draw_picture(context.scaled(one).spec, table, picture.panel, picture)
     return found

@@ -18,7 +18,7 @@ from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError
 from harness.report.prose import deciding, figure, left_interval
-from harness.spec.document import load_document, located
+from harness.spec.document import load_document, locate
 from harness.spec.model import Spec
 from harness.spec.page import Name, Panel
 
@@ -94,11 +94,11 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
         first = error.errors()[0]
         keys = tuple(first["loc"])
         field = ".".join(map(str, keys))
-        raise HarnessError(f"{located(document, keys)}: {field}: {first['msg']}") from None
+        raise HarnessError(f"{locate(document, keys)}: {field}: {first['msg']}") from None
     for index, finding in enumerate(found):
         for alias, _ in _VALUE.findall(finding.text):
             if alias not in finding.rests:
-                where = located(document, ("findings", index, "text"))
+                where = locate(document, ("findings", index, "text"))
                 known = ", ".join(finding.rests)
                 raise HarnessError(f"{where}: findings.{index}.text: {{{alias}.…}} is none of its claims ({known})")
     return found

@@ -104,7 +104,7 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
     """What the axis is of, and each point on it."""
     if isinstance(part, Close):
         width = part.tolerance
-        return "how far apart", [(abs(p.left - p.right), *_turned(p, width), width) for p in points]
+        return "how far apart", [(abs(p.left - p.right), *_mirrored_ends(p, width), width) for p in points]
     if isinstance(part, Compare):
         intervals = [left_interval(part, p) for p in points]
         if all(interval is not None for interval in intervals):
@@ -116,11 +116,11 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
                 (p.effect + part.margin, _add(p.low, part.margin), _add(p.high, part.margin), part.margin)
                 for p in points
             ]
-        return "difference", [(part.margin - p.effect, *_turned(p, part.margin), part.margin) for p in points]
+        return "difference", [(part.margin - p.effect, *_mirrored_ends(p, part.margin), part.margin) for p in points]
     return "distance to the line, positive: as claimed", [(p.effect, p.low, p.high, 0.0) for p in points]
 
 
-def _turned(point: Point, line: float) -> tuple[float | None, float | None]:
+def _mirrored_ends(point: Point, line: float) -> tuple[float | None, float | None]:
     """Ends of `line - effect`."""
     return (
         None if point.high is None else line - point.high,

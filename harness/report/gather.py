@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from harness.claims.design import design_of
-from harness.claims.evidence import ordered
+from harness.claims.evidence import order_levels
 from harness.claims.series import means
 from harness.claims.verdict import Verdict
 from harness.coordinates import shown
@@ -69,7 +69,7 @@ class Section:
     """Trained targets, and how many the fixed design has."""
 
 
-def judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
+def keep_judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
     """Those of the specs that have verdicts under the profile; the others are not run yet."""
     return [loaded for loaded in specs if has_verdicts(context, loaded)]
 
@@ -79,7 +79,7 @@ def gather(context: Context, loaded: Loaded) -> Section:
     return _section(context, loaded, read_verdicts(context, loaded).verdicts)
 
 
-def measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
+def read_measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
     """As `measurements`; of what the file remembers only what drawings are made of: pandas copies all of it with every
     part of the table."""
     table, why_not = measurements(context, loaded)
@@ -97,11 +97,11 @@ def _path(context: Context, loaded: Loaded) -> str:
 def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> Section:
     scaled: Scaled = context.scaled(loaded)
     experiment = scaled.spec.experiment
-    table, why_not = measured(context, loaded) if experiment is not None else (None, "")
+    table, why_not = read_measured(context, loaded) if experiment is not None else (None, "")
     sequential = table is not None and design_of(table).name == "sequential"
     return Section(
         sequential=sequential,
-        prepared=_prepared(experiment, table),
+        prepared=_preparations(experiment, table),
         models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
         models_fixed=experiment.models() if experiment else 0,
         spec=scaled.spec,
@@ -124,7 +124,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
     )
 
 
-def _prepared(experiment: Experiment | None, table: pd.DataFrame | None) -> list[Told]:
+def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> list[Told]:
     """What was done to a spec's tables: as the measurements remember it, else as their data sets say."""
     noted = [] if table is None else table.attrs.get(PREPARED, [])
     if noted or experiment is None or table is None:
@@ -176,7 +176,7 @@ def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[dict[str, Any]]:
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     every = means(table, wanted, axes)
     across = "epsilon" if "epsilon" in axes else axes[0]
-    levels = ordered({dict(where)[across]: None for *_, where in every if across in dict(where)})
+    levels = order_levels({dict(where)[across]: None for *_, where in every if across in dict(where)})
     for (arm, attack, metric, where), found in every.items():
         at = dict(where)
         if across not in at:

@@ -89,12 +89,12 @@ def figure(value: float) -> str:
         return "∞" if value > 0 else "−∞"
     if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
         mantissa, _, power = f"{value:.2e}".partition("e")
-        return f"{mantissa.rstrip('0').rstrip('.')}×10{_raised(int(power))}".replace("-", "−")
+        return f"{mantissa.rstrip('0').rstrip('.')}×10{_superscript(int(power))}".replace("-", "−")
     text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return text.replace("-", "−")
 
 
-def _raised(power: int) -> str:
+def _superscript(power: int) -> str:
     return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
@@ -205,7 +205,7 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
         return _bare(verdict)
     left, right = part.alternatives()[0] if len(part.alternatives()) == 1 else (None, None)
     subject = curve_words(left, spec) if left is not None else "what is measured"
-    return _measured(verdict, spec, part, point, subject, right)
+    return _measured_sentence(verdict, spec, part, point, subject, right)
 
 
 def _of_table(verdict: Verdict) -> str:
@@ -215,7 +215,7 @@ def _of_table(verdict: Verdict) -> str:
         return _bare(verdict)
     many = verdict.halves or ("" if entries == 1 else f"all {entries} entries are within the tolerance")
     places = ", ".join(
-        f"{letters(name)} = {_placed(value)}" for name, value in verdict.reasons[verdict.because[0]].at.items()
+        f"{letters(name)} = {_place_text(value)}" for name, value in verdict.reasons[verdict.because[0]].at.items()
     )
     one = f"{f'at {places} ' if places else ''}{figure(point.left)} was measured where {figure(point.right)} is printed"
     which = "" if entries == 1 else "closest to the edge, " if not verdict.halves else "for one, "
@@ -239,7 +239,9 @@ def _bare(verdict: Verdict) -> str:
     return f"{text}.{more}".replace("..", ".")
 
 
-def _measured(verdict: Verdict, spec: Spec, part: Compare | Close, point: Point, subject: str, right: Any) -> str:
+def _measured_sentence(
+    verdict: Verdict, spec: Spec, part: Compare | Close, point: Point, subject: str, right: Any
+) -> str:
     where = where_words(point, spec.axes)
     value = figure(point.left) + span(left_interval(part, point))
     line = _line(part, point, right, spec)
@@ -326,7 +328,7 @@ def _theorem(reason: Reason) -> str:
     if left is None:
         text = letters(reason.text())
         return f"{text[:1].upper()}{text[1:]}."
-    places = ", ".join(f"{letters(name)} = {_placed(value)}" for name, value in reason.at.items())
+    places = ", ".join(f"{letters(name)} = {_place_text(value)}" for name, value in reason.at.items())
     where = f" at {places}" if places else ""
     if reason.found == "refuted":
         often = "" if reason.share is None else f" (at {reason.share:.0%} of the points)"
@@ -337,7 +339,7 @@ def _theorem(reason: Reason) -> str:
     return f"{word}; closest{where}: {left} against {right}."
 
 
-def _placed(value: float | str | bool) -> str:
+def _place_text(value: float | str | bool) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

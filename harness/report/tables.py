@@ -58,11 +58,11 @@ def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, An
         verdict = by_claim.get(claim.id)
         for index, part in enumerate(spec.parts(claim)):
             if isinstance(part, PrintedTable) and verdict is not None and verdict.points:
-                found.append(_printed(part, index, claim.where, verdict))
+                found.append(_printed_entry(part, index, claim.where, verdict))
     return found
 
 
-def _printed(part: PrintedTable, index: int, where: str, verdict: Verdict) -> dict[str, Any]:
+def _printed_entry(part: PrintedTable, index: int, where: str, verdict: Verdict) -> dict[str, Any]:
     mine = [p for p in verdict.points if p.expectation == index]
     points = iter(mine)
     measured_at = {p.epsilon if part.along == "epsilon" else (p.at or {}).get(part.along) for p in mine}

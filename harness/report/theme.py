@@ -89,7 +89,7 @@ def svg_of(
         else:
             figure.subplots_adjust(wspace=0.32, hspace=0.75)
             figure.savefig(out, format="svg", bbox_inches="tight", pad_inches=0.04, metadata=nothing)
-    return themed(out.getvalue(), titles, label, name)
+    return apply_theme(out.getvalue(), titles, label, name)
 
 
 ACROSS = 2
@@ -120,7 +120,7 @@ def _fit(figure: Figure, axis: Axes) -> None:
     axis.set_position((left / broad, bottom / tall, wide / broad, high / tall))
 
 
-def themed(svg: str, titles: Titles, label: str, name: str) -> str:
+def apply_theme(svg: str, titles: Titles, label: str, name: str) -> str:
     """The same with the page's colours and font, a text for screen readers, and values on hover."""
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)

@@ -61,7 +61,7 @@ class Document:
         return keys in self.places or self.said(keys) in self.places
 
 
-def located(document: Document, keys: Keys) -> str:
+def locate(document: Document, keys: Keys) -> str:
     """`file:line` of a path, the file relative to where the user is."""
     path, line = document.place(keys)
     return f"{from_here(path)}:{line}"
@@ -96,7 +96,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
         raise HarnessError(f"{path}: no text in UTF-8 (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
         raise HarnessError(f"{path}: cannot be read: {error.strerror}") from None
-    tree = _parsed(path, text)
+    tree = _parse_tree(path, text)
     if not isinstance(tree, MappingNode):
         raise HarnessError(f"{path}:1: a mapping of fields is expected here")
     places: dict[Keys, Place] = {(): (path, 1)}
@@ -138,7 +138,7 @@ def _said(path: Path) -> str:
 
 
 @lru_cache(maxsize=64)
-def _parsed(path: Path, text: str) -> Node | None:
+def _parse_tree(path: Path, text: str) -> Node | None:
     """The tree of a text. Raises HarnessError for what is no YAML, or too deep."""
     try:
         _within_limits(path, text)
@@ -241,11 +241,11 @@ def _merge(
     return found
 
 
-def merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """`own` over `base`: mappings merge key by key, everything else is replaced; nulls stay."""
     found = dict(base)
     for key, value in own.items():
-        found[key] = merged(found[key], value) if _joins(found.get(key), value) else value
+        found[key] = merge(found[key], value) if _joins(found.get(key), value) else value
     return found
 
 

@@ -20,7 +20,7 @@ from harness.experiment.experiment import with_fields
 from harness.hashing import fingerprint
 from harness.identity import spec_fields
 from harness.paths import Project
-from harness.spec.document import Document, Keys, load_document, located
+from harness.spec.document import Document, Keys, load_document, locate
 from harness.spec.model import Spec, attack_variants
 from harness.spec.readings import readings
 from harness.spec.surface import SHARED, core
@@ -110,7 +110,7 @@ def load_spec(project: Project, path: Path) -> Loaded:
     """Load and check one spec. Raises HarnessError with every fault on a line of its own."""
     said = load_document(path)
     if "id" in said.data:
-        raise HarnessError(f"{located(said, ('id',))}: id: is set from the file's name; remove it")
+        raise HarnessError(f"{locate(said, ('id',))}: id: is set from the file's name; remove it")
     document = core(said)
     try:
         spec = Spec.model_validate({**document.data, "id": spec_id(project, path)}, by_alias=True, by_name=False)
@@ -123,7 +123,7 @@ def load_spec(project: Project, path: Path) -> Loaded:
     try:
         readings(spec, said)
     except HarnessError as error:
-        raise HarnessError(f"{located(document, ('unstated',))}: unstated.alternatives: {error}") from None
+        raise HarnessError(f"{locate(document, ('unstated',))}: unstated.alternatives: {error}") from None
     return Loaded(spec, document, said)
 
 
@@ -151,11 +151,11 @@ def _check_unstated(document: Document, spec: Spec, index: int, field: str | Non
         return
     found = _values(spec, field)
     if not found:
-        place = located(document, ("unstated", index, "field"))
+        place = locate(document, ("unstated", index, "field"))
         raise HarnessError(f"{place}: unstated.field: the spec has no field {field!r}")
     values = [to_jsonable_python(value) for value in found]
     if chosen not in values and not any(_means(chosen, value) for value in found):
-        place = located(document, ("unstated", index, "chosen"))
+        place = locate(document, ("unstated", index, "chosen"))
         shown = " or ".join(dict.fromkeys(repr(value) for value in values))
         raise HarnessError(f"{place}: unstated.chosen: says {chosen!r} but {field} is {shown}")
 
@@ -200,7 +200,7 @@ def _check_axes(document: Document, spec: Spec) -> None:
                     with_fields(setup, {axis.field: value})
                 except ValueError as error:
                     keys = document.said(("experiment", "axes", name, "values", index))
-                    faults.append(f"{located(document, keys)}: {'.'.join(map(str, keys))}: arm {arm!r}: {error}")
+                    faults.append(f"{locate(document, keys)}: {'.'.join(map(str, keys))}: arm {arm!r}: {error}")
     for attack, axes in spec.attack_axes.items():
         for name, axis in axes.items():
             for index, value in enumerate(axis.values):
@@ -208,7 +208,7 @@ def _check_axes(document: Document, spec: Spec) -> None:
                     list(attack_variants(spec.attacks[attack], {name: axis.model_copy(update={"values": (value,)})}))
                 except ValueError as error:
                     keys = document.said(("attack_axes", attack, name, "values", index))
-                    faults.append(f"{located(document, keys)}: {'.'.join(map(str, keys))}: {error}")
+                    faults.append(f"{locate(document, keys)}: {'.'.join(map(str, keys))}: {error}")
     if faults:
         raise HarnessError("\n".join(faults))
 
@@ -277,7 +277,7 @@ def _explain(document: Document, fault: Any) -> str:
         message = message.removeprefix("Value error, ")
         if kind not in ("value_error",) and not isinstance(fault.get("input"), dict | list):
             message = f"{message[0].lower()}{message[1:]}, found {fault.get('input')!r}"
-    return f"{located(document, keys)}: {dotted}: {message}"
+    return f"{locate(document, keys)}: {dotted}: {message}"
 
 
 def _known_fields(loc: tuple[Any, ...]) -> list[str]:

@@ -12,7 +12,7 @@ import harness.claims.kinds
 import harness.theory.kinds  # noqa: F401  (these imports register the built-in kinds of claims)
 from harness.attacks import ATTACKS, Attack, ScoringAttack
 from harness.attacks.logloss import Logloss
-from harness.claims.declared import NameScope, listed, nearest
+from harness.claims.declared import NameScope, list_names, nearest
 from harness.claims.expectation import CLAIM_KINDS, ClaimKind, MeasuredClaimKind, TheoryClaimKind
 from harness.claims.origin import Origin, Quote
 from harness.config import Config
@@ -268,7 +268,7 @@ class Spec(Config):
         if wrong or not panel.attacks:
             what = {"scores": "a score for each record", "losses": "losses", "rates": "rates of each record"}[of]
             said = f"attack {wrong[0]!r} does not give {what}" if wrong else "attacks: name those to draw"
-            raise ValueError(f"figure {panel.title!r}: {said}; of this curve can be drawn: {listed(fits)}")
+            raise ValueError(f"figure {panel.title!r}: {said}; of this curve can be drawn: {list_names(fits)}")
 
     def _check_attacks(self, experiment: Experiment) -> None:
         for name, attack in self.attacks.items():
@@ -277,7 +277,7 @@ class Spec(Config):
                 if pool is not None and pool not in setup.pools:
                     raise ValueError(
                         f"attack {name!r} needs the pool {pool!r}; declare it under experiment.pools "
-                        f"(arm {arm!r} has: {listed(setup.pools)})"
+                        f"(arm {arm!r} has: {list_names(setup.pools)})"
                     )
                 if pool is not None:
                     _check_pool(f"attack {name!r}", attack, setup.pools[pool], pool)
@@ -306,7 +306,7 @@ class Spec(Config):
         known = {claim.id: claim for claim in self.claims}
         for name, entry in ((name, entry) for name, entries in table.rows.items() for entry in entries):
             if entry.claim is not None and entry.claim not in known:
-                raise ValueError(f"layout row {name!r}: unknown claim {entry.claim!r}; known: {listed(known)}")
+                raise ValueError(f"layout row {name!r}: unknown claim {entry.claim!r}; known: {list_names(known)}")
             of = 0
             if entry.claim is not None:
                 claim = known[entry.claim]

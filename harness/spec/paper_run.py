@@ -12,14 +12,14 @@ from harness.config import Config
 from harness.experiment import Arm
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str | int) else value
 
 
 class PaperRun(Config):
     """What the paper ran where it makes these claims: a run on other data, or smaller, is read as such."""
 
-    data: Annotated[tuple[str, ...], BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...])]
+    data: Annotated[tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...])]
     """Data sets, by the `kind` that specs give them."""
     members: int | dict[str, int] | None = None
     """Members, or their number by data set; none: the paper does not say."""

@@ -205,7 +205,7 @@ def choose(params: Params, name: str | None) -> tuple[str, Profile]:
     return name, params.profiles[name]
 
 
-def _capped(own: int, ceiling: int | None) -> int:
+def _cap(own: int, ceiling: int | None) -> int:
     return own if ceiling is None else min(own, ceiling)
 
 
@@ -217,7 +217,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     basis, own = profile.basis, profile.papers.get(spec.id, profile.papers.get(spec.paper, profile))
     reach, profile = own.reach or profile.reach, own
     arms = {key: _scaled_arm(spec, name, arm, profile) for key, arm in before.arms.items()}
-    after = before.model_copy(update={"arms": arms, "repeats": _capped(before.repeats, profile.repeats)})
+    after = before.model_copy(update={"arms": arms, "repeats": _cap(before.repeats, profile.repeats)})
     attacks, notes = {}, []
     for key, attack in spec.attacks.items():
         if profile.attacks is not None and key not in profile.attacks:
@@ -228,7 +228,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     axes = {key: value for key, value in spec.attack_axes.items() if key in attacks}
     scaled = spec.model_copy(update={"experiment": after, "attacks": attacks, "attack_axes": axes})
     scaled.__dict__.pop("declared", None)  # of the spec before
-    substitutions = [s for arm in before.arms.values() if (s := _substituted(arm.dataset, profile)[1]) is not None]
+    substitutions = [s for arm in before.arms.values() if (s := _substitute(arm.dataset, profile)[1]) is not None]
     said = "; ".join(dict.fromkeys(substitutions)) or None
     return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis, reach)
 
@@ -240,13 +240,13 @@ def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:
         if not grid:
             raise HarnessError(f"{spec.id}: profile {name!r} keeps no epsilon of the spec's grid")
     training = {
-        "epochs": _capped(arm.training.epochs, profile.epochs),
+        "epochs": _cap(arm.training.epochs, profile.epochs),
         "engine": profile.engine or arm.training.engine,
     }
     pools = {key: pool.capped(profile.shadows) for key, pool in arm.pools.items()}
     return arm.model_copy(
         update={
-            "dataset": _substituted(arm.dataset, profile)[0],
+            "dataset": _substitute(arm.dataset, profile)[0],
             "training": arm.training.model_copy(update=training),
             "privacy": arm.privacy.model_copy(update={"epsilons": grid}),
             "pools": pools,
@@ -275,7 +275,7 @@ def _shadows(pool: str, arm: Arm) -> int:
     return arm.pools[pool].count if pool in arm.pools else 0
 
 
-def _substituted(dataset: Dataset, profile: Profile) -> tuple[Dataset, str | None]:
+def _substitute(dataset: Dataset, profile: Profile) -> tuple[Dataset, str | None]:
     """The dataset in use, and in words that it stands in for another."""
     if dataset.plugin_name() not in profile.substitute:
         return dataset, None

@@ -51,7 +51,7 @@ def json_schema() -> dict[str, Any]:
     for name in ("dataset", "split", "model"):
         arm["properties"][name] = _differing(arm["properties"][name], defs)
     defs["AxisHere"] = _axis()
-    for node in _varied(schema):
+    for node in _varied_definitions(schema):
         for name, value in node.get("properties", {}).items():
             if name not in NO_AXIS and value.get("type") in SCALARS:
                 kept = {key: value.pop(key) for key in list(value) if key not in ("description", "default", "title")}
@@ -96,7 +96,7 @@ def _axis() -> dict[str, Any]:
     }
 
 
-def _varied(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _varied_definitions(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Every definition of which an axis may vary a field: those of experiments and of attacks."""
     defs = schema["$defs"]
     waiting = [{"$ref": "#/$defs/Experiment"}, schema["properties"]["attacks"]]

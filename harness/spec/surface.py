@@ -14,7 +14,7 @@ from harness.errors import HarnessError
 from harness.experiment import Experiment, Setup
 from harness.experiment.experiment import Arm, set_at
 from harness.identity import spec_fields
-from harness.spec.document import Document, Keys, located, merged, without_nulls
+from harness.spec.document import Document, Keys, locate, merge, without_nulls
 
 SHARED = frozenset(spec_fields(Setup))
 """Fields that an experiment gives for all its arms, and an arm for itself."""
@@ -58,7 +58,7 @@ def _complete_arms(document: Document, experiment: dict[str, Any]) -> None:
     shared = {name: value for name, value in experiment.items() if name in SHARED}
     for key in ("axes",):
         if key in own:
-            place = located(document, ("experiment", key))
+            place = locate(document, ("experiment", key))
             raise HarnessError(
                 f"{place}: experiment.axes: an axis is written where its field stands: {{axis: NAME, values: [...]}}"
             )
@@ -66,9 +66,7 @@ def _complete_arms(document: Document, experiment: dict[str, Any]) -> None:
     for field, keys, axis in list(_axes(shared, ("experiment",))):
         name = _take(document, shared, field, keys, axis, 1)
         if name in axes:
-            raise HarnessError(
-                f"{located(document, keys)}: {'.'.join(map(str, keys))}.axis: {name!r} varies two fields"
-            )
+            raise HarnessError(f"{locate(document, keys)}: {'.'.join(map(str, keys))}.axis: {name!r} varies two fields")
         axes[name] = {"field": field, "values": axis["values"]}
         document.rename(("experiment", "axes", name), keys)
     arms = own.get("arms", {ONLY: {}})
@@ -78,11 +76,11 @@ def _complete_arms(document: Document, experiment: dict[str, Any]) -> None:
         own["axes"] = axes
     whole: dict[str, Any] = {}
     for name in arms:
-        whole[name] = _completed(document, shared, arms, name, ())
+        whole[name] = _complete_arm(document, shared, arms, name, ())
     document.data["experiment"] = {**own, "arms": whole}
 
 
-def _completed(
+def _complete_arm(
     document: Document, shared: dict[str, Any], arms: dict[str, Any], name: str, chain: tuple[str, ...]
 ) -> Any:
     """An arm with what it leaves out taken from the arm that it extends, or from the experiment."""
@@ -96,7 +94,7 @@ def _completed(
     if base_name is None:
         base = shared
     else:
-        place = located(document, (*here, "extends"))
+        place = locate(document, (*here, "extends"))
         if not isinstance(base_name, str) or base_name not in arms:
             raise HarnessError(
                 f"{place}: experiment.arms.{name}.extends: no arm {base_name!r}; there are: {', '.join(arms)}"
@@ -105,7 +103,7 @@ def _completed(
             raise HarnessError(
                 f"{place}: experiment.arms.{name}.extends: a cycle: {' -> '.join((*chain, name, base_name))}"
             )
-        base = _completed(document, shared, arms, base_name, (*chain, name))
+        base = _complete_arm(document, shared, arms, base_name, (*chain, name))
         if not isinstance(base, dict):
             return raw
         base = {key: value for key, value in base.items() if key != "label"}
@@ -113,10 +111,10 @@ def _completed(
     inherited = {keys: (*base_keys, *keys) for keys in _paths(base)}
     for _, keys, _axis in _axes(arm, here):
         raise HarnessError(
-            f"{located(document, keys)}: {'.'.join(map(str, keys))}: an axis is the experiment's, not one arm's; write "
+            f"{locate(document, keys)}: {'.'.join(map(str, keys))}: an axis is the experiment's, not one arm's; write "
             "it there, and a single value here for an arm that does not follow it"
         )
-    found = merged(base, arm)
+    found = merge(base, arm)
     owned = set(_paths(arm))
     document.places.setdefault(here, document.place(here))
     for keys in _paths(found):
@@ -160,20 +158,20 @@ def _take(document: Document, root: dict[str, Any], field: str, keys: Keys, axis
     odd = sorted(set(axis) - AXIS_KEYS)
     if odd:
         raise HarnessError(
-            f"{located(document, (*keys, odd[0]))}: {shown}.{odd[0]}: unknown field; an axis has axis and values"
+            f"{locate(document, (*keys, odd[0]))}: {shown}.{odd[0]}: unknown field; an axis has axis and values"
         )
     if not isinstance(axis["axis"], str) or not isinstance(axis.get("values"), list) or not axis["values"]:
-        raise HarnessError(f"{located(document, keys)}: {shown}: an axis is {{axis: NAME, values: [a list]}}")
+        raise HarnessError(f"{locate(document, keys)}: {shown}: an axis is {{axis: NAME, values: [a list]}}")
     for name in list(root):  # nested mappings are shared with the document: copy the way down
         if field.partition(".")[0] == name:
-            root[name] = _copied(root[name])
+            root[name] = _copy_node(root[name])
     set_at(root, field, axis["values"][0])
     document.places.setdefault(keys, document.place(keys))
     return axis["axis"]
 
 
-def _copied(node: Any) -> Any:
-    return {key: _copied(value) for key, value in node.items()} if isinstance(node, dict) else node
+def _copy_node(node: Any) -> Any:
+    return {key: _copy_node(value) for key, value in node.items()} if isinstance(node, dict) else node
 
 
 def _paths(node: Any, keys: Keys = ()) -> Iterator[Keys]:

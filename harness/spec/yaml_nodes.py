@@ -90,7 +90,7 @@ def items_of(node: MappingNode) -> Iterator[tuple[Node, Node]]:
         if not isinstance(key, ScalarNode):
             raise _error("a key has to be a plain value", key)
         if key.tag == PREFIX + "merge":
-            merged += _merged(value)
+            merged += _merge_pairs(value)
             continue
         if key.value in seen:
             raise _error(f'found duplicate key "{key.value}"', key)
@@ -102,7 +102,7 @@ def items_of(node: MappingNode) -> Iterator[tuple[Node, Node]]:
             yield key, value
 
 
-def _merged(node: Node) -> list[tuple[Node, Node]]:
+def _merge_pairs(node: Node) -> list[tuple[Node, Node]]:
     several = node.value if isinstance(node, SequenceNode) else [node]
     if not all(isinstance(one, MappingNode) for one in several):
         raise _error("<< merges mappings", node)

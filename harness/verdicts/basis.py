@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.claims.design import Bounded, Design, Sequential
 from harness.claims.evidence import Measurements
 from harness.claims.judge import PartResult, PointResult
-from harness.claims.sequential import decided, first_verdict
+from harness.claims.sequential import first_verdict, is_decided
 from harness.claims.statistics import share_at_least
 from harness.claims.verdict import Basis, Outcome, Point
 
@@ -33,7 +33,7 @@ class Judged:
 def on_its_basis(judged: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float) -> Judged:
     """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
     sequential = evidence.design.name == "sequential"
-    free, looked = decided(judged(evidence.by(Bounded(brief=True)))), None
+    free, looked = is_decided(judged(evidence.by(Bounded(brief=True)))), None
     if sequential:
         _, looked = first_verdict(judged, evidence.by(Bounded()) if free else evidence)
         evidence = evidence.of_first(looked or evidence.repeats)
@@ -73,13 +73,13 @@ def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
         return "exact", 0
     if judged.findings is judged.bounded:
         return "distribution-free", 0
-    if any(look.effect.of_records for f in deciding for look in _needed(f)):
+    if any(look.effect.of_records for f in deciding for look in _deciding_points(f)):
         return "records", 0
     every = [f for f in deciding if f.deciding is not None and not f.exact]
-    return "shape", min(look.effect.seen for f in every for look in _needed(f))
+    return "shape", min(look.effect.seen for f in every for look in _deciding_points(f))
 
 
-def _needed(finding: PartResult) -> list[PointResult]:
+def _deciding_points(finding: PartResult) -> list[PointResult]:
     """The looks without which its outcome would not be known: of as many as decide it, the clearest."""
     m, against = len(finding.points), finding.outcome == "violated"
     many = m - finding.needed + 1 if against else finding.needed

@@ -49,13 +49,13 @@ def hardware() -> str:
     return f"{name}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
 
 
-def installed(names: Iterable[str]) -> dict[str, str]:
+def installed_versions(names: Iterable[str]) -> dict[str, str]:
     """Versions of packages, of those that are there: whoever only judges has no TensorFlow."""
-    return {name: known for name in names if (known := _installed(name)) is not None}
+    return {name: known for name in names if (known := _installed_version(name)) is not None}
 
 
 @cache
-def _installed(name: str) -> str | None:
+def _installed_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
@@ -87,7 +87,7 @@ def check_spec(
         "profile": scaled.profile,
         "alpha": alpha,
         "spec_sha256": sha256,
-        "packages": installed(PACKAGES),
+        "packages": installed_versions(PACKAGES),
     }
     if spec.experiment is not None:
         mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
@@ -142,7 +142,7 @@ def _check_claim(
         "code": _code(every),
     }
     if claim.theory:
-        packages = installed(name for e in claim.theory for name in e.packages)
+        packages = installed_versions(name for e in claim.theory for name in e.packages)
         return Verdict.model_validate({**common, **described, **_theory(claim.theory), "packages": packages})
     described |= {
         "definitions": _definitions(parts),
@@ -257,7 +257,7 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
         shown = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
     deciding = shown.deciding
     points = points_of(judged, alpha, evidence.design.name == "sequential")
-    reasons = _numbered(findings)
+    reasons = _number_reasons(findings)
     which = next(index for index, f in enumerate(findings) if f is shown)
     basis, repeats = rests_on(judged, outcome)
     found: dict[str, object] = {
@@ -287,7 +287,7 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
     return found
 
 
-def _numbered(findings: Sequence[PartResult]) -> list[Reason]:
+def _number_reasons(findings: Sequence[PartResult]) -> list[Reason]:
     """Their reasons, each with its part and the place of its point among those of all parts."""
     found, before = [], 0
     for index, one in enumerate(findings):

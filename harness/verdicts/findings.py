@@ -13,7 +13,7 @@ from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import ArmFacts, Measurements, NoneChosen
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.judge import Part, PartResult, not_run, unknown
-from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, decided, first_verdict
+from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, first_verdict, is_decided
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
 from harness.coordinates import Attacked, Cell, Place, place
@@ -177,7 +177,7 @@ def repeats_wanted(
             chosen[claim] = allocate_repeats(found[claim], alpha, usual, most)
     if chosen or scaled.basis != "distribution-free":
         return chosen
-    settled = {claim for claim, findings in found.items() if decided(findings)}
+    settled = {claim for claim, findings in found.items() if is_decided(findings)}
     free = _all_findings(scaled, evidence, judges, Bounded())
     on = {claim: allocate_repeats(free[claim], alpha, usual, CEILING * usual, likely=True) for claim in settled}
     return {claim: needs for claim, needs in on.items() if needs}

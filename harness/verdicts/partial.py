@@ -43,7 +43,9 @@ def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
     said = [parts_text(outcomes)]
     holds = fails = total = 0
     for shape, bounded in zip(judged.by_shape, judged.bounded, strict=True):
-        known = [_settled(f, len(parts), alpha / 2, least) for f, least in ((shape, FEWEST), (bounded, 1)) if f.points]
+        known = [
+            _settled_points(f, len(parts), alpha / 2, least) for f, least in ((shape, FEWEST), (bounded, 1)) if f.points
+        ]
         for either in zip(*known, strict=False):
             total += 1
             holds += 1 in either
@@ -56,7 +58,7 @@ def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
     return "; ".join(filter(None, said))
 
 
-def _settled(finding: PartResult, parts: int, alpha: float, fewest: int) -> list[int]:
+def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) -> list[int]:
     """Of each point: 1 where it is known to hold, -1 where it is known to fail, 0 where neither is."""
     support, oppose = finding.levels(alpha, parts)
     found = []

@@ -84,7 +84,7 @@ def matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: Spec) ->
     return True
 
 
-def published(
+def publish(
     verdict: Verdict,
     claim: Claim,
     scaled: Scaled,

@@ -15,7 +15,7 @@ from harness.attacks import Outputs, ShadowModel, ShadowOutputs, Target
 from harness.attacks.boundary import Boundary, distances
 from harness.attacks.gap import Gap
 from harness.attacks.max_posterior import MaxPosterior
-from harness.attacks.perturbed import flipped, label_counts, perturbed
+from harness.attacks.perturbed import draw_places, label_counts, perturb
 from harness.attacks.posterior_network import PosteriorNetwork
 from harness.attacks.sampling import Sampling
 from harness.defences import ModelOracle, Oracle
@@ -150,7 +150,7 @@ def test_attacks_on_posteriors_are_left_with_chance_where_labels_alone_are_answe
 @pytest.mark.parametrize("p", [0.0, 0.003, 0.2, 1.0])
 def test_bits_are_flipped_as_often_as_they_should_be_and_independently(p: float) -> None:
     n = 200_000
-    at = flipped(n, p, np.random.default_rng(5))
+    at = draw_places(n, p, np.random.default_rng(5))
     assert len(np.unique(at)) == len(at)
     assert np.array_equal(at, np.sort(at))
     assert len(at) == 0 or (at[0] >= 0 and at[-1] < n)
@@ -160,7 +160,7 @@ def test_bits_are_flipped_as_often_as_they_should_be_and_independently(p: float)
         assert both == pytest.approx(n * p * p, abs=5 * np.sqrt(n * p * p) + 5)
     bits = np.random.default_rng(6).integers(2, size=(3, 50)).astype(np.float32)
     if p in (0.0, 1.0):
-        assert np.array_equal(perturbed(bits, "flip", p, np.random.default_rng(7)), bits if p == 0 else 1 - bits)
+        assert np.array_equal(perturb(bits, "flip", p, np.random.default_rng(7)), bits if p == 0 else 1 - bits)
 
 
 def test_copies_of_a_record_cross_a_linear_boundary_as_often_as_its_distance_says() -> None:

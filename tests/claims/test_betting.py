@@ -16,8 +16,8 @@ from scipy import optimize, stats
 from ville import BernoulliCS, BettingCS
 
 from harness.claims.anytime import LATER, TwoStakeCS, anytime
-from harness.claims.betting import SHARES, WEIGHTS, BettingMean, Stream, joined, smallest
-from harness.claims.design import Bounded, Fixed, Sequential, Series, adjusted, learned, stream_of
+from harness.claims.betting import SHARES, WEIGHTS, BettingMean, Stream, bet_on_streams, smallest
+from harness.claims.design import Bounded, Fixed, Sequential, Series, adjust_for_splits, repeats_to_see_all, stream_of
 from harness.claims.statistics import FEWEST, rarest, share_at_least
 from harness.errors import HarnessError
 
@@ -43,7 +43,7 @@ def capital(values: Any, tested: float, low: float = 0.0) -> float:
 
 @given(VALUES, st.floats(0.05, 0.95))
 def test_capital_is_its_definition(values: np.ndarray, tested: float) -> None:
-    found = joined([bounded(values)]).log_capital(tested)
+    found = bet_on_streams([bounded(values)]).log_capital(tested)
     for n in (1, len(values)):
         assert math.exp(found[n - 1]) == pytest.approx(capital(values[:n], tested), rel=1e-9)
     assert (SHARES.tolist(), WEIGHTS.tolist()) == ([s for s, _ in SHARES_LIST], [w for _, w in SHARES_LIST])
@@ -56,7 +56,7 @@ def test_nobody_wins_on_average_where_the_mean_is_not_above(p: float, tested: fl
     expected = 0.0
     for outcome in product((0, 1), repeat=7):
         chance = math.prod(p if one else 1 - p for one in outcome)
-        expected += chance * math.exp(joined([bounded(outcome)]).log_capital(tested)[-1])
+        expected += chance * math.exp(bet_on_streams([bounded(outcome)]).log_capital(tested)[-1])
     assert expected == pytest.approx(1.0) if p == tested else expected < 0.9
 
 
@@ -65,7 +65,7 @@ def test_nor_on_two_arms_whose_difference_is_tested() -> None:
     p, q, expected = 0.7, 0.3, 0.0
     for left, right in product(product((0, 1), repeat=4), repeat=2):
         chance = math.prod(p if one else 1 - p for one in left) * math.prod(q if one else 1 - q for one in right)
-        bet = joined([bounded(left), bounded(right).negated()])
+        bet = bet_on_streams([bounded(left), bounded(right).negated()])
         expected += chance * math.exp(bet.log_capital(0.4)[-1])
     assert 0.1 < expected <= 1.0
 
@@ -74,7 +74,7 @@ def test_nor_on_two_arms_whose_difference_is_tested() -> None:
 def test_the_least_that_two_bets_won_is_found_between_the_points_of_the_lattice(
     left: np.ndarray, right: np.ndarray, tested: float
 ) -> None:
-    bet = joined([bounded(left), bounded(right).negated()])
+    bet = bet_on_streams([bounded(left), bounded(right).negated()])
     found, n = float(bet.log_capital(tested)[-1]), bet.n
 
     def won(first: float) -> float:
@@ -104,7 +104,7 @@ def test_large_effects_are_told_after_about_ten_repeats_and_small_ones_after_sev
     rng = np.random.default_rng(0)
     for mean, against, least, most in ((0.95, 0.08, 6, 12), (0.08, 0.005, 45, 80)):
         values = mean + 0.02 * np.clip(rng.standard_normal(200), -2, 2)
-        won = joined([bounded(values, -1.0)]).log_capital(against)
+        won = bet_on_streams([bounded(values, -1.0)]).log_capital(against)
         first = int(np.argmax(won >= math.log(40))) + 1
         assert least <= first <= most
         plug_in = BettingCS((-1, 1), 0.05).fit(values)
@@ -113,8 +113,8 @@ def test_large_effects_are_told_after_about_ten_repeats_and_small_ones_after_sev
 
 @given(VALUES, st.floats(0.05, 0.95), st.floats(-2, 2))
 def test_both_directions_and_shifts(values: np.ndarray, tested: float, by: float) -> None:
-    one = joined([bounded(values)], values)
-    turned = joined([bounded(1 - values)], 1 - values)
+    one = bet_on_streams([bounded(values)], values)
+    turned = bet_on_streams([bounded(1 - values)], 1 - values)
     assert one.p_below(tested) == pytest.approx(turned.p_above(1 - tested), rel=1e-6)
     moved = one.shifted(by)
     assert moved.p_above(tested + by) == pytest.approx(one.p_above(tested), rel=1e-6)
@@ -127,7 +127,7 @@ def test_both_directions_and_shifts(values: np.ndarray, tested: float, by: float
 
 @given(VALUES)
 def test_the_interval_is_what_no_look_excludes(values: np.ndarray) -> None:
-    one = joined([bounded(values)])
+    one = bet_on_streams([bounded(values)])
     low, high = one.interval(0.9)
     assert 0 <= low <= one.mean + 1e-9
     assert one.mean - 1e-9 <= high <= 1
@@ -144,24 +144,24 @@ def test_the_interval_is_what_no_look_excludes(values: np.ndarray) -> None:
 
 
 def test_outside_of_the_range_nothing_has_to_be_bet() -> None:
-    one = joined([bounded([0.2, 0.3])])
+    one = bet_on_streams([bounded([0.2, 0.3])])
     assert one.p_above(-0.1) == 0.0
     assert one.p_above(0.0) == 0.0  # the mean is 0 only where every value is
-    assert joined([bounded([0.0, 0.0])]).p_above(0.0) == 1.0
+    assert bet_on_streams([bounded([0.0, 0.0])]).p_above(0.0) == 1.0
     assert one.p_below(1.1) == 0.0
     assert one.shifted(5.0).p_above(5.0) == 0.0
-    assert joined([bounded([0.0, 0.0])]).shifted(5.0).p_above(5.0) == 1.0
+    assert bet_on_streams([bounded([0.0, 0.0])]).shifted(5.0).p_above(5.0) == 1.0
     assert one.interval() == one.interval(0.95)
     plain = Series(np.full(9, 0.9), np.zeros(9))  # of which no range is known
     assert Bounded().mean(plain).p_above(0.0) == Bounded().mean(plain).p_below(2.0) == 1.0
-    assert joined([bounded([0.0] + [1.0] * 9)]).p_above(0.5) < 0.5  # the whole bet is lost, the others are not
-    unknown = joined([bounded([5.0, 6.0], 0.0, math.inf)])
+    assert bet_on_streams([bounded([0.0] + [1.0] * 9)]).p_above(0.5) < 0.5  # the whole bet is lost, the others are not
+    unknown = bet_on_streams([bounded([5.0, 6.0], 0.0, math.inf)])
     assert unknown.p_below(1000.0) == 1.0
     assert unknown.p_above(0.5) < 0.02
     assert unknown.interval()[1] == math.inf
     assert unknown.shifted(0.0, -1.0).interval()[0] == -math.inf
-    assert joined([bounded([])]).p_above(0.1) == 1.0
-    assert joined([bounded([0.4])]).stderr == 0.0
+    assert bet_on_streams([bounded([])]).p_above(0.1) == 1.0
+    assert bet_on_streams([bounded([0.4])]).stderr == 0.0
 
 
 @pytest.mark.parametrize("two", [False, True])
@@ -171,7 +171,7 @@ def test_a_projection_is_where_the_same_results_over_again_decide(two: bool, sig
 
     def mean(n: int) -> BettingMean:
         streams = [bounded(values[:n]), bounded(other[:n]).negated()] if two else [bounded(values[:n])]
-        return joined(streams).shifted(0.0 if two else -0.5).shifted(0.0, sign)
+        return bet_on_streams(streams).shifted(0.0 if two else -0.5).shifted(0.0, sign)
 
     found = mean(8).projected(0.025, 160)
     tail = [m.p_above(0) if sign > 0 else m.p_below(0) for m in map(mean, range(8, 160))]
@@ -249,13 +249,13 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     drawn = np.array([0, 1, 0, 2, *rng.integers(3, size=26)])
     offsets = np.array([-0.3, 0.0, 0.3])
     one = series(0.5 + offsets[drawn] + 0.01 * rng.standard_normal(30), drawn, 3)
-    assert learned(one) == 4
-    assert learned(one.first(3)) == 3
-    assert learned(series([0.1, 0.2])) == 0
-    assert learned(series([0.1] * 30, [0] * 30, 2)) == 8
+    assert repeats_to_see_all(one) == 4
+    assert repeats_to_see_all(one.first(3)) == 3
+    assert repeats_to_see_all(series([0.1, 0.2])) == 0
+    assert repeats_to_see_all(series([0.1] * 30, [0] * 30, 2)) == 8
     found = Sequential().mean(one)
     assert isinstance(found, TwoStakeCS)
-    values = adjusted(one)
+    values = adjust_for_splits(one)
     whole, later = anytime(values, np.zeros(30)), anytime(values[4:], np.zeros(26))
     for value, sign in ((0.4, 1.0), (0.55, -1.0)):
         won = (1 - LATER) * whole.won(value, sign)
@@ -325,8 +325,8 @@ def test_at_the_ends_of_the_lattice_a_line_goes_on_for_one_cell() -> None:
 def test_nothing_is_projected_from_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert joined([bounded([])]).projected(0.025, 10) is None
-    assert joined([bounded([0.4] * 5)]).projected(0.025, 4) is None
+        assert bet_on_streams([bounded([])]).projected(0.025, 10) is None
+    assert bet_on_streams([bounded([0.4] * 5)]).projected(0.025, 4) is None
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1])

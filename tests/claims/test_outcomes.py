@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
-from harness.claims.design import Fixed, Sequential, Series, adjusted
+from harness.claims.design import Fixed, Sequential, Series, adjust_for_splits
 from harness.claims.series import means
 from harness.coordinates import place
 from harness.report.tables import outcome_rows
@@ -61,11 +61,11 @@ def test_what_is_taken_off_is_zero_on_average_over_the_outcomes(values: Any, out
     last = []
     for alternative in range(outcomes):
         outcome[-1] = alternative
-        last.append(adjusted(Series(values, nothing, outcome, outcomes))[-1])
+        last.append(adjust_for_splits(Series(values, nothing, outcome, outcomes))[-1])
     assert np.mean(last) == pytest.approx(values[-1], abs=1e-9)
     # Earlier ones do not depend on later ones.
-    found = adjusted(Series(values, nothing, outcome, outcomes))
-    shorter = adjusted(Series(values, nothing, outcome, outcomes).first(len(values) - 1))
+    found = adjust_for_splits(Series(values, nothing, outcome, outcomes))
+    shorter = adjust_for_splits(Series(values, nothing, outcome, outcomes).first(len(values) - 1))
     assert np.allclose(found[:-1], shorter)
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, TMixtureCS, TwoStakeCS, anytime, divided
-from harness.claims.betting import BettingMean, Stream, joined
+from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, TMixtureCS, TwoStakeCS, anytime, two_stake_cs
+from harness.claims.betting import BettingMean, Stream, bet_on_streams
 from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.judge import PartResult, PointResult
 from harness.claims.reasons import reason_in_words
@@ -107,7 +107,7 @@ def test_p_values_of_all_looks_and_of_the_last(values: np.ndarray, value: float,
 @given(SERIES, st.integers(1, 8), st.floats(-0.2, 0.6), st.booleans())
 def test_a_divided_stake_is_the_sum_of_both(values: np.ndarray, left_out: int, value: float, last: bool) -> None:
     nothing = np.zeros(len(values))
-    found = divided(values, nothing, left_out)
+    found = two_stake_cs(values, nothing, left_out)
     found = replace(found, whole=replace(found.whole, last=last))
     assert isinstance(found, TwoStakeCS)
     won = looks(values, nothing, value, 1.0)
@@ -119,7 +119,7 @@ def test_a_divided_stake_is_the_sum_of_both(values: np.ndarray, left_out: int, v
 
 def test_a_divided_stake_counts_from_the_sixth_late_value_on() -> None:
     values = np.tile([0.2, 0.25], 8)[: 3 + FEWEST]
-    enough, short = (divided(values[:n], np.zeros(n), 3) for n in (3 + FEWEST, 2 + FEWEST))
+    enough, short = (two_stake_cs(values[:n], np.zeros(n), 3) for n in (3 + FEWEST, 2 + FEWEST))
     assert enough.n == 3 + FEWEST
     assert enough.mean == pytest.approx(values[3:].mean())  # that of the later ones
     assert short.mean == pytest.approx(values[: 2 + FEWEST].mean())
@@ -141,7 +141,7 @@ def test_what_is_projected_is_the_first_look_that_decides(
 ) -> None:
     found = anytime(values + by, np.zeros(len(values)))
     assert found.projected(alpha, most) == brute(found, alpha, most)
-    two = divided(values + by, np.zeros(len(values)), 4)
+    two = two_stake_cs(values + by, np.zeros(len(values)), 4)
     both = [brute(two.whole, alpha * (1 - LATER), most)]
     if len(values) - 4 >= FEWEST:
         late = brute(two.later, alpha * LATER, most - 4)
@@ -170,7 +170,7 @@ def test_bets_on_nothing_or_on_less_than_there_is_project_nothing() -> None:
     def bets(values: list[float]) -> BettingMean:
         series = np.array(values)
         stream = Stream(series, np.zeros(len(series)), np.ones(len(series)))
-        return joined([stream], series)
+        return bet_on_streams([stream], series)
 
     there = bets([0.9] * 6)
     assert there.projected(0.025, 5) is None
@@ -247,7 +247,7 @@ def test_no_groups_of_runs_tell_nothing() -> None:
 def test_a_mean_is_moved_by_what_is_asked() -> None:
     rng = np.random.default_rng(2)
     values = 0.3 + 0.1 * rng.standard_normal(12)
-    for found in (anytime(values, np.zeros(12)), divided(values, np.zeros(12), 3), estimate(values)):
+    for found in (anytime(values, np.zeros(12)), two_stake_cs(values, np.zeros(12), 3), estimate(values)):
         moved, turned = found.shifted(0.2), found.shifted(0.2, -1.0)
         assert moved.mean == pytest.approx(found.mean + 0.2)
         assert turned.mean == pytest.approx(0.2 - found.mean)
@@ -347,7 +347,7 @@ def test_of_two_sides_one_without_runs_tells_nothing() -> None:
 
 def test_agreeing_values_have_an_interval_of_no_width() -> None:
     """The search for its end starts where no error says how far to go."""
-    low, high = divided(np.full(40, 0.3), np.zeros(40), 3).interval()
+    low, high = two_stake_cs(np.full(40, 0.3), np.zeros(40), 3).interval()
     assert (low, high) == pytest.approx((0.3, 0.3), abs=1e-6)
 
 

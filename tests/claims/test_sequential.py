@@ -21,7 +21,7 @@ from harness.claims.anytime import PRIOR_PRECISION, anytime
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.judge import PartResult
 from harness.claims.reasons import reason_in_words
-from harness.claims.sequential import CEILING, PILOT, cells_used, decided, first_verdict, next_look
+from harness.claims.sequential import CEILING, PILOT, cells_used, first_verdict, is_decided, next_look
 from harness.claims.sequential import allocate_repeats as wanted_cells
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import basis_text
@@ -167,7 +167,7 @@ def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
     assert FEWEST <= stopped < 20
     assert findings[0].points[0].repeats == stopped
     for n in range(2, 41):  # the search by halves finds what a look after every repeat finds
-        assert decided(judged(above(0.4), evidence.of_first(n))) == (n >= stopped)
+        assert is_decided(judged(above(0.4), evidence.of_first(n))) == (n >= stopped)
 
 
 @pytest.mark.parametrize(
@@ -551,7 +551,7 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
 
 def test_what_counts_as_decided() -> None:
     def of(*outcomes: str) -> bool:
-        return decided([PartResult(o, reason_in_words("")) for o in outcomes])  # type: ignore[arg-type]
+        return is_decided([PartResult(o, reason_in_words("")) for o in outcomes])  # type: ignore[arg-type]
 
     assert of("violated", "inconclusive")
     assert of("reproduced", "not run")

@@ -13,7 +13,7 @@ from scipy import stats
 
 from harness.claims.statistics import (
     Estimate,
-    combined,
+    combine_estimates,
     detectable,
     difference,
     estimate,
@@ -154,7 +154,7 @@ def test_pearson_agrees_and_refuses_constants() -> None:
 @given(VALUES, VALUES, st.floats(-2, 2))
 def test_skewness_of_a_weighted_sum(left: np.ndarray, right: np.ndarray, weight: float) -> None:
     """Third cumulants of independent means add with the cubes of their weights (k-statistics as the reference)."""
-    found = combined([(1.0, estimate(left)), (weight, estimate(right))], 3)
+    found = combine_estimates([(1.0, estimate(left)), (weight, estimate(right))], 3)
     thirds = [(1 + 4 / len(values)) * stats.kstat(values, 3) / len(values) ** 2 for values in (left, right)]
     third = thirds[0] + weight**3 * thirds[1]
     square = stats.kstat(left, 2) / len(left) + weight**2 * stats.kstat(right, 2) / len(right)
@@ -173,10 +173,10 @@ def test_skewness_of_a_weighted_sum(left: np.ndarray, right: np.ndarray, weight:
 
 def test_sums_without_spread_or_of_one_repeat() -> None:
     same, one = estimate(np.full(4, 0.3)), estimate(np.array([0.5]))
-    assert combined([(1.0, same), (1.0, same)], 4) == Estimate(0.6, 0.0, 3.0, 4, 0.0)
+    assert combine_estimates([(1.0, same), (1.0, same)], 4) == Estimate(0.6, 0.0, 3.0, 4, 0.0)
     more = estimate(np.full(9, 0.3))
-    assert combined([(1.0, more), (1.0, same)], 4).dof == 3.0
-    assert combined([(1.0, same), (1.0, one)], 1).dof == 0.0
+    assert combine_estimates([(1.0, more), (1.0, same)], 4).dof == 3.0
+    assert combine_estimates([(1.0, same), (1.0, one)], 1).dof == 0.0
     assert same.p_above(0.3) == same.p_below(0.3) == 1.0
     assert same.p_above(0.2) == same.p_below(0.4) == 0.0
     two = estimate(np.array([0.3, 0.5]))
@@ -185,7 +185,7 @@ def test_sums_without_spread_or_of_one_repeat() -> None:
     assert math.isnan(pearson(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0])))
     assert pearson(np.array([1.0, 1.5, 2.0]), np.array([1.0, 2.0, 1.0])) == pytest.approx(0.0)
     assert math.isnan(pearson(np.array([1.0, 2.0]), np.array([1.0, 2.0])))
-    assert combined([(1.0, same), (1.0, one)], 1).p_above(0.0) == 1.0
+    assert combine_estimates([(1.0, same), (1.0, one)], 1).p_above(0.0) == 1.0
 
 
 @given(VALUES, st.floats(-3, 3))
@@ -203,8 +203,8 @@ def test_a_sum_of_which_one_part_is_unknown_is_unknown() -> None:
     known = estimate(np.array([0.1, 0.2, 0.4]))
     for part in (Estimate(0.5, 0.1, 0.0, 1), Estimate()):
         for parts in ([(1.0, known), (1.0, part)], [(1.0, part), (-1.0, known)]):
-            assert combined(parts, 3).dof == 0.0
-            assert combined(parts, 3).p_above(-9.0) == 1.0
+            assert combine_estimates(parts, 3).dof == 0.0
+            assert combine_estimates(parts, 3).p_above(-9.0) == 1.0
     nothing = Estimate()
     assert (nothing.mean, nothing.stderr, nothing.dof, nothing.n, nothing.skewness) == (0.0, 0.0, 0.0, 0, 0.0)
 

@@ -18,7 +18,7 @@ from harness.data.datasets.cifar10 import Cifar10, Cifar10Substitute
 from harness.data.datasets.mnist import Mnist
 from harness.data.encoding import Preprocessing, encode
 from harness.data.fetch import fetch, read_table
-from harness.data.scattering import Scattering, scattered
+from harness.data.scattering import Scattering, scatter
 from harness.errors import HarnessError
 from harness.paths import Project
 from harness.progress import Progress
@@ -72,7 +72,7 @@ def test_scattering_features_are_made_once_and_stay_on_disk(project: Project) ->
     dataset = Small(scattering=Scattering(groups=None))
     first = read_table(project, dataset).frame
     pixels = read_table(project, Small()).frame.iloc[:, 1:].to_numpy(np.float32).reshape(8, 28, 28)
-    assert first.iloc[:, 1:].to_numpy() == pytest.approx(scattered(pixels).reshape(8, -1))
+    assert first.iloc[:, 1:].to_numpy() == pytest.approx(scatter(pixels).reshape(8, -1))
     derived = (project.store.parent / "derived").glob("*.npy")
     (kept,) = (path for path in derived if np.load(path, mmap_mode="r").shape == (8, 3969))
     stamp = kept.stat().st_mtime_ns

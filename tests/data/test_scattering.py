@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.arrays import Array
-from harness.data.scattering import Scattering, channels, features, group_normalised, pooled, scattered
+from harness.data.scattering import Scattering, average_pool, channels, features, group_normalised, scatter
 
 CHANNELS = (0, 1, 5, 9, 16, 17, 40, 80)
 
@@ -30,7 +30,7 @@ def image(side: int, colour: int) -> Array:
 )
 def test_coefficients_are_kymatios(side: int, scales: int, expected: tuple[float, ...], total: float) -> None:
     """Printed by kymatio 0.3.0 (docs/scattering.md), which takes 3.1415 for pi: 3e-5 of the largest."""
-    found = scattered(image(side, 0)[None], scales)[0]
+    found = scatter(image(side, 0)[None], scales)[0]
     assert found.shape == (channels(scales), side // 2**scales, side // 2**scales)
     assert found[list(CHANNELS), 2, 3] == pytest.approx(expected, rel=3e-4, abs=2e-6)
     assert float(found.sum()) == pytest.approx(total, rel=1e-4)
@@ -38,18 +38,18 @@ def test_coefficients_are_kymatios(side: int, scales: int, expected: tuple[float
 
 def test_many_images_are_transformed_as_one_is() -> None:
     images = np.stack([image(16, c % 7) for c in range(260)])  # more than a batch
-    whole = scattered(images)
+    whole = scatter(images)
     for place in (0, 249, 250, 259):
-        assert np.allclose(whole[place], scattered(images[place][None])[0], atol=1e-6)
+        assert np.allclose(whole[place], scatter(images[place][None])[0], atol=1e-6)
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.floats(0.1, 5), st.integers(0, 100))
 def test_it_is_homogeneous_and_wavelets_do_not_see_the_mean(factor: float, seed: int) -> None:
     values = np.random.default_rng(seed).random((1, 16, 16)).astype(np.float32)
-    found = scattered(values)
-    assert np.allclose(scattered(values * np.float32(factor)), factor * found, rtol=1e-3, atol=1e-5)
-    lifted = scattered(values + np.float32(2))
+    found = scatter(values)
+    assert np.allclose(scatter(values * np.float32(factor)), factor * found, rtol=1e-3, atol=1e-5)
+    lifted = scatter(values + np.float32(2))
     assert np.allclose(lifted[:, 0], found[:, 0] + 2, atol=1e-3)
     assert np.allclose(lifted[:, 1:], found[:, 1:], atol=1e-4)
     assert (found[:, 1:] > -1e-4).all()  # averages of moduli
@@ -63,21 +63,21 @@ def test_groups_have_mean_zero_and_variance_one() -> None:
             block = maps[record, 3 * group : 3 * group + 3]
             expected = (block - block.mean()) / np.sqrt(block.var() + 1e-5)
             assert found[record, 3 * group : 3 * group + 3] == pytest.approx(expected)
-    assert pooled(maps[..., :2, :2], 2)[3, 7, 0, 0] == pytest.approx(maps[3, 7, :2, :2].mean())
+    assert average_pool(maps[..., :2, :2], 2)[3, 7, 0, 0] == pytest.approx(maps[3, 7, :2, :2].mean())
 
 
 def test_colours_follow_each_other_and_pooling_makes_features_fewer() -> None:
     images = np.stack([np.stack([image(16, c), image(16, c + 1)], axis=-1) for c in range(3)])
     plain = features(images, Scattering(groups=None))
     assert plain.shape == (3, 2 * 81 * 16)
-    assert plain[:, : 81 * 16] == pytest.approx(scattered(images[..., 0]).reshape(3, -1))
+    assert plain[:, : 81 * 16] == pytest.approx(scatter(images[..., 0]).reshape(3, -1))
     assert features(images, Scattering(groups=27, pooled=2)).shape == (3, 2 * 81 * 4)
 
 
 def test_what_does_not_divide_is_refused() -> None:
     with pytest.raises(ValueError, match="30 x 30 pixels cannot be averaged over 4 x 4"):
-        scattered(np.zeros((1, 30, 30)))
+        scatter(np.zeros((1, 30, 30)))
     with pytest.raises(ValueError, match="12 channels cannot be put into 5 groups"):
         group_normalised(np.zeros((1, 12, 2, 2)), 5)
     with pytest.raises(ValueError, match="7 x 7 places cannot be averaged over 2 x 2"):
-        pooled(np.zeros((1, 3, 7, 7)), 2)
+        average_pool(np.zeros((1, 3, 7, 7)), 2)

@@ -16,7 +16,7 @@ from harness.execution.planner import make_plan
 from harness.paths import Project
 from harness.pipeline import Context, check
 from harness.progress import Progress
-from harness.report.gather import judged
+from harness.report.gather import keep_judged
 from harness.spec.load import load_spec, load_specs
 from harness.spec.profile import Profile, choose, load_params, scale
 from harness.verdicts.check import check_spec
@@ -99,11 +99,11 @@ def test_verdicts_from_before_a_profile_left_a_spec_out_do_not_count(make_projec
     check(context, loaded[0])
     path = context.verdicts_file("own/cancer")
     path.write_text(path.read_text().replace('"verdict": "not run"', '"verdict": "reproduced"'))
-    assert judged(context, loaded) == loaded
+    assert keep_judged(context, loaded) == loaded
     without = replace(context, profile=Profile(skip=("own/cancer",)))
-    assert judged(without, loaded) == []
+    assert keep_judged(without, loaded) == []
     check(without, loaded[0])
-    assert judged(without, loaded) == loaded
+    assert keep_judged(without, loaded) == loaded
 
 
 ARMS = (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ville.evalues import ebh
 
-from harness.claims.betting import Stream, joined
+from harness.claims.betting import Stream, bet_on_streams
 from harness.claims.verdict import Verdict
 from harness.report.summary import catalogue_sentence
 from harness.verdicts.catalogue import e_bh, holm, holm_adjusted
@@ -119,7 +119,7 @@ def test_claims_that_are_false_stand_no_more_often_than_stated() -> None:
         found = []
         for mean in means:
             values = mean + rng.uniform(-0.2, 0.2, 30)
-            bet = joined([Stream(values, np.full(30, -1.0), np.full(30, 1.0))])
+            bet = bet_on_streams([Stream(values, np.full(30, -1.0), np.full(30, 1.0))])
             found.append(math.exp(float(bet.log_capital(0.0)[-1])))
         stand = np.array(e_bh(found, 40))
         assert stand[15:].all()

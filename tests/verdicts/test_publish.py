@@ -20,7 +20,7 @@ from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings
 from harness.verdicts.check import check_spec
 from harness.verdicts.counts import count, group_of
-from harness.verdicts.publish import data_of, matters, published
+from harness.verdicts.publish import data_of, matters, publish
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
 from tests.verdicts.test_basis import around, both, table_of
 
@@ -77,7 +77,7 @@ def found(spec: Spec, iid: Any, read: Sequence[tuple[Reading, Any]] = (), **prof
         return check_spec(scaled, "0", table_of(both(around(0.1, 40), values)))[0]
 
     others = [(reading, None if values is None else judged(values)) for reading, values in read]
-    return published(judged(iid), claim, scaled, others)
+    return publish(judged(iid), claim, scaled, others)
 
 
 HIGH, LOW = around(0.9, 40), around(0.1, 40)
@@ -242,7 +242,7 @@ def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
     spec = theory.model_copy(update={"claims": spec_of(loaded, proof).claims})
     scaled = Scaled(spec, "made-up", ())
     (verdict,) = check_spec(scaled, "0", None)
-    said = published(verdict, spec.claims[0], scaled, ())
+    said = publish(verdict, spec.claims[0], scaled, ())
     assert (said.verdict, said.data, said.certainty) == ("reproduced", "none", "proved")
     audit = {
         "kind": "audit", "of": {"epsilon": 1.0}, "auditor": {"kind": "clopper-pearson"}, "relation": "<=",

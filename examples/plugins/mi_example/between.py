@@ -17,7 +17,7 @@ from harness.plugins import (
     PartResult,
     PointResult,
     Real,
-    compared,
+    compare_at,
     over_grid,
 )
 
@@ -45,7 +45,7 @@ class Between(MeasuredClaimKind):
         curve, low, high = self.of.curve, Number(value=self.low), Number(value=self.high)
 
         def looks(where: Mapping[str, Any]) -> list[PointResult]:
-            above = compared(evidence, part.index, curve, ">", low, 0.0, where)
-            return [above, compared(evidence, part.index, curve, "<", high, 0.0, where)]
+            above = compare_at(evidence, part.index, curve, ">", low, 0.0, where)
+            return [above, compare_at(evidence, part.index, curve, "<", high, 0.0, where)]
 
         return over_grid(evidence, part, [curve], self.at, evidence.test([curve]), frozenset(), looks)

@@ -9,7 +9,7 @@ from pydantic import Field
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_text
-from harness.claims.judge import Part, PartResult, compared, not_run, over_grid
+from harness.claims.judge import Part, PartResult, compare_at, not_run, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
 
@@ -49,7 +49,9 @@ class ArgMax(Along):
             f"one-sided {evidence.test(curves)}",
             frozenset(),
             lambda where: [
-                compared(evidence, part.index, top, ">", self.curve_at(level), self.margin, self.shown_at(where, level))
+                compare_at(
+                    evidence, part.index, top, ">", self.curve_at(level), self.margin, self.shown_at(where, level)
+                )
                 for level in others
             ],
         )

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_text
-from harness.claims.judge import Part, PartResult, PointResult, Right, Where, compared
+from harness.claims.judge import Part, PartResult, PointResult, Right, Where, compare_at
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricOperand, MetricSeries, Real, Relation
 
@@ -42,7 +42,7 @@ class Compare(TwoSided):
 
     def look(self, evidence: Measurements, part: Part, left: MetricSeries, right: Right, where: Where) -> PointResult:
         """What is found at one place."""
-        return compared(evidence, part.index, left, self.relation, right, self.margin, where)
+        return compare_at(evidence, part.index, left, self.relation, right, self.margin, where)
 
 
 def _text(right: Right | MetricOperand) -> str:

@@ -14,7 +14,7 @@ from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.judge import Part, PartResult, PointResult, combine, not_run, point, unknown
-from harness.claims.kinds.over_repeats import series_of, stacked
+from harness.claims.kinds.over_repeats import series_of, stack_repeats
 from harness.claims.operands import MetricOperand
 from harness.claims.statistics import pearson
 
@@ -53,7 +53,7 @@ class Correlation(MeasuredClaimKind):
         test = f"one-sided {evidence.design.test}, of {of}each repeat's correlation over epsilon"
         if len(grid) < FEWEST:
             return not_run(f"a correlation needs {FEWEST} epsilons, the profile runs {len(grid)}")
-        values = [stacked(evidence, [(curve, where) for where in grid]) for curve in (left, right)]
+        values = [stack_repeats(evidence, [(curve, where) for where in grid]) for curve in (left, right)]
         repeats = min(v.shape[1] for v in values)
         found = np.array([pearson(values[0][:, r], values[1][:, r]) for r in range(repeats)])
         found = found[np.isfinite(found)]

@@ -33,7 +33,7 @@ class Either(MeasuredClaimKind):
     def parts(self, declared: NameScope) -> Sequence[Self]:
         each: list[tuple[str, ...]] = [(arm,) for arm in self.arm] or [()]
         return [
-            self.model_copy(update={"arm": arms, "of": tuple(_completed(one, arms, declared) for one in self.of)})
+            self.model_copy(update={"arm": arms, "of": tuple(_complete_option(one, arms, declared) for one in self.of)})
             for arms in each
         ]
 
@@ -70,7 +70,7 @@ class Either(MeasuredClaimKind):
         )
 
 
-def _completed(one: Compare, arms: tuple[str, ...], declared: NameScope) -> Compare:
+def _complete_option(one: Compare, arms: tuple[str, ...], declared: NameScope) -> Compare:
     left = one.left if one.left.arm or not arms else one.left.model_copy(update={"arm": arms})
     found = one.model_copy(update={"left": left, "quantifier": "all"}).parts(declared)
     if len(found) > 1:

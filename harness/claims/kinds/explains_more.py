@@ -12,7 +12,7 @@ from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.judge import Part, PartResult, not_run, unknown
-from harness.claims.kinds.over_repeats import decided_by, stacked
+from harness.claims.kinds.over_repeats import decided_by, stack_repeats
 from harness.claims.operands import MetricOperand
 
 
@@ -55,7 +55,7 @@ class ExplainsMore(MeasuredClaimKind):
         if len(rows) < 2 or len(columns) < 2 or len(grid) != len(rows) * len(columns):
             return not_run(f"the profile runs no whole grid of two values or more of {self.axis} and {self.than}")
         places = [(curve, {self.axis: r, self.than: c}) for r in rows for c in columns]
-        values = stacked(evidence, places).reshape(len(rows), len(columns), -1)
+        values = stack_repeats(evidence, places).reshape(len(rows), len(columns), -1)
         shares = main_effects(values)
         test = f"one-sided {evidence.design.test}, of each repeat's difference of explained shares of variance"
         if not np.isfinite(shares).all():

@@ -9,7 +9,7 @@ import numpy as np
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_text
-from harness.claims.judge import Part, PartResult, PointResult, Where, any_of, compared, in_each, not_run, over_grid
+from harness.claims.judge import Part, PartResult, PointResult, Where, any_of, compare_at, in_each, not_run, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
 
@@ -48,7 +48,7 @@ class Hump(Along):
         def above_both(level: Level, where: Where) -> PointResult:
             """The nearer end decides: both gaps have to be there."""
             at = self.shown_at(where, level)
-            sides = [compared(evidence, part.index, self.curve_at(level), ">", end, self.margin, at) for end in ends]
+            sides = [compare_at(evidence, part.index, self.curve_at(level), ">", end, self.margin, at) for end in ends]
             weak = max(sides, key=lambda look: look.point.p_support)
             oppose = min(1.0, 2 * min(look.point.p_oppose for look in sides))
             found = weak.point.model_copy(update={"p_oppose": oppose})

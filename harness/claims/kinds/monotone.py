@@ -7,7 +7,7 @@ from typing import Literal
 
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_text
-from harness.claims.judge import Part, PartResult, PointResult, Where, compared, over_grid
+from harness.claims.judge import Part, PartResult, PointResult, Where, compare_at, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
 
@@ -36,7 +36,7 @@ class Monotone(Along):
 
         def looks(where: Where) -> list[PointResult]:
             return [
-                compared(
+                compare_at(
                     evidence,
                     part.index,
                     after if rising else before,

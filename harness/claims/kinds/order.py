@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_text
-from harness.claims.judge import Part, PartResult, compared, over_grid
+from harness.claims.judge import Part, PartResult, compare_at, over_grid
 from harness.claims.operands import NAMED, MetricOperand, Real
 
 
@@ -70,5 +70,5 @@ class Order(MeasuredClaimKind):
             self.at,
             f"one-sided {evidence.test(curves)}",
             frozenset(),
-            lambda at: [compared(evidence, part.index, above, ">", below, self.margin, at) for above, below in pairs],
+            lambda at: [compare_at(evidence, part.index, above, ">", below, self.margin, at) for above, below in pairs],
         )

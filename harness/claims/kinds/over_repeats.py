@@ -17,7 +17,7 @@ from harness.claims.operands import MetricSeries
 Place = tuple[MetricSeries, Where]
 
 
-def stacked(evidence: Measurements, places: Sequence[Place]) -> Array:
+def stack_repeats(evidence: Measurements, places: Sequence[Place]) -> Array:
     """(places, repeats), of the repeats that every place has."""
     series = [evidence.series(curve, where).values for curve, where in places]
     n = min(map(len, series))

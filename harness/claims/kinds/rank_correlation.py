@@ -12,7 +12,7 @@ from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_text
 from harness.claims.judge import Part, PartResult, not_run, unknown
-from harness.claims.kinds.over_repeats import decided_by, stacked
+from harness.claims.kinds.over_repeats import decided_by, stack_repeats
 from harness.claims.operands import MetricOperand, MetricSeries
 
 FEWEST = 3
@@ -64,8 +64,8 @@ class RankCorrelation(MeasuredClaimKind):
         if len(places) < FEWEST:
             return not_run(f"a rank correlation needs {FEWEST} arms or grid points, the profile runs {len(places)}")
         sides = [
-            stacked(evidence, [(one, at) for one, _, at in places]),
-            stacked(evidence, [(two, at) for _, two, at in places]),
+            stack_repeats(evidence, [(one, at) for one, _, at in places]),
+            stack_repeats(evidence, [(two, at) for _, two, at in places]),
         ]
         repeats = min(side.shape[1] for side in sides)
         found = np.array([stats.spearmanr(sides[0][:, r], sides[1][:, r]).statistic for r in range(repeats)])

@@ -10,7 +10,7 @@ from pydantic import Field
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import At, For, MeasuredClaimKind, names_for_some, sides, some_of
-from harness.claims.judge import Part, PartResult, PointResult, Right, Where, narrowed, over_grid
+from harness.claims.judge import Part, PartResult, PointResult, Right, Where, as_one_series, over_grid
 from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Operand
 
 
@@ -51,7 +51,7 @@ class TwoSided(MeasuredClaimKind):
 
     def alternatives(self) -> list[tuple[MetricSeries, Right]]:
         """The pairs of sides of which one is enough; mostly a single one."""
-        return [(one.curve, narrowed(other)) for one, other in _pairs(self.left, self.right, frozenset())]
+        return [(one.curve, as_one_series(other)) for one, other in _pairs(self.left, self.right, frozenset())]
 
     def judged(self, evidence: Measurements, part: Part, test: str, look: Any) -> PartResult:
         """Judge at every place by `look(left, right, where)`."""

@@ -17,7 +17,7 @@ import pandas as pd
 from pydantic import Field, field_validator, model_validator
 
 from harness.arrays import Array
-from harness.data.cells import Cells, composed, read_cells, separator_hint
+from harness.data.cells import Cells, normalize_text, read_cells, separator_hint
 from harness.data.columns import Column, number
 from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.quoting import listed, shown
@@ -92,7 +92,7 @@ class CsvTable(TableDataset):
         return "csv-" + re.sub(r"[^A-Za-z0-9]+", "-", Path(self.path).stem).strip("-").lower()
 
     def schema_of_table(self) -> Schema:
-        return Schema(composed(self.label), tuple(composed(name) for name in self.categorical))
+        return Schema(normalize_text(self.label), tuple(normalize_text(name) for name in self.categorical))
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
@@ -101,7 +101,7 @@ class CsvTable(TableDataset):
     def read(self, root: Path) -> OwnTable:
         """The table as the spec describes it. Raises AboutDataset naming the file, and the row and column."""
         cells = read_cells(root / self.path, self.path, self.separator, self.encoding)
-        ignored = {composed(name) for name in self.ignore}
+        ignored = {normalize_text(name) for name in self.ignore}
         self._check_names(cells, ignored)
         schema = self.schema_of_table()
         steps = [Step("blank lines", count=cells.blank)] if cells.blank else []
@@ -127,10 +127,10 @@ class CsvTable(TableDataset):
         wanted = {"label": (self.label,), "categorical": self.categorical, "ignore": self.ignore}
         for field, columns in wanted.items():
             for column in columns:
-                if composed(column) not in cells.names:
+                if normalize_text(column) not in cells.names:
                     has = listed(cells.names)
                     header = self.separator.join(cells.written)
-                    hint = separator_hint(header, self.separator, composed(column))
+                    hint = separator_hint(header, self.separator, normalize_text(column))
                     if not hint and not any(math.isnan(number(name)) for name in cells.names):
                         hint = "; the first line has to name the columns"
                     raise AboutDataset(f"{self.path}: no column {column!r} (field {field}); it has: {has}{hint}")

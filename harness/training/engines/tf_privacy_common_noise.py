@@ -29,10 +29,10 @@ class TfPrivacyCommonNoise(KerasEngine):
 
     def built(self, job: Job) -> Any:
         """The compiled Keras model of a job, whose optimizer adds the noise."""
-        return build(job, draws_noise=False, optimizer=_noised(job)) if job.private else build(job)
+        return build(job, draws_noise=False, optimizer=_noised_optimizer(job)) if job.private else build(job)
 
 
-def _noised(job: Job) -> Any:
+def _noised_optimizer(job: Job) -> Any:
     """The optimizer of a job, which adds the noise of the step to the gradients before it updates the weights."""
     tf = import_tensorflow()
     from harness.training.ghost_clipping.noise import columns, gaussian

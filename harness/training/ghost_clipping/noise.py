@@ -43,11 +43,11 @@ def splitmix64(keys: Tensor, first: Tensor, count: int) -> Tensor:
     counter = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(INCREMENT)
     mixed = (keys + first * tf.constant(INCREMENT, tf.uint64))[:, None] + tf.constant(counter)
     for shift, factor in MIXERS:
-        mixed = _folded(mixed, shift) * tf.constant(factor, tf.uint64)
-    return _folded(mixed, LAST_SHIFT)
+        mixed = _fold_words(mixed, shift) * tf.constant(factor, tf.uint64)
+    return _fold_words(mixed, LAST_SHIFT)
 
 
-def _folded(words: Tensor, shift: int) -> Tensor:
+def _fold_words(words: Tensor, shift: int) -> Tensor:
     return tf.bitwise.bitwise_xor(words, tf.bitwise.right_shift(words, tf.constant(shift, tf.uint64)))
 
 

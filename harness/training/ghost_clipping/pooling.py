@@ -96,11 +96,11 @@ class PoolRule(GhostLayer):
         """What `_taken_apart` gave, added up where it came from."""
         size, positions, extent = self.config.size, self._positions(axis), self.shape[axis - 1]
         if self.config.step == 1:
-            return tf.add_n([_padded(part, axis, i, extent - positions - i) for i, part in enumerate(parts)])
+            return tf.add_n([_pad(part, axis, i, extent - positions - i) for i, part in enumerate(parts)])
         shape = [-1, *parts[0].shape[1:]]
         shape[axis] = size * positions
         together = tf.concat(parts, axis=3) if axis == COLUMNS else tf.stack(parts, axis=2)
-        return _padded(tf.reshape(together, shape), axis, 0, extent - size * positions)
+        return _pad(tf.reshape(together, shape), axis, 0, extent - size * positions)
 
     def _positions(self, axis: int) -> int:
         found: int = self.config.output_shape(self.shape)[axis - 1]
@@ -111,7 +111,7 @@ def _part(images: Tensor, axis: int, start: int, end: int) -> Tensor:
     return images[:, start:end] if axis == ROWS else images[:, :, start:end]
 
 
-def _padded(images: Tensor, axis: int, before: int, after: int) -> Tensor:
+def _pad(images: Tensor, axis: int, before: int, after: int) -> Tensor:
     if not before and not after:
         return images
     return tf.pad(images, [(before, after) if i == axis else (0, 0) for i in range(4)])
