@@ -19,7 +19,7 @@ def place(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Place:
     return tuple(sorted(dict(values).items()))
 
 
-def shown(value: Any) -> str:
+def format_level(value: Any) -> str:
     """A value of an axis as people write it."""
     if isinstance(value, float):
         return "∞" if math.isinf(value) else f"{value:g}"

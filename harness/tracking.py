@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.coordinates import shown
+from harness.coordinates import format_level
 from harness.execution.plan import Plan
 from harness.experiment import Arm
 from harness.paths import Project
@@ -123,8 +123,8 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
             continue
         where = dict(cell.place)
         rows = groups[(cell.arm, *(where[axis] for axis in axes), cell.repeat)]
-        others = "".join(f" {axis}={shown(where[axis])}" for axis in axes if axis != "epsilon")
-        name = f"{cell.arm} eps={shown(cell.epsilon)}{others} repeat={cell.repeat}"
+        others = "".join(f" {axis}={format_level(where[axis])}" for axis in axes if axis != "epsilon")
+        name = f"{cell.arm} eps={format_level(cell.epsilon)}{others} repeat={cell.repeat}"
         own = {"cell": cell.target.key, "evaluations": evaluations, "role": "cell", "mlflow.parentRunId": parent}
         run = client.create_run(experiment_id, run_name=name).info.run_id
         parameters = {
@@ -166,11 +166,11 @@ def _parameters(scaled: Scaled) -> dict[str, Any]:
         "batch_size": of_arms(lambda arm: arm.training.batch_size),
         "learning_rate": of_arms(lambda arm: arm.training.learning_rate),
         "l2_norm_clip": of_arms(lambda arm: arm.training.l2_norm_clip),
-        "epsilons": ", ".join(map(shown, experiment.epsilons())),
+        "epsilons": ", ".join(map(format_level, experiment.epsilons())),
         "delta": of_arms(lambda arm: arm.privacy.delta),
         "adjacency": of_arms(lambda arm: arm.privacy.adjacency),
         "accountant": of_arms(lambda arm: arm.privacy.accountant),
-        **{f"axis {name}": ", ".join(map(shown, axis.values)) for name, axis in experiment.axes.items()},
+        **{f"axis {name}": ", ".join(map(format_level, axis.values)) for name, axis in experiment.axes.items()},
         "repeats": experiment.repeats,
         "seed": experiment.seed,
         "arms": ", ".join(experiment.arms),
@@ -183,5 +183,5 @@ def _metric_name(row: Mapping[Any, Any], spec: Spec) -> str:
     """`attack.metric`, with the values of the attack's own axes."""
     if not row["attack"]:
         return str(row["metric"])
-    own = "".join(f".{axis} {shown(row[axis])}" for axis in spec.attack_axes.get(row["attack"], {}))
+    own = "".join(f".{axis} {format_level(row[axis])}" for axis in spec.attack_axes.get(row["attack"], {}))
     return re.sub(r"[^\w\-. ]", "-", f"{row['attack']}{own}.{row['metric']}", flags=re.ASCII)  # what MLflow takes

@@ -62,17 +62,17 @@ def fault(error: BaseException, path: Path | None = None) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = f": {lines[0]}" if lines else ""
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{type(error).__name__}: {error.msg} ({_shown(error.filename)}:{error.lineno})"
+        return f"{type(error).__name__}: {error.msg} ({_relative_path(error.filename)}:{error.lineno})"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(("<frozen", OWN))]
     folder = path.resolve().parent if path is not None else Path(frames[0].filename).parent if frames else None
     inside = [frame for frame in frames if folder is not None and Path(frame.filename).is_relative_to(folder)]
     if path is not None and not inside:
         return f"{type(error).__name__}{said} ({path})"
     at = (inside or frames)[-1:]
-    return f"{type(error).__name__}{said}" + "".join(f" ({_shown(f.filename)}:{f.lineno})" for f in at)
+    return f"{type(error).__name__}{said}" + "".join(f" ({_relative_path(f.filename)}:{f.lineno})" for f in at)
 
 
-def _shown(name: str) -> str:
+def _relative_path(name: str) -> str:
     """A file, relative to where the user is."""
     path = Path(name)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

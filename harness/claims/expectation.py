@@ -19,7 +19,7 @@ from harness.claims.judge import Part, PartResult
 from harness.claims.operands import NAMED, FormulaValue, Level, MetricOperand, MetricSeries, Operand, Quantifier
 from harness.claims.reasons import Reason
 from harness.config import Plugin, Registry
-from harness.coordinates import shown
+from harness.coordinates import format_level
 
 
 def _as_epsilons(value: Any) -> Any:
@@ -168,7 +168,7 @@ def points_text(quantifier: For, at: Mapping[str, Sequence[Any]] | None) -> str:
         return f" for {word} epsilon" if isinstance(quantifier, str) else f" for {word} grid point"
     found = []
     for axis, values in at.items():
-        listed = ", ".join(shown(v) if not isinstance(v, float) else f"{v:g}" for v in values)
+        listed = ", ".join(format_level(v) if not isinstance(v, float) else f"{v:g}" for v in values)
         found.append(f"{axis} in {{{listed}}}" if len(values) > 1 else f"{axis} = {listed}")
     if all(len(values) == 1 for values in at.values()):
         return f" at {', '.join(found)}"

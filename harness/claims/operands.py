@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from harness.arrays import Array
 from harness.config import Config
-from harness.coordinates import Place, place, shown
+from harness.coordinates import Place, format_level, place
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
 from harness.metrics.metric import OF_MODELS
@@ -104,7 +104,7 @@ class MetricSeries:
 
     def text(self) -> str:
         where = [self.arm, *([self.attack] if self.attack else [])]
-        where += [f"{name} = {shown(value)}" for name, value in self.at]
+        where += [f"{name} = {format_level(value)}" for name, value in self.at]
         where += [self.chosen.text()] if self.chosen else []
         name = self.metric if self.minus is None else f"{self.metric} - {self.minus}"
         found = f"{name}({', '.join(where)})"

@@ -30,7 +30,7 @@ def _datasets(names: list[str] | None) -> list[Any]:
     return [known[n] for n in names or known]
 
 
-def _needed() -> list[str]:
+def _needed_datasets() -> list[str]:
     """Datasets that the checkout's specs name; all that can be fetched where it has no specs."""
     from harness.data.dataset import TableDataset
     from harness.data.datasets.csv_table import CsvTable
@@ -83,7 +83,7 @@ def data_fetch(
     from harness.data.fetch import OVERRIDE, MissingData, fetch, mark_missing
 
     project, failures = project_here(), []
-    wanted = _datasets(datasets or _needed())
+    wanted = _datasets(datasets or _needed_datasets())
     progress = Progress(quiet, live=len(wanted) == 1)
     override = os.environ.get(OVERRIDE)
     if override and not Path(override).is_dir():

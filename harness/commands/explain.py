@@ -28,7 +28,7 @@ SHOWN = 12
 ClaimName = Annotated[str, typer.Argument(metavar="SPEC#CLAIM", help="Such as `humphries2020/fig6#logloss-cap`.")]
 
 
-def named(claim: str, profile: str | None) -> tuple[Context, Loaded, str]:
+def find_claim(claim: str, profile: str | None) -> tuple[Context, Loaded, str]:
     """The spec of a claim, and the claim's own name. Raises HarnessError where it names none."""
     spec, mark, name = claim.partition("#")
     if not (spec and mark and name):
@@ -60,7 +60,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     )
     from harness.report.tex import untex
 
-    context, loaded, name = named(claim, profile)
+    context, loaded, name = find_claim(claim, profile)
     every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
     if name not in every:
         raise HarnessError(f"{loaded.spec.id}: no claim {name!r}; it has {', '.join(every) or 'none that is judged'}")

@@ -20,7 +20,7 @@ from harness.commands.common import (
     print_verdicts,
     whole_profile,
 )
-from harness.commands.explain import ClaimName, named
+from harness.commands.explain import ClaimName, find_claim
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def bundle(
     """
     from harness.report.bundle import bundle as pack
 
-    context, loaded, name = named(claim, profile)
+    context, loaded, name = find_claim(claim, profile)
     file_to_write(out, "--out")
     target = out or Path(f"{loaded.spec.id.replace('/', '-')}--{name}.crate.zip")
     files = pack(context, loaded, name, target)

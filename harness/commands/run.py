@@ -36,7 +36,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     from harness.data.fetch import MissingData
     from harness.execution.store import Store
     from harness.pipeline import left_out, pieces_left, plan_of
-    from harness.report.preparation import told
+    from harness.report.preparation import describe_preparation
 
     rows: list[dict[str, Any]] = []
     tables: list[tuple[str, Told]] = []
@@ -56,7 +56,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             pieces = [p for p in every if p.key not in seen]
             seen |= {p.key for p in pieces}
             missing_pieces = [p for p in pieces if not store.has(p.kind, p.key)]
-            tables += [(one.spec.id, table) for table in told(found.preparations)]
+            tables += [(one.spec.id, table) for table in describe_preparation(found.preparations)]
             rows.append(
                 {
                     "spec": one.spec.id,

@@ -61,7 +61,7 @@ def verify(
         path = context.page / "baseline.json"
         profile_given = () if context.own is not None else ("--profile", context.profile_name)
         writes = shlex.join(["harness", "verify", "--update", *profile_given, *(specs or ())])
-        accepted = _accepted(path, writes, anew=update and not specs)
+        accepted = _read_accepted(path, writes, anew=update and not specs)
         within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         if within is not None:  # of what each machine measures anew, a profile's own specs
             loaded = [one for one in loaded if not pipeline.left_out(context, one)]
@@ -99,7 +99,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _accepted(path: Path, writes: str, anew: bool) -> Baseline | None:
+def _read_accepted(path: Path, writes: str, anew: bool) -> Baseline | None:
     """What is accepted so far; none where there is nothing, or where all is accepted `anew` over an old version."""
     from harness.verdicts import baseline
 

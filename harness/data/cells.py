@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from harness.arrays import Array
-from harness.data.quoting import shown
+from harness.data.quoting import quote_value
 from harness.errors import AboutDataset
 
 SEPARATORS = {";": "';'", "\t": r'"\t"', ",": "','", "|": "'|'", ":": "':'"}
@@ -155,7 +155,7 @@ def _not_decoded(error: UnicodeDecodeError, content: bytes, name: str, encoding:
         if codecs.lookup(other) != codecs.lookup(encoding) and _decodes(content, other):
             around = content[max(0, error.start - 12) : error.start + 12].decode(other, "ignore")
             word = next((w for w in around.split() if not w.isascii()), around)
-            return f"{what}; write `encoding: {other}` if {shown(word)} is how it should read"
+            return f"{what}; write `encoding: {other}` if {quote_value(word)} is how it should read"
     return f"{what}; write the `encoding` that the file was saved in"
 
 

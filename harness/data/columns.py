@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from harness.arrays import Array
 from harness.data.cells import normalize_text
-from harness.data.quoting import LONGEST, listed, shown
+from harness.data.quoting import LONGEST, quote_names, quote_value
 from harness.data.steps import Step
 from harness.errors import AboutDataset
 
@@ -152,7 +152,7 @@ class Column:
         once = Counter(text for text, there in zip(self.texts, self.there, strict=True) if there)
         same = [text for text, times in once.items() if times > 1]
         if same:
-            steps.append(Step("merged", self.name, len(same), listed(same, 3)))
+            steps.append(Step("merged", self.name, len(same), quote_names(same, 3)))
         return steps
 
     @property
@@ -184,25 +184,25 @@ class Column:
         rows = {self.row_of(int(level)): int(level) for level in wrong[:1000]}
         row = min(rows)
         level = rows[row]
-        text, where = self.texts[level], f"{self.place(row)}: column {shown(self.name)}"
+        text, where = self.texts[level], f"{self.place(row)}: column {quote_value(self.name)}"
         as_category = f"write `categorical: [{yaml_word(self.name)}]` if these are categories"
         if np.isinf(self.values[level]) or INFINITE(text):
             why = "not finite" if INFINITE(text) else "too large for a number of 64 bits"
             hint = f"correct it, or write `missing: {yaml_list([*missing, text])}`"
-            raise AboutDataset(f"{where} is {shown(text)}, which is {why}; {hint}")
+            raise AboutDataset(f"{where} is {quote_value(text)}, which is {why}; {hint}")
         if DECIMAL_COMMA(text) and not THOUSANDS(text):
-            raise AboutDataset(f"{where} is {shown(text)}, with a decimal comma; write a point, or {as_category}")
+            raise AboutDataset(f"{where} is {quote_value(text)}, with a decimal comma; write a point, or {as_category}")
         if meant_as_number(text):
             hint = f"write its digits alone, or {as_category}"
-            raise AboutDataset(f"{where} is {shown(text)}, a number with a comma or spaces in it; {hint}")
+            raise AboutDataset(f"{where} is {quote_value(text)}, a number with a comma or spaces in it; {hint}")
         others = len({self.texts[i] for i in wrong if i != level})
         more = f", nor {'is' if others == 1 else 'are'} {others:,} other value{'s' * (others > 1)}" if others else ""
         said = [self.texts[i] for i in wrong] if others < 3 else [text]
         hint = f"write `missing: {yaml_list([*missing, *dict.fromkeys(said)])}` if it stands for a missing value"
         numbers = int(self.counts[self.there & finite].sum())
         raise AboutDataset(
-            f"{where} is {shown(text)}, which is no number as {numbers:,} of its {cells:,} cells are{more}; {hint}, "
-            f"or {as_category}"
+            f"{where} is {quote_value(text)}, which is no number as {numbers:,} of its {cells:,} cells are{more}; "
+            f"{hint}, or {as_category}"
         )
 
     def check_levels(self, most: int, file: str, label: bool) -> None:
@@ -211,8 +211,8 @@ class Column:
         if count <= most:
             return
         rows = int(self.counts[self.there].sum())
-        what = f"the label {shown(self.name)}" if label else f"column {shown(self.name)}"
-        example = f"such as {shown(self.example())}"
+        what = f"the label {quote_value(self.name)}" if label else f"column {quote_value(self.name)}"
+        example = f"such as {quote_value(self.example())}"
         each = "class" if label else "feature"
         raised = f"`max_levels: {count}` if each is to be a {each}"
         if label:

@@ -16,7 +16,7 @@ import pandas as pd
 from harness.arrays import Array
 from harness.config import Config
 from harness.data.dataset import Schema
-from harness.data.quoting import listed
+from harness.data.quoting import quote_names
 from harness.errors import AboutDataset, AboutPreprocessing, AboutSplit
 
 Scaling = Literal["none", "min-max", "standard", "unit-norm"]
@@ -75,7 +75,7 @@ def frame_in_use(
     """
     for column in drop:
         if column not in table.columns or column == schema.label:
-            has = listed([str(c) for c in table.columns if c != schema.label])
+            has = quote_names([str(c) for c in table.columns if c != schema.label])
             raise AboutSplit(f"column {column!r} cannot be removed: the dataset's columns are {has}")
     frame = table.drop(columns=list(drop))
     _check_frame(frame, schema)
@@ -94,7 +94,7 @@ def _check_frame(frame: pd.DataFrame, schema: Schema) -> None:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise AboutDataset(f"two columns are called {twice!r}; name them apart")
     if schema.label not in frame.columns:
-        has = listed([*map(str, frame.columns)])
+        has = quote_names([*map(str, frame.columns)])
         raise AboutDataset(f"no column {schema.label!r}, the label; the table has: {has}")
     if len(frame.columns) < 2:
         raise AboutDataset(f"no column is left beside the label {schema.label!r}; a model needs features")
@@ -126,7 +126,7 @@ def _lacking(frame: pd.DataFrame) -> str:
     counts = frame.isna().sum()
     counts = counts[counts > 0].sort_values(ascending=False, kind="stable")
     columns = [f"{str(name)!r} lacks {count:,}" for name, count in counts.items()]
-    return f"{listed(columns, 3)} of {len(frame):,}"
+    return f"{quote_names(columns, 3)} of {len(frame):,}"
 
 
 def numbers_of(frame: pd.DataFrame, column: str, scaling: Scaling, place: Place = row_number) -> Array:

@@ -8,22 +8,22 @@ LONGEST = 60
 """Characters of a value that a message shows."""
 
 
-def shown(value: str) -> str:
+def quote_value(value: str) -> str:
     """A value in a message: quoted, on one line, not too long."""
     return repr(value if len(value) <= LONGEST else value[: LONGEST - 3] + "...")
 
 
 def word(text: str) -> str:
     """A name in a message: as it is, but for one that is too long or would not stay on its line."""
-    return text if text.isprintable() and len(text) <= LONGEST else shown(text)
+    return text if text.isprintable() and len(text) <= LONGEST else quote_value(text)
 
 
-def listed(names: Sequence[str], most: int = 20) -> str:
+def quote_names(names: Sequence[str], most: int = 20) -> str:
     """Names in a message, not all of many."""
-    return joined([word(name) for name in names], most)
+    return join_items([word(name) for name in names], most)
 
 
-def joined(items: Sequence[str], most: int) -> str:
+def join_items(items: Sequence[str], most: int) -> str:
     """Items in a row, not all of many."""
     found = ", ".join(items[:most])
     return found if len(items) <= most else f"{found} and {len(items) - most:,} more"

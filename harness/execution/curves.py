@@ -42,7 +42,7 @@ class Asked:
         return curve_name(self.curve, self.arm, self.piece.work)
 
 
-def asked(plan: Plan, spec: Spec) -> list[Asked]:
+def curves_asked(plan: Plan, spec: Spec) -> list[Asked]:
     """The curves of a spec's figure, each of the first repeat of its cells."""
     found: dict[str, Asked] = {}
     for panel in spec.figure:

@@ -29,7 +29,7 @@ def threshold_at(nonmember_scores: Array, fpr: float) -> float:
     return float(np.partition(nonmember_scores, place)[place]) if place >= 0 else -np.inf
 
 
-def exposed(member_scores: Array, nonmember_scores: Array, fpr: float) -> Array:
+def exposed_members(member_scores: Array, nonmember_scores: Array, fpr: float) -> Array:
     """Whether each member (m,) scores above what a share `fpr` of non-members, at most, scores above."""
     found: Array = member_scores > threshold_at(nonmember_scores, fpr)
     return found
@@ -45,7 +45,7 @@ def exposure(runs: Sequence[Run], how: str, fpr: float) -> Value:
     m, n = len(runs[0][0]), len(runs[0][1])
 
     def count_at(level: float) -> int:
-        marks = np.stack([exposed(inside, outside, level) for inside, outside in runs])
+        marks = np.stack([exposed_members(inside, outside, level) for inside, outside in runs])
         return int((marks.all(axis=0) if how == EVERY else marks.any(axis=0)).sum())
 
     spread = float(np.sqrt(fpr * (1 - fpr) / n))

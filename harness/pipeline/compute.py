@@ -82,7 +82,7 @@ def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[WorkUnit]:
     if not context.profile.from_tables:
         return plan.pieces()
     known, notes = known_of(context, loaded, plan)
-    drawn = curves.pieces_of(curves.missing(curves.asked(plan, scaled.spec), notes.curves))
+    drawn = curves.pieces_of(curves.missing(curves.curves_asked(plan, scaled.spec), notes.curves))
     pieces = [*to_do(plan, scaled.spec, known, metrics_of_claims(scaled)), *drawn]
     return in_order({piece.key: piece for piece in pieces}.values())
 
@@ -160,7 +160,7 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
         for loaded, plan in _compute_plans(_plans_at_once(plans, worker_pool), "all", worker_pool):
             store, spec = Store(context.project.store), context.scaled(loaded).spec
             table = measurement_table(plan, spec, store)
-            asked = curves.asked(plan, spec)
+            asked = curves.curves_asked(plan, spec)
             write_measurements(
                 context, loaded, plan, table, Notes(curves=curves.draw_curves(store, asked, None) if asked else "")
             )

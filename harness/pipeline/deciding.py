@@ -79,7 +79,7 @@ def until_decided(
         if repeats == before:
             break
         open_claims = len(needs)
-    if wanted := curves.asked(chosen, scaled.spec):
+    if wanted := curves.curves_asked(chosen, scaled.spec):
         pieces = curves.pieces_of(curves.missing(wanted, earlier.curves))
         total = total.joined(run_with(worker_pool, pieces, f"{loaded.spec.id}, curves"))
         notes = join_notes(earlier, total) if context.profile.from_tables else earlier

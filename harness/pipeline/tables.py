@@ -9,7 +9,7 @@ import pandas as pd
 
 from harness import tracking
 from harness.claims.series import means
-from harness.coordinates import shown
+from harness.coordinates import format_level
 from harness.execution import curves
 from harness.execution.executor import RunReport
 from harness.execution.plan import Plan
@@ -122,6 +122,6 @@ def advantages(table: pd.DataFrame | None, axes: Sequence[str] = ()) -> pd.DataF
     found = {} if table is None else means(table, ("advantage",), ("epsilon", *axes))
     rows = []
     for (arm, name, _, where), mean in found.items():
-        others = "".join(f" {axis}={shown(value)}" for axis, value in where if axis != "epsilon")
+        others = "".join(f" {axis}={format_level(value)}" for axis, value in where if axis != "epsilon")
         rows.append((f"{arm}/{name}{others}", dict(where)["epsilon"], mean.mean, *mean.interval()))
     return pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])

@@ -13,7 +13,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.series import groups_by_outcome, means
-from harness.coordinates import Place, place, shown
+from harness.coordinates import Place, format_level, place
 from harness.coordinates import text as places_text
 from harness.experiment import Experiment
 from harness.formulas import FORMULAS
@@ -129,7 +129,7 @@ def paint_panel(
 
 
 def _point_text(name: str, across: str, x: Any, mean: float, low: float, high: float) -> str:
-    at = "without noise" if across == "epsilon" and np.isinf(x) else f"{LETTER.get(across, across)} = {shown(x)}"
+    at = "without noise" if across == "epsilon" and np.isinf(x) else f"{LETTER.get(across, across)} = {format_level(x)}"
     ends = f" ({figure(low)} to {figure(high)})" if math.isfinite(low) and math.isfinite(high) else ""
     return f"{name}, {at}: {figure(mean)}{ends}"
 

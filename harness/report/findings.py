@@ -104,7 +104,7 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
     return found
 
 
-def shown(
+def findings_that_hold(
     findings: Sequence[Finding], verdicts: Mapping[str, Verdict], specs: Mapping[str, Spec]
 ) -> tuple[list[Shown], list[str]]:
     """Those that hold under these verdicts, and a line on each that does not."""

@@ -13,7 +13,7 @@ from harness.claims.design import design_of
 from harness.claims.evidence import order_levels
 from harness.claims.series import means
 from harness.claims.verdict import Verdict
-from harness.coordinates import shown
+from harness.coordinates import format_level
 from harness.data.dataset import TableDataset
 from harness.data.steps import preparation_from
 from harness.execution.curves import ATTRIBUTE
@@ -22,7 +22,7 @@ from harness.pipeline import Context, core_seconds, has_verdicts, left_out, meas
 from harness.pipeline.tables import PREPARED
 from harness.report.figures import draw
 from harness.report.pictures import draw_bounds, draw_counterexample
-from harness.report.preparation import Told, said, told
+from harness.report.preparation import Told, describe_preparation, said
 from harness.report.prose import metric_words
 from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.spec.load import Loaded
@@ -128,7 +128,7 @@ def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> 
     """What was done to a spec's tables: as the measurements remember it, else as their data sets say."""
     noted = [] if table is None else table.attrs.get(PREPARED, [])
     if noted or experiment is None or table is None:
-        return told([preparation_from(one) for one in noted])
+        return describe_preparation([preparation_from(one) for one in noted])
     datasets = {v.setup.dataset: None for v in experiment.variants()}
     kept = [d for d in datasets if isinstance(d, TableDataset) and d.prepared]
     return [said(dataset.plugin_name(), dataset.prepared) for dataset in kept]
@@ -183,7 +183,7 @@ def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[dict[str, Any]]:
             continue
         low, high = found.interval()
         half = max(high - found.mean, found.mean - low)
-        others = "".join(f", {axis} {shown(value)}" for axis, value in where if axis != across)
+        others = "".join(f", {axis} {format_level(value)}" for axis, value in where if axis != across)
         label = f"{attack}: {metric_words(metric)}" if attack else metric_words(str(metric))
         row = rows.setdefault((arm, label, others), {"arm": arm + others, "metric": label, "of": metric, "cells": {}})
         row["cells"][at[across]] = f"{found.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")

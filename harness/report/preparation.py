@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.data.quoting import joined, word
+from harness.data.quoting import join_items, word
 from harness.data.steps import Preparation, Step, What
 
 MOST = 8
@@ -49,7 +49,7 @@ class Told:
     arms: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def told(preparations: Sequence[Preparation]) -> list[Told]:
+def describe_preparation(preparations: Sequence[Preparation]) -> list[Told]:
     """In words, by table; what holds for all of its arms first."""
     found = []
     for table in dict.fromkeys(one.dataset for one in preparations):
@@ -76,7 +76,7 @@ def _lines(steps: Sequence[Step]) -> list[str]:
     by_kind: dict[What, list[Step]] = {}
     for step in steps:
         by_kind.setdefault(step.what, []).append(step)
-    return [f"{PHRASES[what][0]}: {joined([_item(one) for one in some], MOST)}" for what, some in by_kind.items()]
+    return [f"{PHRASES[what][0]}: {join_items([_item(one) for one in some], MOST)}" for what, some in by_kind.items()]
 
 
 def _item(step: Step) -> str:

@@ -15,7 +15,7 @@ from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import AxisValue, FormulaValue, MetricSeries, Number
 from harness.claims.reasons import Reason
 from harness.claims.verdict import Point, Verdict, basis_text
-from harness.coordinates import shown
+from harness.coordinates import format_level
 from harness.spec.model import Spec
 
 SIGNS = {
@@ -118,7 +118,7 @@ def attack_words(attack: str) -> str:
 
 def where_words(point: Point, axes: Sequence[str]) -> str:
     """`at ε = 5`, or nothing where there is one place alone."""
-    places = [f"{LETTERS.get(name, name)} = {shown(value)}" for name, value in (point.at or {}).items()]
+    places = [f"{LETTERS.get(name, name)} = {format_level(value)}" for name, value in (point.at or {}).items()]
     if point.epsilon is not None:
         places.insert(0, f"ε = {point.epsilon:g}")
     elif "epsilon" in axes:
@@ -137,7 +137,7 @@ def curve_words(curve: MetricSeries, spec: Spec) -> str:
     if len(arms) > 1 and curve.arm in arms:
         name += f" ({arms[curve.arm].label or curve.arm})"
     if curve.at:
-        name += ", " + ", ".join(f"{LETTERS.get(n, n)} = {shown(v)}" for n, v in curve.at)
+        name += ", " + ", ".join(f"{LETTERS.get(n, n)} = {format_level(v)}" for n, v in curve.at)
     if curve.chosen is not None:
         name += f", at {letters(curve.chosen.text())}"
     if curve.mean_over:

@@ -17,7 +17,7 @@ import jinja2
 from markupsafe import Markup
 
 from harness.claims.verdict import Verdict, basis_text, value_text
-from harness.coordinates import shown
+from harness.coordinates import format_level
 from harness.coordinates import text as places_text
 from harness.execution.table import write_parquet
 from harness.files import write_bytes, write_text
@@ -25,7 +25,7 @@ from harness.report import manual
 from harness.report.anchors import marks_of
 from harness.report.exports import claims_csv, claims_table
 from harness.report.findings import SORTS, Finding, Shown
-from harness.report.findings import shown as shown_findings
+from harness.report.findings import findings_that_hold as shown_findings
 from harness.report.forest import forests
 from harness.report.forms import Form
 from harness.report.gather import Section
@@ -306,7 +306,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["number"] = lambda x: "" if x is None else figure(float(x))
-    environment.filters["level"] = shown
+    environment.filters["level"] = format_level
     environment.filters["value"] = value_text
     environment.filters["places"] = places_text
     environment.filters["basis"] = basis_text

@@ -30,7 +30,7 @@ def content(scaled: Scaled) -> dict[str, Any]:
     }
 
 
-def resolved(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -> dict[str, dict[str, Any]]:
+def resolve(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -> dict[str, dict[str, Any]]:
     """What `train` and `attack` are to do, and `check` to judge and say, by the name of their files.
 
     `data`: what names the data, by dataset. In a sequential design the claims decide what is trained, so they are part
@@ -58,5 +58,5 @@ def resolved(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -
 
 def write_resolved(folder: Path, scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -> None:
     """Write `<folder>/<spec>/experiment.json`, `attacks.json` and `claims.json`."""
-    for name, what in resolved(scaled, sequential, data).items():
+    for name, what in resolve(scaled, sequential, data).items():
         write_text(folder / scaled.spec.id / f"{name}.json", json.dumps(what, indent=1, ensure_ascii=False) + "\n")

@@ -155,7 +155,7 @@ def test_its_errors_are_those_of_drawing_the_records_anew() -> None:
 @pytest.mark.integration
 def test_a_trained_network_that_can_only_memorise_is_caught_on_its_members() -> None:
     """Labels are drawn at random, so nothing but the members themselves can be learnt."""
-    from harness.metrics.exposure import exposed
+    from harness.metrics.exposure import exposed_members
     from harness.training.engine import Job
     from harness.training.engines.fast import Fast
     from harness.training.forward import log_probabilities
@@ -195,5 +195,5 @@ def test_a_trained_network_that_can_only_memorise_is_caught_on_its_members() -> 
     assert found["correct_members"] > 0.7
     assert found["advantage"] > 0.15
     assert abs(private["advantage"]) < 0.08
-    assert exposed(-leaky.members.losses(), -leaky.nonmembers.losses(), 0.3).mean() > 0.6
-    assert exposed(-noisy.members.losses(), -noisy.nonmembers.losses(), 0.3).mean() < 0.45
+    assert exposed_members(-leaky.members.losses(), -leaky.nonmembers.losses(), 0.3).mean() > 0.6
+    assert exposed_members(-noisy.members.losses(), -noisy.nonmembers.losses(), 0.3).mean() < 0.45

@@ -10,7 +10,7 @@ import pytest
 
 from harness.data.steps import Preparation, Step, What, preparation_from
 from harness.paths import Project
-from harness.report.preparation import PHRASES, told
+from harness.report.preparation import PHRASES, describe_preparation
 from tests.conftest import SMALL_SPEC, run_cli
 
 Make = Callable[..., Project]
@@ -111,13 +111,13 @@ def test_each_step_has_its_words_and_comes_back_from_json() -> None:
     steps = tuple(Step(what, "a\nb", 1234, "x" * 100) for what in PHRASES)
     one = Preparation(("iid",), "own.csv", 10, 5, steps)
     assert preparation_from(json.loads(json.dumps(one.in_json()))) == one
-    (table,) = told([one])
+    (table,) = describe_preparation([one])
     assert len(table.lines) == len(PHRASES)
     assert all(len(line) < 200 and "\n" not in line for line in table.lines)
 
 
 def test_many_columns_are_counted() -> None:
     steps = tuple(Step("one-hot", f"c{i}", 2) for i in range(30))
-    assert told([Preparation(("iid",), "own.csv", 10, 60, steps)])[0].lines == (
+    assert describe_preparation([Preparation(("iid",), "own.csv", 10, 60, steps)])[0].lines == (
         "one-hot: c0 (2), c1 (2), c2 (2), c3 (2), c4 (2), c5 (2), c6 (2), c7 (2) and 22 more",
     )

@@ -18,7 +18,7 @@ import pandas as pd
 
 from harness.coordinates import Place, place
 from harness.data.dataset import GeneratorDataset
-from harness.execution.curves import asked
+from harness.execution.curves import curves_asked
 from harness.execution.naming import Costs, Naming, in_order_of_repeats
 from harness.execution.plan import Plan
 from harness.execution.planner import attacks_of
@@ -147,7 +147,7 @@ class Table:
 
     def curves_today(self) -> set[str]:
         """The names of all curves that the spec's figure asks for."""
-        return {one.key for one in asked(self.plan, self.scaled.spec)}
+        return {one.key for one in curves_asked(self.plan, self.scaled.spec)}
 
 
 def noise_question(setup: Setup, epsilon: float, records: int) -> str:

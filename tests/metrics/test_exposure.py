@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from harness.metrics import metrics_of
-from harness.metrics.exposure import EVERY, exposed, threshold_at
+from harness.metrics.exposure import EVERY, exposed_members, threshold_at
 from harness.metrics.exposure import exposure as exposure_of
 from harness.metrics.membership import tpr_at_fpr
 from harness.metrics.metric import over_runs as exposure
@@ -22,8 +22,8 @@ def test_a_worked_example() -> None:
     assert threshold_at(others, 0.01) == 98
     first = np.array([98.0, 98.5, 99.5, 120.0, 3.0])
     second = np.array([99.0, 98.0, 97.0, 150.0, 98.5])
-    assert exposed(first, others, 0.01).tolist() == [False, True, True, True, False]
-    assert exposed(second, others, 0.01).tolist() == [True, False, False, True, True]
+    assert exposed_members(first, others, 0.01).tolist() == [False, True, True, True, False]
+    assert exposed_members(second, others, 0.01).tolist() == [True, False, False, True, True]
     found = exposure([(first, others), (second, others)])
     assert set(found) == set(metrics_of("runs"))
     assert found["exposed_in_every_run_at_1pct_fpr"].value == 1
@@ -34,7 +34,7 @@ def test_a_worked_example() -> None:
 
 @given(SCORES, SCORES, st.sampled_from([0.01, 0.02, 0.05, 0.3]))
 def test_one_run_exposes_the_true_positive_rate(members: np.ndarray, others: np.ndarray, fpr: float) -> None:
-    marks = exposed(members, others, fpr)
+    marks = exposed_members(members, others, fpr)
     assert marks.mean() == tpr_at_fpr(members, others, fpr).value
     assert np.mean(others > threshold_at(others, fpr)) <= fpr + 1e-12
 
@@ -42,7 +42,7 @@ def test_one_run_exposes_the_true_positive_rate(members: np.ndarray, others: np.
 def test_a_guess_exposes_the_rate_in_each_run_and_next_to_none_in_all() -> None:
     rng = np.random.default_rng(0)
     runs = [(rng.random(10000), rng.random(10000)) for _ in range(5)]
-    assert 60 < exposed(*runs[0], 0.01).sum() < 140
+    assert 60 < exposed_members(*runs[0], 0.01).sum() < 140
     found = exposure(runs)
     assert found["exposed_in_every_run_at_1pct_fpr"].value == 0
     assert found["exposed_in_every_run_at_5pct_fpr"].value <= 1  # 10,000 / 20^5 = 0.003
@@ -55,7 +55,7 @@ def test_planted_memorisation_is_exposed_in_every_run() -> None:
     planted = np.zeros(2000, bool)
     planted[:300] = True
     runs = [(rng.random(2000) + 2 * planted, rng.random(2000)) for _ in range(5)]
-    assert all(exposed(*run, 0.01)[planted].all() for run in runs)
+    assert all(exposed_members(*run, 0.01)[planted].all() for run in runs)
     found = exposure(runs)
     assert found["exposed_in_every_run_at_1pct_fpr"].value == 300
     assert found["exposed_in_some_run_at_1pct_fpr"].value > 300
@@ -64,8 +64,8 @@ def test_planted_memorisation_is_exposed_in_every_run() -> None:
 def test_outputs_that_cannot_be_told_apart_expose_nobody() -> None:
     """The footnote of jayaraman2019: where more others than the rate allows have the best score, no threshold is left."""
     members, others = np.zeros(100), np.concatenate([np.zeros(5), -np.ones(95)])
-    assert exposed(members, others, 0.02).sum() == 0
-    assert exposed(members, others, 0.05).sum() == 100
+    assert exposed_members(members, others, 0.02).sum() == 0
+    assert exposed_members(members, others, 0.05).sum() == 100
 
 
 def test_errors_are_those_of_drawing_the_records_anew() -> None:

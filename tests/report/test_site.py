@@ -329,25 +329,25 @@ def test_faults_of_the_findings_name_their_line(
 def test_a_finding_is_shown_only_while_its_claims_are_as_it_says(site: Path) -> None:
     """The committed findings hold under the committed verdicts, each of them."""
     from harness.claims.verdict import VerdictFile
-    from harness.report.findings import read_findings, shown
+    from harness.report.findings import findings_that_hold, read_findings
 
     findings = read_findings(REPO / "specs/findings.yaml")
     text = (REPO / "reports/sequential/verdicts.json").read_text()
     verdicts = {v.id: v for v in VerdictFile.model_validate_json(text).verdicts}
     specs = {one.spec.id: one.spec for one in load_specs(Project(REPO), [])}
-    kept, dropped = shown(findings, verdicts, specs)
+    kept, dropped = findings_that_hold(findings, verdicts, specs)
     assert dropped == []
     assert len(kept) == len(findings)
     first = findings[0]
     claim = next(iter(first.rests.values())).claim
     turned = {**verdicts, claim: verdicts[claim].model_copy(update={"verdict": "reproduced"})}
-    kept, dropped = shown(findings, turned, specs)
+    kept, dropped = findings_that_hold(findings, turned, specs)
     assert len(kept) == len(findings) - 1
     assert dropped == [f"{first.id}: {claim} is reproduced, not violated"]
     # Of a number that is within its tolerance nobody can say how sure: its interval is of the distance to the edge.
     (close,) = (finding for finding in findings if finding.id == "protection-without-promise")
     asks = close.model_copy(update={"text": "{kept.low}"})
-    assert shown([asks], verdicts, specs) == (
+    assert findings_that_hold([asks], verdicts, specs) == (
         [],
         ["protection-without-promise: rahimian2021/location30#table4-dp-sgd has no low"],
     )

@@ -20,7 +20,7 @@ from harness.arrays import Array
 from harness.data.cells import Cells, normalize_text, read_cells, separator_hint
 from harness.data.columns import Column, number
 from harness.data.dataset import DATASETS, Schema, TableDataset
-from harness.data.quoting import listed, shown
+from harness.data.quoting import quote_names, quote_value
 from harness.data.steps import Step
 from harness.errors import AboutDataset
 
@@ -128,7 +128,7 @@ class CsvTable(TableDataset):
         for field, columns in wanted.items():
             for column in columns:
                 if normalize_text(column) not in cells.names:
-                    has = listed(cells.names)
+                    has = quote_names(cells.names)
                     header = self.separator.join(cells.written)
                     hint = separator_hint(header, self.separator, normalize_text(column))
                     if not hint and not any(math.isnan(number(name)) for name in cells.names):
@@ -137,7 +137,7 @@ class CsvTable(TableDataset):
         unnamed = [i for i, name in enumerate(cells.names) if not name]
         if unnamed and "" not in ignored:
             begin = [text.strip() for text in cells.columns[unnamed[0]][:3]]
-            like = f"its cells begin {listed(begin)}" if any(begin) else "its cells begin empty"
+            like = f"its cells begin {quote_names(begin)}" if any(begin) else "its cells begin empty"
             raise AboutDataset(
                 f'{self.path}: column {unnamed[0] + 1} has no name, {like}; name it, or write `ignore: [""]` to '
                 "leave it out"
@@ -146,7 +146,7 @@ class CsvTable(TableDataset):
             if times > 1 and name not in ignored:
                 *some, last = [i + 1 for i, one in enumerate(cells.names) if one == name]
                 where = f"{', '.join(map(str, some))} and {last}"
-                raise AboutDataset(f"{self.path}: columns {where} are all called {shown(name)}; name them apart")
+                raise AboutDataset(f"{self.path}: columns {where} are all called {quote_value(name)}; name them apart")
 
     def _label(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
         column.check_levels(self.max_levels, self.path, label=True)
@@ -154,20 +154,20 @@ class CsvTable(TableDataset):
         if (lacking := pd.isna(values)).any():
             row = int(np.argmax(lacking))
             marker = column.texts[column.codes[row]]
-            what = f" ({shown(marker)} is one of the markers in `missing`)" if marker else ""
+            what = f" ({quote_value(marker)} is one of the markers in `missing`)" if marker else ""
             name = f"{column.place(row)}: the label {self.label!r}"
             raise AboutDataset(f"{name} is missing{what}; every row needs one")
         places, classes = pd.factorize(values)
         counts = np.bincount(places)
         if len(classes) < 2:
             raise AboutDataset(
-                f"{self.path}: the label {self.label!r} has one value only, {shown(column.example())}; two or more "
-                "are needed"
+                f"{self.path}: the label {self.label!r} has one value only, {quote_value(column.example())}; two or "
+                "more are needed"
             )
         if values.dtype != object and values.dtype != bool and len(classes) < column.levels:
             merged = Counter(value for value, text in zip(column.values, column.texts, strict=True) if text)
             several = [text for text, value in zip(column.texts, column.values, strict=True) if merged[value] > 1]
-            steps.append(Step("merged", column.name, column.levels - len(classes), listed(several, 4)))
+            steps.append(Step("merged", column.name, column.levels - len(classes), quote_names(several, 4)))
         return values, steps + [Step("rare class", column.name, 1, str(c)) for c in classes[counts == 1]]
 
     def _typed(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
