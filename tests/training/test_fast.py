@@ -293,9 +293,10 @@ def test_without_noise_the_engines_take_the_same_path(optimizer: str, l2: float)
     assert max(abs(m).max() for m in moved) > 0.01
 
 
-@pytest.mark.parametrize("clipping", ["per-example", "batch"])
-@pytest.mark.parametrize("optimizer", ["adam", "sgd", "momentum"])
-@pytest.mark.parametrize("l2", [0.0, 0.01])
+@pytest.mark.parametrize(
+    ("optimizer", "l2", "clipping"),
+    [("adam", 0.01, "per-example"), ("sgd", 0.0, "batch"), ("momentum", 0.0, "per-example")],
+)
 def test_with_one_noise_the_engines_take_the_same_path(optimizer: str, l2: float, clipping: str) -> None:
     """With another noise they do not, so that it is the noise that makes them alike."""
     options = {
