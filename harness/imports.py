@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 
 OWN = __name__.partition(".")[0]
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Where statements hold statements."""
 
 
 @cache
@@ -53,7 +55,7 @@ def lies_in(module: str, packages: tuple[str, ...]) -> bool:
 def imports_of(module: str) -> tuple[str, ...]:
     """The modules that a module's code imports itself, of this package or of its own one."""
     found: set[str] = set()
-    for node in _imports(parse_module(module)):
+    for node in _imports(module):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         else:
@@ -63,6 +65,7 @@ def imports_of(module: str) -> tuple[str, ...]:
     return tuple(sorted(m for m in found - {module} if m.partition(".")[0] in own and source(m) and not _lists(m)))
 
 
+@cache
 def _lists(module: str) -> bool:
     """Whether a module is the `__init__` of a package that does nothing but import."""
     path = source(module)
@@ -80,7 +83,7 @@ def _defined_in(base: str, name: str) -> str:
     path = source(base)
     if path is None or path.name != "__init__.py":
         return base
-    for node in _imports(parse_module(base)):
+    for node in _imports(base):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
@@ -88,19 +91,20 @@ def _defined_in(base: str, name: str) -> str:
     return base
 
 
-def _imports(tree: ast.AST) -> list[ast.Import | ast.ImportFrom]:
+@cache
+def _imports(module: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """The import statements of a module that are carried out when it runs."""
     found: list[ast.Import | ast.ImportFrom] = []
-    waiting = [tree]
+    waiting: list[ast.AST] = [parse_module(module)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
             found.append(node)
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             waiting += node.orelse
-        else:
-            waiting += ast.iter_child_nodes(node)
-    return found
+        else:  # of expressions, which import nothing, a module mostly consists
+            waiting += [below for block in _BLOCKS for below in getattr(node, block, ())]
+    return tuple(found)
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+from scipy import special
 
 from harness.arrays import Array
 
@@ -155,7 +156,7 @@ class Estimate(MeanEstimate):
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         if self.dof <= 0:
             return (-math.inf, math.inf)
-        reach = float(scipy.stats.t.ppf(0.5 + level / 2, self.dof))
+        reach = float(special.stdtrit(self.dof, 0.5 + level / 2))
         below = max(reach, float(inverse_hall_transform(reach, self.skewness)))
         above = max(reach, -float(inverse_hall_transform(-reach, self.skewness)))
         return (self.mean - below * self.stderr, self.mean + above * self.stderr)
@@ -172,7 +173,7 @@ class Estimate(MeanEstimate):
         if self.stderr == 0:
             return 0.0 if effect > 0 else 1.0
         distance = effect / self.stderr
-        return float(scipy.stats.t.sf(min(distance, hall_transform(distance, skewness)), self.dof))
+        return float(special.stdtr(self.dof, -min(distance, hall_transform(distance, skewness))))
 
     def shifted(self, by: float, sign: float = 1.0) -> Estimate:
         each = None if self.each is None else sign * self.each + by
@@ -242,7 +243,7 @@ def repeats_needed(found: MeanEstimate, alpha: float) -> int | None:
     if found.n < 2 or found.mean == 0 or found.stderr == 0:
         return None
     spread = found.stderr * math.sqrt(found.n)
-    reach = float(scipy.stats.norm.isf(alpha) + scipy.stats.norm.isf(1 - POWER))
+    reach = float(-special.ndtri(alpha) - special.ndtri(1 - POWER))
     return max(found.n + 1, math.ceil((reach * spread / abs(found.mean)) ** 2))
 
 
@@ -252,7 +253,7 @@ def detectable(found: MeanEstimate, alpha: float) -> float | None:
     if found.n < 2 or found.stderr == 0:
         return None
     dof = getattr(found, "dof", found.n - 1)
-    return float((scipy.stats.t.isf(alpha, dof) + scipy.stats.t.isf(1 - POWER, dof)) * found.stderr)
+    return float((-special.stdtrit(dof, alpha) - special.stdtrit(dof, 1 - POWER)) * found.stderr)
 
 
 def pearson(left: Array, right: Array) -> float:
@@ -278,10 +279,10 @@ def share_at_least(holds: int, n: int, alpha: float, looked: bool = False) -> fl
     if holds == 0:
         return 0.0
     if not looked:
-        return float(scipy.stats.beta.ppf(alpha, holds, n - holds + 1))
-    mixture = float(scipy.special.betaln(holds + 1, n - holds + 1))
+        return float(special.betaincinv(holds, n - holds + 1, alpha))
+    mixture = float(special.betaln(holds + 1, n - holds + 1))
 
     def excess(p: float) -> float:
-        return mixture - float(scipy.special.xlogy(holds, p) + scipy.special.xlog1py(n - holds, -p)) + math.log(alpha)
+        return mixture - float(special.xlogy(holds, p) + special.xlog1py(n - holds, -p)) + math.log(alpha)
 
     return float(scipy.optimize.brentq(excess, 1e-300, holds / n)) if excess(holds / n) < 0 else 0.0

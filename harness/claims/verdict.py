@@ -227,7 +227,9 @@ class VerdictFile(Config):
 
 def schema_text() -> str:
     """JSON Schema of `verdicts.json`, as committed."""
-    schema = VerdictFile.model_json_schema()
+    from harness.docstrings import DescribedSchema
+
+    schema = VerdictFile.model_json_schema(schema_generator=DescribedSchema)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return json.dumps(schema, indent=1, sort_keys=True) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
+from scipy import special
 
 from harness.arrays import Array
 
@@ -33,9 +33,9 @@ def average(values: Array) -> Value:
 
 def rate_at_least(hits: int, n: int, level: float) -> float:
     """Clopper-Pearson lower confidence bound on a rate, one-sided."""
-    return 0.0 if hits == 0 else float(scipy.stats.beta.ppf(1 - level, hits, n - hits + 1))
+    return 0.0 if hits == 0 else float(special.betaincinv(hits, n - hits + 1, 1 - level))
 
 
 def rate_at_most(hits: int, n: int, level: float) -> float:
     """Clopper-Pearson upper confidence bound on a rate, one-sided."""
-    return 1.0 if hits == n else float(scipy.stats.beta.ppf(level, hits + 1, n - hits))
+    return 1.0 if hits == n else float(special.betaincinv(hits + 1, n - hits, level))

@@ -24,6 +24,7 @@ from harness.config import Registry
 from harness.data.dataset import DATASETS
 from harness.data.split import SPLITS
 from harness.defences import DEFENCES
+from harness.docstrings import field_descriptions
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
 from harness.privacy.accountants import ACCOUNTANTS
@@ -140,9 +141,6 @@ def reference() -> dict[str, list[Entry]]:
 def _entry(name: str, cls: Any) -> Entry:
     text = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
     rest = " ".join(" ".join((cls.__doc__ or "").split("\n\n")[1:]).split())
-    fields = tuple(
-        (field, " ".join((info.description or "").split()))
-        for field, info in cls.model_fields.items()
-        if field != "kind"
-    )
+    described = field_descriptions(cls)
+    fields = tuple((field, " ".join(described.get(field, "").split())) for field in cls.model_fields if field != "kind")
     return Entry(name, text or cls.summary, rest, fields)
