@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import os
-import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import FrameType
@@ -20,6 +17,7 @@ from harness.pipeline.code import PLUGINS, STAGES
 from harness.spec.load import load_specs
 from harness.spec.profile import load_params
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli, write_cancer
+from tests.dvc_runs import dvc, edit, reproduce, stages_run, stale, trained
 
 ALL = ["resolve", "train", "attack", "check", "theory", "report"]
 THEORY = """\
@@ -33,32 +31,6 @@ claims:
     statement: The bound is tight.
     expect: {kind: inequality, left: {formula: optimal-advantage}, relation: "=", right: {formula: humphries}, over: {epsilon: {low: 0, high: 1}, delta: {low: 0, high: 1}}}
 """
-
-
-def one_core() -> None:
-    """So a run computes where it is: workers, each with a TensorFlow of its own, are tested elsewhere."""
-    cores, tester = sorted(os.sched_getaffinity(0)), os.environ.get("PYTEST_XDIST_WORKER", "gw0")
-    os.sched_setaffinity(0, {cores[int(tester.removeprefix("gw")) % len(cores)]})
-
-
-def dvc(root: Path, *arguments: str) -> str:
-    # `harness` and `dvc` are the ones of this interpreter's environment, whatever is activated.
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "DVC_NO_ANALYTICS": "1"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "dvc", *arguments],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        preexec_fn=one_core,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout
-
-
-def stages_run(root: Path) -> list[str]:
-    return re.findall(r"Running stage '([^']+)'", dvc(root, "repro"))
 
 
 @pytest.fixture(scope="module")
@@ -84,36 +56,21 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def stale(root: Path) -> set[str]:
-    """Stages that `dvc repro` would run first."""
-    return set(re.findall(r"^(\w+):$", dvc(root, "status"), re.M))
-
-
-def edit(root: Path, name: str, old: str, new: str) -> None:
-    path = root / name
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-
-
-def trained(root: Path) -> set[str]:
-    return {p.name for p in (root / ".harness" / "store" / "train").rglob("*.npz")}
-
-
 def test_nothing_to_do_does_nothing(root: Path) -> None:
     assert stages_run(root) == []
+    assert reproduce(root) == []
 
 
 def test_an_edited_expectation_runs_check_and_report_alone(root: Path) -> None:
     edit(root, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
-    assert sorted(stages_run(root)) == ["check", "report", "resolve"]
+    assert sorted(reproduce(root)) == ["check", "report", "resolve"]
     assert "Rows is 569 (printed: 570)" in (root / "reports/full/summary.md").read_text()
 
 
 def test_an_edited_attack_never_retrains(root: Path) -> None:
     before = trained(root)
     edit(root, "specs/own/cancer.yaml", "epochs: 2}", "epochs: 4}")
-    assert [s for s in stages_run(root) if s != "check"] == ["resolve", "attack", "report"]
+    assert [s for s in reproduce(root) if s != "check"] == ["resolve", "attack", "report"]
     assert trained(root) == before
     module, old, new = "harness/attacks/logloss.py", "threshold = inside.mean()", "threshold = inside.mean() + 0.0"
     edit(root, module, old, new)
@@ -124,14 +81,14 @@ def test_an_edited_attack_never_retrains(root: Path) -> None:
 
 def test_an_edited_theory_claim_touches_no_measurements(root: Path) -> None:
     edit(root, "specs/own/theory.yaml", "high: 1}, delta", "high: 2}, delta")
-    assert re.findall(r"Running stage '([^']+)'", dvc(root, "repro", "resolve")) == ["resolve"]
+    assert reproduce(root, "resolve") == ["resolve"]
     assert {"theory"} <= stale(root) <= {"theory", "report"}
 
 
 def test_an_edited_experiment_trains_what_is_new(root: Path) -> None:
     before = trained(root)
     edit(root, "specs/own/cancer.yaml", "epsilons: [1, 10, .inf]", "epsilons: [1, 10, 20, .inf]")
-    assert sorted(stages_run(root)) == sorted(ALL)  # the theory that was edited before, too
+    assert sorted(reproduce(root)) == sorted(ALL)  # the theory that was edited before, too
     assert before < trained(root)
     assert len(trained(root) - before) == 4
 
