@@ -66,3 +66,14 @@ def test_the_readme_is_short() -> None:
     assert len(text) < 5_000
     assert "make repro" in text
     assert "make test" in text
+
+
+HISTORY = ("changelog.md", "moved.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPO).as_posix())
+def test_pages_say_how_things_are(page: Path) -> None:
+    """No date and no commit: those are for the changelog, and for what moved."""
+    if page.name not in HISTORY:
+        prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        assert not re.findall(r"\b20[23]\d-[01]\d-[0-3]\d\b|\bcommits? [0-9a-f]{7}\b", prose)
