@@ -203,15 +203,15 @@ class ScoringAttack(Attack):
     def measures(self) -> tuple[str, ...]:
         return metrics_of("answers")
 
-    def kept(self, found: Answers) -> AttackResult:
+    def kept(self, answers: Answers) -> AttackResult:
         """Scores and decisions, packed, and what they are worth."""
         arrays: dict[str, Array] = {
-            "member_scores": found.member_scores.astype(np.float32),
-            "nonmember_scores": found.nonmember_scores.astype(np.float32),
-            "member_decisions": np.packbits(found.member_decisions),
-            "nonmember_decisions": np.packbits(found.nonmember_decisions),
+            "member_scores": answers.member_scores.astype(np.float32),
+            "nonmember_scores": answers.nonmember_scores.astype(np.float32),
+            "member_decisions": np.packbits(answers.member_decisions),
+            "nonmember_decisions": np.packbits(answers.nonmember_decisions),
         }
-        return AttackResult(arrays, of_answers(found))
+        return AttackResult(arrays, of_answers(answers))
 
 
 class MembershipAttack(ScoringAttack):

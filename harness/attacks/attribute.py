@@ -66,21 +66,21 @@ class AttributeInference(Attack):
     @staticmethod
     def truly_high(column: Array) -> Array:
         """Whether each of an attribute's values (n,) is high."""
-        found: Array = np.unique(column)
-        return column == found[1] if len(found) == 2 else column > np.quantile(column, 0.5)
+        distinct: Array = np.unique(column)
+        return column == distinct[1] if len(distinct) == 2 else column > np.quantile(column, 0.5)
 
     def guesses_high(self, low: Array, high: Array, training_loss: float, share_high: float) -> Array:
         """Whether the guess is the high value, (n,), from the losses (n,) with either; a tie is a low guess."""
-        found: Array
+        guesses: Array
         if self.rule == "smallest-loss":
-            found = high < low
+            guesses = high < low
         elif self.rule == "closest-to-training-loss":
-            found = np.abs(high - training_loss) < np.abs(low - training_loss)
+            guesses = np.abs(high - training_loss) < np.abs(low - training_loss)
         else:
             spread = max(training_loss, 1e-12)
             prior = np.log(max(share_high, 1e-12)) - np.log(max(1 - share_high, 1e-12))
-            found = prior + (low**2 - high**2) / (2 * spread**2) > 0
-        return found
+            guesses = prior + (low**2 - high**2) / (2 * spread**2) > 0
+        return guesses
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         inside, outside = target.features()

@@ -53,12 +53,12 @@ class Blind(ScoringAttack):
         classes = np.eye(int(labels.max()) + 1, dtype=np.float32)[labels]
         seen = np.concatenate([features, classes], axis=1)
         seed = derive_seed(0, "blind", len(members), int(members.sum())) % (1 << 31)
-        found = np.empty(len(members))
+        log_odds = np.empty(len(members))
         for rest, held in StratifiedKFold(self.folds, shuffle=True, random_state=seed).split(seen, members):
             with threadpool_limits(limits=1):
                 model = self._classifier(seed).fit(seen[rest], members[rest])
-                found[held] = model.decision_function(seen[held])
-        return found
+                log_odds[held] = model.decision_function(seen[held])
+        return log_odds
 
     def _classifier(self, seed: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier

@@ -59,8 +59,8 @@ class Boundary(ScoringAttack):
             records = [
                 (features[: self.points], labels[: self.points]) for features, labels in (shadow.inside, shadow.outside)
             ]
-            for side, found in zip(sides, self.scored(shadow.oracle, records, rng), strict=True):
-                side.append(found)
+            for side, margins in zip(sides, self.scored(shadow.oracle, records, rng), strict=True):
+                side.append(margins)
         return {"threshold": np.array(best_threshold(*(np.concatenate(side) for side in sides)))}
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
@@ -76,8 +76,8 @@ class Boundary(ScoringAttack):
         """Distances of several sets of records, each of features (k, d) and labels (k,)."""
         features = np.concatenate([f for f, _ in records]).astype(np.float32)
         labels = np.concatenate([y for _, y in records])
-        found = distances(oracle, features, labels, self.steps, self.directions, rng)
-        return np.split(found, np.cumsum([len(y) for _, y in records])[:-1])
+        margins = distances(oracle, features, labels, self.steps, self.directions, rng)
+        return np.split(margins, np.cumsum([len(y) for _, y in records])[:-1])
 
 
 def distances(
@@ -91,8 +91,8 @@ def distances(
     own = oracle.labels(features)
     starts, known = _nearest_of_another_label(features, own)
     right = own == labels
-    found = np.zeros(len(features))
-    found[right & ~known] = float(np.linalg.norm(np.ptp(features, axis=0))) if len(features) else 0.0
+    margins = np.zeros(len(features))
+    margins[right & ~known] = float(np.linalg.norm(np.ptp(features, axis=0))) if len(features) else 0.0
     at = np.flatnonzero(right & known)
     per = max(1, ROWS // max(directions, 1))
     for start in range(0, len(at), per):
@@ -102,8 +102,8 @@ def distances(
         for step in range(1, steps + 1):
             edges = hop_skip_jump_step(oracle, features[rows], own[rows], edges, step, directions, rng)
             best = np.minimum(best, np.linalg.norm(edges - features[rows], axis=1))
-        found[rows] = best
-    return found
+        margins[rows] = best
+    return margins
 
 
 def _nearest_of_another_label(features: Array, own: Array) -> tuple[Array, Array]:
@@ -134,8 +134,8 @@ def _to_boundary(oracle: Oracle, inside: Array, own: Array, outside: Array) -> A
 
 
 def _between(inside: Array, outside: Array, share: Array) -> Array:
-    found: Array = inside + share[:, None] * (outside - inside)
-    return found
+    points: Array = inside + share[:, None] * (outside - inside)
+    return points
 
 
 def hop_skip_jump_step(

@@ -53,19 +53,19 @@ class Lira(PooledAttack):
 
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
         """Log of the likelihood ratio, or standard deviations above the models without the record."""
-        found, of = confidence(attacked), {name: values[at] for name, values in fitted.items()}
-        outside: Array = (found - of["mean_out"]) / of["std_out"]
+        confidences, of = confidence(attacked), {name: values[at] for name, values in fitted.items()}
+        outside: Array = (confidences - of["mean_out"]) / of["std_out"]
         if not self.online:
             return outside
-        inside = (found - of["mean_in"]) / of["std_in"]
+        inside = (confidences - of["mean_in"]) / of["std_in"]
         ratio: Array = (outside**2 - inside**2) / 2 + np.log(of["std_out"] / of["std_in"])
         return ratio
 
     def decided(self, scores: Array) -> Array:
         """By a ratio above 1, or a p-value at the level."""
         threshold = 0.0 if self.online else float(scipy.stats.norm.isf(self.level))
-        found: Array = scores > threshold
-        return found
+        decisions: Array = scores > threshold
+        return decisions
 
 
 def _mean(variances: Array) -> float:

@@ -60,16 +60,16 @@ class LiraQueries(Lira):
                 answers = Outputs(model.oracle.log_probabilities(changed), labels)
                 of_copies.append(HalfModel(answers, model.test, model.trained_on[: self.points]))
             asked.append(super().fit_halves(of_copies, seed))
-        found = {name: np.stack([one[name] for one in asked]) for name in asked[0]}
-        return {**found, SEED: np.array(seed)}
+        stacked = {name: np.stack([one[name] for one in asked]) for name in asked[0]}
+        return {**stacked, SEED: np.array(seed)}
 
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
         """Mean over the queries of LiRA's scores, (k,); offline their sum over the root of how many there are."""
         of = [{name: values[q] for name, values in fitted.items() if name != SEED} for q in range(self.queries)]
-        found = [super().scores(attacked, target, of[0], at)]
+        by_query = [super().scores(attacked, target, of[0], at)]
         for query, changed in enumerate(self._copies(_at_stake(target)[: self.points], int(fitted[SEED])), 1):
-            found.append(super().scores(target.query(changed[at], attacked.labels), target, of[query], at))
-        total: Array = np.sum(found, axis=0)
+            by_query.append(super().scores(target.query(changed[at], attacked.labels), target, of[query], at))
+        total: Array = np.sum(by_query, axis=0)
         return total / (self.queries if self.online else np.sqrt(self.queries))
 
     def _copies(self, records: Array, seed: int) -> Iterator[Array]:
@@ -87,7 +87,7 @@ def _records(model: HalfModel) -> Array:
 def _at_stake(target: Target) -> Array:
     """Features of the records at stake (n, d), in their order."""
     sides, places = target.features(), target.places
-    found = np.empty((sum(map(len, sides)), sides[0].shape[1]), dtype=np.float32)
+    at_stake = np.empty((sum(map(len, sides)), sides[0].shape[1]), dtype=np.float32)
     for features, where in zip(sides, places, strict=True):
-        found[where] = features
-    return found
+        at_stake[where] = features
+    return at_stake

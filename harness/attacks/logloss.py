@@ -28,8 +28,8 @@ class Logloss(MembershipAttack):
         if self.loss_of == "log-probabilities":
             return outputs.losses()
         seen = np.exp(-outputs.losses()).astype(np.float32)
-        found: Array = -np.log(seen.astype(np.float64))
-        return found
+        losses: Array = -np.log(seen.astype(np.float64))
+        return losses
 
     def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:
         inside, outside = self.losses(members), self.losses(nonmembers)

@@ -64,7 +64,7 @@ def gradients(
     With `into`, arrays like the weights, it is written there.
     """
     outputs = forward(weights, inputs)
-    found = [np.empty_like(w) for w in weights] if into is None else list(into)
+    grads = [np.empty_like(w) for w in weights] if into is None else list(into)
     delta = outputs[-1]
     delta -= delta.max(axis=2, keepdims=True)
     np.exp(delta, out=delta)
@@ -74,12 +74,12 @@ def gradients(
     delta /= targets.shape[1]
     for layer in range(len(weights) - 2, -1, -2):
         before = outputs[layer // 2]
-        np.matmul(before.transpose(0, 2, 1), delta, out=found[layer])
-        np.add.reduce(delta, axis=1, keepdims=True, out=found[layer + 1])
+        np.matmul(before.transpose(0, 2, 1), delta, out=grads[layer])
+        np.add.reduce(delta, axis=1, keepdims=True, out=grads[layer + 1])
         if layer:
             delta = delta @ weights[layer].transpose(0, 2, 1)
             delta *= before > 0
-    return found
+    return grads
 
 
 def train_stacked(

@@ -23,15 +23,15 @@ def label_counts(
     This is Algorithm 1 of rahimian2021 times N. `by: flip` changes each bit with probability `scale`; `gaussian` adds
     noise of that standard deviation. Asks the oracle exactly k * copies times.
     """
-    found = np.zeros((len(features), oracle.n_classes), dtype=np.int64)
+    counts = np.zeros((len(features), oracle.n_classes), dtype=np.int64)
     for first, last, repeated in _slices(len(features), copies):
         rows = np.repeat(np.arange(first, last), repeated)
         changed = np.repeat(features[first:last].astype(np.float32), repeated, axis=0)
         _change(changed, by, scale, rng)
         low, width = first * oracle.n_classes, (last - first) * oracle.n_classes
         places = rows * oracle.n_classes + oracle.labels(changed) - low
-        found.reshape(-1)[low : low + width] += np.bincount(places, minlength=width)
-    return found
+        counts.reshape(-1)[low : low + width] += np.bincount(places, minlength=width)
+    return counts
 
 
 def _slices(records: int, copies: int) -> Iterator[tuple[int, int, int]]:
@@ -48,9 +48,9 @@ def _slices(records: int, copies: int) -> Iterator[tuple[int, int, int]]:
 
 def perturb(features: Array, by: Perturbation, scale: float, rng: np.random.Generator) -> Array:
     """A changed copy of features (k, d) float32: bits become their opposite, or numbers are moved."""
-    found = np.array(features, dtype=np.float32, order="C")
-    _change(found, by, scale, rng)
-    return found
+    changed = np.array(features, dtype=np.float32, order="C")
+    _change(changed, by, scale, rng)
+    return changed
 
 
 def _change(records: Array, by: Perturbation, scale: float, rng: np.random.Generator) -> None:
@@ -73,7 +73,7 @@ def draw_places(n: int, probability: float, rng: np.random.Generator) -> Array:
         return np.zeros(0, dtype=np.int64)
     if probability >= 1:
         return np.arange(n)
-    found: list[Array] = []
+    drawn: list[Array] = []
     last, rate = -1, -np.log1p(-probability)
     while last < n:
         expected = (n - last) * probability
@@ -84,8 +84,8 @@ def draw_places(n: int, probability: float, rng: np.random.Generator) -> Array:
         places += 1
         np.cumsum(places, out=places)
         places += last
-        found.append(places)
+        drawn.append(places)
         last = int(places[-1])
-    places = found[0] if len(found) == 1 else np.concatenate(found)
+    places = drawn[0] if len(drawn) == 1 else np.concatenate(drawn)
     kept: Array = places[: np.searchsorted(places, n)]
     return kept

@@ -25,15 +25,15 @@ def confidence(outputs: Outputs) -> Array:
     own = np.take_along_axis(logp, outputs.labels[:, None], axis=1)[:, 0]
     others = logp.copy()
     np.put_along_axis(others, outputs.labels[:, None], -np.inf, axis=1)
-    found: Array = own - np.logaddexp.reduce(others, axis=1)
-    return found
+    logits: Array = own - np.logaddexp.reduce(others, axis=1)
+    return logits
 
 
 def probability(outputs: Outputs) -> Array:
     """Probability of each record's own class, (n,)."""
     logp = outputs.log_probabilities.astype(np.float64)
-    found: Array = np.exp(np.take_along_axis(logp, outputs.labels[:, None], axis=1)[:, 0])
-    return found
+    probabilities: Array = np.exp(np.take_along_axis(logp, outputs.labels[:, None], axis=1)[:, 0])
+    return probabilities
 
 
 class PooledAttack(ScoringAttack):
@@ -63,17 +63,17 @@ class PooledAttack(ScoringAttack):
 
     def answers(self, target: Target, fitted: Fitted) -> Answers:
         """Scores and decisions on the attacked records."""
-        found: list[Array] = []
+        scores: list[Array] = []
         for outputs, at in zip((target.members, target.nonmembers), target.places, strict=True):
             kept = np.flatnonzero(at < (self.points or np.inf))
             if not len(kept):
                 raise HarnessError(
                     f"attack {self.plugin_name()}: of the first {self.points} records at stake none is a "
-                    f"{'member' if not found else 'non-member'}; raise points"
+                    f"{'member' if not scores else 'non-member'}; raise points"
                 )
             attacked = Outputs(outputs.log_probabilities[kept], outputs.labels[kept])
-            found.append(self.scores(attacked, target, fitted, at[kept]))
-        return Answers(found[0], found[1], self.decided(found[0]), self.decided(found[1]))
+            scores.append(self.scores(attacked, target, fitted, at[kept]))
+        return Answers(scores[0], scores[1], self.decided(scores[0]), self.decided(scores[1]))
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         return self.kept(self.answers(target, fitted))
@@ -86,10 +86,10 @@ def of_each_record(values: Sequence[Array], models: Sequence[HalfModel]) -> tupl
     each, the variances without bias; not-a-number where fewer than two models are on that side.
     """
     value, inside = np.stack(values), np.stack([m.trained_on[: len(values[0])] for m in models])
-    found = []
+    moments = []
     for side in (inside, ~inside):
         count = side.sum(axis=0)
         mean = np.where(side, value, 0.0).sum(axis=0) / np.maximum(count, 1)
         squares = np.where(side, (value - mean) ** 2, 0.0).sum(axis=0)
-        found += [mean, np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)]
-    return found[0], found[1], found[2], found[3]
+        moments += [mean, np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)]
+    return moments[0], moments[1], moments[2], moments[3]

@@ -30,8 +30,8 @@ class PosteriorNetwork(PosteriorAttack, LearnedAttack):
 
     def ordered(self, posteriors: Array) -> Array:
         """The classifier's inputs (k, n_classes)."""
-        found: Array = posteriors if self.order == "as-answered" else -np.sort(-posteriors, axis=1)
-        return found.astype(np.float32)
+        inputs: Array = posteriors if self.order == "as-answered" else -np.sort(-posteriors, axis=1)
+        return inputs.astype(np.float32)
 
     def fit(self, shadows: Sequence[ShadowOutputs], n_classes: int, seed: int) -> Fitted:
         """Train the classifier on what the shadow models say of records they were trained on, and of others."""
@@ -47,5 +47,5 @@ class PosteriorNetwork(PosteriorAttack, LearnedAttack):
 
 
 def _log_odds(logits: Array) -> Array:
-    found: Array = logits[:, 1] - logits[:, 0]
-    return found
+    log_odds: Array = logits[:, 1] - logits[:, 0]
+    return log_odds

@@ -55,8 +55,8 @@ class QuantileRegression(ScoringAttack):
                 np.concatenate([labels[held], target.members.labels, target.nonmembers.labels]),
             ),
         )
-        found = np.concatenate([known[held], confidence(target.members), confidence(target.nonmembers)])
-        scores = (found - median) / np.maximum(upper - median, SMALLEST)
+        confidences = np.concatenate([known[held], confidence(target.members), confidence(target.nonmembers)])
+        scores = (confidences - median) / np.maximum(upper - median, SMALLEST)
         k, m = len(held), len(held) + len(inside)
         # Of k + 1 records drawn alike, each is as likely to be the one that is asked about.
         allowed = int(np.floor(self.level * (k + 1) + 1e-9))
@@ -79,9 +79,9 @@ class QuantileRegression(ScoringAttack):
             for features, labels in (known, asked)
         )
         seed = derive_seed(0, "quantile regression", len(confidences)) % (1 << 31)
-        found = []
+        quantiles = []
         for quantile in (0.5, 1 - self.level):
             model = HistGradientBoostingRegressor(**TREES, loss="quantile", quantile=quantile, random_state=seed)
             with threadpool_limits(limits=1):
-                found.append(model.fit(first, confidences).predict(second))
-        return found[0], found[1]
+                quantiles.append(model.fit(first, confidences).predict(second))
+        return quantiles[0], quantiles[1]

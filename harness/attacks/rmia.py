@@ -46,9 +46,9 @@ class Rmia(PooledAttack):
         """Share of the population that it is favoured over, in [0, 1]."""
         own = probability(attacked) / fitted["at_stake"][at]
         others = np.sort(probability(target.test) / fitted["population"])
-        found: Array = np.searchsorted(others, own / self.gamma, side="right") / len(others)
-        return found
+        shares: Array = np.searchsorted(others, own / self.gamma, side="right") / len(others)
+        return shares
 
     def decided(self, scores: Array) -> Array:
-        found: Array = scores > self.beta
-        return found
+        decisions: Array = scores > self.beta
+        return decisions

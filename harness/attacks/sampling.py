@@ -80,7 +80,7 @@ class Sampling(ScoringAttack):
 
     def fit_asking(self, shadows: Sequence[ShadowModel], seed: int) -> Fitted:
         """Each scale's AUC on the shadow models (scales,), the best of them, and the best threshold at that."""
-        found: list[tuple[float, float]] = []
+        by_scale: list[tuple[float, float]] = []
         for scale in self.scale:
             rng = generator(seed, "perturbations", scale)
             sides: tuple[list[Array], list[Array]] = ([], [])
@@ -91,12 +91,12 @@ class Sampling(ScoringAttack):
                     )
                     side.append(counts.max(axis=1) / self.fitting_queries)
             inside, outside = (np.concatenate(side) for side in sides)
-            found.append((auc(inside, outside).value, best_threshold(inside, outside)))
-        best = int(np.argmax([area for area, _ in found]))
+            by_scale.append((auc(inside, outside).value, best_threshold(inside, outside)))
+        best = int(np.argmax([area for area, _ in by_scale]))
         return {
-            "scale_aucs": np.array([area for area, _ in found]),
+            "scale_aucs": np.array([area for area, _ in by_scale]),
             "scale": np.array(self.scale[best]),
-            "threshold": np.array(found[best][1]),
+            "threshold": np.array(by_scale[best][1]),
         }
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
@@ -108,6 +108,6 @@ class Sampling(ScoringAttack):
             for features in target.features()
         )
         threshold = float(fitted["threshold"])
-        found = self.kept(Answers(inside, outside, inside >= threshold, outside >= threshold))
+        kept = self.kept(Answers(inside, outside, inside >= threshold, outside >= threshold))
         asked = Queried(scale, target.oracle.queries - before, inside, outside)
-        return AttackResult(found.arrays, {**found.metrics, **of_queried(asked)})
+        return AttackResult(kept.arrays, {**kept.metrics, **of_queried(asked)})

@@ -128,10 +128,10 @@ class TMixtureCS(SequentialEstimate):
 
     def shifted(self, by: float, sign: float = 1.0) -> TMixtureCS:
         """The estimate of `sign * mean + by`."""
-        found = self.moments
+        running = self.moments
         each = None if self.each is None else sign * self.each + by
         return replace(
-            self, moments=Moments(sign * found.means + by, found.stderrs, sign * found.skewnesses), each=each
+            self, moments=Moments(sign * running.means + by, running.stderrs, sign * running.skewnesses), each=each
         )
 
 
@@ -220,8 +220,8 @@ class TwoStakeCS(SequentialEstimate):
     def projected(self, alpha: float, most: int) -> int | None:
         whole = self.whole.projected(alpha * (1 - LATER), most)
         later = self.later.projected(alpha * LATER, most - self.left_out) if len(self._parts) > 1 else None
-        found = [n for n in (whole, None if later is None else later + self.left_out) if n is not None]
-        return min(found, default=None)
+        repeats = [n for n in (whole, None if later is None else later + self.left_out) if n is not None]
+        return min(repeats, default=None)
 
     def shifted(self, by: float, sign: float = 1.0) -> TwoStakeCS:
         """The estimate of `sign * mean + by`."""

@@ -72,16 +72,16 @@ class Stream:
 def log_capitals(stream: Stream, tested: Array) -> Array:
     """(k, shares, n) log K_1, log K_2, ... at means (k,), for each share of the capital; all above the floor."""
     with np.errstate(divide="ignore"):
-        found: Array = np.log1p(_bets(stream, tested))
-    return found
+        log_growth: Array = np.log1p(_bets(stream, tested))
+    return log_growth
 
 
 def _bets(stream: Stream, tested: Array) -> Array:
     """(k, shares, n) what a bet of each share of the capital gains, at means (k,)."""
     gain = (stream.values - tested[:, None]) / (tested[:, None] - stream.lows)
     gain = np.maximum(gain, -1.0)  # rounding of a value at its lowest
-    found: Array = SHARES[:, None] * gain[:, None, :]
-    return found
+    payoffs: Array = SHARES[:, None] * gain[:, None, :]
+    return payoffs
 
 
 def _log_capital_in_products(stream: Stream, tested: Array) -> Array | None:
@@ -92,8 +92,8 @@ def _log_capital_in_products(stream: Stream, tested: Array) -> Array | None:
         lost = products == 0.0  # the whole bet, on a value at its lowest
         if not (products < LARGEST).all() or not (lost | (products > 1 / LARGEST)).all():
             return None
-        found: Array = np.log(np.matmul(WEIGHTS, products))
-    return found
+        log_capital: Array = np.log(np.matmul(WEIGHTS, products))
+    return log_capital
 
 
 def mix_shares(log_capital: Array) -> Array:
@@ -102,8 +102,8 @@ def mix_shares(log_capital: Array) -> Array:
     largest = weighed.max(axis=-2)
     safe = np.where(np.isfinite(largest), largest, 0.0)
     with np.errstate(divide="ignore"):
-        found: Array = safe + np.log(np.exp(weighed - safe[..., None, :]).sum(axis=-2))
-    return found
+        log_mixture: Array = safe + np.log(np.exp(weighed - safe[..., None, :]).sum(axis=-2))
+    return log_mixture
 
 
 @dataclass(frozen=True)
@@ -152,16 +152,16 @@ class BettingMean(SequentialEstimate):
             return mix_shares(np.cumsum(each, axis=-1) if total is None else each.mean(axis=-1, keepdims=True) * total)
 
         if len(self.streams) == 1:
-            found: Array = grown(self.streams[0], np.array([tested]))[0]
-            return found
+            log_capital: Array = grown(self.streams[0], np.array([tested]))[0]
+            return log_capital
         first, second = self.streams
         at = self._lattice(space)
         return smallest(grown(first, at) + grown(second, tested - at))
 
     def _lattice(self, space: float) -> Array:
         """Means of the first of two streams where the second has what is left of a `space` above both floors."""
-        found: Array = self.streams[0].floor + space * np.arange(1, LATTICE) / LATTICE
-        return found
+        means: Array = self.streams[0].floor + space * np.arange(1, LATTICE) / LATTICE
+        return means
 
     def _rejects(self, value: float, alpha: float) -> bool:
         """Whether `p_above` of a value is at most `alpha`."""
@@ -255,7 +255,7 @@ def smallest(heights: Array) -> Array:
         return np.where(inside, heights[np.clip(place, 0, k - 1), columns], np.nan)
 
     around = {step: height(step) for step in (-2, -1, 0, 1, 2)}
-    found = around[0]
+    lower = around[0]
     for side in (-1, 1):  # the cell towards `side`, from the lowest place to the next
         inner = around[0] - around[-side]  # rise a step of the line through the lowest and its other neighbour
         outer = around[side] - around[2 * side]  # the same, seen from the far end of the cell
@@ -267,8 +267,8 @@ def smallest(heights: Array) -> Array:
             )  # one line only, to the cell's end
             parallel = ~np.isfinite(reach)
         bound = np.where(np.isnan(inner) | np.isnan(outer) | parallel, alone, met)
-        found = np.fmin(found, bound)
-    return found
+        lower = np.fmin(lower, bound)
+    return lower
 
 
 def bet_on_streams(streams: Sequence[Stream], each: Array | None = None) -> BettingMean:

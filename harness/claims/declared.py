@@ -138,7 +138,7 @@ class NameScope:
     def check_quantified(self, names: Iterable[str], operand: MetricOperand) -> None:
         """Raises ValueError for something to quantify over that is no axis, nor `arm`, `attack` or `metric`."""
         axes = [self.axes(arm, attack) for arm in operand.arm for attack in operand.attack or ("",)]
-        known = [*dict.fromkeys(name for found in axes for name in found), *NAMED]
+        known = [*dict.fromkeys(name for own in axes for name in own), *NAMED]
         for name in names:
             if name not in known:
                 raise ValueError(f"for: {nearest('axis', name, known)}")

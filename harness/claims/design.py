@@ -111,8 +111,8 @@ class Design(ABC):
         """
         if any(len(side.values) == 0 for side in sides):
             return Estimate()
-        found = [Estimate(float(s.values.mean()), float(s.errors.mean()), MANY, runs) for s in sides]
-        return found[0] if len(found) == 1 else difference(*found)
+        estimates = [Estimate(float(s.values.mean()), float(s.errors.mean()), MANY, runs) for s in sides]
+        return estimates[0] if len(estimates) == 1 else difference(*estimates)
 
 
 class Fixed(Design):
@@ -168,8 +168,8 @@ class Sequential(Design):
     def _tested(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
         if not left_out:
             return TMixtureCS(moments(values, series.errors), series.values, self.last, self.brief)
-        found = two_stake_cs(values, series.errors, left_out)
-        return replace(found, whole=replace(found.whole, each=series.values, last=self.last, brief=self.brief))
+        cs = two_stake_cs(values, series.errors, left_out)
+        return replace(cs, whole=replace(cs.whole, each=series.values, last=self.last, brief=self.brief))
 
 
 @dataclass(frozen=True)
@@ -225,31 +225,31 @@ def repeats_to_see_all(series: Series) -> int:
 def stream_of(series: Series) -> Stream:
     """The adjusted values with the range that each one had before it was drawn."""
     taken, least, most = _taken_off(series)
-    found = Stream(series.values - taken, series.low - most, series.high - least)
+    stream = Stream(series.values - taken, series.low - most, series.high - least)
     over = 1e-9 + 1e-9 * np.abs(series.values)
     if (series.values < series.low - over).any() or (series.values > series.high + over).any():
         ends = f"{series.low:g} to {series.high:g}"
         found_ends = f"{series.values.min():g} to {series.values.max():g}"
         raise HarnessError(f"results are {found_ends}, outside of the range {ends} that their metric declares")
-    return found
+    return stream
 
 
 def _taken_off(series: Series) -> tuple[Array, Array, Array]:
     """What is taken off each value, and the least and the most that might have been, by the outcome drawn: (n,)
     each."""
     n = len(series.values)
-    found = np.zeros((3, n))
+    taken = np.zeros((3, n))
     if series.drawn is None:
-        return found[0], found[1], found[2]
+        return taken[0], taken[1], taken[2]
     sums, counts = np.zeros(series.outcomes), np.zeros(series.outcomes)
     for i, (value, outcome) in enumerate(zip(series.values, series.drawn, strict=True)):
         if i:
             known = np.where(counts > 0, sums / np.maximum(counts, 1), sums.sum() / i)
             known -= known.mean()
-            found[:, i] = known[outcome], known.min(), known.max()
+            taken[:, i] = known[outcome], known.min(), known.max()
         sums[outcome] += value
         counts[outcome] += 1
-    return found[0], found[1], found[2]
+    return taken[0], taken[1], taken[2]
 
 
 DESIGNS: dict[str, Design] = {design.name: design for design in (Fixed(), Sequential())}

@@ -88,8 +88,8 @@ class Measurements:
             where = place((axis, v) for axis, v in zip(self.axes, values, strict=True) if v == v and v is not None)
             rows = slice(start, end)
             drawn = self._drawn.get(arm)
-            found = series_of(numbers[rows], errors[rows], repeats[rows], metric, drawn)
-            self._groups[arm, attack, metric, where] = found
+            series = series_of(numbers[rows], errors[rows], repeats[rows], metric, drawn)
+            self._groups[arm, attack, metric, where] = series
             if of_runs(metric):
                 self._ends[arm, attack, metric, where] = repeats[rows]
             self._varies[arm, attack, metric] = tuple(axis for axis, _ in where)
@@ -138,10 +138,10 @@ class Measurements:
         return tuple(axis for axis in self.axes if axis in self._known(curve) and axis not in curve.closed)
 
     def _known(self, curve: MetricSeries) -> tuple[str, ...]:
-        found = self._varies.get((curve.arm, curve.attack, curve.metric))
-        if found is None:
+        varying = self._varies.get((curve.arm, curve.attack, curve.metric))
+        if varying is None:
             raise HarnessError(f"no measurements of {curve.text()}; run the spec again")
-        return found
+        return varying
 
     def levels(self, curve: MetricSeries, axis: str) -> list[Any]:
         """Values of an axis at which the curve was measured, in order."""
@@ -171,12 +171,12 @@ class Measurements:
 
     def missing(self, curves: Sequence[MetricSeries]) -> list[str]:
         """Axes that curves fix at values that were not measured, in words."""
-        found = []
+        unmeasured = []
         for curve in curves:
             for axis, value in curve.at:
                 if axis in self._known(curve) and value not in self.levels(curve, axis):
-                    found.append(place_text({axis: value}))
-        return sorted(set(found))
+                    unmeasured.append(place_text({axis: value}))
+        return sorted(set(unmeasured))
 
     def epsilon_as_trained(self, curve: MetricSeries, where: Mapping[str, Any], replace: bool) -> float | None:
         """What a nominal epsilon's noise gives for the batches that were trained on; None: the nominal one."""
@@ -193,14 +193,14 @@ class Measurements:
     def cells(self, curves: Sequence[MetricSeries], where: Mapping[str, Any]) -> frozenset[Cell]:
         """The models that several curves' values at a place are measured on: of a metric relative to the model without
         noise, that one too."""
-        found: set[Cell] = set()
+        cells: set[Cell] = set()
         for curve in curves:
             for point in self._points(curve, where):
-                found |= self._with_baseline(self.cell(curve, point), curve.metric, curve.minus)
+                cells |= self._with_baseline(self.cell(curve, point), curve.metric, curve.minus)
                 if curve.chosen is not None and curve.chosen.repeats is None:
                     by = replace(curve, arm=curve.chosen.arm or curve.arm)
-                    found |= self._with_baseline(self.cell(by, point), curve.chosen.metric)
-        return frozenset(found)
+                    cells |= self._with_baseline(self.cell(by, point), curve.chosen.metric)
+        return frozenset(cells)
 
     @staticmethod
     def _with_baseline(cell: Cell, *metrics: str | None) -> set[Cell]:
@@ -213,10 +213,10 @@ class Measurements:
         if curve.chosen is not None:
             return self._chosen(curve, curve.chosen, where).times(curve.times)
         parts = [self._at(curve, point) for point in self._points(curve, where)]
-        found = parts[0]
+        total = parts[0]
         for other in parts[1:]:
-            found = found.plus(other)
-        return found.times(curve.times / len(parts))
+            total = total.plus(other)
+        return total.times(curve.times / len(parts))
 
     def _points(self, curve: MetricSeries, where: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
@@ -251,12 +251,12 @@ class Measurements:
         places = [{**where, chosen.axis: level} for level in levels]
         those = self if chosen.repeats is None else self.of_first(chosen.repeats)
         series = [those._one(by, chosen.metric, point).values for point in places]
-        found = np.stack([values[: min(map(len, series))] for values in series])
+        measured = np.stack([values[: min(map(len, series))] for values in series])
         if chosen.repeats is not None:
-            found = np.repeat(found.mean(axis=1, keepdims=True), found.shape[1], axis=1)
-        holds = chosen.holds(found)
+            measured = np.repeat(measured.mean(axis=1, keepdims=True), measured.shape[1], axis=1)
+        holds = chosen.holds(measured)
         if not holds.any(axis=0).all():
-            best = found[:, ~holds.any(axis=0)].mean(axis=1)
+            best = measured[:, ~holds.any(axis=0)].mean(axis=1)
             nearest = best.argmin() if chosen.at_most is not None else best.argmax()
             raise NoneChosen(
                 f"no {chosen.axis} can be chosen: {by.text()} is {chosen.bound} at none of "
@@ -281,10 +281,10 @@ class Measurements:
         )
 
     def _at(self, curve: MetricSeries, where: Mapping[str, Any]) -> Series:
-        found = self._one(curve, curve.metric, where)
+        series = self._one(curve, curve.metric, where)
         if curve.minus is not None:
-            found = found.minus(self._one(curve, curve.minus, where))
-        return found
+            series = series.minus(self._one(curve, curve.minus, where))
+        return series
 
     def _key(self, curve: MetricSeries, metric: str, where: Mapping[str, Any]) -> tuple[str, str, str, Place]:
         at = {**where, **dict(curve.at)}
@@ -335,12 +335,12 @@ class Measurements:
     def coordinates(self, curve: MetricSeries, where: Mapping[str, Any]) -> dict[str, float]:
         """What a formula's parameters may be at a place: epsilon, delta, prior, the metric's FPR, numeric axes."""
         facts, at = self.arm(curve.arm), {**where, **dict(curve.at)}
-        found = {name: float(v) for name, v in at.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+        numeric = {name: float(v) for name, v in at.items() if isinstance(v, int | float) and not isinstance(v, bool)}
         cell = self.cell(curve, where)
         if cell in self._epsilon:  # an epsilon that follows from other axes
-            found.setdefault("epsilon", self._epsilon[cell])
+            numeric.setdefault("epsilon", self._epsilon[cell])
         fixed = METRICS[curve.metric].coordinates if curve.metric in METRICS else {}
-        return {"delta": facts.delta, "prior": facts.prior, **facts.at.get(cell[1], {}), **fixed, **found}
+        return {"delta": facts.delta, "prior": facts.prior, **facts.at.get(cell[1], {}), **fixed, **numeric}
 
     def formula(self, right: FormulaValue, curve: MetricSeries, where: Mapping[str, Any], **instead: float) -> float:
         """A formula's value for what a curve measures at a place; `instead` replaces coordinates."""
@@ -348,13 +348,13 @@ class Measurements:
 
     def counts(self, arm: str, name: str) -> Array:
         """Every value that a count took, sorted. Raises HarnessError for an unknown count."""
-        found = [group.values for k, group in self._groups.items() if k[:3] == (arm, "", f"count_{name}")]
-        if not found:
+        counts = [group.values for k, group in self._groups.items() if k[:3] == (arm, "", f"count_{name}")]
+        if not counts:
             raise HarnessError(f"arm {arm!r} counts no {name!r}")
-        return np.asarray(np.unique(np.concatenate(found)))
+        return np.asarray(np.unique(np.concatenate(counts)))
 
 
 def order_levels(values: Collection[Any]) -> list[Any]:
     """Values of an axis in order: numbers by size, words as they come."""
-    found = list(values)
-    return sorted(found) if all(isinstance(v, int | float) for v in found) else found
+    levels = list(values)
+    return sorted(levels) if all(isinstance(v, int | float) for v in levels) else levels

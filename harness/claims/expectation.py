@@ -102,13 +102,13 @@ class MeasuredClaimKind(ClaimKind):
 
     def attacks(self) -> Mapping[str, tuple[str, ...]]:
         """By arm that it speaks of: the attacks on it; an empty one stands for the models themselves."""
-        found: dict[str, dict[str, None]] = {}
+        by_arm: dict[str, dict[str, None]] = {}
         for operand in self.operands():
             for arm in operand.arm:
-                found.setdefault(arm, {}).update(dict.fromkeys(operand.attack or ("",)))
+                by_arm.setdefault(arm, {}).update(dict.fromkeys(operand.attack or ("",)))
             if operand.chosen is not None and operand.chosen.arm is not None:
-                found.setdefault(operand.chosen.arm, {})[""] = None
-        return {arm: tuple(attacks) for arm, attacks in found.items()}
+                by_arm.setdefault(operand.chosen.arm, {})[""] = None
+        return {arm: tuple(attacks) for arm, attacks in by_arm.items()}
 
     def formulas(self) -> Sequence[FormulaValue]:
         """Every formula that it compares with."""
@@ -166,10 +166,10 @@ def points_text(quantifier: For, at: Mapping[str, Sequence[Any]] | None) -> str:
         word = ", ".join(f"{q} {name}" for name, q in quantifier.items()) + ", every other"
     if not at:
         return f" for {word} epsilon" if isinstance(quantifier, str) else f" for {word} grid point"
-    found = []
+    conditions = []
     for axis, values in at.items():
         listed = ", ".join(format_level(v) if not isinstance(v, float) else f"{v:g}" for v in values)
-        found.append(f"{axis} in {{{listed}}}" if len(values) > 1 else f"{axis} = {listed}")
+        conditions.append(f"{axis} in {{{listed}}}" if len(values) > 1 else f"{axis} = {listed}")
     if all(len(values) == 1 for values in at.values()):
-        return f" at {', '.join(found)}"
-    return f" for {word} {', '.join(found)}"
+        return f" at {', '.join(conditions)}"
+    return f" for {word} {', '.join(conditions)}"

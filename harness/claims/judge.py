@@ -153,12 +153,12 @@ def compare_at(
     own, value, difference = gap(evidence, left, right, where)
     upward = relation in (">", ">=")
     effect = difference.shifted(-margin) if upward else difference.shifted(margin, -1.0)
-    found = point(index, where, own.mean, value + margin, effect)
+    comparison = point(index, where, own.mean, value + margin, effect)
     if isinstance(right, FormulaValue):
-        found = _with_bound(found, right, own, left, where, evidence)
+        comparison = _with_bound(comparison, right, own, left, where, evidence)
     curves = [left, right] if isinstance(right, MetricSeries) else [left]
     holds = None if effect.each is None else effect.each >= 0 if relation in (">=", "<=") else effect.each > 0
-    return PointResult(found, effect, evidence.cells(curves, where), holds)
+    return PointResult(comparison, effect, evidence.cells(curves, where), holds)
 
 
 def _status(left: MeanEstimate, bound: float) -> BoundStatus:
@@ -168,12 +168,12 @@ def _status(left: MeanEstimate, bound: float) -> BoundStatus:
 
 
 def _with_bound(
-    found: Point, right: FormulaValue, own: MeanEstimate, left: MetricSeries, where: Where, evidence: Measurements
+    comparison: Point, right: FormulaValue, own: MeanEstimate, left: MetricSeries, where: Where, evidence: Measurements
 ) -> Point:
     """The same with how the measured side stands to the bound, as printed, converted, and as trained."""
     bound = formula_named(right.formula)
     if bound.bounds is None or "epsilon" not in bound.parameters or "epsilon" in right.given:
-        return found
+        return comparison
     delta = evidence.arm(left.arm).delta
     epsilon = evidence.coordinates(left, where)["epsilon"]
     printed = corrected = evidence.formula(right, left, where)
@@ -195,7 +195,7 @@ def _with_bound(
             "bound_as_trained": value,
             "bound_as_trained_status": _status(own, value),
         }
-    return found.model_copy(update=more_)
+    return comparison.model_copy(update=more_)
 
 
 def close(
@@ -232,9 +232,9 @@ def any_of(looks: Sequence[PointResult]) -> PointResult:
     best = min(looks, key=lambda look: look.point.p_support)
     support = min(1.0, best.point.p_support * len(looks))
     oppose = max(look.point.p_oppose for look in looks)
-    found = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
+    corrected = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
     return PointResult(
-        found, best.effect, frozenset().union(*(look.cells for look in looks)), in_each(looks, np.logical_or)
+        corrected, best.effect, frozenset().union(*(look.cells for look in looks)), in_each(looks, np.logical_or)
     )
 
 
@@ -245,8 +245,8 @@ def in_each(looks: Sequence[PointResult], how: np.ufunc) -> Array | None:
     if len(known) < len(looks):
         return None
     n = min(map(len, known))
-    found: Array = how.reduce([holds[:n] for holds in known])
-    return found
+    held: Array = how.reduce([holds[:n] for holds in known])
+    return held
 
 
 def point(
@@ -304,7 +304,9 @@ def over_grid(
     if "epsilon" not in axes and "epsilon" in dict(curves[0].at):  # nothing varies with it: where the first side is
         grid = [{**place, "epsilon": dict(curves[0].at)["epsilon"]} for place in grid]
     return combine(
-        _group_by_axes([(place, found) for place in grid for found in look(place)], axes, some, part), part, test
+        _group_by_axes([(place, alternative) for place in grid for alternative in look(place)], axes, some, part),
+        part,
+        test,
     )
 
 

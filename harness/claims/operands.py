@@ -67,8 +67,8 @@ class Chosen(Config):
 
     def holds(self, values: Array) -> Array:
         """Which values of the metric (n,) are as they have to be: (n,) bool."""
-        found: Array = values <= self.at_most if self.at_most is not None else values >= self.at_least
-        return found
+        admissible: Array = values <= self.at_most if self.at_most is not None else values >= self.at_least
+        return admissible
 
     @property
     def bound(self) -> str:
@@ -107,10 +107,10 @@ class MetricSeries:
         where += [f"{name} = {format_level(value)}" for name, value in self.at]
         where += [self.chosen.text()] if self.chosen else []
         name = self.metric if self.minus is None else f"{self.metric} - {self.minus}"
-        found = f"{name}({', '.join(where)})"
+        text = f"{name}({', '.join(where)})"
         if self.mean_over:
-            found = f"mean over {', '.join(self.mean_over)} of {found}"
-        return found if self.times == 1 else f"{self.times:g} * {found}"
+            text = f"mean over {', '.join(self.mean_over)} of {text}"
+        return text if self.times == 1 else f"{self.times:g} * {text}"
 
 
 class MetricOperand(Config):
@@ -137,16 +137,16 @@ class MetricOperand(Config):
 
     def inheriting(self, left: MetricOperand) -> MetricOperand:
         """This side with what it leaves out taken from the left one."""
-        found: dict[str, Any] = {"arm": self.arm or left.arm, "mean_over": self.mean_over or left.mean_over}
+        inherited: dict[str, Any] = {"arm": self.arm or left.arm, "mean_over": self.mean_over or left.mean_over}
         if not self.arm:
-            found["chosen"] = self.chosen or left.chosen
+            inherited["chosen"] = self.chosen or left.chosen
         if not self.metric:
-            found |= {"metric": left.metric, "minus": self.minus or left.minus, "times": self.times * left.times}
+            inherited |= {"metric": left.metric, "minus": self.minus or left.minus, "times": self.times * left.times}
         of_model = all(m in METRICS and METRICS[m].of in OF_MODELS for m in self.metric or left.metric)
-        found["attack"] = self.attack or (() if of_model else left.attack)
-        found["at"] = {**left.fixed, **self.fixed}
-        found["epsilon"] = None
-        return self.model_copy(update=found)
+        inherited["attack"] = self.attack or (() if of_model else left.attack)
+        inherited["at"] = {**left.fixed, **self.fixed}
+        inherited["epsilon"] = None
+        return self.model_copy(update=inherited)
 
     @property
     def metrics(self) -> tuple[str, ...]:

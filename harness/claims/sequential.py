@@ -111,23 +111,23 @@ def allocate_repeats(
     places = _keep_clearest(places)
     # So the claim cannot be reproduced any more.
     hopeless = any(not chosen for _, chosen, _ in places) or any(f.outcome == "not run" for f in findings)
-    found: dict[Attacked, int] = {}
+    needs: dict[Attacked, int] = {}
     for f, chosen, against in places:
         if hopeless and not against:
             continue
         for look in chosen:
             target = rule.expected(look, f) if whole else rule.next_look(look, f)
             for one in ((cell, attack) for cell in look.cells for attack in f.attacks.get(cell[0], ("",))):
-                found[one] = max(found.get(one, 0), target)
-    return found
+                needs[one] = max(needs.get(one, 0), target)
+    return needs
 
 
 def by_cell(needs: Mapping[Attacked, int]) -> dict[Cell, int]:
     """Repeats of each cell, whatever attacks it."""
-    found: dict[Cell, int] = {}
+    repeats: dict[Cell, int] = {}
     for (cell, _), target in needs.items():
-        found[cell] = max(found.get(cell, 0), target)
-    return found
+        repeats[cell] = max(repeats.get(cell, 0), target)
+    return repeats
 
 
 @dataclass(frozen=True)
@@ -152,10 +152,10 @@ class _Rule:
     def expected(self, look: PointResult, finding: PartResult) -> int:
         """Repeats that decide if the effect stays as it is; the most allowed where those would not."""
         effect = look.effect
-        found = (
+        projected = (
             effect.projected(self._level(look, finding), self.most) if isinstance(effect, SequentialEstimate) else None
         )
-        return found or self.most
+        return projected or self.most
 
     def places(self, finding: PartResult) -> tuple[list[PointResult], bool]:
         """Where a part needs repeats next, and whether they may turn it against the claim."""

@@ -39,14 +39,14 @@ def means(
     order = np.argsort(group, kind="stable")
     columns = [wanted[name].to_numpy()[order] for name in by]
     numbers = [wanted[name].to_numpy()[order] for name in ("value", "stderr", "repeat")]
-    found = {}
+    estimates = {}
     for rows in np.split(np.arange(len(order)), np.flatnonzero(np.diff(group[order])) + 1) if len(order) else ():
         arm, attack, metric, *levels = (column[rows[0]] for column in columns)
         where = place((axis, v) for axis, v in zip(axes, levels, strict=True) if v == v and v is not None)
         values, errors, repeats = (column[rows] for column in numbers)
         series = series_of(values, errors, repeats, str(metric), drawn.get(arm))
-        found[str(arm), str(attack), str(metric), where] = design.mean(series)
-    return found
+        estimates[str(arm), str(attack), str(metric), where] = design.mean(series)
+    return estimates
 
 
 def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, str, int, float, pd.DataFrame]]:
@@ -63,7 +63,7 @@ def drawn_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:
 
     Arms where the number of outcomes is not the same in every repeat are left out: their chances are not known.
     """
-    found = {}
+    drawn = {}
     chosen = table[table["metric"].isin(OUTCOME)]
     for arm, group in chosen.groupby("arm"):
         outcome, outcomes = (
@@ -71,8 +71,8 @@ def drawn_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:
         )
         codes, labels = pd.factorize(outcome, sort=True)
         if outcomes.nunique() == 1 and len(labels) <= int(outcomes.iloc[0]):
-            found[arm] = dict(zip(outcome.index, codes, strict=True)), int(outcomes.iloc[0])
-    return found
+            drawn[arm] = dict(zip(outcome.index, codes, strict=True)), int(outcomes.iloc[0])
+    return drawn
 
 
 def series_of(
@@ -83,13 +83,13 @@ def series_of(
     `drawn`: the outcome of each repeat's split, and how many there are.
     """
     known = METRICS.get(metric)
-    found = Series(
+    series = Series(
         values,
         errors,
         low=known.low if known else -math.inf,
         high=known.high if known else math.inf,
     )
     if drawn is None:
-        return found
+        return series
     by_repeat, outcomes = drawn
-    return replace(found, drawn=np.array([by_repeat[r] for r in repeats], dtype=np.int64), outcomes=outcomes)
+    return replace(series, drawn=np.array([by_repeat[r] for r in repeats], dtype=np.int64), outcomes=outcomes)

@@ -212,9 +212,9 @@ def moments(values: Array, record_stderr: Array | None = None) -> Moments:
 
 def estimate(values: Array, record_stderr: Array | None = None) -> Estimate:
     """Estimate of a mean from one value a repeat, (n,), and each repeat's record-sampling error, (n,)."""
-    found, n = moments(values, record_stderr), len(values)
-    skewness = float(found.skewnesses[-1]) * (1 + FURTHER / n)
-    return Estimate(float(found.means[-1]), float(found.stderrs[-1]), n - 1, n, skewness, values)
+    running, n = moments(values, record_stderr), len(values)
+    skewness = float(running.skewnesses[-1]) * (1 + FURTHER / n)
+    return Estimate(float(running.means[-1]), float(running.stderrs[-1]), n - 1, n, skewness, values)
 
 
 def combine_estimates(parts: Sequence[tuple[float, Estimate]], n: int) -> Estimate:
@@ -237,23 +237,23 @@ def difference(left: Estimate, right: Estimate) -> Estimate:
     return combine_estimates([(1.0, left), (-1.0, right)], min(left.n, right.n))
 
 
-def repeats_needed(found: MeanEstimate, alpha: float) -> int | None:
+def repeats_needed(effect: MeanEstimate, alpha: float) -> int | None:
     """Repeats at which a one-sided test of level `alpha` finds an effect of the present size and spread
     with power 0.8; None where the effect is zero or its spread unknown."""
-    if found.n < 2 or found.mean == 0 or found.stderr == 0:
+    if effect.n < 2 or effect.mean == 0 or effect.stderr == 0:
         return None
-    spread = found.stderr * math.sqrt(found.n)
+    spread = effect.stderr * math.sqrt(effect.n)
     reach = float(-special.ndtri(alpha) - special.ndtri(1 - POWER))
-    return max(found.n + 1, math.ceil((reach * spread / abs(found.mean)) ** 2))
+    return max(effect.n + 1, math.ceil((reach * spread / abs(effect.mean)) ** 2))
 
 
-def detectable(found: MeanEstimate, alpha: float) -> float | None:
+def detectable(effect: MeanEstimate, alpha: float) -> float | None:
     """The smallest effect that a one-sided t-test of level `alpha` finds with power 0.8 at the present repeats and
     spread; None where the spread is unknown."""
-    if found.n < 2 or found.stderr == 0:
+    if effect.n < 2 or effect.stderr == 0:
         return None
-    dof = getattr(found, "dof", found.n - 1)
-    return float((-special.stdtrit(dof, alpha) - special.stdtrit(dof, 1 - POWER)) * found.stderr)
+    dof = getattr(effect, "dof", effect.n - 1)
+    return float((-special.stdtrit(dof, alpha) - special.stdtrit(dof, 1 - POWER)) * effect.stderr)
 
 
 def pearson(left: Array, right: Array) -> float:

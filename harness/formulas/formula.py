@@ -60,13 +60,13 @@ class Formula:
             known["epsilon"] = LARGEST_EPSILON
         try:
             with np.errstate(all="ignore"):
-                found = float(self.function(**known))
+                unclipped = float(self.function(**known))
         except (ArithmeticError, ValueError, TypeError) as error:
             at = ", ".join(f"{name} = {value:g}" for name, value in known.items())
             raise HarnessError(f"formula {self.name} cannot be computed at {at}: {error}") from None
         if self.bounds is None:
-            return found
-        return 1.0 if np.isnan(found) else float(min(1.0, max(0.0, found)))
+            return unclipped
+        return 1.0 if np.isnan(unclipped) else float(min(1.0, max(0.0, unclipped)))
 
     def curve(self, epsilon: ArrayLike, **given: float) -> Array:
         """`value` at each epsilon, (k,)."""

@@ -22,13 +22,13 @@ def _algorithm(universe: int, n: int, models: int, seed: int, ordered: bool) -> 
     """
     rng = np.random.default_rng(seed)
     known: dict[tuple[int, ...], Array] = {}
-    found = {}
+    distributions = {}
     for records in product(range(universe), repeat=n):
         key = records[-1:] if ordered else tuple(sorted(records))
         if key not in known:
             known[key] = rng.dirichlet(np.ones(models))
-        found[records] = known[key]
-    return found
+        distributions[records] = known[key]
+    return distributions
 
 
 @computed("experiment-distance", "total variation between (b, a, z) in Exp and in Exp'", "humphries2020 Lemma 3.1")

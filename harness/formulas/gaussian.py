@@ -31,8 +31,8 @@ def gaussian_delta(epsilon: Number, mu: Number) -> Number:
         if math.isinf(mu):
             return 1.0
         first = float(scipy.special.ndtr(mu / 2 - epsilon / mu))
-        found = first - math.exp(min(700.0, epsilon + float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu))))
-        return found if found > CANCELLED * first else math.exp(_log_delta(epsilon, mu))
+        delta = first - math.exp(min(700.0, epsilon + float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu))))
+        return delta if delta > CANCELLED * first else math.exp(_log_delta(epsilon, mu))
     return normal_cdf(mu / 2.0 - epsilon / mu) - exp(epsilon) * normal_cdf(-1.0 * mu / 2.0 - epsilon / mu)
 
 
@@ -103,8 +103,8 @@ def exact_noise_multiplier(epsilon: float, delta: float) -> float:
         if high > 1e150:
             raise ArithmeticError(f"epsilon {epsilon:g} needs noise below 1e-150")
     precision = 1e-14 * min(1.0, low / 1e-6)
-    found = optimize.brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, low, high, xtol=precision, maxiter=1000)
-    return 1.0 / float(found)
+    root = optimize.brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, low, high, xtol=precision, maxiter=1000)
+    return 1.0 / float(root)
 
 
 @computed("noise-exact", "root of gaussian-delta(eps, 1/sigma) = delta", EXACT)
@@ -191,10 +191,10 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
         while gaussian_delta(high / 2, mu) <= delta:
             high /= 2
         precision *= high
-    found = scipy.optimize.brentq(
+    epsilon = scipy.optimize.brentq(
         lambda e: gaussian_delta(float(e), mu) - delta, 0.0, high, xtol=precision, rtol=1e-12, maxiter=1000
     )
-    return float(found)
+    return float(epsilon)
 
 
 def shuffled_epsilon(noise_multiplier: float, epochs: int, delta: float, replace: bool = False) -> float:

@@ -65,7 +65,7 @@ def _fraction(
     if mass is not None:
         equal.append(np.append(wanted * weights, -mass))
         value.append(0.0)
-    found = _solve(
+    solution = _solve(
         np.append(wanted * weights, 0.0),
         A_ub=np.array(rows),
         b_ub=np.zeros(len(rows)),
@@ -73,7 +73,7 @@ def _fraction(
         b_eq=value,
         bounds=(0, None),
     )
-    return float(-found.fun) if found.status == 0 else math.nan
+    return float(-solution.fun) if solution.status == 0 else math.nan
 
 
 def _linear(gain: Array, pairs: list[tuple[int, int]], epsilon: float, delta: float) -> float:
@@ -86,8 +86,8 @@ def _linear(gain: Array, pairs: list[tuple[int, int]], epsilon: float, delta: fl
         rows += [row, -row]
         limits += [delta, e - 1.0 + delta]
     # The second of each two: (1 - h_a) <= e (1 - h_b) + delta, that is -h_a + e h_b <= e - 1 + delta.
-    found = _solve(gain, A_ub=np.array(rows), b_ub=np.array(limits), bounds=(0, 1))
-    return float(-found.fun)
+    solution = _solve(gain, A_ub=np.array(rows), b_ub=np.array(limits), bounds=(0, 1))
+    return float(-solution.fun)
 
 
 def _has(points: int, group: int) -> Array:
@@ -217,8 +217,8 @@ def optimal_advantage_in_exp(epsilon: float, universe: float) -> float:
     k = whole("universe", universe, 2, 14)
     patterns: Any = np.array(list(product((1.0, math.exp(epsilon)), repeat=k)))
     excess = np.maximum(patterns - patterns.mean(axis=1, keepdims=True), 0).mean(axis=1)
-    found = _solve(excess, A_eq=patterns.T, b_eq=np.ones(k), bounds=(0, None))
-    return float(-found.fun)
+    solution = _solve(excess, A_eq=patterns.T, b_eq=np.ones(k), bounds=(0, None))
+    return float(-solution.fun)
 
 
 @computed("log-least-absence", "ln min P(none of the group in D | S)", DEFINITION)

@@ -55,11 +55,11 @@ class Curve:
     """Of what metrics are: a claim on one of those is about this curve."""
 
 
-def roc(found: Arrays, fitted: Arrays) -> list[Line]:
+def roc(arrays: Arrays, fitted: Arrays) -> list[Line]:
     """True-positive rate at false-positive rates from one non-member to all of them."""
     from sklearn.metrics import roc_curve
 
-    inside, outside = found["member_scores"], found["nonmember_scores"]
+    inside, outside = arrays["member_scores"], arrays["nonmember_scores"]
     labels = np.concatenate([np.ones(len(inside)), np.zeros(len(outside))])
     fpr, tpr, _ = roc_curve(labels, np.concatenate([inside, outside]))
     grid = np.geomspace(1 / len(outside), 1, 61)
@@ -67,20 +67,20 @@ def roc(found: Arrays, fitted: Arrays) -> list[Line]:
     return [Line("", grid, tpr[at])]
 
 
-def losses(found: Arrays, fitted: Arrays) -> list[Line]:
+def losses(arrays: Arrays, fitted: Arrays) -> list[Line]:
     """Histograms of the losses that the attack sees, of members and of non-members, in common bins."""
-    both = {"members": -found["member_scores"], "non-members": -found["nonmember_scores"]}
+    both = {"members": -arrays["member_scores"], "non-members": -arrays["nonmember_scores"]}
     return _histograms(both, 48)
 
 
-def point_tpr(found: Arrays, fitted: Arrays) -> list[Line]:
+def point_tpr(arrays: Arrays, fitted: Arrays) -> list[Line]:
     """Each record's true-positive rate over the models trained on it, in descending order, by rank."""
-    rates = np.sort(found["point_tpr"])[::-1]
+    rates = np.sort(arrays["point_tpr"])[::-1]
     ranks = np.unique(np.geomspace(1, len(rates), 160).round().astype(int))
     return [Line("", ranks, rates[ranks - 1])]
 
 
-def point_losses(found: Arrays, fitted: Arrays) -> list[Line]:
+def point_losses(arrays: Arrays, fitted: Arrays) -> list[Line]:
     """Losses of four records under models that were trained on each and models that were not.
 
     One record of the easiest tenth and one of the hardest, and those that training on them moves least and most: chosen

@@ -31,8 +31,8 @@ def threshold_at(nonmember_scores: Array, fpr: float) -> float:
 
 def exposed_members(member_scores: Array, nonmember_scores: Array, fpr: float) -> Array:
     """Whether each member (m,) scores above what a share `fpr` of non-members, at most, scores above."""
-    found: Array = member_scores > threshold_at(nonmember_scores, fpr)
-    return found
+    exposed: Array = member_scores > threshold_at(nonmember_scores, fpr)
+    return exposed
 
 
 def exposure(runs: Sequence[Run], how: str, fpr: float) -> Value:

@@ -64,9 +64,9 @@ def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Val
         return float(true[false <= at].max()) if at >= 0 else 0.0
 
     m, n = len(member_scores), len(nonmember_scores)
-    found, spread = best(fpr), float(np.sqrt(fpr * (1 - fpr) / n))
+    tpr, spread = best(fpr), float(np.sqrt(fpr * (1 - fpr) / n))
     threshold = (best(fpr + spread) - best(max(0.0, fpr - spread))) / 2
-    return Value(found, float(np.hypot(np.sqrt(found * (1 - found) / m), threshold)), m + n)
+    return Value(tpr, float(np.hypot(np.sqrt(tpr * (1 - tpr) / m), threshold)), m + n)
 
 
 @metric("advantage", "membership advantage, TPR - FPR", of="answers", low=-1.0)
@@ -126,8 +126,8 @@ def best_threshold(member_scores: Array, nonmember_scores: Array) -> float:
     return float(candidates[np.flatnonzero(gained >= gained.max() - 1e-12)[-1]])
 
 
-def _accuracy(found: Value) -> Value:
-    return Value((1 + found.value) / 2, found.stderr / 2, found.n)
+def _accuracy(difference: Value) -> Value:
+    return Value((1 + difference.value) / 2, difference.stderr / 2, difference.n)
 
 
 @metric("attack_accuracy", "accuracy of the attack's decisions, members and non-members counting alike", of="answers")
@@ -138,5 +138,5 @@ def _attack_accuracy(answers: Answers) -> Value:
 @metric("best_attack_accuracy", "the same at the threshold that is best on the records themselves", of="answers")
 def _best_attack_accuracy(answers: Answers) -> Value:
     threshold = best_threshold(answers.member_scores, answers.nonmember_scores)
-    found = advantage(answers.member_scores >= threshold, answers.nonmember_scores >= threshold)
-    return _accuracy(found if found.value > 0 else Value(0.0, found.stderr, found.n))
+    difference = advantage(answers.member_scores >= threshold, answers.nonmember_scores >= threshold)
+    return _accuracy(difference if difference.value > 0 else Value(0.0, difference.stderr, difference.n))

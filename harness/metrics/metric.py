@@ -112,8 +112,8 @@ def module_of(metric: Metric) -> str:
 
 def modules() -> tuple[str, ...]:
     """The modules whose code decides what is measured of answers and models."""
-    found = {module_of(m) for m in METRICS.values()}
-    return tuple(sorted(found | {"harness.metrics.answers", "harness.metrics.value"}))
+    defining = {module_of(m) for m in METRICS.values()}
+    return tuple(sorted(defining | {"harness.metrics.answers", "harness.metrics.value"}))
 
 
 def _measure_all(of: Of, *arguments: Any) -> dict[str, Value]:

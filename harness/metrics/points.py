@@ -48,8 +48,8 @@ class Points:
     @cached_property
     def losses(self) -> Array:
         """Cross-entropy, (m, n)."""
-        found: Array = np.logaddexp(0.0, -self.confidences)
-        return found
+        losses: Array = np.logaddexp(0.0, -self.confidences)
+        return losses
 
     @property
     def count(self) -> int:
@@ -67,22 +67,22 @@ class Points:
     def mean(self, values: Array, models: Array, inside: bool) -> Array:
         """The same mean of values (m, n): (n,)."""
         side = self.inside[models] == inside
-        found: Array = np.where(side, values[models], 0.0).sum(axis=0) / np.maximum(1, side.sum(axis=0))
-        return found
+        means: Array = np.where(side, values[models], 0.0).sum(axis=0) / np.maximum(1, side.sum(axis=0))
+        return means
 
     def spread(self, values: Array, models: Array, inside: bool) -> Array:
         """The same variance, without bias: (n,)."""
         side = self.inside[models] == inside
         squares = np.where(side, (values[models] - self.mean(values, models, inside)) ** 2, 0.0).sum(axis=0)
-        found: Array = squares / np.maximum(1, side.sum(axis=0) - 1)
-        return found
+        variances: Array = squares / np.maximum(1, side.sum(axis=0) - 1)
+        return variances
 
     def separation(self, models: Array) -> Array:
         """Distance of a record's two means of the confidence, in their standard deviations pooled: (n,)."""
         apart = self.mean(self.confidences, models, True) - self.mean(self.confidences, models, False)
         both = [self.spread(self.confidences, models, side) for side in (True, False)]
-        found: Array = apart / np.sqrt(np.maximum(sum(both) / 2, 1e-12))
-        return found
+        separations: Array = apart / np.sqrt(np.maximum(sum(both) / 2, 1e-12))
+        return separations
 
     def picked(self, share: float, by: Callable[[Array], Array]) -> tuple[tuple[Array, Array], ...]:
         """Both ways: the records (k,) of which `by` is largest on one half of the models, and the other half."""
@@ -97,10 +97,10 @@ def _vulnerable(points: Points) -> tuple[tuple[Array, Array], ...]:
 
     def by(models: Array) -> Array:
         apart = points.separation(models)
-        found: Array = (
+        vulnerability: Array = (
             points.rate(points.caught_within, models, True) + 1e-6 * scipy.stats.rankdata(apart) / points.count
         )
-        return found
+        return vulnerability
 
     return points.picked(points.top, by)
 
@@ -190,14 +190,14 @@ def _between_point_share(points: Points) -> Value:
 )
 def _hardness_separation(points: Points) -> Value:
     first, second = points.halves()
-    found = []
+    correlations = []
     for hard, apart in ((first, second), (second, first)):
         ranks = [
             scipy.stats.rankdata(points.mean(points.losses, hard, False)),
             scipy.stats.rankdata(points.separation(apart)),
         ]
-        found.append(float(np.corrcoef(ranks[0], ranks[1])[0, 1]))
-    return Value(float(np.mean(found)), 1 / math.sqrt(points.count), points.count)
+        correlations.append(float(np.corrcoef(ranks[0], ranks[1])[0, 1]))
+    return Value(float(np.mean(correlations)), 1 / math.sqrt(points.count), points.count)
 
 
 @metric(

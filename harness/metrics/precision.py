@@ -26,22 +26,24 @@ def precisions(scores: Array, members: Array) -> Array:
     """Precision among the top i/40 of the records by score, (40,); of tied scores the earlier record is taken first."""
     order = np.argsort(-scores, kind="stable")
     accepted = accepted_of(len(scores))
-    found: Array = np.cumsum(members[order])[accepted - 1] / accepted
-    return found
+    precision: Array = np.cumsum(members[order])[accepted - 1] / accepted
+    return precision
 
 
 def accepted_of(n: int) -> Array:
     """How many of n records the thresholds accept, (40,): at least one, at last all."""
-    found: Array = np.maximum(1, np.ceil(np.arange(1, THRESHOLDS + 1) * n / THRESHOLDS - 1e-9).astype(int))
-    return found
+    accepted: Array = np.maximum(1, np.ceil(np.arange(1, THRESHOLDS + 1) * n / THRESHOLDS - 1e-9).astype(int))
+    return accepted
 
 
 def best_precision(scores: Array, members: Array) -> Value:
     """Largest precision over the thresholds, with the binomial error of that threshold."""
-    found = precisions(scores, members)
-    best = int(np.argmax(found))
+    precision = precisions(scores, members)
+    best = int(np.argmax(precision))
     accepted = int(accepted_of(len(scores))[best])
-    return Value(float(found[best]), float(np.sqrt(found[best] * (1 - found[best]) / accepted)), len(scores))
+    return Value(
+        float(precision[best]), float(np.sqrt(precision[best] * (1 - precision[best]) / accepted)), len(scores)
+    )
 
 
 @cache
@@ -49,8 +51,8 @@ def shuffled_best_precision(n: int, m: int) -> Value:
     """Mean of the best precision over 1,000 orders of n records, m of them members: what a maximum says of nothing."""
     rng, accepted = generator(0, "shuffled best precision", n, m), accepted_of(n)
     members = np.arange(n) < m
-    found = [(np.cumsum(rng.permutation(members))[accepted - 1] / accepted).max() for _ in range(SHUFFLES)]
-    return Value(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(SHUFFLES)), n)
+    best = [(np.cumsum(rng.permutation(members))[accepted - 1] / accepted).max() for _ in range(SHUFFLES)]
+    return Value(float(np.mean(best)), float(np.std(best, ddof=1) / np.sqrt(SHUFFLES)), n)
 
 
 def held_out_precision(scores: Array, members: Array) -> Value:
@@ -62,15 +64,15 @@ def held_out_precision(scores: Array, members: Array) -> Value:
     rng = generator(0, "held out precision", len(scores), int(members.sum()))
     first = np.zeros(len(scores), dtype=bool)
     first[rng.permutation(len(scores))[: len(scores) // 2]] = True
-    found, errors = [], []
+    shares, errors = [], []
     for chosen, judged in ((first, ~first), (~first, first)):
         ranked = np.sort(scores[chosen])[::-1]
         best = int(np.argmax(precisions(scores[chosen], members[chosen])))
         passed = members[judged][scores[judged] >= ranked[accepted_of(len(ranked))[best] - 1]]
         share = float(passed.mean() if len(passed) else members[judged].mean())
-        found.append(share)
+        shares.append(share)
         errors.append(np.sqrt(share * (1 - share) / max(1, len(passed))))
-    return Value(float(np.mean(found)), float(np.hypot(*errors) / 2), len(scores))
+    return Value(float(np.mean(shares)), float(np.hypot(*errors) / 2), len(scores))
 
 
 def _shuffle_together(answers: Answers) -> tuple[Array, Array]:
@@ -111,8 +113,8 @@ def _held_out(answers: Answers) -> Value:
     "best_precision_gain", "largest precision over forty thresholds, less the share of members", of="answers", low=-1.0
 )
 def _gain(answers: Answers) -> Value:
-    found = _best(answers)
-    return Value(found.value - _share(answers).value, found.stderr, found.n)
+    best = _best(answers)
+    return Value(best.value - _share(answers).value, best.stderr, best.n)
 
 
 @metric(
@@ -122,5 +124,5 @@ def _gain(answers: Answers) -> Value:
     low=-1.0,
 )
 def _held_out_gain(answers: Answers) -> Value:
-    found = _held_out(answers)
-    return Value(found.value - _share(answers).value, found.stderr, found.n)
+    held_out = _held_out(answers)
+    return Value(held_out.value - _share(answers).value, held_out.stderr, held_out.n)

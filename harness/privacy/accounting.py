@@ -64,8 +64,8 @@ def add_remove_target(epsilon: float, delta: float, adjacency: Adjacency) -> tup
     """
     if adjacency == "add-remove-one" or np.isinf(epsilon):
         return epsilon, delta
-    found = delta * float(np.exp(-np.logaddexp(0.0, epsilon / 2)))
-    if found < SMALLEST_DELTA:
+    target_delta = delta * float(np.exp(-np.logaddexp(0.0, epsilon / 2)))
+    if target_delta < SMALLEST_DELTA:
         raise AboutPrivacy(
             f"privacy: replace-one at epsilon {epsilon:g} follows by group privacy from a delta below "
             f"{SMALLEST_DELTA:g} under add-remove-one, which is out of reach; use a smaller epsilon, "
@@ -120,18 +120,18 @@ class _FewOrders:
         if near is None:
             return None
         try:
-            found = self._least(delta, range(max(0, near - 1), min(last, near + 1) + 1))
+            least = self._least(delta, range(max(0, near - 1), min(last, near + 1) + 1))
         except ValueError:  # of an order that others may be better than
             return None
-        return found if found[1] == near else None
+        return least if least[1] == near else None
 
     def _of_all(self, delta: float, last: int) -> tuple[float, int]:
         low, high = 0, last
         for step in STEPS:
             places = range(low, high + 1, step)
-            found = self._least(delta, places)
-            low, high = max(low, found[1] - step), min(high, found[1] + step) if found[1] != places[-1] else high
-        return found
+            least = self._least(delta, places)
+            low, high = max(low, least[1] - step), min(high, least[1] + step) if least[1] != places[-1] else high
+        return least
 
     def _least(self, delta: float, places: range) -> tuple[float, int]:
         """The least epsilon of the orders at these places, and its place; the first where none has one."""
@@ -187,7 +187,7 @@ def noise_multiplier_for(
     target_epsilon, target_delta = add_remove_target(epsilon, delta, adjacency)
     known: dict[Any, tuple[float, int]] = {}
     try:
-        found = dpa.calibrate_dp_mechanism(
+        noise_multiplier = dpa.calibrate_dp_mechanism(
             lambda: _FewOrders(known),
             lambda sigma: _event(sigma, n, batch_size, steps, sampling),
             target_epsilon,
@@ -200,4 +200,4 @@ def noise_multiplier_for(
             f"privacy: the RDP accountant finds no noise for epsilon {epsilon} at delta {delta} and {steps} steps "
             f"({error}); use a larger epsilon or delta"
         ) from None
-    return float(found)
+    return float(noise_multiplier)

@@ -84,8 +84,8 @@ class Sum:
             return (self.far + self.steps * (moment - s * self.mean)) / abs(s)
 
         likely = 0.5 * math.log(2 * self.far / (self.steps * self.variance + (self.masses.width * 1e-3) ** 2))
-        found = scipy.optimize.minimize_scalar(distance, bounds=(likely - 30, likely + 10), method="bounded")
-        return min(most, float(found.fun))
+        minimum = scipy.optimize.minimize_scalar(distance, bounds=(likely - 30, likely + 10), method="bounded")
+        return min(most, float(minimum.fun))
 
     def points(self, width: float) -> int:
         """What a convolution at that width needs."""
@@ -100,10 +100,10 @@ class Sum:
         wrapped = np.bincount(np.mod(self.masses.places, size), p, size)
         with np.errstate(divide="ignore", invalid="ignore"):
             powers = np.exp(self.steps * np.log(scipy.fft.rfft(wrapped)))
-        found = scipy.fft.irfft(np.nan_to_num(powers), size)
+        masses = scipy.fft.irfft(np.nan_to_num(powers), size)
         slack = (size * width - sum(self.window)) / 2
         lowest = math.floor((self.steps * self.mean - self.window[0] - slack - offset) / width)
-        return offset + lowest * width, np.roll(found, -(lowest % size))
+        return offset + lowest * width, np.roll(masses, -(lowest % size))
 
     def epsilon(self, above: bool, lost: float = 0.0) -> float:
         """Least epsilon of at least 0 at `delta`, with `lost` of it spent: rounding, and what lies outside of the
@@ -115,10 +115,10 @@ class Sum:
         """
         tilted = self
         for _ in range(TRIES):
-            found, sure = tilted._solved(above, lost)
+            epsilon, sure = tilted._solved(above, lost)
             if sure:
-                return found
-            tilted = Sum(self.masses, self.steps, self.delta, tilted._tilt_of(found))
+                return epsilon
+            tilted = Sum(self.masses, self.steps, self.delta, tilted._tilt_of(epsilon))
         raise ArithmeticError("rounding is larger than delta")
 
     def _tilt_of(self, epsilon: float) -> float:
@@ -145,9 +145,9 @@ class Sum:
         first = max(0, math.ceil((low - lowest) / width))
         at = lowest + width * np.arange(first, len(masses))
 
-        def excess(found: Array, epsilon: Array, share: float) -> Array:
+        def excess(tilted_delta: Array, epsilon: Array, share: float) -> Array:
             with np.errstate(divide="ignore"):
-                logs = np.log(np.maximum(found + share * rest, 0.0))
+                logs = np.log(np.maximum(tilted_delta + share * rest, 0.0))
             return np.asarray(logs - tilt * epsilon - goal)
 
         def solve(share: float) -> tuple[float, float]:
@@ -161,10 +161,10 @@ class Sum:
 
             def is_over(epsilon: float) -> bool:
                 y = end - epsilon
-                found = math.exp(-tilt * y) * (
+                tilted_delta = math.exp(-tilt * y) * (
                     float(spent[place]) * math.exp(-y) - float(weighed[place]) * math.expm1(-y)
                 )
-                return bool(excess(np.asarray(found), np.asarray(epsilon), share) > 0)
+                return bool(excess(np.asarray(tilted_delta), np.asarray(epsilon), share) > 0)
 
             return _between(begin, end, is_over, above), float(spent[max(0, place - 1)])
 
@@ -196,10 +196,10 @@ def _decaying(values: Array, factor: float) -> Array:
     """At each place the sum of what comes there and after, times the factor to the power of how far away it is."""
     reach = max(1, min(len(values), int(300 / max(-math.log(max(factor, 1e-100)), 1e-300))))
     falling = factor ** np.arange(reach)
-    found, before = np.empty(len(values)), 0.0
+    sums, before = np.empty(len(values)), 0.0
     for start in range(0, len(values), reach):
         piece = values[::-1][start : start + reach]
         weights = falling[: len(piece)]
-        found[start : start + reach] = weights * (np.cumsum(piece / weights) + factor * before)
-        before = float(found[start + len(piece) - 1])
-    return found[::-1]
+        sums[start : start + reach] = weights * (np.cumsum(piece / weights) + factor * before)
+        before = float(sums[start + len(piece) - 1])
+    return sums[::-1]

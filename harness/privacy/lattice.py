@@ -51,8 +51,8 @@ class Masses:
     @property
     def losses(self) -> Array:
         """(k,)."""
-        found: Array = self.offset + self.places * self.width
-        return found
+        losses: Array = self.offset + self.places * self.width
+        return losses
 
 
 def loss(w: Array | float, rate: Array | float) -> Array:
@@ -61,8 +61,8 @@ def loss(w: Array | float, rate: Array | float) -> Array:
     with np.errstate(divide="ignore"):  # at a rate of 1 to rounding, the least loss is minus infinity
         near = np.log1p(rate * np.expm1(np.minimum(w, 1.0)))
     far = np.log(rate) + w + np.log1p((1 - rate) / rate * np.exp(-np.maximum(w, 1.0)))
-    found: Array = np.where(w < 1, near, far)
-    return found
+    losses: Array = np.where(w < 1, near, far)
+    return losses
 
 
 def place_of(step: Step, above_least: Array, losses: Array) -> Array:
@@ -70,8 +70,8 @@ def place_of(step: Step, above_least: Array, losses: Array) -> Array:
     q = step.rate
     small = np.minimum(losses, 30.0)
     far = math.log1p(-q) - math.log(q) + above_least + np.log(-np.expm1(-above_least))
-    found: Array = np.where(np.expm1(small) > -0.5 * q, np.log1p(np.maximum(np.expm1(small) / q, -0.5)), far)
-    return np.where(losses > 30, far, found)
+    w: Array = np.where(np.expm1(small) > -0.5 * q, np.log1p(np.maximum(np.expm1(small) / q, -0.5)), far)
+    return np.where(losses > 30, far, w)
 
 
 class OneStep:
@@ -194,11 +194,11 @@ class OneStep:
 
     def _masses(self, total: Array, direction: Direction) -> Masses:
         with np.errstate(divide="ignore"):
-            found = np.log(total)
-        held = np.isfinite(found)
+            log_mass = np.log(total)
+        held = np.isfinite(log_mass)
         if direction == "remove":
-            return Masses(self.places[held], found[held], self.offset, self.width)
-        return Masses(-self.places[held][::-1], found[held][::-1], -self.offset, self.width)
+            return Masses(self.places[held], log_mass[held], self.offset, self.width)
+        return Masses(-self.places[held][::-1], log_mass[held][::-1], -self.offset, self.width)
 
 
 def _masses_from_below(
@@ -238,22 +238,22 @@ def _masses_from_below(
         total = np.append(np.where(rounded, whole, to_lower) - slopes * to_left, 0.0)
         total[1:] += np.where(rounded, 0.0, to_upper) + slopes * to_right
         wrong = total < -CANCELLED * (np.append(whole, 0.0) + np.append(0.0, whole))
-        found = (wrong[:-1] | wrong[1:]) & ~rounded
-        if not found.any():
+        to_round = (wrong[:-1] | wrong[1:]) & ~rounded
+        if not to_round.any():
             return np.maximum(total, 0.0)
-        rounded |= found
+        rounded |= to_round
 
 
 def _sums_within_groups(groups: Array, values: Array) -> Array:
     """Running sums within runs of equal groups, each addition of numbers of one sign."""
-    found, reach = values.copy(), 1
-    while reach < len(found):
+    sums, reach = values.copy(), 1
+    while reach < len(sums):
         same = groups[reach:] == groups[:-reach]
         if not same.any():
             break
-        found[reach:] += np.where(same, found[:-reach], 0.0)
+        sums[reach:] += np.where(same, sums[:-reach], 0.0)
         reach *= 2
-    return found
+    return sums
 
 
 def _places(first: int, last: int, centre: int, width: float) -> Array:
@@ -264,8 +264,8 @@ def _places(first: int, last: int, centre: int, width: float) -> Array:
     parts.append(np.arange(max(DENSE, even), min(coarse, most), max(1.0, WIDEST / width)))
     parts.append(_growing(max(DENSE, coarse), most, COARSEST))
     away = np.unique(np.floor(np.concatenate(parts))).astype(np.int64)
-    found = np.unique(np.concatenate([centre - away, centre + away, [first, last]]))
-    inside: Array = found[(found >= first) & (found <= last)]
+    places = np.unique(np.concatenate([centre - away, centre + away, [first, last]]))
+    inside: Array = places[(places >= first) & (places <= last)]
     return inside
 
 

@@ -56,8 +56,8 @@ def log_moment(step: Step, order: float) -> float:
     number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
     z = (np.repeat(left, parts) + number * width)[:, None] + width[:, None] * (1 + NODES) / 2
     weights = np.log(width[:, None] / 2 * WEIGHTS)
-    found = float(scipy.special.logsumexp(log_integrand(z) + weights)) - 0.5 * math.log(2 * math.pi)
-    return max(found, 0.0)
+    log_integral = float(scipy.special.logsumexp(log_integrand(z) + weights)) - 0.5 * math.log(2 * math.pi)
+    return max(log_integral, 0.0)
 
 
 def best_order(step: Step, steps: int, delta: float) -> Best:
@@ -80,6 +80,6 @@ def best_order(step: Step, steps: int, delta: float) -> Best:
         while 0 <= at + way < len(places) and (there := epsilon(float(places[at + way]))) < here:
             at, here = at + way, there
     bounds = float(places[at]) - 1.0, float(places[at]) + 1.0
-    found = scipy.optimize.minimize_scalar(epsilon, bounds=bounds, method="bounded", options={"xatol": 1e-4})
-    least = min(float(found.fun), here)
-    return Best(max(0.0, least), 1 + math.exp(float(found.x)))
+    minimum = scipy.optimize.minimize_scalar(epsilon, bounds=bounds, method="bounded", options={"xatol": 1e-4})
+    least = min(float(minimum.fun), here)
+    return Best(max(0.0, least), 1 + math.exp(float(minimum.x)))

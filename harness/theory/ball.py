@@ -91,8 +91,8 @@ class Ball:
         o = self._lift(other)
         value = self.value + o.value
         if self.flat or o.flat:
-            found = o if self.flat else self
-            return Ball(value, found.gradient, found.bends, flat=found.flat)
+            curved = o if self.flat else self
+            return Ball(value, curved.gradient, curved.bends, flat=curved.flat)
         return Ball(value, tuple(map(add, self.gradient, o.gradient)), tuple(map(add, self.bends, o.bends)))
 
     __radd__ = __add__
@@ -117,8 +117,8 @@ class Ball:
     def __mul__(self, other: Any) -> Ball:
         o = self._lift(other)
         if self.flat or o.flat:
-            factor, found = (self.value, o) if self.flat else (o.value, self)
-            return found._scaled(factor)
+            factor, curved = (self.value, o) if self.flat else (o.value, self)
+            return curved._scaled(factor)
         x, y, g, k = self.value, o.value, self.gradient, o.gradient
         bends = tuple(
             [

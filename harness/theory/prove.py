@@ -79,23 +79,23 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
     while stack:
         box = stack.pop()
         boxes += 1
-        found = at(box)
-        if holds(found.value):
+        enclosure = at(box)
+        if holds(enclosure.value):
             continue
         middle = tuple((low + high) / 2 for low, high in box)
         point = dict(zip(names, middle, strict=True))
         centre = at(tuple((m, m) for m in middle), 1)
         if fails(centre.value):
             return Proof("refuted", boxes, float(centre.value.mid()), point)
-        if holds(_taylor(centre, found, box, middle)):
+        if holds(_taylor(centre, enclosure, box, middle)):
             continue
-        signs = [_sign(at, found, box, i) if low < high else 0 for i, (low, high) in enumerate(box)]
+        signs = [_sign(at, enclosure, box, i) if low < high else 0 for i, (low, high) in enumerate(box)]
         if any(signs):
             stack.append(tuple(_face(side, sign) for side, sign in zip(box, signs, strict=True)))
             continue
         if not box:
             return Proof("undecided", boxes, worst, point)
-        axis = _widest(found, box)
+        axis = _widest(enclosure, box)
         low, high = box[axis]
         if boxes > MAX_BOXES or middle[axis] in (low, high):
             return Proof("undecided", boxes, worst, point)
@@ -109,31 +109,31 @@ def _enclosure(formula: Formula, names: list[str], box: Box, order: int) -> Ball
     count = len(names)
     sides = enumerate(zip(names, box, strict=True))
     given: dict[str, Any] = {n: Ball.variable(low, high, i, count, order) for i, (n, (low, high)) in sides}
-    found: Ball = formula({**given, LIFT: lambda value: Ball.constant(value, count, order)})
-    return found
+    enclosure: Ball = formula({**given, LIFT: lambda value: Ball.constant(value, count, order)})
+    return enclosure
 
 
-def _taylor(centre: Ball, found: Ball, box: Box, middle: tuple[float, ...]) -> Any:
+def _taylor(centre: Ball, enclosure: Ball, box: Box, middle: tuple[float, ...]) -> Any:
     """Enclosure of f on the box: Taylor's formula to second order about the centre, with the Hessian's range."""
     steps = [interval(low, high) - arb(m) for (low, high), m in zip(box, middle, strict=True)]
     total = centre.value
-    for g, step, row in zip(centre.gradient, steps, found.hessian, strict=True):
+    for g, step, row in zip(centre.gradient, steps, enclosure.hessian, strict=True):
         total = total + g * step
         for h, other in zip(row, steps, strict=True):
             total = total + h * step * other / 2
     return total
 
 
-def _sign(at: Callable[[Box, int], Ball], found: Ball, box: Box, i: int) -> int:
+def _sign(at: Callable[[Box, int], Ball], enclosure: Ball, box: Box, i: int) -> int:
     """1 where the derivative by variable i is nowhere negative on the box, -1 where nowhere positive, 0 if unknown.
 
     Where its plain range does not tell, it is looked at on the face where it is least (greatest), as far as the
     Hessian's signs show which one that is.
     """
-    known = _plain_sign(found.gradient[i])
+    known = _plain_sign(enclosure.gradient[i])
     if known:
         return known
-    bends = [_plain_sign(h) if low < high else 0 for h, (low, high) in zip(found.hessian[i], box, strict=True)]
+    bends = [_plain_sign(h) if low < high else 0 for h, (low, high) in zip(enclosure.hessian[i], box, strict=True)]
     if not any(bends):
         return 0
     for sign in (1, -1):
@@ -143,9 +143,9 @@ def _sign(at: Callable[[Box, int], Ball], found: Ball, box: Box, i: int) -> int:
     return 0
 
 
-def _widest(found: Ball, box: Box) -> int:
+def _widest(enclosure: Ball, box: Box) -> int:
     """The variable to cut: the one that moves the value most over the box."""
-    sizes = [float(abs(g).upper()) for g in found.gradient]
+    sizes = [float(abs(g).upper()) for g in enclosure.gradient]
     widths = [
         (high - low) * (size if math.isfinite(size) else 1e300) if low < high else -1.0
         for size, (low, high) in zip(sizes, box, strict=True)
@@ -196,14 +196,14 @@ def prove_sign(formula: Formula, domain: Mapping[str, tuple[float, float]], alon
         boxes += 1
         middle = tuple((low + high) / 2 for low, high in box)
         point = dict(zip(names, middle, strict=True))
-        found = at(box)
-        if bool(sign * found.gradient[index] >= 0) or _sign(at, found, box, index) == sign:
+        enclosure = at(box)
+        if bool(sign * enclosure.gradient[index] >= 0) or _sign(at, enclosure, box, index) == sign:
             continue
         centre = sign * at(tuple((m, m) for m in middle), 1).gradient[index]
         if bool(centre < 0):
             return Proof("refuted", boxes, float(centre.mid()), point)
         form = centre  # the mean value form of the derivative
-        for bend, (low, high), m in zip(found.hessian[index], box, middle, strict=True):
+        for bend, (low, high), m in zip(enclosure.hessian[index], box, middle, strict=True):
             form = form + sign * bend * (interval(low, high) - arb(m))
         if bool(form >= 0):
             continue

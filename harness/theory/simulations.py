@@ -69,8 +69,8 @@ def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, f
         return 0.0, 1.0
     from scipy import stats
 
-    found = stats.binomtest(successes, trials).proportion_ci(level, "exact")
-    return float(found.low), float(found.high)
+    interval = stats.binomtest(successes, trials).proportion_ci(level, "exact")
+    return float(interval.low), float(interval.high)
 
 
 def measure(counts: Counts, what: str, level: float, delta: float = 0.0) -> tuple[float, float, float]:

@@ -79,14 +79,14 @@ class Named(Config):
 
     @cached_property
     def _parameters(self) -> dict[str, Term]:
-        found: dict[str, Term] = {}
+        terms: dict[str, Term] = {}
         of = FORMULAS[self.formula]
         for name in of.parameters:
             if name in self.given:
-                found[name] = self.given[name]
+                terms[name] = self.given[name]
             elif name not in of.defaults:
-                found[name] = Variable(variable=name)
-        return found
+                terms[name] = Variable(variable=name)
+        return terms
 
     def text(self) -> str:
         shown = [

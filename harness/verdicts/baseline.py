@@ -75,7 +75,7 @@ def digest(path: Path) -> str | None:
 
 def gather(
     profile: str,
-    found: Iterable[tuple[str, str, Path, Sequence[Verdict]]],
+    checked: Iterable[tuple[str, str, Path, Sequence[Verdict]]],
     tolerance: float | None = None,
     means: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Baseline:
@@ -84,7 +84,7 @@ def gather(
     With a `tolerance`, `means` of each spec in the place of hashes of tables.
     """
     specs = {}
-    for spec, sha256, measurements, verdicts in found:
+    for spec, sha256, measurements, verdicts in checked:
         specs[spec] = Accepted(
             spec_sha256=sha256,
             measurements_sha256=digest(measurements) if tolerance is None else None,
@@ -97,12 +97,12 @@ def gather(
 
 def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
     """By claim, and by claim and other reading."""
-    found: dict[str, Word] = {}
+    outcomes: dict[str, Word] = {}
     for v in verdicts:
         name = v.id.split("#")[1]
-        found[name] = v.verdict
-        found |= {f"{name} [{r.text}]": r.verdict for r in v.readings}
-    return found
+        outcomes[name] = v.verdict
+        outcomes |= {f"{name} [{r.text}]": r.verdict for r in v.readings}
+    return outcomes
 
 
 def _effects(verdicts: Sequence[Verdict]) -> dict[str, Shown]:
@@ -111,13 +111,13 @@ def _effects(verdicts: Sequence[Verdict]) -> dict[str, Shown]:
     def rounded(number: float | None) -> float | None:
         return None if number is None else float(f"{number:.9g}")
 
-    found = {}
+    effects = {}
     for v in verdicts:
         low, high = v.interval or (None, None)
         shown = rounded(v.effect), rounded(low), rounded(high)
         if shown != (None, None, None):
-            found[v.id.split("#")[1]] = shown
-    return found
+            effects[v.id.split("#")[1]] = shown
+    return effects
 
 
 def _alike(was: Shown | None, now: Shown | None) -> bool:
@@ -171,41 +171,43 @@ def is_old(path: Path) -> bool:
 
 def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
     """Everything of `now` that is not as accepted, and everything accepted that is gone."""
-    found = []
+    differences = []
     for spec in sorted(accepted.specs.keys() | now.specs.keys()):
         old, new = accepted.specs.get(spec), now.specs.get(spec)
         if old is None or new is None:
-            found.append(Difference(where=spec, what="not in the baseline" if old is None else "the spec is gone"))
+            differences.append(
+                Difference(where=spec, what="not in the baseline" if old is None else "the spec is gone")
+            )
             continue
         if old.spec_sha256 != new.spec_sha256:
             what = f"the spec changed: {old.spec_sha256[:16]} accepted, {new.spec_sha256[:16]} found"
-            found.append(Difference(where=spec, what=what))
+            differences.append(Difference(where=spec, what=what))
         if old.measurements_sha256 != new.measurements_sha256:
             shown = [(h or "none")[:16] for h in (old.measurements_sha256, new.measurements_sha256)]
-            found.append(
+            differences.append(
                 Difference(where=spec, what=f"the measurements changed: {shown[0]} accepted, {shown[1]} found")
             )
         for name in sorted(old.values.keys() | new.values.keys()):
             mean, mean_now = old.values.get(name), new.values.get(name)
             if mean is None or mean_now is None:
                 what = f"{name}: a new mean" if mean is None else f"{name}: not measured any more"
-                found.append(Difference(where=spec, what=what))
+                differences.append(Difference(where=spec, what=what))
             elif not abs(mean - mean_now) <= (accepted.tolerance or 0.0):
                 what = f"{name}: {mean:g} accepted, {mean_now:g} found, more than {accepted.tolerance:g} apart"
-                found.append(Difference(where=spec, what=what))
+                differences.append(Difference(where=spec, what=what))
         for claim in sorted(old.verdicts.keys() | new.verdicts.keys()):
             was, is_now = old.verdicts.get(claim), new.verdicts.get(claim)
             if was is None or is_now is None:
                 what = "a new claim, not in the baseline" if was is None else f"the claim is gone; it was {was}"
-                found.append(Difference(where=f"{spec}#{claim}", what=what))
+                differences.append(Difference(where=f"{spec}#{claim}", what=what))
             elif was != is_now:
-                found.append(Difference(where=f"{spec}#{claim}", what=f"{was} accepted, {is_now} found"))
+                differences.append(Difference(where=f"{spec}#{claim}", what=f"{was} accepted, {is_now} found"))
             elif old.effects is not None and new.effects is not None:
                 effect, effect_now = old.effects.get(claim), new.effects.get(claim)
                 if not _alike(effect, effect_now):
                     what = f"effect and interval {_text(effect)} accepted, {_text(effect_now)} found"
-                    found.append(Difference(where=f"{spec}#{claim}", what=what))
-    return found
+                    differences.append(Difference(where=f"{spec}#{claim}", what=what))
+    return differences
 
 
 def _text(shown: Shown | None) -> str:

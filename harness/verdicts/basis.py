@@ -91,7 +91,7 @@ def _deciding_points(finding: PartResult) -> list[PointResult]:
 
 def points_of(judged: Judged, alpha: float, looked: bool) -> list[Point]:
     """Every point as the design's own test sees it, with what needs no assumption beside it."""
-    found = []
+    points = []
     for own, bounded in zip(judged.by_shape, judged.bounded, strict=True):
         for index, one in enumerate(own.points):
             more: dict[str, object] = {}
@@ -101,5 +101,5 @@ def points_of(judged: Judged, alpha: float, looked: bool) -> list[Point]:
             if index < len(bounded.points):
                 free = bounded.points[index]
                 more |= {"free_low": free.low, "free_high": free.high}
-            found.append(one.model_copy(update=more))
-    return found
+            points.append(one.model_copy(update=more))
+    return points

@@ -42,14 +42,14 @@ def holm_adjusted(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """
     tested = [v for v in verdicts if v.p_value is not None or (v.verdict == "inconclusive" and v.points)]
     adjusted = holm([1.0 if v.p_value is None else v.p_value for v in tested])
-    found = {id(v): p for v, p in zip(tested, adjusted, strict=True) if v.p_value is not None}
+    p_values = {id(v): p for v, p in zip(tested, adjusted, strict=True) if v.p_value is not None}
     bets = [v for v in tested if v.e_value is not None]
     stand = dict(zip(map(id, bets), e_bh([v.e_value or 0.0 for v in bets], 2 * len(tested)), strict=True))
 
     def with_all(v: Verdict) -> Verdict:
         stands = stand.get(id(v), False)
         sure = {"certainty": "stands"} if stands and v.certainty == "by itself" else {}
-        update = {"p_catalogue": found[id(v)], "claims_tested": len(tested), "stands": stands, **sure}
+        update = {"p_catalogue": p_values[id(v)], "claims_tested": len(tested), "stands": stands, **sure}
         return v.model_copy(update=update)
 
-    return tuple(with_all(v) if id(v) in found else v for v in verdicts)
+    return tuple(with_all(v) if id(v) in p_values else v for v in verdicts)

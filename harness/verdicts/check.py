@@ -156,21 +156,21 @@ def _check_claim(
         nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}
         return Verdict.model_validate({**common, **described, **nothing})
     alpha = float(str(common["alpha"]))
-    found = on_its_basis(judged, evidence, alpha)
+    judgement = on_its_basis(judged, evidence, alpha)
     if evidence.design.name == "sequential":
-        models, cells = cells_used(found.findings)
+        models, cells = cells_used(judgement.findings)
         assert scaled.spec.experiment is not None
         described |= {
             "design": "sequential",
-            "stopped": found.looked,
+            "stopped": judgement.looked,
             "models": models,
             "models_fixed": cells * scaled.spec.experiment.repeats,
         }
-        if combined_outcome([f.outcome for f in found.findings]) == "inconclusive":
+        if combined_outcome([f.outcome for f in judgement.findings]) == "inconclusive":
             usual = scaled.spec.experiment.repeats
-            described["would_decide"] = would_decide(found.findings, repeats, seconds, alpha, usual)
-    halved = {"halves": halves(found, parts, alpha)}
-    return Verdict.model_validate({**common, **described, **_training(found, evidence, alpha), **halved})
+            described["would_decide"] = would_decide(judgement.findings, repeats, seconds, alpha, usual)
+    halved = {"halves": halves(judgement, parts, alpha)}
+    return Verdict.model_validate({**common, **described, **_training(judgement, evidence, alpha), **halved})
 
 
 def _code(parts: Sequence[ClaimKind]) -> str:
@@ -260,7 +260,7 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
     reasons = _number_reasons(findings)
     which = next(index for index, f in enumerate(findings) if f is shown)
     basis, repeats = rests_on(judged, outcome)
-    found: dict[str, object] = {
+    fields: dict[str, object] = {
         "verdict": outcome,
         "reason": of_parts([reasons[which]], len(findings), numbered=outcome != "reproduced"),
         "reasons": reasons,
@@ -276,25 +276,25 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
         "e_value": judged.e_value,
     }
     if deciding is not None:
-        found |= {
+        fields |= {
             "effect": deciding.effect,
             "interval": (deciding.low, deciding.high),
             "bound_value": deciding.bound,
             "repeats": min(p.repeats for p in points),
         }
         if shown.exact:
-            found |= {"interval": None, "repeats": None}
-    return found
+            fields |= {"interval": None, "repeats": None}
+    return fields
 
 
 def _number_reasons(findings: Sequence[PartResult]) -> list[Reason]:
     """Their reasons, each with its part and the place of its point among those of all parts."""
-    found, before = [], 0
+    reasons, before = [], 0
     for index, one in enumerate(findings):
         place = None if one.why.point is None else before + one.why.point
-        found.append(one.why.model_copy(update={"part": index, "point": place}))
+        reasons.append(one.why.model_copy(update={"part": index, "point": place}))
         before += len(one.points)
-    return found
+    return reasons
 
 
 def _p_value(findings: list[PartResult], outcome: Outcome) -> float | None:

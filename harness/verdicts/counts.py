@@ -59,10 +59,10 @@ class Count:
 
 def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:
     """One count a group, of groups that have any claim; the papers' claims on their data first."""
-    found = []
+    counts = []
     for group in GROUPS:
         words = [v.verdict for v in verdicts if group_of(v) == group]
         by_word = {word: n for word in ORDER if (n := words.count(word))}
         if by_word:
-            found.append(Count(group, by_word))
-    return tuple(found)
+            counts.append(Count(group, by_word))
+    return tuple(counts)

@@ -80,7 +80,7 @@ def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
 
 def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evidence: Measurements) -> list[PartResult]:
     fewest = evidence.design.fewest
-    found = []
+    findings = []
     for index, part in enumerate(parts):
         finding = _left_out(part, spec, evidence)
         if finding is None:
@@ -91,8 +91,8 @@ def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evid
         why = finding.why
         if finding.points and (chosen := tuple(_choices(part, evidence))):
             why = why.model_copy(update={"chosen": chosen})
-        found.append(replace(finding, attacks=part.attacks(), why=why))
-    return found
+        findings.append(replace(finding, attacks=part.attacks(), why=why))
+    return findings
 
 
 def _judged_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) -> PartResult:
@@ -101,19 +101,19 @@ def _judged_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) 
     Where it is not, its points are those of the tolerance as declared, and its looks those of the wider one, at which
     more repeats may decide.
     """
-    found = part.judge(evidence, which)
-    wider = part.relaxed() if found.outcome == "violated" else None
+    finding = part.judge(evidence, which)
+    wider = part.relaxed() if finding.outcome == "violated" else None
     if wider is None:
-        return found
+        return finding
     text, relaxed = wider
     again = relaxed.judge(evidence, which)
     if again.outcome == "violated":
-        return found
+        return finding
     return replace(
-        found,
+        finding,
         outcome="inconclusive",
-        why=found.why.model_copy(update={"unless": text}),
-        looks=tuple(replace(new, holds=old.holds) for old, new in zip(found.looks, again.looks, strict=True)),
+        why=finding.why.model_copy(update={"unless": text}),
+        looks=tuple(replace(new, holds=old.holds) for old, new in zip(finding.looks, again.looks, strict=True)),
         support=again.support,
         oppose=again.oppose,
         p_value=None,
@@ -122,7 +122,7 @@ def _judged_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) 
 
 def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
     """Which values of an axis were chosen, of sides whose place on it is chosen in each repeat."""
-    found = dict[str, None]()
+    choices = dict[str, None]()
     for operand in part.operands():
         if operand.chosen is None:
             continue
@@ -134,11 +134,11 @@ def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
         by = "" if operand.chosen.arm is None else f" by {operand.chosen.arm}"
         if operand.chosen.repeats is None:
             levels = ", ".join(f"{level:g} in {n}" for level, n in sorted(counts.items()))
-            found[f"{operand.chosen.axis} chosen{by}: {levels} of {sum(counts.values())} repeats"] = None
+            choices[f"{operand.chosen.axis} chosen{by}: {levels} of {sum(counts.values())} repeats"] = None
         else:
             levels = ", ".join(f"{level:g}" for level in sorted(counts))
-            found[f"{operand.chosen.axis} chosen{by}: {levels}"] = None
-    return list(found)
+            choices[f"{operand.chosen.axis} chosen{by}: {levels}"] = None
+    return list(choices)
 
 
 def repeats_wanted(
@@ -161,23 +161,23 @@ def repeats_wanted(
     evidence = evidence or evidence_of(scaled.spec, table)
     judges = {} if judges is None else judges
     judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
-    found = _all_findings(scaled, evidence, judges)
+    by_claim = _all_findings(scaled, evidence, judges)
     most = scaled.most
-    within = {claim: allocate_repeats(findings, alpha, usual, reach=most) for claim, findings in found.items()}
+    within = {claim: allocate_repeats(findings, alpha, usual, reach=most) for claim, findings in by_claim.items()}
     if any(within.values()):
         return {claim: needs for claim, needs in within.items() if needs}
     cells = experiment.models() / usual
     there = repeats_of(table, axes)
     allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * most if most > CEILING * usual else 0)
-    past = {claim: allocate_repeats(findings, alpha, usual, most, whole=True) for claim, findings in found.items()}
+    past = {claim: allocate_repeats(findings, alpha, usual, most, whole=True) for claim, findings in by_claim.items()}
     chosen: dict[str, dict[Attacked, int]] = {}
     for claim in sorted(past, key=lambda claim: _models_with(there, [past[claim]])):
         reserved = [*(past[other] for other in chosen), past[claim]]
         if past[claim] and _models_with(there, reserved) <= allowed:
-            chosen[claim] = allocate_repeats(found[claim], alpha, usual, most)
+            chosen[claim] = allocate_repeats(by_claim[claim], alpha, usual, most)
     if chosen or scaled.basis != "distribution-free":
         return chosen
-    settled = {claim for claim, findings in found.items() if is_decided(findings)}
+    settled = {claim for claim, findings in by_claim.items() if is_decided(findings)}
     free = _all_findings(scaled, evidence, judges, Bounded())
     on = {claim: allocate_repeats(free[claim], alpha, usual, CEILING * usual, likely=True) for claim in settled}
     return {claim: needs for claim, needs in on.items() if needs}
@@ -196,7 +196,7 @@ def _all_findings(
 ) -> dict[str, list[PartResult]]:
     """By claim on measurements: the findings of the first look that decides it; those of all repeats with a
     `design`. Without intervals."""
-    found, brief = {}, (evidence if design is None else evidence.by(design)).briefly()
+    by_claim, brief = {}, (evidence if design is None else evidence.by(design)).briefly()
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
             continue
@@ -205,8 +205,8 @@ def _all_findings(
             findings = first_verdict(judged, brief)[0] if design is None else judged(brief)
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
-        found[claim.id] = findings
-    return found
+        by_claim[claim.id] = findings
+    return by_claim
 
 
 def _left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -> PartResult | None:

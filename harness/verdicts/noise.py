@@ -22,14 +22,14 @@ def worth_of_noise(setup: Setup) -> str:
     noises = tuple(declared.values[epsilon] for epsilon in epsilons)
     nominal = ", ".join(f"{epsilon:g}" for epsilon in epsilons)
     here = Run(setup.trained, training.batch_size, training.epochs, privacy.delta)
-    found = [
+    worth = [
         f"for the {here.n:,} records here {_epsilon_text(privacy.accountant, noises, here)} by {privacy.accountant}"
     ]
     made = declared.made_for
     if declared.made_by is not None and made is not None:
         run = Run(made.records, made.batch_size, made.epochs, privacy.delta)
-        found.insert(0, f"for {run.n:,} records {_epsilon_text(declared.made_by, noises, run)} by {declared.made_by}")
-    return f"noise is declared, not calibrated: nominal epsilons {nominal} are worth, {'; '.join(found)}"
+        worth.insert(0, f"for {run.n:,} records {_epsilon_text(declared.made_by, noises, run)} by {declared.made_by}")
+    return f"noise is declared, not calibrated: nominal epsilons {nominal} are worth, {'; '.join(worth)}"
 
 
 @cache

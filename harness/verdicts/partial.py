@@ -61,11 +61,11 @@ def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
 def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) -> list[int]:
     """Of each point: 1 where it is known to hold, -1 where it is known to fail, 0 where neither is."""
     support, oppose = finding.levels(alpha, parts)
-    found = []
+    settled = []
     for point, look in zip(finding.points, finding.looks, strict=False):
         enough = finding.exact or point.repeats >= fewest or look.effect.of_records
-        found.append(1 if enough and point.p_support <= support else -1 if enough and point.p_oppose <= oppose else 0)
-    return found
+        settled.append(1 if enough and point.p_support <= support else -1 if enough and point.p_oppose <= oppose else 0)
+    return settled
 
 
 def would_decide(
@@ -103,8 +103,8 @@ def seconds_a_model(table: pd.DataFrame, axes: Sequence[str]) -> float | None:
 
 def repeats_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[Cell, int]:
     """Repeats that a table has, by cell."""
-    found: dict[Cell, int] = {}
+    repeats: dict[Cell, int] = {}
     for key, count in table.groupby(["arm", *axes])["repeat"].nunique().items():
         names: tuple[Any, ...] = key  # type: ignore[assignment]
-        found[names[0], place(zip(axes, names[1:], strict=True))] = int(count)
-    return found
+        repeats[names[0], place(zip(axes, names[1:], strict=True))] = int(count)
+    return repeats

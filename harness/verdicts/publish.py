@@ -112,11 +112,11 @@ def publish(
                 choice=reading.choice,
                 field=reading.field,
                 value=reading.value,
-                verdict=said(found.verdict, data),  # type: ignore[arg-type]
-                reason=found.reason,
+                verdict=said(other.verdict, data),  # type: ignore[arg-type]
+                reason=other.reason,
             )
-            for reading, found in read
-            if found is not None and found.verdict != "not run"
+            for reading, other in read
+            if other is not None and other.verdict != "not run"
         ),
     }
     if raw == "violated" and not claim.theory:
@@ -149,7 +149,7 @@ def certainty(verdict: Verdict) -> Certainty | None:
 
 def _hangs_on(read: Sequence[tuple[Reading, Verdict | None]], data: Data) -> list[str]:
     """Which readings flip a verdict of violated, or might."""
-    found = [
+    flipping = [
         f"the reading {reading.text} ({other.verdict})"
         for reading, other in read
         if other is not None and other.verdict not in ("violated", "not run")
@@ -157,5 +157,5 @@ def _hangs_on(read: Sequence[tuple[Reading, Verdict | None]], data: Data) -> lis
     if data in ("paper", "smaller"):
         unknown = [reading.text for reading, other in read if other is None or other.verdict == "not run"]
         if unknown:
-            found.append(f"readings that were not run: {', '.join(unknown)}")
-    return found
+            flipping.append(f"readings that were not run: {', '.join(unknown)}")
+    return flipping

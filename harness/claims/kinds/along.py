@@ -42,11 +42,11 @@ class Along(MeasuredClaimKind):
 
     def levels(self, evidence: Measurements) -> list[Any]:
         """Values of the axis that are looked at, in order."""
-        found = evidence.levels(self.of.curve, self.along)
+        levels = evidence.levels(self.of.curve, self.along)
         asked = (self.at or {}).get(self.along)
         if asked is not None:
-            return [v for v in found if v in asked]
-        return [v for v in found if self.along != "epsilon" or v != float("inf")]
+            return [v for v in levels if v in asked]
+        return [v for v in levels if self.along != "epsilon" or v != float("inf")]
 
     def curve_at(self, level: Any) -> MetricSeries:
         """The curve fixed at one value of the axis."""

@@ -35,8 +35,8 @@ class ArgMax(Along):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
-        if found := self.too_few(levels, 2, "a maximum"):
-            return found
+        if too_few := self.too_few(levels, 2, "a maximum"):
+            return too_few
         if self.peak not in levels:
             return not_run(f"the profile runs no {self.along} {self.peak}")
         top, others = self.curve_at(self.peak), [level for level in levels if level != self.peak]

@@ -95,8 +95,8 @@ class Collapse(MeasuredClaimKind):
         oppose = min(1.0, 2 * min(side.p_below(0) for side in (above, below)))
         effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)
         cells = own.cells.union(*(end.cells for end in ends))
-        found = point(index, {"epsilon": epsilon}, own.mean, end.mean, effect, None, support, oppose)
+        nearer = point(index, {"epsilon": epsilon}, own.mean, end.mean, effect, None, support, oppose)
         inside = [
-            PointResult(found, side, cells, None if side.each is None else side.each >= 0) for side in (above, below)
+            PointResult(nearer, side, cells, None if side.each is None else side.each >= 0) for side in (above, below)
         ]
-        return PointResult(found, effect, cells, in_each(inside, np.logical_and))
+        return PointResult(nearer, effect, cells, in_each(inside, np.logical_and))

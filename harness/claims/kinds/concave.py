@@ -31,8 +31,8 @@ class Concave(Along):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
-        if found := self.too_few(levels, 3, "a curve's bend"):
-            return found
+        if too_few := self.too_few(levels, 3, "a curve's bend"):
+            return too_few
         at = [math.log(v) if self.scale == "log" else v for v in levels]
 
         def look(i: int, where: Where) -> PointResult:
@@ -42,9 +42,9 @@ class Concave(Along):
             effect = evidence.design.within(own, line).shifted(-self.margin)
             mean = evidence.design.mean
             curves = [self.curve_at(levels[j]) for j in (i - 1, i, i + 1)]
-            found = point(part.index, self.shown_at(where, levels[i]), mean(own).mean, mean(line).mean, effect)
+            bend = point(part.index, self.shown_at(where, levels[i]), mean(own).mean, mean(line).mean, effect)
             return PointResult(
-                found, effect, evidence.cells(curves, where), None if effect.each is None else effect.each > 0
+                bend, effect, evidence.cells(curves, where), None if effect.each is None else effect.each > 0
             )
 
         curves = [self.curve_at(level) for level in levels]

@@ -40,8 +40,8 @@ class Correlation(MeasuredClaimKind):
     def parts(self, declared: NameScope) -> Sequence[Self]:
         left = declared.complete(self.left)
         right = self.right.inheriting(left)
-        found = [(one, other) for one in left.each() for other in right.like(left, one).each()]
-        return [self.model_copy(update={"left": one, "right": other}) for one, other in found]
+        pairs = [(one, other) for one in left.each() for other in right.like(left, one).each()]
+        return [self.model_copy(update={"left": one, "right": other}) for one, other in pairs]
 
     def operands(self) -> Sequence[MetricOperand]:
         return self.left, self.right
@@ -55,20 +55,20 @@ class Correlation(MeasuredClaimKind):
             return not_run(f"a correlation needs {FEWEST} epsilons, the profile runs {len(grid)}")
         values = [stack_repeats(evidence, [(curve, where) for where in grid]) for curve in (left, right)]
         repeats = min(v.shape[1] for v in values)
-        found = np.array([pearson(values[0][:, r], values[1][:, r]) for r in range(repeats)])
-        found = found[np.isfinite(found)]
+        correlations = np.array([pearson(values[0][:, r], values[1][:, r]) for r in range(repeats)])
+        correlations = correlations[np.isfinite(correlations)]
         cells = frozenset().union(*(evidence.cells([left, right], where) for where in grid))
-        if len(found) < 2:
+        if len(correlations) < 2:
             reason = "fewer than two repeats have a correlation (a metric does not vary over epsilon)"
             return unknown(reason, test)
         bounded = evidence.design.name == "bounded"  # bets are on the coefficients themselves, which have a range
-        numbers = found if bounded else np.arctanh(np.clip(found, -0.999999, 0.999999))
-        places = [(curve, where) for curve in (left, right) for where in grid] if len(found) == repeats else []
+        numbers = correlations if bounded else np.arctanh(np.clip(correlations, -0.999999, 0.999999))
+        places = [(curve, where) for curve in (left, right) for where in grid] if len(correlations) == repeats else []
         mean = evidence.design.mean(series_of(evidence, places, numbers, *((-1.0, 1.0) if bounded else ())))
         middle = mean.mean if bounded else math.tanh(mean.mean)
         effect = mean.shifted(-(self.above if bounded else math.atanh(self.above)))
         seen = point(part.index, {}, middle, self.above, effect).model_copy(update={"repeats": repeats})
-        finding = combine(([PointResult(seen, effect, cells, found > self.above)], "all"), part, test)
-        span = f"{len(grid)} epsilons in {len(found)} repeats"
+        finding = combine(([PointResult(seen, effect, cells, correlations > self.above)], "all"), part, test)
+        span = f"{len(grid)} epsilons in {len(correlations)} repeats"
         words = f"mean correlation {middle:.2f} over {span}, against {self.above:g}"
         return replace(finding, why=finding.why.model_copy(update={"words": words}))

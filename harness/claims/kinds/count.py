@@ -40,11 +40,11 @@ class Count(MeasuredClaimKind):
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         points, counts = [], []
         for name, printed in self.equals.items():
-            found = evidence.counts(self.arm, name)
-            shown = tuple(float(value) for value in found[:SHOWN])
-            counts.append(Counted(name=name, printed=printed, found=shown, several=len(found) > SHOWN))
+            counted = evidence.counts(self.arm, name)
+            shown = tuple(float(value) for value in counted[:SHOWN])
+            counts.append(Counted(name=name, printed=printed, found=shown, several=len(counted) > SHOWN))
             right = counts[-1].right
-            farthest = float(found[np.abs(found - printed).argmax()])
+            farthest = float(counted[np.abs(counted - printed).argmax()])
             points.append(
                 Point(
                     expectation=part.index,

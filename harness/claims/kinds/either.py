@@ -49,11 +49,11 @@ class Either(MeasuredClaimKind):
             one.check(declared)
 
     def relaxed(self) -> tuple[str, Self] | None:
-        found = {n: wider for n, one in enumerate(self.of) if (wider := one.relaxed()) is not None}
-        if not found:
+        widened = {n: wider for n, one in enumerate(self.of) if (wider := one.relaxed()) is not None}
+        if not widened:
             return None
-        of = tuple(found[n][1] if n in found else one for n, one in enumerate(self.of))
-        return " and ".join(text for text, _ in found.values()), self.model_copy(update={"of": of})
+        of = tuple(widened[n][1] if n in widened else one for n, one in enumerate(self.of))
+        return " and ".join(text for text, _ in widened.values()), self.model_copy(update={"of": of})
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         pairs = [(one, *pair) for one in self.of for pair in one.alternatives()]
@@ -72,7 +72,7 @@ class Either(MeasuredClaimKind):
 
 def _complete_option(one: Compare, arms: tuple[str, ...], declared: NameScope) -> Compare:
     left = one.left if one.left.arm or not arms else one.left.model_copy(update={"arm": arms})
-    found = one.model_copy(update={"left": left, "quantifier": "all"}).parts(declared)
-    if len(found) > 1:
+    parts = one.model_copy(update={"left": left, "quantifier": "all"}).parts(declared)
+    if len(parts) > 1:
         raise ValueError("a comparison of an either lists several names; list arms in the either's `arm`")
-    return found[0]
+    return parts[0]

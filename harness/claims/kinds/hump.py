@@ -38,8 +38,8 @@ class Hump(Along):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
-        if found := self.too_few(levels, 3, "a hump"):
-            return found
+        if too_few := self.too_few(levels, 3, "a hump"):
+            return too_few
         between = [v for v in levels[1:-1] if self.peak is None or v == self.peak]
         if not between:
             return not_run(f"the profile runs no {self.along} {self.peak} between others")
@@ -51,9 +51,9 @@ class Hump(Along):
             sides = [compare_at(evidence, part.index, self.curve_at(level), ">", end, self.margin, at) for end in ends]
             weak = max(sides, key=lambda look: look.point.p_support)
             oppose = min(1.0, 2 * min(look.point.p_oppose for look in sides))
-            found = weak.point.model_copy(update={"p_oppose": oppose})
+            nearer = weak.point.model_copy(update={"p_oppose": oppose})
             cells = frozenset().union(*(look.cells for look in sides))
-            return PointResult(found, weak.effect, cells, in_each(sides, np.logical_and))
+            return PointResult(nearer, weak.effect, cells, in_each(sides, np.logical_and))
 
         curves = [self.curve_at(level) for level in levels]
         return over_grid(

@@ -29,8 +29,8 @@ class Monotone(Along):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
-        if found := self.too_few(levels, 2, "a trend"):
-            return found
+        if too_few := self.too_few(levels, 2, "a trend"):
+            return too_few
         steps = [(self.curve_at(a), self.curve_at(b), b) for a, b in pairwise(levels)]
         rising = self.direction == "rising"
 

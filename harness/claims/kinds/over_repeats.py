@@ -29,22 +29,22 @@ def series_of(
 ) -> Series:
     """(n,) numbers between `low` and `high`, one a repeat, of what was measured at places: their error is what repeats
     show, and what the split drew is that of the places, where they are of one arm."""
-    found = Series(values, np.zeros(len(values)), low=low, high=high)
+    series = Series(values, np.zeros(len(values)), low=low, high=high)
     if len({curve.arm for curve, _ in places}) != 1:
-        return found
+        return series
     own = evidence.series(*places[0])
     if own.drawn is None or len(own.drawn) < len(values):
-        return found
-    return replace(found, drawn=own.drawn[: len(values)], outcomes=own.outcomes)
+        return series
+    return replace(series, drawn=own.drawn[: len(values)], outcomes=own.outcomes)
 
 
 def decided_by(
     evidence: Measurements, part: Part, places: Sequence[Place], values: Array, against: float, sign: float, test: str
 ) -> PartResult:
     """Whether the mean of one number a repeat, between -1 and 1, is above (`sign` 1) or below (-1) a number."""
-    found = evidence.design.mean(series_of(evidence, places, values, -1.0, 1.0))
-    effect = found.shifted(-sign * against, sign)
+    mean = evidence.design.mean(series_of(evidence, places, values, -1.0, 1.0))
+    effect = mean.shifted(-sign * against, sign)
     holds = None if effect.each is None else effect.each > 0
     cells = frozenset().union(*(evidence.cells([curve], where) for curve, where in places))
-    look = PointResult(point(part.index, {}, found.mean, against, effect), effect, cells, holds)
+    look = PointResult(point(part.index, {}, mean.mean, against, effect), effect, cells, holds)
     return combine(([look], "all"), part, test)

@@ -48,8 +48,8 @@ class RankCorrelation(MeasuredClaimKind):
         of = self.of if self.of.arm else self.of.model_copy(update={"arm": tuple(declared.arms)})
         other = self.with_.inheriting(of)
         arms = frozenset({"arm"})
-        found = [(one, two) for one in of.each(arms) for two in other.like(of, one).each(arms)]
-        return [self.model_copy(update={"of": one, "with_": two}) for one, two in found]
+        pairs = [(one, two) for one in of.each(arms) for two in other.like(of, one).each(arms)]
+        return [self.model_copy(update={"of": one, "with_": two}) for one, two in pairs]
 
     def operands(self) -> Sequence[MetricOperand]:
         return self.of, self.with_
@@ -68,11 +68,11 @@ class RankCorrelation(MeasuredClaimKind):
             stack_repeats(evidence, [(two, at) for _, two, at in places]),
         ]
         repeats = min(side.shape[1] for side in sides)
-        found = np.array([stats.spearmanr(sides[0][:, r], sides[1][:, r]).statistic for r in range(repeats)])
+        correlations = np.array([stats.spearmanr(sides[0][:, r], sides[1][:, r]).statistic for r in range(repeats)])
         test = f"one-sided {evidence.design.test}, of each repeat's rank correlation over {len(places)} places"
-        if not np.isfinite(found).all():
+        if not np.isfinite(correlations).all():
             return unknown("a metric does not vary over the arms", test)
         against = self.above if self.above is not None else self.below
         assert against is not None
         every = [(curve, at) for one, two, at in places for curve in (one, two)]
-        return decided_by(evidence, part, every, found, against, 1.0 if self.above is not None else -1.0, test)
+        return decided_by(evidence, part, every, correlations, against, 1.0 if self.above is not None else -1.0, test)

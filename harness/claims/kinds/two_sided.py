@@ -29,8 +29,8 @@ class TwoSided(MeasuredClaimKind):
     def parts(self, declared: NameScope) -> Sequence[Self]:
         left, right = sides(self.left, self.right, declared)
         but = names_for_some(self.quantifier)
-        found = [{"left": one, "right": other} for one, other in _pairs(left, right, but)]
-        return [self.model_copy(update=update) for update in found]
+        updates = [{"left": one, "right": other} for one, other in _pairs(left, right, but)]
+        return [self.model_copy(update=update) for update in updates]
 
     def operands(self) -> Sequence[MetricOperand]:
         return [side for side in (self.left, self.right) if isinstance(side, MetricOperand)]

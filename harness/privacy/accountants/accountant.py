@@ -68,8 +68,8 @@ class Accountant(ABC):
 
     def sides(self, noise_multiplier: float, run: Run) -> Sides:
         """The same from below and from above, where both are known; else twice the same."""
-        found = self.epsilon(noise_multiplier, run)
-        return Sides(found, found)
+        epsilon = self.epsilon(noise_multiplier, run)
+        return Sides(epsilon, epsilon)
 
     def remark(self, epsilon: float, run: Run) -> str:
         """What a reader of its noise for this epsilon has to know besides; empty for nothing."""
@@ -104,10 +104,10 @@ class Accountant(ABC):
 
         def above(log_noise: float) -> float:
             try:
-                found = spent(math.exp(log_noise), run)
+                epsilon_spent = spent(math.exp(log_noise), run)
             except ArithmeticError:
-                found = math.inf  # beyond what numbers hold, for too little noise
-            return math.log(min(max(found, 1e-300), 1e300) / epsilon)
+                epsilon_spent = math.inf  # beyond what numbers hold, for too little noise
+            return math.log(min(max(epsilon_spent, 1e-300), 1e300) / epsilon)
 
         sides: dict[bool, float] = {}
         here, stride = 0.0, 0.25

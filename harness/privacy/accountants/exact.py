@@ -53,13 +53,13 @@ class Pld(Accountant):
 
     def _solve(self, epsilon: float, run: Run) -> float:
         try:
-            found = self._search(epsilon, run, lambda noise, run: epsilon_above(_steps(noise, run), run.delta), 1e-6)
+            sigma = self._search(epsilon, run, lambda noise, run: epsilon_above(_steps(noise, run), run.delta), 1e-6)
             for _ in range(ADJUSTMENTS):
                 # of the other direction too, and at the width at which both sides agree
-                spent = self.epsilon(found, run)
+                spent = self.epsilon(sigma, run)
                 if spent <= epsilon:
-                    return found
-                found *= max(spent / epsilon, 1 + 1e-7)
+                    return sigma
+                sigma *= max(spent / epsilon, 1 + 1e-7)
         except AboutPrivacy as error:
             why = str(error).removeprefix("privacy: ")
             raise AboutPrivacy(f"privacy: the pld accountant finds no noise for epsilon {epsilon:g}: {why}") from None

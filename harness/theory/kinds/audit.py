@@ -91,24 +91,24 @@ class Audit(TheoryClaimKind):
         """What the names in the text stand for."""
         from harness.auditing.planted import BUGS
 
-        found = {self.auditor.plugin_name(): f"an auditor: {self.auditor.summary}"}
-        return found if self.of.bug == "none" else {**found, self.of.bug: f"a planted bug: {BUGS[self.of.bug]}"}
+        meanings = {self.auditor.plugin_name(): f"an auditor: {self.auditor.summary}"}
+        return meanings if self.of.bug == "none" else {**meanings, self.of.bug: f"a planted bug: {BUGS[self.of.bug]}"}
 
     def judge(self) -> TheoryResult:
         """Train, audit, count."""
-        found = [self._bounds(i) for i in range(self.audits)]
+        pairs = [self._bounds(i) for i in range(self.audits)]
         how = f"{self.audits} audits of {self.runs} trainings, each at {self.level:.0%}"
         if self.relation == "below":
-            less = sum(own < other for own, other in found)
-            more = sum(own > other for own, other in found)
+            less = sum(own < other for own, other in pairs)
+            more = sum(own > other for own, other in pairs)
             outcome = self._by_sign(less, more)
-            mean = [sum(pair[i] for pair in found) / self.audits for i in (0, 1)]
+            mean = [sum(pair[i] for pair in pairs) / self.audits for i in (0, 1)]
             means = f"mean {mean[0]:.3g} and {mean[1]:.3g}"
             reason = reason_in_words(f"less in {less} of {self.audits} audits, more in {more}; {means}")
             how += f"; sign test at {BY_CHANCE:g}"
             return TheoryResult(outcome, reason, (less - more) / self.audits, None, how, "simulated")
         right = self.of.epsilon if self.right == "claimed" else float(self.right)
-        bounds = sorted(own for own, _ in found)
+        bounds = sorted(own for own, _ in pairs)
         above = sum(bound > right for bound in bounds)
         exposed = float(scipy.stats.binom.sf(above - 1, self.audits, 1 - self.level)) <= BY_CHANCE
         reason = reason_in_words(

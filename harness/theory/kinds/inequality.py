@@ -70,9 +70,9 @@ class Inequality(TheoryClaimKind):
         if self.relation == "=" and self._is_identity():
             how = "identity of rational functions in the variables and their exponentials"
             return TheoryResult("reproduced", proof_in_words("both sides are the same function"), 0.0, None, how)
-        found = [self._side(sign, strict) for sign, strict in parts]
+        sides = [self._side(sign, strict) for sign, strict in parts]
         order = ("violated", "inconclusive", "reproduced")
-        return min(found, key=lambda f: (order.index(f.outcome), f.worst))
+        return min(sides, key=lambda f: (order.index(f.outcome), f.worst))
 
     def _is_identity(self) -> bool:
         from harness.theory.identity import identical
@@ -91,11 +91,11 @@ class Inequality(TheoryClaimKind):
 
         return self._prove(margin, slack, strict) if exact else self._scan(margin, slack, strict)
 
-    def _reason(self, found: Found, at: Mapping[str, float], **more: Any) -> Reason:
+    def _reason(self, how: Found, at: Mapping[str, float], **more: Any) -> Reason:
         """With both sides at a point; without, where they are infinitely far apart wherever one looks."""
         known = not set(self.over) - set(at)
         return Reason(
-            found=found,
+            found=how,
             at=dict(at),
             left_name=self.left.text(),
             right_name=self.right.text(),
