@@ -357,7 +357,7 @@ def combine(
             f"alpha/2 over {k * part.parts}"
         )
 
-    def found(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: Any) -> PartResult:
+    def conclude(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: Any) -> PartResult:
         both = None if p_value is None else 2 * p_value
         rows, decided = tuple(found_at), points[place]
         if quantifier == "share":
@@ -368,12 +368,12 @@ def combine(
         )
 
     if support <= alpha:
-        return found("reproduced", "holds", hard, support)
+        return conclude("reproduced", "holds", hard, support)
     if oppose <= alpha:
-        return found("violated", "fails", against, oppose)
+        return conclude("violated", "fails", against, oppose)
     if not enough[hard]:
-        return found("inconclusive", "few", hard, repeats=points[hard].repeats, fewest=part.fewest)
-    return found("inconclusive", "undecided", hard, **_outlook(found_at[hard].effect, alpha / (m - k + 1)))
+        return conclude("inconclusive", "few", hard, repeats=points[hard].repeats, fewest=part.fewest)
+    return conclude("inconclusive", "undecided", hard, **_outlook(found_at[hard].effect, alpha / (m - k + 1)))
 
 
 def at_least(share: float, points: int) -> int:
