@@ -20,12 +20,12 @@ from pydantic.json_schema import GenerateJsonSchema
 @cache
 def field_descriptions(cls: type[BaseModel]) -> dict[str, str]:
     """By field, inherited ones included: its `Field(description=...)`, or the string that stands below it."""
-    found: dict[str, str] = {}
+    strings: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel and inspect.get_annotations(base):
-            found |= _strings_below_fields(base)
+            strings |= _strings_below_fields(base)
     given = {name: info.description for name, info in cls.model_fields.items() if info.description}
-    return {name: text for name, text in {**found, **given}.items() if name in cls.model_fields}
+    return {name: text for name, text in {**strings, **given}.items() if name in cls.model_fields}
 
 
 @cache

@@ -55,9 +55,9 @@ def canonical(config: BaseModel, exclude: set[str] | None = None) -> dict[str, A
 
     Raises ValueError where two fields of a class are hashed by one name.
     """
-    found = _by_hashed_names(config, config.model_dump(mode="json", by_alias=True, exclude=exclude))
-    assert isinstance(found, dict)
-    return found
+    content = _by_hashed_names(config, config.model_dump(mode="json", by_alias=True, exclude=exclude))
+    assert isinstance(content, dict)
+    return content
 
 
 def without_defaults(content: dict[str, Any], added_later: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,15 +67,15 @@ def without_defaults(content: dict[str, Any], added_later: Mapping[str, Any]) ->
 
 def canonical_path(config: Any, path: str) -> str:
     """A dotted path below a configuration by the names of version 1; parts that lead nowhere are as they are."""
-    found = []
+    names = []
     for part in path.split("."):
         if isinstance(config, BaseModel):
-            found.append(_hashed_as(type(config)).get(part, part))
+            names.append(_hashed_as(type(config)).get(part, part))
             config = getattr(config, spec_fields(type(config)).get(part, part), None)
         else:
-            found.append(part)
+            names.append(part)
             config = config.get(part) if isinstance(config, Mapping) else None
-    return ".".join(found)
+    return ".".join(names)
 
 
 def spec_fields(cls: type[BaseModel]) -> dict[str, str]:
@@ -85,10 +85,10 @@ def spec_fields(cls: type[BaseModel]) -> dict[str, str]:
 
 def _hashed_as(cls: type[BaseModel]) -> dict[str, str]:
     """Names of fields that specs have changed since version 1, and what they were; those of base classes too."""
-    found: dict[str, str] = {}
+    old_names: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        found |= vars(base).get("hashed_as", {})
-    return found
+        old_names |= vars(base).get("hashed_as", {})
+    return old_names
 
 
 def _by_hashed_names(value: Any, dumped: Any) -> Any:
@@ -96,15 +96,15 @@ def _by_hashed_names(value: Any, dumped: Any) -> Any:
     if isinstance(value, BaseModel) and isinstance(dumped, dict):
         cls = type(value)
         fields, renamed = spec_fields(cls), _hashed_as(cls)
-        found: dict[str, Any] = {}
+        content: dict[str, Any] = {}
         for key, item in dumped.items():
             name = renamed.get(str(key), str(key))
-            if name in found:
+            if name in content:
                 raise ValueError(f"{cls.__name__}: two fields are hashed by the name {name!r}")
-            found[name] = _by_hashed_names(getattr(value, fields[key]), item) if key in fields else item
+            content[name] = _by_hashed_names(getattr(value, fields[key]), item) if key in fields else item
         if (kind := vars(cls).get("hashed_kind")) is not None:
-            found["kind"] = kind
-        return found
+            content["kind"] = kind
+        return content
     if isinstance(value, Mapping) and isinstance(dumped, dict):
         pairs = zip(value.values(), dumped.items(), strict=True)
         return {key: _by_hashed_names(own, item) for own, (key, item) in pairs}

@@ -25,14 +25,14 @@ def closure(*modules: str, packages: tuple[str, ...] = ()) -> tuple[str, ...]:
 
     `packages`: follow only what lies in these (default: all). Raises ModuleNotFoundError for a module without source.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in names:
+            names.add(name)
             waiting += [m for m in imports_of(name) if not packages or lies_in(m, packages)]
-    return tuple(sorted(found))
+    return tuple(sorted(names))
 
 
 def modules_within(package: str) -> tuple[str, ...]:
@@ -54,15 +54,15 @@ def lies_in(module: str, packages: tuple[str, ...]) -> bool:
 @cache
 def imports_of(module: str) -> tuple[str, ...]:
     """The modules that a module's code imports itself, of this package or of its own one."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in _imports(module):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         else:
             base = _absolute(module, node)
-            found |= {_defined_in(base, alias.name) for alias in node.names}
+            names |= {_defined_in(base, alias.name) for alias in node.names}
     own = {OWN, module.partition(".")[0]}
-    return tuple(sorted(m for m in found - {module} if m.partition(".")[0] in own and source(m) and not _lists(m)))
+    return tuple(sorted(m for m in names - {module} if m.partition(".")[0] in own and source(m) and not _lists(m)))
 
 
 @cache
@@ -94,17 +94,17 @@ def _defined_in(base: str, name: str) -> str:
 @cache
 def _imports(module: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """The import statements of a module that are carried out when it runs."""
-    found: list[ast.Import | ast.ImportFrom] = []
+    statements: list[ast.Import | ast.ImportFrom] = []
     waiting: list[ast.AST] = [parse_module(module)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
-            found.append(node)
+            statements.append(node)
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             waiting += node.orelse
         else:  # of expressions, which import nothing, a module mostly consists
             waiting += [below for block in _BLOCKS for below in getattr(node, block, ())]
-    return tuple(found)
+    return tuple(statements)
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:

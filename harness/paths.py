@@ -41,10 +41,10 @@ class Project:
 
         Raises HarnessError where HARNESS_STORE names a file.
         """
-        found = Path(os.environ.get("HARNESS_STORE") or self.root / ".harness" / "store")
-        if found.is_file():
-            raise HarnessError(f"HARNESS_STORE: {found} is a file; name a folder, or unset it")
-        return found
+        folder = Path(os.environ.get("HARNESS_STORE") or self.root / ".harness" / "store")
+        if folder.is_file():
+            raise HarnessError(f"HARNESS_STORE: {folder} is a file; name a folder, or unset it")
+        return folder
 
     @property
     def mlflow_uri(self) -> str:

@@ -105,9 +105,9 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
         "source": "harness",
     }
     identity = f"tags.role = 'spec' and tags.spec_sha256 = '{sha256}' and tags.profile = '{scaled.profile}'"
-    found = client.search_runs([experiment_id], identity, max_results=1)
-    if found:
-        parent = found[0].info.run_id
+    parents = client.search_runs([experiment_id], identity, max_results=1)
+    if parents:
+        parent = parents[0].info.run_id
     else:
         name = f"{spec.id.rsplit('/', 1)[-1]} ({scaled.profile})"
         parent = client.create_run(experiment_id, run_name=name, tags={**tags, "role": "spec"}).info.run_id

@@ -61,18 +61,18 @@ def _calibrate_noise(question: Question) -> float:
     """Raises HarnessError where there is no such noise within the reach of double precision."""
     try:
         if question.batch_size == question.records:  # Gaussian mechanisms on everything: the closed form
-            found = float(np.sqrt(question.epochs)) * exact_noise_multiplier(question.epsilon, question.delta)
+            noise = float(np.sqrt(question.epochs)) * exact_noise_multiplier(question.epsilon, question.delta)
         else:
             run = Run(question.records, question.batch_size, question.epochs, question.delta)
             accountant = ACCOUNTANTS[question.accountant]
-            found = accountant.calibrated(question.epsilon, run, "add-remove-one", "poisson")
+            noise = accountant.calibrated(question.epsilon, run, "add-remove-one", "poisson")
     except (ValueError, ArithmeticError):
-        found = float("nan")
-    if not 0 < found < float("inf"):
+        noise = float("nan")
+    if not 0 < noise < float("inf"):
         raise HarnessError(
             f"audit: no noise multiplier can be found for epsilon {question.epsilon:g} at delta {question.delta:g}"
         )
-    return found
+    return noise
 
 
 class EngineTraining:

@@ -76,25 +76,25 @@ def own_trials(
     with _alone():
         process.start()
     there.close()
-    begun, found = 0, None
+    begun, answer = 0, None
     try:
         with (progress or Progress(quiet=True)).cells("audit", runs) as bar:
-            while found is None:
+            while answer is None:
                 said = here.recv()
                 if isinstance(said, int):
                     bar.advance(said - max(begun, 1))
                     begun = said
                 else:
-                    found = said
+                    answer = said
     except EOFError:
         process.join()
         raise HarnessError(f"audit: {where}: {_describe_exit(process.exitcode)} {_when(begun, runs)}") from None
     finally:
-        process.join(ENDS_WITHIN_S if found is not None else 0)
+        process.join(ENDS_WITHIN_S if answer is not None else 0)
         process.kill()
-    if isinstance(found, Trials):
-        return found
-    line, whole = found
+    if isinstance(answer, Trials):
+        return answer
+    line, whole = answer
     raise HarnessError(line) from Elsewhere(f"\n{whole}")
 
 
@@ -170,15 +170,15 @@ def load_function(path: Path, name: str) -> Train:
         module = load_module(path)
     except BaseException as error:
         raise HarnessError(f"cannot be loaded: {fault(error, path)}") from error
-    found = getattr(module, name, None)
-    if not callable(found):
+    function = getattr(module, name, None)
+    if not callable(function):
         own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
         raise HarnessError(f"no function {name!r} in it; there are: {', '.join(own) or 'none'}")
-    if inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found):
-        sort = "is asynchronous" if inspect.iscoroutinefunction(found) else "yields"
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        sort = "is asynchronous" if inspect.iscoroutinefunction(function) else "yields"
         raise HarnessError(f"{name} {sort}; a training function returns a model")
-    _check_parameters(found, name)
-    return found  # type: ignore[no-any-return]
+    _check_parameters(function, name)
+    return function  # type: ignore[no-any-return]
 
 
 def _check_parameters(function: Callable[..., Any], name: str) -> None:

@@ -110,7 +110,7 @@ def likelihood_of_steps(model: Trained, records: CanaryRecords, question: Questi
 
 def _canary_gradients(model: Trained, records: CanaryRecords) -> Array:
     """The gradients on the canary's column that speak for it, (steps,)."""
-    found: Array = (
+    gradients: Array = (
         model.steps[:, records.column, 1 - records.canary_label] - model.steps[:, records.column, records.canary_label]
     )
-    return found
+    return gradients

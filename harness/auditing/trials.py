@@ -38,18 +38,18 @@ def one_at_a_time(train: Train) -> TrainMany:
 
     def many(jobs: Sequence[tuple[Array, Array, int]]) -> list[Any]:
         nonlocal begun
-        found = []
+        models = []
         for features, labels, seed in jobs:
             begun += 1
             try:
-                found.append(train(features, labels, seed))
+                models.append(train(features, labels, seed))
             except HarnessError:
                 raise
             except BaseException as error:  # sys.exit() too, which would end the audit without a word
                 if isinstance(error, KeyboardInterrupt):
                     raise
                 raise HarnessError(f"audit: run {begun}: the training function raised {fault(error)}") from error
-        return found
+        return models
 
     return many
 
@@ -119,10 +119,10 @@ def kernel_of(model: Any, records: CanaryRecords) -> Array:
 
 def _numbers(values: Any) -> Array:
     """As double precision. Raises TypeError for what that would change, such as complex numbers."""
-    found = np.asarray(values)
-    if found.dtype.kind not in "biufO" or (found.dtype.kind == "O" and found.ndim == 0):
-        raise TypeError(f"{type(values).__name__} ({found.dtype}) is no array of numbers")
-    return found.astype(np.float64)
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "biufO" or (numbers.dtype.kind == "O" and numbers.ndim == 0):
+        raise TypeError(f"{type(values).__name__} ({numbers.dtype}) is no array of numbers")
+    return numbers.astype(np.float64)
 
 
 def _by_weights(kernel: Array, records: CanaryRecords) -> float:
@@ -136,12 +136,12 @@ def _by_loss(model: Any, records: CanaryRecords) -> float:
     if name is None:
         raise _no_score("loss", "has neither predict_proba nor predict", model)
     try:
-        found = _numbers(getattr(model, name)(records.canary[None].copy()))
+        predictions = _numbers(getattr(model, name)(records.canary[None].copy()))
     except Exception as error:
         raise HarnessError(f"audit: {name} of the model ({type(model).__name__}) raised {fault(error)}") from error
-    if found.size == 0 or (found.ndim > 1 and len(found) != 1):
-        raise HarnessError(f"audit: {name} gives shape {found.shape} for one record; (1, classes) is right")
-    p = found.reshape(-1)
+    if predictions.size == 0 or (predictions.ndim > 1 and len(predictions) != 1):
+        raise HarnessError(f"audit: {name} gives shape {predictions.shape} for one record; (1, classes) is right")
+    p = predictions.reshape(-1)
     if np.isfinite(p).all() and (
         min(p) < -ROUGHLY or max(p) > 1 + ROUGHLY or (len(p) > 1 and abs(sum(p) - 1) > ROUGHLY)
     ):
@@ -198,7 +198,7 @@ def many_runs(
     initial = getattr(train, "initial", None)
     if initial is not None:
         plan = [run.from_there(initial(records.features.shape[1], run.seed)) for run in plan]
-    found: dict[bool, list[float]] = {True: [], False: []}
+    scores: dict[bool, list[float]] = {True: [], False: []}
     shape: tuple[int, ...] | None = None
     with (progress or Progress(quiet=True)).cells("audit", runs) as bar:
         for start in range(0, runs, AT_ONCE):
@@ -217,9 +217,9 @@ def many_runs(
                         if shape not in (None, now):
                             raise HarnessError(f"audit: weights of shape {now}, but {shape} in run 1")
                         shape = now
-                found[run.inside].append(value)
+                scores[run.inside].append(value)
             bar.advance(len(some))
-    return Trials(np.array(found[True]), np.array(found[False]))
+    return Trials(np.array(scores[True]), np.array(scores[False]))
 
 
 @contextmanager

@@ -109,13 +109,13 @@ def _row(name: str, epsilon: float, run: Run) -> dict[str, Any]:
             return None
 
     noise = had(lambda: accountant.noise_multiplier(epsilon, run))
-    found: dict[str, Any] = {"epsilon": epsilon, "accountant": name, "noise_multiplier": noise}
+    row: dict[str, Any] = {"epsilon": epsilon, "accountant": name, "noise_multiplier": noise}
     for sampling, which in (("shuffled", "gaussian"), ("poisson", "pld")):
         sides = (math.inf, math.inf) if noise == 0 else noise and had(partial(ACCOUNTANTS[which].sides, noise, run))
         low, high = sides or (None, None)
-        found |= {f"exact_{sampling}_from": low, f"exact_{sampling}": high}
+        row |= {f"exact_{sampling}_from": low, f"exact_{sampling}": high}
     remark = had(lambda: accountant.remark(epsilon, run)) if noise else ""
-    return {**found, "why": "; ".join(filter(None, [*why, remark]))}
+    return {**row, "why": "; ".join(filter(None, [*why, remark]))}
 
 
 def _format_epsilon(high: float | None, low: float | None = None) -> str:

@@ -154,16 +154,16 @@ def _usage(error: Any) -> int:
         context = context.parent
     text = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
     given = _typed_value(getattr(error, "param", None))
-    found = f", found {given!r}" if given is not None and repr(given) not in text else ""
+    clause = f", found {given!r}" if given is not None and repr(given) not in text else ""
     asked = "".join(f"{name} " for name in names)
-    return _say(error, f"{asked.rstrip() + ': ' if asked else ''}{text}{found}; see `harness {asked}--help`")
+    return _say(error, f"{asked.rstrip() + ': ' if asked else ''}{text}{clause}; see `harness {asked}--help`")
 
 
 def _typed_value(param: Any) -> str | None:
     """What was typed after an option, where that can be told."""
-    found = None
+    typed = None
     for word, following in zip(sys.argv[1:], [*sys.argv[2:], None], strict=True):
         name, equals, value = word.partition("=")
         if name in getattr(param, "opts", ()) and name.startswith("-"):
-            found = value if equals else following
-    return found
+            typed = value if equals else following
+    return typed

@@ -101,8 +101,10 @@ def audit(
         _draw(rows, what, delta, plot)
     exposed = any(bound.epsilon > claimed for claimed, bound in rows)
     if as_json:
-        found = [{"claimed": claimed, "exposed": b.epsilon > claimed, **dataclasses.asdict(b)} for claimed, b in rows]
-        print_json({"audited": what, "delta": delta, "runs": runs, "score": score, "exposed": exposed, "bounds": found})
+        bounds = [{"claimed": claimed, "exposed": b.epsilon > claimed, **dataclasses.asdict(b)} for claimed, b in rows]
+        print_json(
+            {"audited": what, "delta": delta, "runs": runs, "score": score, "exposed": exposed, "bounds": bounds}
+        )
     else:
         _show(rows, what, delta, runs)
     if exposed:

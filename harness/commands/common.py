@@ -77,13 +77,13 @@ def contexts(
     loaded = load(context.project, names)
     within = context.project.specs.resolve()
     own = [one for one in loaded if not one.said.files[0].is_relative_to(within)]
-    found = [(context, [one for one in loaded if one not in own])] if len(own) < len(loaded) or not loaded else []
+    groups = [(context, [one for one in loaded if one not in own])] if len(own) < len(loaded) or not loaded else []
     for one in own:
         chosen = context.profile if profile is not None else Profile()
-        found.append((dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id), [one]))
+        groups.append((dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id), [one]))
     if not loaded:
         context.progress.warn(f"{context.project.specs}: no specs in it; `harness new spec mine` begins one")
-    return found
+    return groups
 
 
 def whole_profile(context: Context, loaded: list[Loaded]) -> list[Loaded]:
@@ -92,13 +92,13 @@ def whole_profile(context: Context, loaded: list[Loaded]) -> list[Loaded]:
 
     if context.own is not None:
         return loaded
-    found, known = [], {one.said.files[0]: one for one in loaded}
+    specs, known = [], {one.said.files[0]: one for one in loaded}
     for path in spec_paths(context.project):
         try:
-            found.append(known.get(path.resolve()) or load_spec(context.project, path))
+            specs.append(known.get(path.resolve()) or load_spec(context.project, path))
         except HarnessError as error:
             context.progress.say(f"not on the page: {str(error).splitlines()[0]}")
-    return found
+    return specs
 
 
 def table_of(*columns: str) -> Table:

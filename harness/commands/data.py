@@ -53,8 +53,8 @@ def data_status(datasets: DatasetNames = None, as_json: AsJson = False) -> None:
     for dataset in _datasets(datasets):
         row: dict[str, Any] = {"dataset": dataset.name, "sources": [s.label for s in dataset.sources]}
         try:
-            found = read_table(project, dataset)
-            row |= {"there": True, "rows": len(found.frame), "from": found.source, "sha256": found.sha256}
+            fetched = read_table(project, dataset)
+            row |= {"there": True, "rows": len(fetched.frame), "from": fetched.source, "sha256": fetched.sha256}
         except MissingData:
             row |= {"there": False, "rows": None, "from": None, "sha256": None}
         rows.append(row)

@@ -35,9 +35,9 @@ def demo() -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy = Project(Path(folder))
         _copy(project, copy, profile)
-        found = _judge_copy(copy, profile)
+        verdicts = _judge_copy(copy, profile)
         print(f"1. {DEMO}#{DEMO_CLAIM}, from its committed table of measurements:")
-        _say(found, copy, profile)
+        _say(verdicts, copy, profile)
         print(f"   {_verify_copy(copy, profile)}\n")
         print("2. The same with one measurement changed (an advantage of one run at ε = 5, lowered by 0.2):")
         _change_table(copy.reports / profile / DEMO / "measurements.parquet")
@@ -101,8 +101,8 @@ def _verify_copy(copy: Project, profile: str) -> str:
     accepted = accepted.model_copy(update={"specs": {DEMO: accepted.specs[DEMO]}})
     judged = _judge_copy(copy, profile)
     now = baseline.gather(profile, [(DEMO, loaded.sha256, context.measurements_file(DEMO), judged)])
-    found = [f"{d.where}: {d.what}" for d in baseline.compare(accepted, now)]
-    return "verify: as accepted" if not found else "verify: " + "\n           ".join(found)
+    differences = [f"{d.where}: {d.what}" for d in baseline.compare(accepted, now)]
+    return "verify: as accepted" if not differences else "verify: " + "\n           ".join(differences)
 
 
 def _change_table(path: Path) -> None:

@@ -33,11 +33,11 @@ def find_claim(claim: str, profile: str | None) -> tuple[Context, Loaded, str]:
     spec, mark, name = claim.partition("#")
     if not (spec and mark and name):
         raise HarnessError(f"{claim!r} names no claim; write SPEC#CLAIM, such as humphries2020/fig6#logloss-cap")
-    found = [(context, one) for context, loaded in contexts([spec], profile, None, True) for one in loaded]
-    if len(found) > 1:
-        ids = ", ".join(one.spec.id for _, one in found)
+    matches = [(context, one) for context, loaded in contexts([spec], profile, None, True) for one in loaded]
+    if len(matches) > 1:
+        ids = ", ".join(one.spec.id for _, one in matches)
         raise HarnessError(f"{claim!r}: {spec} has several specs; name one of: {ids}")
-    return *found[0], name
+    return *matches[0], name
 
 
 def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = False) -> None:

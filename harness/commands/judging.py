@@ -51,7 +51,7 @@ def check(
     if not specs:
         pipeline.begin_helping(workers)
     groups = contexts(specs, profile, workers, quiet)
-    verdicts = [v for context, loaded in groups for found in pipeline.check_all(context, loaded) for v in found]
+    verdicts = [v for context, loaded in groups for of_spec in pipeline.check_all(context, loaded) for v in of_spec]
     if as_json:
         print_json([in_json(v) for v in verdicts])
     else:

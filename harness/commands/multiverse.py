@@ -88,7 +88,7 @@ def multiverse(
     except KeyboardInterrupt:
         print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
         raise typer.Exit(130) from None
-    verdicts = [v for context, loaded in groups for found in pipeline.check_all(context, loaded) for v in found]
+    verdicts = [v for context, loaded in groups for of_spec in pipeline.check_all(context, loaded) for v in of_spec]
     if as_json:
         print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})
         return

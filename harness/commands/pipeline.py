@@ -36,10 +36,10 @@ def _pipelines() -> list[tuple[Path, str, str]]:
 
     context = context_for(None, None, True)
     root, specs = context.project.root, load(context.project, None)
-    found = [(root / "dvc.yaml", pipeline_text(context, specs), context.profile_name)]
+    pipelines = [(root / "dvc.yaml", pipeline_text(context, specs), context.profile_name)]
     if (name := load_params(context.project).flagship) is not None:
-        found.append((root / "flagship" / "dvc.yaml", flagship_text(context_for(name, None, True), specs), name))
-    return found
+        pipelines.append((root / "flagship" / "dvc.yaml", flagship_text(context_for(name, None, True), specs), name))
+    return pipelines
 
 
 def resolve(specs: Names = None, profile: ProfileName = None) -> None:
@@ -52,10 +52,10 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     from harness import pipeline as stages
 
     context = context_for(profile, None, True)
-    found = [one for one in load(context.project, specs) if not stages.left_out(context, one)]
-    for loaded in found:
+    included = [one for one in load(context.project, specs) if not stages.left_out(context, one)]
+    for loaded in included:
         stages.resolve(context, loaded)
-    print(f"{context.resolved.relative_to(context.project.root)}: {len(found)} specs")
+    print(f"{context.resolved.relative_to(context.project.root)}: {len(included)} specs")
     for path, text, name in _pipelines() if not specs else ():
         if name == context.profile_name and path.is_file() and path.read_text(encoding="utf-8") != text:
             again = "dvc repro flagship/dvc.yaml" if path.parent.name == "flagship" else "dvc repro"

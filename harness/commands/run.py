@@ -48,25 +48,25 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             if left_out(context, one):
                 continue
             try:
-                found = plan_of(context, one)
+                spec_plan = plan_of(context, one)
             except MissingData as missing:
                 context.progress.say(f"{one.spec.id}: not run: {missing}")
                 continue
-            every = pieces_left(context, one, found)
+            every = pieces_left(context, one, spec_plan)
             pieces = [p for p in every if p.key not in seen]
             seen |= {p.key for p in pieces}
             missing_pieces = [p for p in pieces if not store.has(p.kind, p.key)]
-            tables += [(one.spec.id, table) for table in describe_preparation(found.preparations)]
+            tables += [(one.spec.id, table) for table in describe_preparation(spec_plan.preparations)]
             rows.append(
                 {
                     "spec": one.spec.id,
-                    "cells": len(found.cells),
+                    "cells": len(spec_plan.cells),
                     "pieces": len(every),
                     "shared_with_earlier_specs": len(every) - len(pieces),
                     "missing": len(missing_pieces),
                     "core_seconds": round(sum(p.cost for p in missing_pieces), 1),
                     "reductions": context.scaled(one).reductions,
-                    "tables": [preparation.in_json() for preparation in found.preparations],
+                    "tables": [preparation.in_json() for preparation in spec_plan.preparations],
                 }
             )
     total = sum(float(r["core_seconds"]) for r in rows)

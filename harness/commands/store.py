@@ -104,15 +104,15 @@ def _share(
             for one in loaded:
                 if not left_out(context, one):
                     only |= {(piece.kind, piece.key) for piece in plan_of(context, one, context.times(one)).pieces()}
-    found = move(Store(project_here().store), Shared(address), Progress(quiet), only)
+    transfer = move(Store(project_here().store), Shared(address), Progress(quiet), only)
     if as_json:
-        faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in found.faults]
-        print_json({word: found.moved, "there": found.there, "bytes": found.bytes, "faults": faults})
+        faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in transfer.faults]
+        print_json({word: transfer.moved, "there": transfer.there, "bytes": transfer.bytes, "faults": faults})
     else:
-        for kind, key, fault in found.faults:
+        for kind, key, fault in transfer.faults:
             print(f"{kind}/{key}: {fault}; not {word}")
-        print(f"{found.moved} pieces {word} ({found.bytes / 1e6:.1f} MB), {found.there} were there already")
-    if found.faults:
+        print(f"{transfer.moved} pieces {word} ({transfer.bytes / 1e6:.1f} MB), {transfer.there} were there already")
+    if transfer.faults:
         raise typer.Exit(1)
 
 
@@ -136,21 +136,21 @@ def store_gc(
     project = project_here()
     loaded = [*load(project, None), *(load(project, specs) if specs else [])]
     store = Store(project.store)
-    found = waste(store, plans_of(project, loaded, load_params(project).profiles))
-    size = found.bytes
+    garbage = waste(store, plans_of(project, loaded, load_params(project).profiles))
+    size = garbage.bytes
     if delete:
-        remove(store, found)
+        remove(store, garbage)
     if as_json:
-        counts = {kind: len(entries) for kind, entries in found.unnamed.items()}
-        summary = {"kept": found.kept, "unnamed": counts, "abandoned": len(found.abandoned), "bytes": size}
+        counts = {kind: len(entries) for kind, entries in garbage.unnamed.items()}
+        summary = {"kept": garbage.kept, "unnamed": counts, "abandoned": len(garbage.abandoned), "bytes": size}
         print_json({**summary, "deleted": delete})
         return
     table = table_of("kind", "pieces", "MB")
-    for kind, entries in found.unnamed.items():
+    for kind, entries in garbage.unnamed.items():
         table.add_row(kind, str(len(entries)), f"{sum(s for _, s in entries) / 1e6:.1f}")
-    if found.abandoned:
-        table.add_row("temporary", str(len(found.abandoned)), "")
-    if found.unnamed or found.abandoned:
+    if garbage.abandoned:
+        table.add_row("temporary", str(len(garbage.abandoned)), "")
+    if garbage.unnamed or garbage.abandoned:
         console.print(table)
     done = "removed" if delete else "would go; `harness store gc --delete` removes it"
-    print(f"{found.kept} pieces are named by a spec and stay; {size / 1e6:.1f} MB {done}")
+    print(f"{garbage.kept} pieces are named by a spec and stay; {size / 1e6:.1f} MB {done}")

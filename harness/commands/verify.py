@@ -56,7 +56,7 @@ def verify(
         file_to_write(file, option)
     if not specs:
         pipeline.begin_helping(workers)
-    every, found, names = [], [], []
+    every, differences, names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
         path = context.page / "baseline.json"
         profile_given = () if context.own is not None else ("--profile", context.profile_name)
@@ -77,25 +77,25 @@ def verify(
         if accepted is not None and specs:  # a part is compared, and accepted, as a part
             others = {k: v for k, v in accepted.specs.items() if k not in now.specs}
             now = now.model_copy(update={"specs": {**others, **now.specs}})
-        found += [] if accepted is None else baseline.compare(accepted, now)
+        differences += [] if accepted is None else baseline.compare(accepted, now)
         every += [v for verdicts in judged.values() for v in verdicts]
         names.append(context.profile_name)
         if update:
             write_text(path, baseline.text(now))
     name = ", ".join(dict.fromkeys(names))
     if junit is not None:
-        write_text(junit, _junit(name, every, found))
+        write_text(junit, _junit(name, every, differences))
     if summary is not None:
-        write_text(summary, _markdown(name, every, found))
+        write_text(summary, _markdown(name, every, differences))
     if as_json:
-        shown = [d.model_dump() for d in found]
+        shown = [d.model_dump() for d in differences]
         print_json({"profile": name, "claims": len(every), "differences": shown, "updated": update})
     else:
-        for d in found:
+        for d in differences:
             print(f"{d.where}: {d.what}")
-        outcome = "accepted" if update else f"{len(found)} differences" if found else "as accepted"
+        outcome = "accepted" if update else f"{len(differences)} differences" if differences else "as accepted"
         print(f"profile {name}: {len(every)} claims judged, {outcome}")
-    if found and not update:
+    if differences and not update:
         raise typer.Exit(1)
 
 
@@ -138,8 +138,8 @@ def _junit(profile: str, verdicts: list[Verdict], differences: list[Difference])
     for suite in suites.values():
         xml.add_testsuite(suite)
     xml.update_statistics()  # type: ignore[no-untyped-call]
-    found: bytes = xml.tostring()  # type: ignore[no-untyped-call]
-    return found.decode()
+    encoded: bytes = xml.tostring()  # type: ignore[no-untyped-call]
+    return encoded.decode()
 
 
 def _markdown(profile: str, verdicts: list[Verdict], differences: list[Difference]) -> str:

@@ -66,8 +66,8 @@ def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
     _, header = next(one for one in _records(text, name, separator, spaced) if one[1])  # text is not blank
     if len(header) == 1:
         _hint_separator(header[0], name, separator)
-    found = _regular(text, separator, spaced, header) or _irregular(text, name, separator, spaced, header)
-    columns, lines, blank = found
+    parsed = _regular(text, separator, spaced, header) or _irregular(text, name, separator, spaced, header)
+    columns, lines, blank = parsed
     if not len(lines):
         raise AboutDataset(f"{name}: a header and no row below it; records are needed")
     names = tuple(normalize_text(one) for one in header)

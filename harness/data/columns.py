@@ -69,9 +69,9 @@ class Column:
 
     @classmethod
     def of(cls, name: str, cells: Sequence[str], markers: Iterable[str], place: Callable[[int], str]) -> Column:
-        found = pa.array(cells, type=pa.string()).dictionary_encode()
-        codes = found.indices.to_numpy(zero_copy_only=False)
-        return cls(name, codes, found.dictionary.to_pylist(), frozenset(marker.strip() for marker in markers), place)
+        encoded = pa.array(cells, type=pa.string()).dictionary_encode()
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        return cls(name, codes, encoded.dictionary.to_pylist(), frozenset(marker.strip() for marker in markers), place)
 
     @cached_property
     def texts(self) -> list[str]:
@@ -122,23 +122,23 @@ class Column:
             try:
                 whole = [int(text) for text in self.texts]
                 if all(INT64.min <= value <= INT64.max for value in whole):
-                    found = np.array(whole, dtype=np.int64)[self.codes]
-                    return found, steps + self._index(found)
+                    integers = np.array(whole, dtype=np.int64)[self.codes]
+                    return integers, steps + self._index(integers)
             except ValueError:
                 pass
         return np.where(lacking, math.nan, self.values)[self.codes], steps
 
-    def _index(self, found: Array) -> list[Step]:
+    def _index(self, numbers: Array) -> list[Step]:
         """A step where whole numbers count the rows."""
-        low = found[0]
-        counted = len(found) >= FEW and low in (0, 1) and np.array_equal(found, np.arange(low, low + len(found)))
-        return [Step("index", self.name, len(found))] if counted else []
+        low = numbers[0]
+        counted = len(numbers) >= FEW and low in (0, 1) and np.array_equal(numbers, np.arange(low, low + len(numbers)))
+        return [Step("index", self.name, len(numbers))] if counted else []
 
     def text(self) -> tuple[Array, list[Step]]:
         """Its text, None where missing."""
         texts = [text if there else None for text, there in zip(self.texts, self.there, strict=True)]
-        found = np.array([*texts, None], dtype=object)[:-1][self.codes]
-        return found, self._changes()
+        cells = np.array([*texts, None], dtype=object)[:-1][self.codes]
+        return cells, self._changes()
 
     def _changes(self) -> list[Step]:
         stripped = [one.strip() for one in self.written]

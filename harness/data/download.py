@@ -21,9 +21,9 @@ MAX_MEMBER_BYTES = 1 << 30
 def verify(path: Path, expected: str | None, what: str) -> None:
     """Raise HarnessError where the SHA-256 of `path` is not `expected` (None: nothing known)."""
     if expected is not None:
-        found = sha256_file(path)
-        if found != expected:
-            raise HarnessError(f"{what}: corrupted: SHA-256 {found}, expected {expected}")
+        digest = sha256_file(path)
+        if digest != expected:
+            raise HarnessError(f"{what}: corrupted: SHA-256 {digest}, expected {expected}")
 
 
 def download(url: str, target: Path, sha256: str | None, progress: Progress) -> None:

@@ -145,12 +145,12 @@ def numbers_of(frame: pd.DataFrame, column: str, scaling: Scaling, place: Place 
     largest = max(-float(there.min()), float(there.max()))
     if largest > LARGEST and (scaling == "none" or not np.isfinite(largest)):
         row = int(np.argmax(np.abs(np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)) > LARGEST))
-        found = f"{place(int(series.index[row]))}: column {column!r} is {series.iloc[row]}"
+        fault = f"{place(int(series.index[row]))}: column {column!r} is {series.iloc[row]}"
         if not np.isfinite(largest):
             row = int(np.argmax(np.isinf(values)))
-            found = f"{place(int(series.index[row]))}: column {column!r} is {series.iloc[row]}"
-            raise AboutDataset(f"{found}, which is not finite; correct it, or mark it as missing")
-        raise AboutDataset(f"{found}, past the range of features (3.4e38); correct it, or scale (scaling: min-max)")
+            fault = f"{place(int(series.index[row]))}: column {column!r} is {series.iloc[row]}"
+            raise AboutDataset(f"{fault}, which is not finite; correct it, or mark it as missing")
+        raise AboutDataset(f"{fault}, past the range of features (3.4e38); correct it, or scale (scaling: min-max)")
     return values
 
 
@@ -177,8 +177,8 @@ def text_of(frame: pd.DataFrame, column: str, impute: str) -> pd.Series:
     if text.dtype == object and pd.api.types.infer_dtype(text, skipna=True) != "string":
         text = text.map(lambda value: None if pd.isna(value) else str(value)).astype(object)
     missing = MISSING if impute == "category" else mode_of(text)
-    found: pd.Series = text.astype(object).where(text.notna(), missing).astype(str)
-    return found
+    filled: pd.Series = text.astype(object).where(text.notna(), missing).astype(str)
+    return filled
 
 
 def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, drop: tuple[str, ...] = ()) -> Encoded:

@@ -151,31 +151,31 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
         except (HarnessError, OSError, ValueError):
             progress.say(f"{target}: damaged, fetching it again")
     tried: list[str] = []
-    found: tuple[pd.DataFrame, str, str] | None = None
+    fetched: tuple[pd.DataFrame, str, str] | None = None
     override = os.environ.get(OVERRIDE)
     if override:
         for source in dataset.sources:
             try:
-                found = found or _from_override(source, dataset, Path(override))
+                fetched = fetched or _from_override(source, dataset, Path(override))
             except HarnessError as error:
                 tried.append(str(error))
                 progress.warn(f"{error}; the file is passed over, other sources of {dataset.name} are tried")
-        if found is None and not tried:
+        if fetched is None and not tried:
             tried.append(f"{override}/{dataset.name}: none of the expected files")
     raw_dir = project.store.parent / "raw" / dataset.name
-    for source in dataset.sources if found is None else ():
+    for source in dataset.sources if fetched is None else ():
         try:
-            found = _from_remote(source, dataset, raw_dir, progress)
+            fetched = _from_remote(source, dataset, raw_dir, progress)
             break
         except HarnessError as error:
             tried.append(str(error))
-    if found is None:
+    if fetched is None:
         places = "; ".join(tried)
         raise MissingData(
             f"dataset {dataset.name}: not to be had; tried: {places}; "
             f"or set {OVERRIDE} to a directory that has {_expected_path(dataset)}"
         )
-    frame, digest, label = found
+    frame, digest, label = fetched
     with atomic_path(target) as temporary:
         frame.to_parquet(temporary, index=False, compression="zstd")
     facts = {"source": label, "sha256": digest, "rows": len(frame), "columns": list(frame.columns)}
@@ -240,8 +240,8 @@ def _derive_table(project: Project, dataset: TableDataset, frame: pd.DataFrame, 
 def _join_table(labels: Path, values: Path) -> pd.DataFrame:
     """A derived table whose features stay on disk, where processes share them, until they are read."""
     kept = pd.read_parquet(labels)
-    found = pd.DataFrame(np.load(values, mmap_mode="r"), columns=kept.attrs["columns"], copy=False)
-    if len(found) != len(kept):
-        raise ValueError(f"{values}: {len(found)} rows of {len(kept)}")
-    found.insert(0, kept.columns[0], kept.iloc[:, 0].to_numpy())
-    return found
+    table = pd.DataFrame(np.load(values, mmap_mode="r"), columns=kept.attrs["columns"], copy=False)
+    if len(table) != len(kept):
+        raise ValueError(f"{values}: {len(table)} rows of {len(kept)}")
+    table.insert(0, kept.columns[0], kept.iloc[:, 0].to_numpy())
+    return table

@@ -53,11 +53,11 @@ def principal_components(pixels: Array, count: int) -> Array:
     values /= 255
     with threadpool_limits(limits=1):
         solver = "covariance_eigh" if len(values) > values.shape[1] else "full"
-        found = PCA(count, svd_solver=solver).fit(values)
-        largest = np.abs(found.components_).argmax(axis=1)
-        signs = np.sign(found.components_[np.arange(count), largest])
-        directions = np.ascontiguousarray((found.components_ * signs[:, None]).T, dtype=np.float32)
-        return np.asarray((values - found.mean_.astype(np.float32)) @ directions, dtype=np.float32)
+        pca = PCA(count, svd_solver=solver).fit(values)
+        largest = np.abs(pca.components_).argmax(axis=1)
+        signs = np.sign(pca.components_[np.arange(count), largest])
+        directions = np.ascontiguousarray((pca.components_ * signs[:, None]).T, dtype=np.float32)
+        return np.asarray((values - pca.mean_.astype(np.float32)) @ directions, dtype=np.float32)
 
 
 class Images(TableDataset):
@@ -81,11 +81,11 @@ class Images(TableDataset):
     @classmethod
     def digest(cls, frame: pd.DataFrame) -> str:
         """SHA-256 of the classes and of the pixels, one byte each."""
-        found = hashlib.sha256(",".join(frame.columns).encode())
-        found.update(frame[LABEL].to_numpy(np.uint8).tobytes())
+        hasher = hashlib.sha256(",".join(frame.columns).encode())
+        hasher.update(frame[LABEL].to_numpy(np.uint8).tobytes())
         for row in frame[PIXELS]:
-            found.update(row)
-        return found.hexdigest()
+            hasher.update(row)
+        return hasher.hexdigest()
 
     def derivation(self) -> dict[str, Any] | None:
         return {"components": self.components}
@@ -99,9 +99,9 @@ class Images(TableDataset):
 
 def feature_table(table: pd.DataFrame, values: Array, letter: str) -> pd.DataFrame:
     """The classes of a canonical table, and features (n, d) in columns of a letter and a number."""
-    found = pd.DataFrame(values, columns=[f"{letter}{i:04d}" for i in range(values.shape[1])], copy=False)
-    found.insert(0, LABEL, table[LABEL].to_numpy())
-    return found
+    frame = pd.DataFrame(values, columns=[f"{letter}{i:04d}" for i in range(values.shape[1])], copy=False)
+    frame.insert(0, LABEL, table[LABEL].to_numpy())
+    return frame
 
 
 class ScatteredImages(Images):

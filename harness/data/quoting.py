@@ -25,5 +25,5 @@ def quote_names(names: Sequence[str], most: int = 20) -> str:
 
 def join_items(items: Sequence[str], most: int) -> str:
     """Items in a row, not all of many."""
-    found = ", ".join(items[:most])
-    return found if len(items) <= most else f"{found} and {len(items) - most:,} more"
+    listing = ", ".join(items[:most])
+    return listing if len(items) <= most else f"{listing} and {len(items) - most:,} more"

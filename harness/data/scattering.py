@@ -58,8 +58,8 @@ def morlet(size: tuple[int, int], scale: int, angle: float) -> Array:
     sigma, slant = 0.8 * 2**scale, 4.0 / ANGLES
     wave = gabor(size, sigma, angle, 3 * math.pi / 4 / 2**scale, slant)
     envelope = gabor(size, sigma, angle, 0.0, slant)
-    found: Array = wave - envelope * (wave.sum() / envelope.sum())
-    return found
+    wavelet: Array = wave - envelope * (wave.sum() / envelope.sum())
+    return wavelet
 
 
 def in_frequency(values: Array) -> Array:
@@ -75,15 +75,15 @@ def coarser(transform: Array, by: int) -> Array:
             high = slice(n // (2 * by), n // (2 * by) + n - n // by)
             kept[(slice(None),) * axis + (high,)] = 0
     rows, columns = (n // by for n in transform.shape)
-    found: Array = kept.reshape(by, rows, by, columns).sum(axis=(0, 2))
-    return found
+    coarse: Array = kept.reshape(by, rows, by, columns).sum(axis=(0, 2))
+    return coarse
 
 
 def subsample(transforms: Array, by: int) -> Array:
     """Transforms (n, rows, columns) of the same images at every `by`-th pixel."""
     n, rows, columns = transforms.shape
-    found: Array = transforms.reshape(n, by, rows // by, by, columns // by).mean(axis=(1, 3))
-    return found
+    subsampled: Array = transforms.reshape(n, by, rows // by, by, columns // by).mean(axis=(1, 3))
+    return subsampled
 
 
 @lru_cache(maxsize=4)
@@ -109,11 +109,11 @@ def scatter(images: Array, scales: int = 2) -> Array:
     step, (n, h, w) = 2**scales, images.shape
     if h % step or w % step:
         raise ValueError(f"images of {h} x {w} pixels cannot be averaged over {step} x {step}")
-    found = np.empty((n, channels(scales), h // step, w // step), np.float32)
+    coefficients = np.empty((n, channels(scales), h // step, w // step), np.float32)
     for start in range(0, n, BATCH):
         for place, values in enumerate(_in_order(images[start : start + BATCH], scales)):
-            found[start : start + BATCH, place] = values
-    return found
+            coefficients[start : start + BATCH, place] = values
+    return coefficients
 
 
 def _in_order(images: Array, scales: int) -> Iterator[Array]:
@@ -130,10 +130,10 @@ def _in_order(images: Array, scales: int) -> Iterator[Array]:
         return kept
 
     def modulus(transforms: Array, wavelet: Array, by: int) -> Array:
-        found: Array = scipy.fft.fft2(
+        spectrum: Array = scipy.fft.fft2(
             np.abs(scipy.fft.ifft2(subsample(transforms * wavelet, by), workers=-1)), workers=-1
         )
-        return found
+        return spectrum
 
     first = [(scale, modulus(whole, wavelet, 2**scale)) for scale in range(scales) for wavelet in wavelets[scale, 0]]
     yield averaged(whole, 0)
@@ -150,8 +150,8 @@ def average_pool(maps: Array, by: int) -> Array:
     n, k, h, w = maps.shape
     if h % by or w % by:
         raise ValueError(f"maps of {h} x {w} places cannot be averaged over {by} x {by}")
-    found: Array = maps.reshape(n, k, h // by, by, w // by, by).mean(axis=(3, 5))
-    return found
+    pooled: Array = maps.reshape(n, k, h // by, by, w // by, by).mean(axis=(3, 5))
+    return pooled
 
 
 def group_normalised(maps: Array, groups: int) -> Array:
@@ -165,8 +165,8 @@ def group_normalised(maps: Array, groups: int) -> Array:
     values = maps.reshape(n, groups, -1)
     centred = values - values.mean(axis=2, keepdims=True)
     spread = np.sqrt(np.square(centred).mean(axis=2, keepdims=True) + EPSILON)
-    found: Array = (centred / spread).reshape(maps.shape)
-    return found
+    normalised: Array = (centred / spread).reshape(maps.shape)
+    return normalised
 
 
 def features(images: Array, how: Scattering) -> Array:

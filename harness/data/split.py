@@ -67,7 +67,7 @@ class Draw:
     def divided(self, places: dict[str, Array]) -> Draw:
         """This universe with `members` and `nonmembers` at these places of it."""
         chosen = {role: self.members.chosen(places[role]) for role in ("members", "nonmembers")}
-        facts = {**self.facts, "universe": len(self.members), **{role: len(found) for role, found in chosen.items()}}
+        facts = {**self.facts, "universe": len(self.members), **{role: len(subset) for role, subset in chosen.items()}}
         return Draw(chosen["members"], self.test, chosen["nonmembers"], self.n_classes, places, facts)
 
 

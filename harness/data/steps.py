@@ -66,7 +66,7 @@ class Preparation:
         return {**asdict(self), "arms": list(self.arms), "steps": [step.in_json() for step in self.steps]}
 
 
-def preparation_from(found: dict[str, Any]) -> Preparation:
+def preparation_from(record: dict[str, Any]) -> Preparation:
     """What `in_json` wrote down."""
-    steps = tuple(Step(**step) for step in found["steps"])
-    return Preparation(tuple(found["arms"]), found["dataset"], found["rows"], found["features"], steps)
+    steps = tuple(Step(**step) for step in record["steps"])
+    return Preparation(tuple(record["arms"]), record["dataset"], record["rows"], record["features"], steps)

@@ -46,8 +46,8 @@ class _Randomized(LabelsOnly):
         if self.n_classes < 2:
             return own
         coin, shift = self._tossed(features)
-        found: Array = np.where(coin < self._defence.truth, own, (own + shift) % self.n_classes)
-        return found
+        labels: Array = np.where(coin < self._defence.truth, own, (own + shift) % self.n_classes)
+        return labels
 
     def _tossed(self, features: Array) -> tuple[Array, Array]:
         """A number below 1 and a shift to another class for each record, (k,) each."""

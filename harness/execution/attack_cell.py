@@ -89,10 +89,10 @@ def do_evaluate(project: Project, store: Store, piece: WorkUnit) -> Result:
     if "attack" not in piece.settings:
         model = store.get("train", piece.needs[0].key)
         sets = ModelOutputs(*(outputs(model, name) for name in ("members", "test", "nonmembers")))
-        found = of_model(sets)
+        metrics = of_model(sets)
         if "test_accuracies" in model.arrays:
-            found |= of_course(model.arrays["test_accuracies"], len(sets.test))
-        return Result({}, {"metrics": _as_lists(found)})
+            metrics |= of_course(model.arrays["test_accuracies"], len(sets.test))
+        return Result({}, {"metrics": _as_lists(metrics)})
     attack, defence = _attack(piece), piece.settings["defence"]
     assert isinstance(defence, Defence)
     target, fits = piece.needs[0], piece.needs[1:]
@@ -102,7 +102,7 @@ def do_evaluate(project: Project, store: Store, piece: WorkUnit) -> Result:
 
 
 def _as_lists(metrics: dict[str, Value]) -> dict[str, list[float]]:
-    return {name: [found.value, found.stderr, found.n] for name, found in metrics.items()}
+    return {name: [estimate.value, estimate.stderr, estimate.n] for name, estimate in metrics.items()}
 
 
 class TrainedTarget(Target):
@@ -163,5 +163,5 @@ class TrainedTarget(Target):
         return inside, outside
 
     def test_features(self) -> Array:
-        found: Array = draw_of(self._project, self._piece.needs[0]).test.features
-        return found
+        features: Array = draw_of(self._project, self._piece.needs[0]).test.features
+        return features

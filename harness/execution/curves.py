@@ -44,7 +44,7 @@ class Asked:
 
 def curves_asked(plan: Plan, spec: Spec) -> list[Asked]:
     """The curves of a spec's figure, each of the first repeat of its cells."""
-    found: dict[str, Asked] = {}
+    curves: dict[str, Asked] = {}
     for panel in spec.figure:
         for cell in plan.cells if panel.curve else ():
             if cell.repeat or (panel.arms and cell.arm not in panel.arms):
@@ -53,28 +53,28 @@ def curves_asked(plan: Plan, spec: Spec) -> list[Asked]:
                 where = place({**dict(cell.place), **dict(own), "epsilon": cell.epsilon})
                 if attack in panel.attacks and panel.at.items() <= dict(where).items():
                     one = Asked(str(panel.curve), cell.arm, attack, where, piece)
-                    found.setdefault(one.key, one)
-    return list(found.values())
+                    curves.setdefault(one.key, one)
+    return list(curves.values())
 
 
 def pieces_of(wanted: Sequence[Asked]) -> list[WorkUnit]:
     """What has to be in the store to draw these, in an order that respects what each needs."""
-    found = {piece.key: piece for one in wanted for piece in with_needs(one.piece)}
-    return in_order(found.values())
+    pieces = {piece.key: piece for one in wanted for piece in with_needs(one.piece)}
+    return in_order(pieces.values())
 
 
 def draw_curves(store: Store, wanted: Sequence[Asked], known: str | None) -> str:
     """The points of the curves as JSON, from the store, or as an earlier table has them (`known`)."""
     before = json.loads(known) if known else {}
-    found = {}
+    curves = {}
     for one in wanted:
         if one.key in before:
-            found[one.key] = before[one.key]
+            curves[one.key] = before[one.key]
             continue
         fits = [store.get("fit", need.key).arrays for need in one.piece.needs if need.kind == "fit"]
         arrays = store.get("evaluate", one.piece.key).arrays
         lines = CURVES[one.curve].lines(arrays, fits[0] if fits else {})
-        found[one.key] = {
+        curves[one.key] = {
             "curve": one.curve,
             "arm": one.arm,
             "attack": one.attack,
@@ -82,7 +82,7 @@ def draw_curves(store: Store, wanted: Sequence[Asked], known: str | None) -> str
             "code": one.piece.code,
             "lines": [[line.beside, line.name, _round_points(line.x), _round_points(line.y)] for line in lines],
         }
-    return canonical_json(found)
+    return canonical_json(curves)
 
 
 def missing(wanted: Sequence[Asked], known: str | None) -> list[Asked]:

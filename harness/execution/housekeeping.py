@@ -36,9 +36,9 @@ class Health:
 def verify(store: Store, progress: Progress) -> Health:
     """Read every result whole and compare it with its name and with the hash of its arrays."""
     health = Health()
-    found = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
-    with progress.cells("verify", len(found)) as bar:
-        for kind, key in found:
+    names = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
+    with progress.cells("verify", len(names)) as bar:
+        for kind, key in names:
             health.checked += 1
             fault = fault_of(kind, key, store.peek(kind, key))
             if fault is not None:
@@ -119,10 +119,10 @@ def waste(store: Store, plans: Sequence[Plan]) -> Waste:
     return Waste(unnamed, sorted(abandoned), kept)
 
 
-def remove(store: Store, found: Waste) -> None:
+def remove(store: Store, garbage: Waste) -> None:
     """Remove what `waste` found."""
-    for kind, entries in found.unnamed.items():
+    for kind, entries in garbage.unnamed.items():
         for key, _ in entries:
             store.remove(kind, key)
-    for path in found.abandoned:
+    for path in garbage.abandoned:
         path.unlink(missing_ok=True)

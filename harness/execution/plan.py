@@ -143,8 +143,8 @@ def in_order(pieces: Iterable[WorkUnit]) -> list[WorkUnit]:
 
 def arms_using(plan: Plan, key: str) -> list[str]:
     """Arms that a piece of work is for."""
-    found = (cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in with_needs(root)))
-    return list(dict.fromkeys(found))
+    arms = (cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in with_needs(root)))
+    return list(dict.fromkeys(arms))
 
 
 def first_repeats(plan: Plan, repeats: Mapping[Attacked, int]) -> Plan:

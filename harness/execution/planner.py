@@ -135,7 +135,7 @@ class _Prepared:
             )
 
     def of_arms(self) -> tuple[Preparation, ...]:
-        return tuple(Preparation(tuple(self.arms[name]), *found) for name, found in self.found.items())
+        return tuple(Preparation(tuple(self.arms[name]), *facts) for name, facts in self.found.items())
 
 
 def attacks_of(spec: Spec) -> list[Asked]:

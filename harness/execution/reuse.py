@@ -73,12 +73,12 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Pl
     size = min(RUNS, spec.experiment.repeats)
     if size < 2:
         return
-    found: dict[tuple[Group, str, Place, int], list[Cell]] = {}
+    groups: dict[tuple[Group, str, Place, int], list[Cell]] = {}
     for cell in plan.cells:
         for name, where in cell.evaluations:
             if isinstance(spec.attacks[name], ScoringAttack):
-                found.setdefault((cell.group, name, where, cell.repeat // size), []).append(cell)
-    for key, cells in found.items():
+                groups.setdefault((cell.group, name, where, cell.repeat // size), []).append(cell)
+    for key, cells in groups.items():
         if len(cells) == size:
             _, name, where, _ = key
             yield cells, name, where
@@ -110,13 +110,13 @@ def repeats_known(plan: Plan, known: Known, store: Store | None = None) -> dict[
 
 def work_of(plan: Plan, spec: Spec) -> set[str]:
     """The names of all that a plan's table can hold."""
-    found = {
+    names = {
         work_of_runs([cell.evaluations[name, where] for cell in cells])
         for cells, name, where in groups_of_runs(plan, spec)
     }
     for cell in plan.cells:
-        found |= {piece.work for piece in (cell.split, cell.model, *cell.evaluations.values())}
-    return found
+        names |= {piece.work for piece in (cell.split, cell.model, *cell.evaluations.values())}
+    return names
 
 
 def work_of_runs(runs: Iterable[WorkUnit]) -> str:

@@ -62,8 +62,8 @@ class Shared:
         """Every result that is there."""
         with _plainly(self.address):
             self.files.invalidate_cache()
-            found = self.files.find(self.root) if self.files.exists(self.root) else []
-        return {(p[-3], p[-1].removesuffix(".npz")) for p in map(_parts, found) if len(p) > 2 and _is_result(p[-1])}
+            paths = self.files.find(self.root) if self.files.exists(self.root) else []
+        return {(p[-3], p[-1].removesuffix(".npz")) for p in map(_parts, paths) if len(p) > 2 and _is_result(p[-1])}
 
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Keep an object, whole or not at all."""
@@ -110,9 +110,9 @@ def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Name
 
 
 def _transfer(names: list[Named], there: set[Named], read: Any, write: Any, progress: Progress, label: str) -> Transfer:
-    found = Transfer()
+    transfer = Transfer()
     todo = [one for one in names if one not in there]
-    found.there = len(names) - len(todo)
+    transfer.there = len(names) - len(todo)
 
     def one(name: Named) -> tuple[Named, int, str | None]:
         data = read(*name)
@@ -124,12 +124,12 @@ def _transfer(names: list[Named], there: set[Named], read: Any, write: Any, prog
     with progress.cells(label, len(todo)) as bar, ThreadPoolExecutor(AT_ONCE) as pool:
         for (kind, key), size, fault in pool.map(one, todo):
             if fault is None:
-                found.moved += 1
-                found.bytes += size
+                transfer.moved += 1
+                transfer.bytes += size
             else:
-                found.faults.append((kind, key, fault))
+                transfer.faults.append((kind, key, fault))
             bar.advance()
-    return found
+    return transfer
 
 
 @contextmanager

@@ -105,7 +105,7 @@ class Store:
     def records(self, kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The JSON records (without descriptions) of many results. Raises KeyError for one that is not there."""
         index = self._index(kind)
-        found: dict[str, dict[str, Any]] = {}
+        records: dict[str, dict[str, Any]] = {}
         new: dict[str, tuple[int, int, str]] = {}
         for key in dict.fromkeys(keys):
             try:
@@ -119,10 +119,10 @@ class Store:
                     raise KeyError(f"{kind}/{key}")
                 record.pop(BULKY, None)
                 entry = new[key] = (status.st_size, status.st_mtime_ns, json.dumps(record))
-            found[key] = json.loads(entry[2])
+            records[key] = json.loads(entry[2])
         if new:
             self._write_index(kind, {**index, **new})
-        return found
+        return records
 
     def _index_path(self, kind: str) -> Path:
         return self.root / "index" / f"{kind}.parquet"

@@ -102,7 +102,7 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
         attack: str,
         where: Place,
         metric: str,
-        found: Value,
+        estimate: Value,
         piece: WorkUnit,
         named: WorkUnit,
         work: str | None = None,
@@ -120,9 +120,9 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
                 "repeat": cell.repeat,
                 "attack": attack,
                 "metric": metric,
-                "value": float(found.value),
-                "stderr": float(found.stderr),
-                "n": int(found.n),
+                "value": float(estimate.value),
+                "stderr": float(estimate.stderr),
+                "n": int(estimate.n),
                 "cell": measured.cell(piece, named),
                 "work": piece.work if work is None else work,
                 "code": measured.code(piece),
@@ -132,22 +132,22 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
         )
 
     for cell in plan.cells:
-        for name, found in measured.of(cell.split).items():
-            add(cell, "", (), name, found, cell.split, cell.split)
+        for name, estimate in measured.of(cell.split).items():
+            add(cell, "", (), name, estimate, cell.split, cell.split)
         # A model's own metrics are those of its weights: their rows name the trained cell.
-        for name, found in measured.of(cell.model).items():
-            add(cell, "", (), name, found, cell.model, cell.target)
+        for name, estimate in measured.of(cell.model).items():
+            add(cell, "", (), name, estimate, cell.model, cell.target)
         for (attack, where), piece in cell.evaluations.items():
-            for name, found in measured.of(piece).items():
-                add(cell, attack, where, name, found, piece, piece)
+            for name, estimate in measured.of(piece).items():
+                add(cell, attack, where, name, estimate, piece, piece)
     for cell, baseline in _with_baseline(plan):
-        for name, found in against_baseline(measured.of(cell.model), measured.of(baseline.model)).items():
-            add(cell, "", (), name, found, cell.model, cell.target, work="")
+        for name, estimate in against_baseline(measured.of(cell.model), measured.of(baseline.model)).items():
+            add(cell, "", (), name, estimate, cell.model, cell.target, work="")
     for cells, attack, where in groups_of_runs(plan, spec):
         pieces = [cell.evaluations[attack, where] for cell in cells]
         work = work_of_runs(pieces)
-        for name, found in measured.of_runs(pieces, work).items():  # in the row of the last of them
-            add(cells[-1], attack, where, name, found, pieces[0], pieces[0], work=work)
+        for name, estimate in measured.of_runs(pieces, work).items():  # in the row of the last of them
+            add(cells[-1], attack, where, name, estimate, pieces[0], pieces[0], work=work)
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["arm", *axes, "epsilon", "repeat", "attack", "metric"], kind="stable", ignore_index=True)
 
@@ -230,8 +230,8 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def read_measurements(path: Path, table: pd.DataFrame | None = None) -> pd.DataFrame:
     """Read a measurement table, or take it as read. Raises HarnessError where it is missing or not one."""
-    found = read_table(path) if table is None else table
-    missing = [c for c in COLUMNS if c not in found.columns and c not in ORIGIN]
+    measurements = read_table(path) if table is None else table
+    missing = [c for c in COLUMNS if c not in measurements.columns and c not in ORIGIN]
     if missing:
         raise HarnessError(f"{path}: not a measurement table: no column {', '.join(missing)}")
-    return found
+    return measurements

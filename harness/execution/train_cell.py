@@ -59,13 +59,13 @@ class _Course:
         assert self.records is not None
         if self.ended:
             return
-        found = Outputs(log_probabilities(self.job.model, weights, self.records.features), self.records.labels)
-        accuracy = float(np.mean(found.log_probabilities.argmax(axis=1) == found.labels))
+        outputs = Outputs(log_probabilities(self.job.model, weights, self.records.features), self.records.labels)
+        accuracy = float(np.mean(outputs.log_probabilities.argmax(axis=1) == outputs.labels))
         self.accuracies.append(accuracy)
         stopping = self.job.training.early_stopping
         if stopping is None:
             return
-        now = accuracy if stopping.watch == "accuracy" else -float(found.losses().mean())
+        now = accuracy if stopping.watch == "accuracy" else -float(outputs.losses().mean())
         better = now > self.best
         self.best, self.since = max(now, self.best), 0 if better else self.since + 1
         self.ended = self.since >= stopping.patience

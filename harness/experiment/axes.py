@@ -137,5 +137,5 @@ class Derived(Config):
                 f"epsilons: {self.solve} is {level:g} at no epsilon between 1e-6 and 1e6 ({shown}); it goes from "
                 f"{excess(low) + level:g} to {excess(high) + level:g}"
             )
-        found = float(scipy.optimize.brentq(excess, low, high, xtol=1e-13))
-        return float(f"{math.exp(found):.12g}")
+        root = float(scipy.optimize.brentq(excess, low, high, xtol=1e-13))
+        return float(f"{math.exp(root):.12g}")

@@ -72,11 +72,11 @@ class Experiment(Config):
         """Values of the axes of an arm."""
         setup = self.arms[arm]
         epsilons = setup.privacy.epsilons
-        found: dict[str, tuple[Any, ...]] = {name: axis.values for name, axis in self.axes.items()}
+        levels: dict[str, tuple[Any, ...]] = {name: axis.values for name, axis in self.axes.items()}
         if isinstance(epsilons, Derived):
             known = {"delta": setup.privacy.delta, "prior": setup.prior}
-            return {**found, epsilons.axis: epsilons.levels(known)}
-        return {**found, "epsilon": epsilons}
+            return {**levels, epsilons.axis: epsilons.levels(known)}
+        return {**levels, "epsilon": epsilons}
 
     def epsilons(self) -> tuple[float, ...]:
         """Every epsilon of every arm, sorted."""
@@ -136,10 +136,10 @@ def set_at(data: dict[str, Any], field: str, value: Any) -> None:
     """Set what stands at a dotted path of nested mappings, which are made where they are not there."""
     *way, last = field.split(".")
     for part in way:
-        found = data.get(part)
-        if not isinstance(found, dict):
-            found = data[part] = {}
-        data = found
+        inner = data.get(part)
+        if not isinstance(inner, dict):
+            inner = data[part] = {}
+        data = inner
     data[last] = value
 
 

@@ -191,8 +191,8 @@ class ShadowPool(Config):
     @model_serializer(mode="wrap")
     def _dumped(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """`trained_on` came after results had been named: as it was, it stays out of names."""
-        found: dict[str, Any] = dump(self)
-        return {k: v for k, v in found.items() if k != "trained_on" or v != "leftover"}
+        fields: dict[str, Any] = dump(self)
+        return {k: v for k, v in fields.items() if k != "trained_on" or v != "leftover"}
 
 
 class Setup(Config):
@@ -222,9 +222,9 @@ class Setup(Config):
 
     def content(self) -> dict[str, Any]:
         """What measurements follow from, as JSON."""
-        found = canonical(self, exclude={"label"})
+        fields = canonical(self, exclude={"label"})
         plugins = {"dataset": self.dataset.content(), "split": self.split.content(), "model": self.model.content()}
-        return {**found, **plugins, "training": self.training.content()}
+        return {**fields, **plugins, "training": self.training.content()}
 
     @model_validator(mode="after")
     def _consistent(self) -> Setup:

@@ -88,6 +88,6 @@ def _fold_folder(folder: Path, files: set[Path]) -> list[Path]:
         below: _fold_folder(below, files) for below in sorted(folder.iterdir()) if (below / "__init__.py").is_file()
     }
     whole = {path for path in own if path.name != "__init__.py"} <= files
-    if whole and (own or parts) and all(found == [below] for below, found in parts.items()):
+    if whole and (own or parts) and all(paths == [below] for below, paths in parts.items()):
         return [folder]
-    return [*sorted(own & files), *(path for found in parts.values() for path in found)]
+    return [*sorted(own & files), *(path for paths in parts.values() for path in paths)]

@@ -44,16 +44,16 @@ def resolve(context: Context, loaded: Loaded) -> None:
 
 def _data_of(context: Context, loaded: Loaded) -> dict[Dataset, str | None]:
     """By dataset: the hash of its table, or of its generator's code; none where it is not there."""
-    found: dict[Dataset, str | None] = {}
+    digests: dict[Dataset, str | None] = {}
     for dataset in datasets(loaded, context):
         table = None
         try:
             if isinstance(dataset, TableDataset):
                 table = read_table(context.project, dataset)
-            found[dataset] = data_digest(dataset, table)
+            digests[dataset] = data_digest(dataset, table)
         except MissingData:
-            found[dataset] = None
-    return found
+            digests[dataset] = None
+    return digests
 
 
 def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
@@ -243,7 +243,7 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
     except HarnessError:
         return None
     store = Store(context.project.store)
-    found: dict[str, dict[str, float]] = {}
+    by_kind: dict[str, dict[str, float]] = {}
     keys: dict[str, list[str]] = {}
     for piece in plan.pieces():
         keys.setdefault(piece.kind, []).append(piece.key)
@@ -253,5 +253,5 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
         except KeyError:
             return None
         seconds = sum(record["seconds"] for record in records.values())
-        found[kind] = {"pieces": len(records), "core_seconds": round(seconds, 1)}
-    return found
+        by_kind[kind] = {"pieces": len(records), "core_seconds": round(seconds, 1)}
+    return by_kind

@@ -106,12 +106,12 @@ def metrics_of_claims(scaled: Scaled) -> set[str]:
 
 def _repeats_that_choose(scaled: Scaled) -> dict[str, int]:
     """By arm whose first repeats choose a place on an axis for another arm: how many."""
-    found: dict[str, int] = {}
+    repeats: dict[str, int] = {}
     for claim in scaled.spec.claims:
         for chosen in (o.chosen for part in scaled.spec.parts(claim) for o in part.operands()):
             if chosen is not None and chosen.arm is not None and chosen.repeats is not None:
-                found[chosen.arm] = max(found.get(chosen.arm, 0), chosen.repeats)
-    return found
+                repeats[chosen.arm] = max(repeats.get(chosen.arm, 0), chosen.repeats)
+    return repeats
 
 
 def _over_runs(scaled: Scaled, metrics: Collection[str]) -> bool:

@@ -105,11 +105,11 @@ def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]
         for one in loaded
         for some in independent_claims(one.spec)
     ]
-    found: dict[str, list[Verdict]] = {one.spec.id: [] for one in loaded}
+    by_spec: dict[str, list[Verdict]] = {one.spec.id: [] for one in loaded}
     for piece, verdicts in zip(pieces, side_by_side(pieces, context, "judging"), strict=True):
-        found[piece.name] += verdicts
+        by_spec[piece.name] += verdicts
     places = {f"{one.spec.id}#{claim.id}": n for one in loaded for n, claim in enumerate(one.spec.claims)}
-    return [sorted(found[one.spec.id], key=lambda v: places[v.id]) for one in loaded]
+    return [sorted(by_spec[one.spec.id], key=lambda v: places[v.id]) for one in loaded]
 
 
 def _size(spec: Spec, claims: Collection[str]) -> float:
@@ -124,7 +124,7 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     scaled, spec = context.scaled(loaded), loaded.spec
     declared = {claim.id: claim for claim in spec.claims}
     others = [(reading, _in_reading(context, variant, claims)) for reading, variant in other_readings(context, loaded)]
-    found = []
+    verdicts = []
     for verdict in _judge_one(context, loaded, claims):
         claim = declared[verdict.id.split("#")[1]]
         parts = [] if claim.theory else scaled.spec.parts(claim)
@@ -133,8 +133,8 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
             for reading, by_claim in others
             if matters(reading, parts, spec)
         ]
-        found.append(publish(verdict, claim, scaled, read))
-    return found
+        verdicts.append(publish(verdict, claim, scaled, read))
+    return verdicts
 
 
 def _in_reading(context: Context, variant: Loaded, claims: Collection[str] | None) -> dict[str, Verdict] | None:
@@ -178,10 +178,10 @@ def check(context: Context, loaded: Loaded) -> list[Verdict]:
 
 def check_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
     """`check` each spec, on as many cores as there are."""
-    found = judge_all(context, loaded)
-    for one, verdicts in zip(loaded, found, strict=True):
+    judged = judge_all(context, loaded)
+    for one, verdicts in zip(loaded, judged, strict=True):
         _write(context, one, verdicts)
-    return found
+    return judged
 
 
 def _write(context: Context, loaded: Loaded, verdicts: list[Verdict]) -> None:

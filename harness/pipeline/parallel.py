@@ -52,10 +52,10 @@ def side_by_side(pieces: Sequence[Task[T]], context: Context, doing: str) -> lis
     """
     helpers = min(context.workers, len(pieces)) - 1
     with context.progress.cells(doing, len(pieces)) as bar:
-        found: dict[int, T] = {}
+        by_number: dict[int, T] = {}
 
         def keep(number: int, result: T) -> None:
-            found[number] = result
+            by_number[number] = result
             bar.advance(1, pieces[number].name)
 
         if helpers < 1 or len(pieces) <= FEW:
@@ -63,7 +63,7 @@ def side_by_side(pieces: Sequence[Task[T]], context: Context, doing: str) -> lis
                 keep(number, piece.done())
         else:
             _with_helpers(pieces, helpers, keep)
-    return [found[number] for number in range(len(pieces))]
+    return [by_number[number] for number in range(len(pieces))]
 
 
 def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, T], None]) -> None:

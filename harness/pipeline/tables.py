@@ -119,9 +119,9 @@ def write_curves(context: Context, spec_id: str, table: pd.DataFrame | None, axe
 
 def advantages(table: pd.DataFrame | None, axes: Sequence[str] = ()) -> pd.DataFrame:
     """What `dvc plots` draws, and `advantage.csv` holds: mean advantage with its 95% interval over epsilon."""
-    found = {} if table is None else means(table, ("advantage",), ("epsilon", *axes))
+    averages = {} if table is None else means(table, ("advantage",), ("epsilon", *axes))
     rows = []
-    for (arm, name, _, where), mean in found.items():
+    for (arm, name, _, where), mean in averages.items():
         others = "".join(f" {axis}={format_level(value)}" for axis, value in where if axis != "epsilon")
         rows.append((f"{arm}/{name}{others}", dict(where)["epsilon"], mean.mean, *mean.interval()))
     return pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])

@@ -21,7 +21,7 @@ def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
     """Of every number that a verdict on measurements was judged at, on either side, or that these are chosen from."""
     claim = next((claim for claim in spec.claims if f"{spec.id}#{claim.id}" == verdict.id), None)
     parts = spec.parts(claim) if claim is not None and spec.experiment is not None else []
-    found: dict[str, None] = {}
+    marks: dict[str, None] = {}
     for point in verdict.points:
         if point.expectation >= len(parts):
             continue
@@ -34,5 +34,5 @@ def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
                     chosen = operand.chosen.axis if operand.chosen is not None else None
                     for one in ({**where, chosen: v} for v in axes[chosen]) if chosen is not None else (where,):
                         there = place((axis, value) for axis, value in one.items() if value in axes.get(axis, ()))
-                        found.update((mark(arm, attack, metric, there), None) for metric in operand.metric)
-    return list(found)
+                        marks.update((mark(arm, attack, metric, there), None) for metric in operand.metric)
+    return list(marks)

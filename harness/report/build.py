@@ -94,29 +94,29 @@ def front(context: Context) -> Path:
 def citations(project: Project) -> dict[str, dict[str, Any]]:
     """`specs/papers.yaml`; nothing where there is none. Raises HarnessError where it is no mapping of papers."""
     path = project.specs / "papers.yaml"
-    found: dict[str, dict[str, Any]] = load_document(path).data if path.exists() else {}
-    for name, cited in found.items():
+    papers: dict[str, dict[str, Any]] = load_document(path).data if path.exists() else {}
+    for name, cited in papers.items():
         if not isinstance(cited, dict):
             raise HarnessError(f"{path}: {name}: a mapping of title, authors, year and url is right, not {cited!r}")
-    return found
+    return papers
 
 
 def _pictures(
     context: Context, specs: Sequence[Loaded], findings: Sequence[Shown], verdicts: Mapping[str, Verdict]
 ) -> dict[str, str]:
     """The small figure of each finding that has one."""
-    by_id, found = {one.spec.id: one for one in specs}, {}
+    by_id, pictures = {one.spec.id: one for one in specs}, {}
     for finding in (f.finding for f in findings):
         picture = finding.picture
         if picture is None:
             continue
         if (refuted := verdicts.get(picture.counterexample or "")) is not None:
-            found[finding.id] = counterexample(refuted, context.scaled(by_id[refuted.spec]).spec, small=True)
+            pictures[finding.id] = counterexample(refuted, context.scaled(by_id[refuted.spec]).spec, small=True)
         if (one := by_id.get(picture.spec or "")) is not None and picture.panel is not None:
             table, _ = read_measured(context, one)
             if table is not None:
-                found[finding.id] = draw_picture(context.scaled(one).spec, table, picture.panel, picture)
-    return found
+                pictures[finding.id] = draw_picture(context.scaled(one).spec, table, picture.panel, picture)
+    return pictures
 
 
 def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdict, str], ...]:
@@ -139,10 +139,10 @@ def _flagship(context: Context) -> str | None:
 def _facts(context: Context) -> dict[str, Any]:
     path = context.page / RUN
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found
+    return facts
 
 
 def _write_run(context: Context, specs: Sequence[Loaded]) -> None:

@@ -32,17 +32,17 @@ def draw_curves(
 ) -> list[str]:
     """A panel of curves as one `<svg>`, of a size in inches a panel; none where the table keeps none of it."""
     assert panel.curve is not None
-    found = list(curves_of(table, panel))
-    if not found:
+    curves = list(curves_of(table, panel))
+    if not curves:
         return []
     curve = CURVES[panel.curve]
-    beside = list(dict.fromkeys(line.beside for _, lines in found for line in lines))
+    beside = list(dict.fromkeys(line.beside for _, lines in curves for line in lines))
 
     def paint(axes: list[Axes]) -> Titles:
         titles: dict[str, list[Hover]] = {}
         for axis, which in zip(axes, beside, strict=True):
-            drawn = [(of, line) for of, lines in found for line in lines if line.beside == which]
-            labels = _paint(axis, spec, curve, drawn, _names(spec, found, drawn), titles)
+            drawn = [(of, line) for of, lines in curves for line in lines if line.beside == which]
+            labels = _paint(axis, spec, curve, drawn, _names(spec, curves, drawn), titles)
             axis.set_title(which if which else panel.title, fontsize=9.5 if which else 10.5, loc="left", pad=10)
             axis.set_xlabel(curve.x)
             axis.grid(linewidth=0.6)
@@ -65,11 +65,11 @@ def draw_curves(
 
 
 def _names(
-    spec: Spec, found: Sequence[tuple[Mapping[str, Any], Any]], drawn: Sequence[tuple[Mapping[str, Any], Line]]
+    spec: Spec, curves: Sequence[tuple[Mapping[str, Any], Any]], drawn: Sequence[tuple[Mapping[str, Any], Line]]
 ) -> list[str]:
     """What tells a line from the others of its panel: what it is itself, attack, arm, epsilon."""
     assert spec.experiment is not None
-    several = {key: len({str(of[key]) for of, _ in found}) > 1 for key in ("attack", "arm", "at")}
+    several = {key: len({str(of[key]) for of, _ in curves}) > 1 for key in ("attack", "arm", "at")}
     names = []
     for of, line in drawn:
         epsilon = of["at"].get("epsilon")
@@ -86,13 +86,13 @@ def _names(
 
 def _summed_up(spec: Spec, curve: Curve, of: Mapping[str, Any]) -> str:
     """The names of all that metrics say of what a curve shows whole, which claims on them bear too."""
-    found = []
+    marks = []
     for kind in curve.sums_up:
         attack = "" if kind == "model" else of["attack"]
         axes = spec.declared.axes(of["arm"], attack)
         where = place((axis, value) for axis, value in of["at"].items() if value in axes.get(axis, ()))
-        found += [mark(of["arm"], attack, metric, where) for metric in metrics_of(kind)]
-    return " ".join(found)
+        marks += [mark(of["arm"], attack, metric, where) for metric in metrics_of(kind)]
+    return " ".join(marks)
 
 
 def _paint(

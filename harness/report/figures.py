@@ -51,9 +51,9 @@ def series(
     table: pd.DataFrame, arm: str, attack: str, metric: str, x: str = "epsilon", axes: Sequence[str] = ("epsilon",)
 ) -> dict[Place, Line]:
     """Curves over the axis `x`, with 95% intervals over repeats: one for each place on the other axes."""
-    found = means(table[table["arm"] == arm], (metric,), axes)
+    averages = means(table[table["arm"] == arm], (metric,), axes)
     lines: dict[Place, list[tuple[Any, ...]]] = {}
-    for (_, of, _, where), mean in found.items():
+    for (_, of, _, where), mean in averages.items():
         at = dict(where)
         if of == attack and x in at:
             rest = place((axis, value) for axis, value in where if axis != x)
@@ -75,10 +75,10 @@ def _beyond(epsilon: Array) -> float:
 def draw(spec: Spec, table: pd.DataFrame) -> list[str]:
     """The panels of a spec's figure, each as one `<svg>` element."""
     panels = spec.figure or (Panel(title="Membership advantage", metrics=("advantage",)),)
-    found = []
+    svgs = []
     for index, panel in enumerate(panels):
         if panel.curve is not None:
-            found += draw_curves(spec, table, panel, f"{spec.id} {index}")
+            svgs += draw_curves(spec, table, panel, f"{spec.id} {index}")
             continue
 
         def paint(axes: list[Axes], panel: Panel = panel) -> Titles:
@@ -87,8 +87,8 @@ def draw(spec: Spec, table: pd.DataFrame) -> list[str]:
             return titles
 
         label = f"{spec.where}: {panel.title} ({spec.title}); the numbers are in the table below it"
-        found.append(svg_of(1, paint, label, f"{spec.id} {index}"))
-    return found
+        svgs.append(svg_of(1, paint, label, f"{spec.id} {index}"))
+    return svgs
 
 
 def paint_panel(
@@ -149,11 +149,11 @@ def _arms(
                 (i, _largest(series(table, arm, attack, metric, axes=spec.axes), panel.at))
                 for i, arm in enumerate(arms)
             ]
-            found = [(i, *values[1:]) for i, values in of_arms if values is not None]
+            points = [(i, *values[1:]) for i, values in of_arms if values is not None]
             wheres = {i: values[0] for i, values in of_arms if values is not None}
-            if not found:
+            if not points:
                 continue
-            across, mean, low, high = np.array(found).T
+            across, mean, low, high = np.array(points).T
             name = METRIC_LABELS.get(metric, metric_words(metric))
             label = f"{name}, {attack_words(attack)}" if attack else name
             label = attack_words(attack) if attack and len(panel.metrics) == 1 else label
@@ -322,8 +322,8 @@ def over_all_outcomes(table: pd.DataFrame, curve: tuple[str, str, str], levels: 
         if name == attack:
             drawn.setdefault(epsilon, set()).add(outcome)
     most = max(map(len, drawn.values()), default=0)
-    found: Array = np.array([len(drawn.get(float(e), ())) == most for e in levels])
-    return found if found.any() else ~found
+    complete: Array = np.array([len(drawn.get(float(e), ())) == most for e in levels])
+    return complete if complete.any() else ~complete
 
 
 def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
@@ -340,14 +340,14 @@ def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
 
 def printed_values(spec: Spec) -> dict[tuple[tuple[str, str, str], Place], float]:
     """Numbers that the paper prints, as claims declare them: by (arm, attack or "", metric), and place."""
-    found = {}
+    numbers = {}
     for claim in spec.claims:
         for part in spec.parts(claim) if claim.catalogue else ():
             for curve, where, value in part.printed():
                 if curve.minus is None and curve.times == 1:
                     key = (curve.arm, curve.attack, curve.metric), place({**where, **dict(curve.at)})
-                    found[key] = value
-    return found
+                    numbers[key] = value
+    return numbers
 
 
 def _ticks(axis: Axes, epsilons: tuple[float, ...]) -> None:

@@ -89,19 +89,19 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
         return ()
     document = load_document(path)
     try:
-        found = Findings.model_validate(document.data).findings
+        findings = Findings.model_validate(document.data).findings
     except ValidationError as error:
         first = error.errors()[0]
         keys = tuple(first["loc"])
         field = ".".join(map(str, keys))
         raise HarnessError(f"{locate(document, keys)}: {field}: {first['msg']}") from None
-    for index, finding in enumerate(found):
+    for index, finding in enumerate(findings):
         for alias, _ in _VALUE.findall(finding.text):
             if alias not in finding.rests:
                 where = locate(document, ("findings", index, "text"))
                 known = ", ".join(finding.rests)
                 raise HarnessError(f"{where}: findings.{index}.text: {{{alias}.…}} is none of its claims ({known})")
-    return found
+    return findings
 
 
 def findings_that_hold(
@@ -146,5 +146,5 @@ def _value(verdict: Verdict, name: str, specs: Mapping[str, Spec]) -> str | None
         "high": interval[1],
         "repeats": point.repeats,
     }
-    found = values.get(name)
-    return None if found is None else figure(float(found))
+    value = values.get(name)
+    return None if value is None else figure(float(value))

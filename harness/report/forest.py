@@ -63,12 +63,12 @@ def forests(points: Sequence[Point], parts: Sequence[ClaimKind], spec: Spec, alp
     """The forest plots of a claim, one for each part that has points, and how many points are left out of them."""
     usable = [p for p in points if p.expectation < len(parts) and math.isfinite(p.effect)]
     kept = {id(p) for p in sorted(usable, key=lambda p: -p.p_support)[:MOST]}
-    found = []
+    plots = []
     for index, part in enumerate(parts):
         mine = [p for p in usable if p.expectation == index and id(p) in kept]
         if mine:
-            found.append(_forest(mine, part, spec, alpha))
-    return found, len(usable) - len(kept)
+            plots.append(_forest(mine, part, spec, alpha))
+    return plots, len(usable) - len(kept)
 
 
 def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) -> Forest:
@@ -108,8 +108,8 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
     if isinstance(part, Compare):
         intervals = [left_interval(part, p) for p in points]
         if all(interval is not None for interval in intervals):
-            found = zip(points, intervals, strict=True)
-            return "measured", [(p.left, *(i or (None, None)), p.right) for p, i in found]
+            pairs = zip(points, intervals, strict=True)
+            return "measured", [(p.left, *(i or (None, None)), p.right) for p, i in pairs]
         upward = part.relation in (">", ">=")
         if upward:
             return "difference", [

@@ -155,12 +155,12 @@ def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> str:
 def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, Any] | None:
     """Core-seconds of each spec's cells, by their kind; None where the store of this machine lacks some."""
     ran = [one for one in specs if one.spec.experiment is not None and not left_out(context, one)]
-    found = {}
+    by_spec = {}
     for one in ran:  # up to the first that the store lacks: what comes after it may need features that take minutes
         if (seconds := core_seconds(context, one)) is None:
             return None
-        found[one.spec.id] = seconds
-    return found
+        by_spec[one.spec.id] = seconds
+    return by_spec
 
 
 def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:
@@ -177,16 +177,16 @@ def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[dict[str, Any]]:
     every = means(table, wanted, axes)
     across = "epsilon" if "epsilon" in axes else axes[0]
     levels = order_levels({dict(where)[across]: None for *_, where in every if across in dict(where)})
-    for (arm, attack, metric, where), found in every.items():
+    for (arm, attack, metric, where), mean in every.items():
         at = dict(where)
         if across not in at:
             continue
-        low, high = found.interval()
-        half = max(high - found.mean, found.mean - low)
+        low, high = mean.interval()
+        half = max(high - mean.mean, mean.mean - low)
         others = "".join(f", {axis} {format_level(value)}" for axis, value in where if axis != across)
         label = f"{attack}: {metric_words(metric)}" if attack else metric_words(str(metric))
         row = rows.setdefault((arm, label, others), {"arm": arm + others, "metric": label, "of": metric, "cells": {}})
-        row["cells"][at[across]] = f"{found.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+        row["cells"][at[across]] = f"{mean.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
     listed = sorted(rows.values(), key=lambda r: (r["arm"], wanted.index(r["of"])))
     return [
         {**r, "values": [r["cells"].get(e, "") for e in levels], "across": across, "levels": levels} for r in listed

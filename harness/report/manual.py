@@ -72,20 +72,20 @@ def anchor(text: str) -> str:
 
 def pages(folder: Path) -> list[Page]:
     """Every page of a folder of Markdown, those in `ORDER` first; none where there is no such folder."""
-    found = {path.stem: path for path in folder.glob("*.md")}
-    names = [*(name for name in ORDER if name in found), *sorted(found.keys() - set(ORDER))]
-    return [_page(name, found[name].read_text(encoding="utf-8"), set(names)) for name in names]
+    paths = {path.stem: path for path in folder.glob("*.md")}
+    names = [*(name for name in ORDER if name in paths), *sorted(paths.keys() - set(ORDER))]
+    return [_page(name, paths[name].read_text(encoding="utf-8"), set(names)) for name in names]
 
 
 def _page(name: str, text: str, known: set[str]) -> Page:
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    images = tuple(found.group(1) for found in _IMAGE.finditer(html) if not found.group(1).startswith("http"))
+    images = tuple(match.group(1) for match in _IMAGE.finditer(html) if not match.group(1).startswith("http"))
 
-    def link(found: re.Match[str]) -> str:
-        target, said = found.groups()
+    def link(match: re.Match[str]) -> str:
+        target, said = match.groups()
         page, _, fragment = target.partition("#")
         if target.startswith(("http", "#")):
-            return found.group()
+            return match.group()
         if page.endswith(".md") and page[:-3] in known:
             return f'<a href="{page[:-3]}.html{"#" + fragment if fragment else ""}">{said}</a>'
         return f"<span>{said}</span>" if "<code>" in said else f"<code>{said}</code>"
@@ -101,9 +101,9 @@ def _page(name: str, text: str, known: set[str]) -> Page:
     return Page(name, title, html, images)
 
 
-def sections(found: Sequence[Page]) -> Iterator[dict[str, str]]:
+def sections(manual_pages: Sequence[Page]) -> Iterator[dict[str, str]]:
     """What search looks through: each section's page, anchor, title and words."""
-    for page in found:
+    for page in manual_pages:
         pieces = re.split(r'<h[1-4] id="([^"]*)">(.*?)</h[1-4]>', page.html, flags=re.DOTALL)
         for place, title, body in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
             words = " ".join(unescape(re.sub(r"<[^>]*>", " ", body)).split())
@@ -111,9 +111,9 @@ def sections(found: Sequence[Page]) -> Iterator[dict[str, str]]:
             yield {"page": page.name, "of": page.title, "at": place, "title": plain, "text": words}
 
 
-def index_json(found: Sequence[Page]) -> str:
+def index_json(manual_pages: Sequence[Page]) -> str:
     """The same as JSON that may stand inside a page's script."""
-    return json.dumps(list(sections(found)), ensure_ascii=False).replace("<", "\\u003c")
+    return json.dumps(list(sections(manual_pages)), ensure_ascii=False).replace("<", "\\u003c")
 
 
 def reference() -> dict[str, list[Entry]]:
@@ -129,13 +129,13 @@ def reference() -> dict[str, list[Entry]]:
         "Engines": ENGINES,
         "Auditors": AUDITORS,
     }
-    found = {sort: [_entry(name, cls) for name, cls in registry] for sort, registry in sorts.items()}
-    found["Bounds and formulas"] = [
+    entries = {sort: [_entry(name, cls) for name, cls in registry] for sort, registry in sorts.items()}
+    entries["Bounds and formulas"] = [
         Entry(name, f.text, "; ".join([f.source, *f.assumptions]), ()) for name, f in sorted(FORMULAS.items())
     ]
-    found["Accountants"] = [Entry(name, a.title, a.source, ()) for name, a in ACCOUNTANTS.items()]
-    found["Metrics"] = [Entry(name, m.text, f"of {m.of}", ()) for name, m in METRICS.items()]
-    return found
+    entries["Accountants"] = [Entry(name, a.title, a.source, ()) for name, a in ACCOUNTANTS.items()]
+    entries["Metrics"] = [Entry(name, m.text, f"of {m.of}", ()) for name, m in METRICS.items()]
+    return entries
 
 
 def _entry(name: str, cls: Any) -> Entry:

@@ -55,7 +55,7 @@ def draw_lines(panels: dict[str, Lines], x: str) -> str:
 
 def draw_bounds(spec: Spec) -> list[str]:
     """The bounds that a spec without an experiment names in its figure, over epsilon; one `<svg>` a panel."""
-    found = []
+    svgs = []
     for index, panel in enumerate(panel for panel in spec.figure if panel.formulas):
 
         def paint(axes: list[Axes], panel: Panel = panel) -> Titles:
@@ -74,8 +74,8 @@ def draw_bounds(spec: Spec) -> list[str]:
             label_ends(axis, labels)
             return {}
 
-        found.append(svg_of(1, paint, f"{spec.where}: {panel.title}", f"{spec.id} {index}"))
-    return found
+        svgs.append(svg_of(1, paint, f"{spec.where}: {panel.title}", f"{spec.id} {index}"))
+    return svgs
 
 
 SMALL = (3.3, 2.0)
@@ -165,13 +165,13 @@ WIDE = 50.0
 
 def _along(side: Term, at: Mapping[str, float], variable: str, x: Array) -> Array:
     """Values of one side over a variable, the others as at the point; not-a-number where it has none."""
-    found = []
+    values = []
     for value in x:
         try:
-            found.append(number(side, {**{k: at[k] for k in side.variables()}, **_only(side, variable, float(value))}))
+            values.append(number(side, {**{k: at[k] for k in side.variables()}, **_only(side, variable, float(value))}))
         except (HarnessError, ArithmeticError, ValueError):
-            found.append(math.nan)
-    return np.array(found)
+            values.append(math.nan)
+    return np.array(values)
 
 
 def _only(side: Term, variable: str, value: float) -> dict[str, float]:

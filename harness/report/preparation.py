@@ -51,7 +51,7 @@ class Told:
 
 def describe_preparation(preparations: Sequence[Preparation]) -> list[Told]:
     """In words, by table; what holds for all of its arms first."""
-    found = []
+    tables = []
     for table in dict.fromkeys(one.dataset for one in preparations):
         mine = [one for one in preparations if one.dataset == table]
         every = [_lines(one.steps) for one in mine]
@@ -63,8 +63,8 @@ def describe_preparation(preparations: Sequence[Preparation]) -> list[Told]:
             )
             for one, lines in zip(mine, every, strict=True)
         )
-        found.append(Told(table, tuple(common), arms))
-    return found
+        tables.append(Told(table, tuple(common), arms))
+    return tables
 
 
 def said(table: str, steps: Sequence[Step]) -> Told:

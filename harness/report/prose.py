@@ -106,8 +106,8 @@ def letters(text: str) -> str:
 
 def metric_words(metric: str) -> str:
     """A metric by the name that the field has for it."""
-    if found := _RATE.fullmatch(metric):
-        return f"TPR at {found.group(1)}% FPR"
+    if rate := _RATE.fullmatch(metric):
+        return f"TPR at {rate.group(1)}% FPR"
     return METRICS.get(metric, metric.replace("_", " "))
 
 
@@ -343,9 +343,11 @@ def _place_text(value: float | str | bool) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def counterexample_words(found: Mapping[str, float]) -> str:
+def counterexample_words(counterexample: Mapping[str, float]) -> str:
     """`ε = 0, δ = 1`, without the two sides."""
-    return ", ".join(f"{LETTERS.get(k, k)} = {figure(v)}" for k, v in found.items() if k not in ("left", "right"))
+    return ", ".join(
+        f"{LETTERS.get(k, k)} = {figure(v)}" for k, v in counterexample.items() if k not in ("left", "right")
+    )
 
 
 HELD = ("reproduced", "agrees")
@@ -361,33 +363,33 @@ def certainty_words(verdict: Verdict) -> str:
 
 def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
     """How sure one is of a verdict, one sentence each."""
-    found = []
+    sentences = []
     if point is not None and point.holds is not None and point.share is not None and verdict.verdict in HELD:
-        found.append(
+        sentences.append(
             f"At the closest place it holds in {point.holds} of {point.repeats} runs, each taken by itself, and so in "
             f"at least {point.share:.0%} of all runs (97.5% sure)."
         )
     elif point is not None:
-        found.append(f"{point.repeats} runs at the place that decides.")
+        sentences.append(f"{point.repeats} runs at the place that decides.")
     if text := basis_text(verdict):
         if verdict.basis in ("proof", "computed", "simulated", "exact"):
-            found.append(
+            sentences.append(
                 f"It rests on no sampling of runs: {text}."
                 if verdict.basis != "simulated"
                 else f"It rests on simulation: {text}."
             )
         else:
-            found.append(f"The interval is at 95%; what it rests on: {text}.")
+            sentences.append(f"The interval is at 95%; what it rests on: {text}.")
     if verdict.e_value is not None and math.isfinite(verdict.e_value):
         stands = ""
         if verdict.stands is not None:
             how = "stands" if verdict.stands else "does not stand"
             stands = f"; among the {verdict.claims_tested} claims tested it {how} at a false discovery rate of 5%"
-        found.append(f"A bet on it would have multiplied its stake by {figure(verdict.e_value)}{stands}.")
+        sentences.append(f"A bet on it would have multiplied its stake by {figure(verdict.e_value)}{stands}.")
     if verdict.stopped is not None:
-        found.append(f"Runs were added until it was decided, after {verdict.stopped}.")
+        sentences.append(f"Runs were added until it was decided, after {verdict.stopped}.")
     if verdict.readings:
-        found.append(_of_readings(verdict))
+        sentences.append(_of_readings(verdict))
     if verdict.halves:
-        found.append(f"{verdict.halves[:1].upper()}{verdict.halves[1:]}.")
-    return found
+        sentences.append(f"{verdict.halves[:1].upper()}{verdict.halves[1:]}.")
+    return sentences

@@ -138,10 +138,10 @@ def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, 
         by_paper.setdefault(section.spec.paper, []).append(section)
     order = [*(k for k in citations if k in by_paper), *(k for k in by_paper if k not in citations)]
     order.sort(key=lambda k: k in ("own", "harness"))
-    found = []
+    papers = []
     for key in order:
         cited = citations.get(key, {})
-        found.append(
+        papers.append(
             Paper(
                 key=key,
                 title=str(cited.get("title", key)),
@@ -152,7 +152,7 @@ def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, 
                 sections=in_order(by_paper[key]),
             )
         )
-    return tuple(found)
+    return tuple(papers)
 
 
 def chosen_findings(
@@ -207,37 +207,37 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
         return environment.get_template(template).render(**common, up=up, **given)
 
     pictures = {f.finding.id: Markup(site.pictures.get(f.finding.id, "")) for f in site.findings}
-    found = [
+    pages = [
         ("index.html", page("front.html", "", pictures=pictures, counted=count(site.verdicts))),
         ("reading.html", page("reading.html", "")),
         ("run.html", page("run.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
     ]
-    found += _manual(site, page)
+    pages += _manual(site, page)
     for paper in site.papers:
         mine = [f for f in site.findings if f.finding.paper == paper.key]
         figures = {s.spec.id: [Markup(svg) for svg in s.figures] for s in paper.sections}
         given = {"paper": paper, "figures": figures}
-        found.append((f"papers/{paper.key}.html", page("paper.html", "../", findings=mine, pictures=pictures, **given)))
+        pages.append((f"papers/{paper.key}.html", page("paper.html", "../", findings=mine, pictures=pictures, **given)))
         for section in paper.sections:
             claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
             for index, verdict in enumerate(section.verdicts):
                 given = _claim(site, section, verdict, claims[verdict.id])
                 around = section.verdicts[index - 1 : index] if index else (), section.verdicts[index + 1 : index + 2]
                 neighbours = {"before": around[0], "after": around[1], "paper": paper, "section": section}
-                found.append((f"claims/{slug(verdict.id)}.html", page("claim.html", "../", **given, **neighbours)))
-    return found
+                pages.append((f"claims/{slug(verdict.id)}.html", page("claim.html", "../", **given, **neighbours)))
+    return pages
 
 
 def _manual(site: Site, page: Callable[..., str]) -> list[tuple[str, str]]:
     """The documentation, and the reference of what a spec may name."""
     written = manual.pages(site.docs)
     index = Markup(manual.index_json(written))
-    found = [
+    pages = [
         ("docs/index.html", page("manual.html", "../", manual=written, index=index)),
         ("docs/reference.html", page("reference.html", "../", reference=manual.reference())),
     ]
-    return found + [
+    return pages + [
         (f"docs/{one.name}.html", page("doc.html", "../", page=one, html=Markup(one.html))) for one in written
     ]
 
@@ -270,16 +270,16 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
     profile = f" --profile {site.profile}"
     if section.files == "." or site.profile == "own":
         return [(f"harness check {shlex.quote(section.called)}", "judges it again from the table that is here")]
-    found = [(f"harness check{profile} {section.spec.id}", "judges it again from the committed table, in seconds")]
+    commands = [(f"harness check{profile} {section.spec.id}", "judges it again from the committed table, in seconds")]
     if section.spec.experiment is not None:
         cost = f"; {section.models:,} models stand behind it" if section.models else ""
-        found.append((f"harness run{profile} {section.spec.id}", f"trains and attacks what the table lacks{cost}"))
-    return found
+        commands.append((f"harness run{profile} {section.spec.id}", f"trains and attacks what the table lacks{cost}"))
+    return commands
 
 
 def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
     """Claims that need no training, by paper: over what domain, and by what."""
-    found = []
+    by_paper = []
     for paper in site.papers:
         rows = []
         for section in paper.sections:
@@ -289,8 +289,8 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
                     domain = "; ".join(dict.fromkeys(_domain(text) for text in verdict.inequality if _domain(text)))
                     rows.append((verdict, letters(domain)))
         if rows:
-            found.append((paper, rows))
-    return found
+            by_paper.append((paper, rows))
+    return by_paper
 
 
 def _domain(text: str) -> str:

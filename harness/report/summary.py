@@ -32,10 +32,10 @@ def markdown(profile: str, sections: Sequence[Section]) -> str:
         lines += ["| | claim | whose, on what | found | how sure |", "| --- | --- | --- | --- | --- |"]
         for v in section.verdicts:
             claim = _cell(f"{v.statement} ({v.where})")
-            found = _cell(sentence(v, section.spec))
+            finding = _cell(sentence(v, section.spec))
             whose = f"{v.origin}, {DATA[v.data]}"
             verdict = f"{SIGNS[v.verdict]} **{SAID.get(v.verdict, v.verdict)}**"
-            lines.append(f"| {verdict} | {claim} | {whose} | {found} | {certainty_words(v)} |")
+            lines.append(f"| {verdict} | {claim} | {whose} | {finding} | {certainty_words(v)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -53,13 +53,13 @@ def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, An
 def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     """One entry for each claim that is a printed table: rows are values of its axis, columns are grouped by arm."""
     by_claim = {v.id.split("#")[1]: v for v in verdicts}
-    found = []
+    entries = []
     for claim in spec.claims:
         verdict = by_claim.get(claim.id)
         for index, part in enumerate(spec.parts(claim)):
             if isinstance(part, PrintedTable) and verdict is not None and verdict.points:
-                found.append(_printed_entry(part, index, claim.where, verdict))
-    return found
+                entries.append(_printed_entry(part, index, claim.where, verdict))
+    return entries
 
 
 def _printed_entry(part: PrintedTable, index: int, where: str, verdict: Verdict) -> dict[str, Any]:
@@ -110,13 +110,13 @@ def exposed_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     averages = table.groupby(["arm", "epsilon", "attack", "metric"])["value"].mean()
     means: dict[Any, float] = {key: float(value) for key, value in averages.items()}
     members = float(table.loc[table["metric"] == "count_members", "value"].iloc[0])
-    found = []
+    rows = []
     for (arm, epsilon, attack), group in joint.groupby(["arm", "epsilon", "attack"]):
         runs = round(float(group["n"].iloc[0]) / members)
         for level in EXPOSURE_LEVELS:
             one = means[arm, epsilon, attack, f"tpr_at_{level}_fpr"] * members
             every, some = (means[arm, epsilon, attack, f"{how}_at_{level}_fpr"] for how in (EVERY, SOME))
-            found.append(
+            rows.append(
                 {
                     "arm": arm,
                     "epsilon": epsilon,
@@ -129,7 +129,7 @@ def exposed_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
                     "guess": members * (one / members) ** runs,
                 }
             )
-    return found
+    return rows
 
 
 def outcome_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -137,10 +137,10 @@ def outcome_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     drawn = drawn_by_arm(table)
     sizes = table[table["metric"] == "count_owner_set"].drop_duplicates(["arm", "repeat"])
     owner_set = {(a, r): f"{v:,.0f}" for a, r, v in zip(sizes["arm"], sizes["repeat"], sizes["value"], strict=True)}
-    found = list(groups_by_outcome(table, "advantage"))
-    epsilons = sorted({epsilon for _, _, _, epsilon, _ in found})
+    groups = list(groups_by_outcome(table, "advantage"))
+    epsilons = sorted({epsilon for _, _, _, epsilon, _ in groups})
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
-    for arm, attack, outcome, epsilon, part in found:
+    for arm, attack, outcome, epsilon, part in groups:
         sets = ", ".join(sorted({owner_set[arm, r] for r in part["repeat"]}))
         row = rows.setdefault(
             (arm, attack, outcome),

@@ -224,34 +224,34 @@ def _text(key: Any) -> str:
 def _merge(
     base: dict[str, Any], own: dict[str, Any], keys: Keys, places: dict[Keys, Place], own_places: dict[Keys, Place]
 ) -> dict[str, Any]:
-    found = dict(base)
+    merged = dict(base)
     for key, value in own.items():
         path = (*keys, key)
         below = {k: v for k, v in own_places.items() if k[: len(path)] == path}
-        if _joins(found.get(key), value):
+        if _joins(merged.get(key), value):
             places[path] = own_places[path]
-            found[key] = _merge(found[key], value, path, places, own_places)
+            merged[key] = _merge(merged[key], value, path, places, own_places)
         else:
             for stale in [k for k in places if k[: len(path)] == path]:
                 del places[stale]
             places.update(below)
-            found[key] = value
+            merged[key] = value
             if value is None and key in base:
-                del found[key]
-    return found
+                del merged[key]
+    return merged
 
 
 def merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """`own` over `base`: mappings merge key by key, everything else is replaced; nulls stay."""
-    found = dict(base)
+    merged = dict(base)
     for key, value in own.items():
-        found[key] = merge(found[key], value) if _joins(found.get(key), value) else value
-    return found
+        merged[key] = merge(merged[key], value) if _joins(merged.get(key), value) else value
+    return merged
 
 
-def without_nulls(found: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+def without_nulls(merged: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
     """Without the keys that are null where `base` has something: a null takes away what would be inherited."""
-    kept = {key: value for key, value in found.items() if value is not None or base.get(key) is None}
+    kept = {key: value for key, value in merged.items() if value is not None or base.get(key) is None}
     return {
         key: without_nulls(value, base[key]) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
         for key, value in kept.items()

@@ -48,8 +48,8 @@ class Loaded:
 
 def spec_paths(project: Project) -> list[Path]:
     """Every spec under `specs/`. Files whose name starts with `_` are only extended, never run."""
-    found = sorted(project.specs.rglob("*.yaml"))
-    return [p for p in found if p.name not in NOT_SPECS and not p.name.startswith("_")]
+    paths = sorted(project.specs.rglob("*.yaml"))
+    return [p for p in paths if p.name not in NOT_SPECS and not p.name.startswith("_")]
 
 
 def resolve_names(project: Project, names: list[str]) -> list[Path]:
@@ -149,12 +149,12 @@ def load_specs(project: Project, names: list[str]) -> list[Loaded]:
 def _check_unstated(document: Document, spec: Spec, index: int, field: str | None, chosen: Any) -> None:
     if field is None:
         return
-    found = _values(spec, field)
-    if not found:
+    settings = _values(spec, field)
+    if not settings:
         place = locate(document, ("unstated", index, "field"))
         raise HarnessError(f"{place}: unstated.field: the spec has no field {field!r}")
-    values = [to_jsonable_python(value) for value in found]
-    if chosen not in values and not any(_means(chosen, value) for value in found):
+    values = [to_jsonable_python(value) for value in settings]
+    if chosen not in values and not any(_means(chosen, value) for value in settings):
         place = locate(document, ("unstated", index, "chosen"))
         shown = " or ".join(dict.fromkeys(repr(value) for value in values))
         raise HarnessError(f"{place}: unstated.chosen: says {chosen!r} but {field} is {shown}")
@@ -176,7 +176,7 @@ def _values(spec: Spec, field: str) -> list[Any]:
     roots: list[Any] = [spec]
     if parts[0] == "experiment" and len(parts) > 1 and parts[1] in SHARED and spec.experiment is not None:
         roots, parts = list(spec.experiment.arms.values()), parts[1:]
-    found = []
+    values = []
     for value in roots:
         for part in parts:
             known = spec_fields(type(value)) if isinstance(value, BaseModel) else value
@@ -184,8 +184,8 @@ def _values(spec: Spec, field: str) -> list[Any]:
                 break
             value = getattr(value, known[part]) if isinstance(value, BaseModel) else value[part]
         else:
-            found.append(value)
-    return found
+            values.append(value)
+    return values
 
 
 def _check_axes(document: Document, spec: Spec) -> None:
@@ -226,7 +226,7 @@ def _of_all_arms(document: Document, faults: list[Any]) -> list[Any]:
     """Faults, but one of the experiment in place of the same one in every arm."""
     experiment = document.data.get("experiment")
     arms = experiment.get("arms", {}) if isinstance(experiment, dict) else {}
-    found, seen = [], set()
+    distinct, seen = [], set()
     for fault in faults:
         loc = tuple(fault["loc"])
         if len(loc) == 3 and loc[:2] == ("experiment", "arms"):
@@ -236,8 +236,8 @@ def _of_all_arms(document: Document, faults: list[Any]) -> list[Any]:
                     continue
                 seen.add(fault["msg"])
                 fault = {**fault, "loc": ("experiment",)}
-        found.append(fault)
-    return found
+        distinct.append(fault)
+    return distinct
 
 
 def _explain(document: Document, fault: Any) -> str:

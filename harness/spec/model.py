@@ -153,11 +153,11 @@ class Spec(Config):
 
     def parts(self, claim: Claim) -> Sequence[MeasuredClaimKind]:
         """The inequalities that a claim about measurements stands for, all of which must hold."""
-        found: list[MeasuredClaimKind] = []
+        parts: list[MeasuredClaimKind] = []
         for expectation in claim.expect:
             if isinstance(expectation, MeasuredClaimKind):
-                found += expectation.parts(self.declared)
-        return found
+                parts += expectation.parts(self.declared)
+        return parts
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -174,34 +174,34 @@ class Spec(Config):
         """
         if self.experiment is None:
             return {}
-        found: dict[str, set[str]] = {arm: set() for arm in self.experiment.arms}
+        by_arm: dict[str, set[str]] = {arm: set() for arm in self.experiment.arms}
         arms: set[str] = set()
         for part in (part for claim in self.claims for part in self.parts(claim)):
             arms |= set(part.arms())
             for arm, attacks in part.attacks().items():
-                found[arm] |= {*attacks} - {""}
+                by_arm[arm] |= {*attacks} - {""}
         for panel in self.figure:
-            for arm in panel.arms or found:
-                found[arm] |= set(panel.attacks or (self.attacks if _of_attacks(panel) else ()))
-        named = {attack for attacks in found.values() for attack in attacks}
+            for arm in panel.arms or by_arm:
+                by_arm[arm] |= set(panel.attacks or (self.attacks if _of_attacks(panel) else ()))
+        named = {attack for attacks in by_arm.values() for attack in attacks}
         others = {*self.attacks} - named
         asked = {
             arm: attacks | others if attacks else set() if arm in arms else {*self.attacks}
-            for arm, attacks in found.items()
+            for arm, attacks in by_arm.items()
         }
         return {arm: tuple(attack for attack in self.attacks if attack in attacks) for arm, attacks in asked.items()}
 
     def content(self) -> dict[str, Any]:
         """The whole spec by the names that are hashed, as JSON."""
-        found = canonical(self)
+        content = canonical(self)
         if self.experiment is not None:
-            found["experiment"]["axes"] = self.experiment.content()["axes"]
+            content["experiment"]["axes"] = self.experiment.content()["axes"]
         for attack, axes in self.attack_axes.items():
-            found["attack_axes"][attack] = {name: axis.content(self.attacks[attack]) for name, axis in axes.items()}
-        for unstated, written in zip(self.unstated, found["unstated"], strict=True):
+            content["attack_axes"][attack] = {name: axis.content(self.attacks[attack]) for name, axis in axes.items()}
+        for unstated, written in zip(self.unstated, content["unstated"], strict=True):
             if unstated.field is not None:
                 written["field"] = self.canonical_field(unstated.field)
-        return found
+        return content
 
     def canonical_field(self, path: str) -> str:
         """The dotted path of a field, as a spec's file writes it, by the names that are hashed."""
@@ -348,7 +348,7 @@ def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dic
         for axis, value in zip(axes.values(), chosen, strict=True):
             set_at(data, axis.field, value)
         try:
-            found = type(attack).model_validate(data) if axes else attack
+            variant = type(attack).model_validate(data) if axes else attack
         except ValidationError as error:
             raise ValueError(first_fault(error)) from None
-        yield dict(zip(axes, chosen, strict=True)), found
+        yield dict(zip(axes, chosen, strict=True)), variant

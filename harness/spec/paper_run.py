@@ -39,13 +39,13 @@ class PaperRun(Config):
             "epochs": (self.epochs, max(arm.training.epochs for arm in arms)),
             "repeats": (self.repeats, repeats),
         }
-        found = [f"{name} {now:,} of {was:,}" for name, (was, now) in here.items() if was is not None and now < was]
+        fewer = [f"{name} {now:,} of {was:,}" for name, (was, now) in here.items() if was is not None and now < was]
         members = {
             f"members {arm.sizes.members:,} of {was:,}": None
             for arm in arms
             if (was := self._members_of(arm.dataset.plugin_name())) is not None and arm.sizes.members < was
         }
-        return [*members, *found, *self.smaller]
+        return [*members, *fewer, *self.smaller]
 
     def _members_of(self, dataset: str) -> int | None:
         return self.members.get(dataset) if isinstance(self.members, dict) else self.members

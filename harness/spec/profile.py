@@ -82,11 +82,11 @@ class Profile(Config):
     def _infinity(cls, value: Any) -> Any:
         if not isinstance(value, list | tuple):
             return value
-        found = [epsilon_of(v) for v in value]
-        for given, read in zip(value, found, strict=True):
+        epsilons = [epsilon_of(v) for v in value]
+        for given, read in zip(value, epsilons, strict=True):
             if isinstance(read, int | float) and not read > 0:
                 raise ValueError(f"epsilons have to be above 0, found {given!r}")
-        return found
+        return epsilons
 
 
 class Params(Config):
@@ -144,19 +144,19 @@ class Scaled:
     @property
     def deviations(self) -> tuple[str, ...]:
         """Known differences from the paper, an engine other than the papers' own library included."""
-        found = self.spec.deviations
+        deviations = self.spec.deviations
         if self.substitution is not None:
-            found = (self.substitution, *found)
+            deviations = (self.substitution, *deviations)
         if self.spec.experiment is None or "engine" in {
             a.field.split(".")[-1] for a in self.spec.experiment.axes.values()
         }:
-            return found
+            return deviations
         engines = dict.fromkeys(arm.training.engine for arm in self.spec.experiment.arms.values())
         for engine in engines:
             if engine != PAPERS_ENGINE:
                 what = (ENGINES[engine].__doc__ or "").splitlines()[0].rstrip(".")
-                found = (*found, f"Trained by the engine {engine!r}: {what[:1].lower()}{what[1:]}.")
-        return found
+                deviations = (*deviations, f"Trained by the engine {engine!r}: {what[:1].lower()}{what[1:]}.")
+        return deviations
 
 
 def load_params(project: Project) -> Params:
@@ -260,15 +260,15 @@ def _reductions(before: Experiment, after: Experiment) -> list[str]:
     def most(experiment: Experiment, of: Callable[[Arm], int]) -> int:
         return max(of(arm) for arm in experiment.arms.values())
 
-    found = [("repeats", before.repeats, after.repeats)]
+    counts = [("repeats", before.repeats, after.repeats)]
     measures: list[tuple[str, Callable[[Arm], int]]] = [
         ("epochs", lambda arm: arm.training.epochs),
         ("epsilons", lambda arm: 1 if isinstance(arm.privacy.epsilons, Derived) else len(arm.privacy.epsilons)),
     ]
     for pool in dict.fromkeys(pool for arm in before.arms.values() for pool in arm.pools):
         measures.append((f"shadow models ({pool})", partial(_shadows, pool)))
-    found += [(label, most(before, of), most(after, of)) for label, of in measures]
-    return [f"{label} {now} of {was}" for label, was, now in found if was != now]
+    counts += [(label, most(before, of), most(after, of)) for label, of in measures]
+    return [f"{label} {now} of {was}" for label, was, now in counts if was != now]
 
 
 def _shadows(pool: str, arm: Arm) -> int:
@@ -282,8 +282,8 @@ def _substitute(dataset: Dataset, profile: Profile) -> tuple[Dataset, str | None
     kind = substitutes()[dataset.plugin_name()]
     shared = {name: getattr(dataset, name) for name in kind.model_fields if name in type(dataset).model_fields}
     shared = {k: v for k, v in shared.items() if k not in ("kind", "most_frequent")}
-    found = kind.model_validate(shared)
-    return found, f"{dataset.display} is substituted: {found.display}. {(kind.__doc__ or '').splitlines()[0]}"
+    stand_in = kind.model_validate(shared)
+    return stand_in, f"{dataset.display} is substituted: {stand_in.display}. {(kind.__doc__ or '').splitlines()[0]}"
 
 
 def as_run(scaled: Scaled, repeats: int) -> Scaled:

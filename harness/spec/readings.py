@@ -54,17 +54,17 @@ def readings(spec: Spec, document: Document) -> list[Reading]:
 
     Raises HarnessError for an alternative that is not a valid value of its field.
     """
-    found: list[Reading] = []
+    alternatives: list[Reading] = []
     for index, unstated in enumerate(spec.unstated):
         if unstated.field is None:
             continue
         for value in unstated.alternatives:
             last = spec.canonical_field(unstated.field).rpartition(".")[2]
             shown = re.sub(r"[^a-z0-9.]+", "-", f"{last}-{value_text(value)}".lower()).strip("-")[:60]
-            taken = {r.spec.id for r in found}
+            taken = {r.spec.id for r in alternatives}
             name = f"{spec.id}/readings/{shown}"
             if name in taken:
-                name = f"{name}-{len(found)}"
+                name = f"{name}-{len(alternatives)}"
             changed, said = with_field(document, unstated.field, value, name)
-            found.append(Reading(index, unstated.choice, unstated.field, value, changed, said))
-    return found
+            alternatives.append(Reading(index, unstated.choice, unstated.field, value, changed, said))
+    return alternatives

@@ -20,7 +20,7 @@ def content(scaled: Scaled) -> dict[str, Any]:
     """The experiment and the attacks under the profile: what measurements follow from."""
     spec = scaled.spec
     axes = {
-        name: {axis: found.content(spec.attacks[name]) for axis, found in axes.items()}
+        name: {axis: definition.content(spec.attacks[name]) for axis, definition in axes.items()}
         for name, axes in spec.attack_axes.items()
     }
     return {
@@ -45,14 +45,14 @@ def resolve(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) ->
     }
     if scaled.spec.experiment is None:
         return {"claims": judged}
-    found = content(scaled)
+    inputs = content(scaled)
     claims = {"claims": dumped["claims"]} if sequential else {}
     if sequential and scaled.reach is not None:
         claims["reach"] = scaled.reach
-    attacks = {name: value for name, value in found.items() if name != "experiment"}
+    attacks = {name: value for name, value in inputs.items() if name != "experiment"}
     if curves := [panel for panel in dumped["figure"] if panel["curve"] is not None]:
         attacks["curves"] = curves  # they are drawn of what attacks left behind
-    trained = {"experiment": found["experiment"], "data": dict(data), **claims}
+    trained = {"experiment": inputs["experiment"], "data": dict(data), **claims}
     return {"experiment": trained, "attacks": attacks, "claims": judged}
 
 

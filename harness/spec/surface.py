@@ -27,17 +27,17 @@ AXIS_KEYS = {"axis", "values"}
 
 def core(document: Document) -> Document:
     """The document as the model of a spec reads it. Raises HarnessError with file and line."""
-    found = Document(dict(document.data), dict(document.places), document.files, dict(document.names))
-    experiment = found.data.get("experiment")
+    completed = Document(dict(document.data), dict(document.places), document.files, dict(document.names))
+    experiment = completed.data.get("experiment")
     if isinstance(experiment, dict):
-        _complete_arms(found, experiment)
-    attacks = found.data.get("attacks")
+        _complete_arms(completed, experiment)
+    attacks = completed.data.get("attacks")
     if isinstance(attacks, dict):
-        _attack_axes(found, attacks)
+        _attack_axes(completed, attacks)
     for name, key in LISTED.items():
-        if isinstance(found.data.get(name), dict):
-            _list(found, name, key)
-    return found
+        if isinstance(completed.data.get(name), dict):
+            _list(completed, name, key)
+    return completed
 
 
 def _list(document: Document, name: str, key: str | None) -> None:
@@ -114,17 +114,17 @@ def _complete_arm(
             f"{locate(document, keys)}: {'.'.join(map(str, keys))}: an axis is the experiment's, not one arm's; write "
             "it there, and a single value here for an arm that does not follow it"
         )
-    found = merge(base, arm)
+    merged = merge(base, arm)
     owned = set(_paths(arm))
     document.places.setdefault(here, document.place(here))
-    for keys in _paths(found):
+    for keys in _paths(merged):
         if keys in inherited and keys not in owned:
             document.rename((*here, *keys), inherited[keys])
-    return without_nulls(found, base)
+    return without_nulls(merged, base)
 
 
 def _attack_axes(document: Document, attacks: dict[str, Any]) -> None:
-    found: dict[str, Any] = {}
+    axes: dict[str, Any] = {}
     changed = dict(attacks)
     for attack, value in attacks.items():
         if not isinstance(value, dict):
@@ -132,12 +132,12 @@ def _attack_axes(document: Document, attacks: dict[str, Any]) -> None:
         fields = dict(value)
         for field, keys, axis in list(_axes(fields, ("attacks", attack))):
             name = _take(document, fields, field, keys, axis, 2)
-            found.setdefault(attack, {})[name] = {"field": field, "values": axis["values"]}
+            axes.setdefault(attack, {})[name] = {"field": field, "values": axis["values"]}
             document.rename(("attack_axes", attack, name), keys)
         changed[attack] = fields
     document.data["attacks"] = changed
-    if found:
-        document.data["attack_axes"] = found
+    if axes:
+        document.data["attack_axes"] = axes
 
 
 def _axes(node: dict[str, Any], keys: Keys, field: str = "") -> Iterator[tuple[str, Keys, dict[str, Any]]]:

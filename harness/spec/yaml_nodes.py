@@ -43,14 +43,14 @@ for _tag, _pattern, _first in (
 
 def compose(text: str) -> Node | None:
     """The tree of a text; None of an empty one. Raises yaml.YAMLError with the place of what is no YAML."""
-    found: Node | None = yaml.compose(text, Loader=Loader)
-    return found
+    tree: Node | None = yaml.compose(text, Loader=Loader)
+    return tree
 
 
 def events(text: str) -> Iterator[yaml.Event]:
     """What a text comes to before anything is built of it: that takes no memory however it is nested."""
-    found: Iterator[yaml.Event] = yaml.parse(text, Loader=Loader)
-    return found
+    stream: Iterator[yaml.Event] = yaml.parse(text, Loader=Loader)
+    return stream
 
 
 def line_of(node: Node) -> int:

@@ -40,7 +40,7 @@ def keras_layers(model: Model, n_features: int, n_classes: int, penalty: Any = N
     """The whole model on rows of `n_features` numbers, up to its logits."""
     tf = import_tensorflow()
     shape = model.input_shape(n_features)
-    found = [tf.keras.layers.InputLayer((n_features,))]
+    layers = [tf.keras.layers.InputLayer((n_features,))]
     if len(shape) > 1:
-        found.append(tf.keras.layers.Reshape(shape))
-    return [*found, *(keras_layer(layer, penalty) for layer in model.layers(n_classes))]
+        layers.append(tf.keras.layers.Reshape(shape))
+    return [*layers, *(keras_layer(layer, penalty) for layer in model.layers(n_classes))]

@@ -47,11 +47,11 @@ class Engine(Plugin):
 
     def modules_for(self, model: Model) -> tuple[str, ...]:
         """All modules whose code decides what training `model` gives: the engine's, the model's, its layers'."""
-        found = {*self.modules, type(model).__module__, "harness.training.layer"}
-        found |= {"harness.training.batches", "harness.training.forward", "harness.training.runtime"}
+        modules = {*self.modules, type(model).__module__, "harness.training.layer"}
+        modules |= {"harness.training.batches", "harness.training.forward", "harness.training.runtime"}
         for layer in model.layers(2):
-            found |= {type(layer).__module__}
-        return tuple(sorted(found))
+            modules |= {type(layer).__module__}
+        return tuple(sorted(modules))
 
     def refuses(self, model: Model, training: Training) -> str | None:
         """Why the engine cannot train this, or None."""

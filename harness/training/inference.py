@@ -100,5 +100,5 @@ def gradient_norms(model: Model, weights: Weights, features: Array, labels: Arra
         compiled(features[at : at + rows].astype(np.float32), labels[at : at + rows].astype(np.int64)).numpy()
         for at in range(0, len(features), rows)
     ]
-    found: Array = np.sqrt(np.concatenate(parts).astype(np.float64))
-    return found
+    norms: Array = np.sqrt(np.concatenate(parts).astype(np.float64))
+    return norms

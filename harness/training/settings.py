@@ -82,8 +82,8 @@ class Training(Config):
     @model_serializer(mode="wrap")
     def _dumped(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Fields that came after specs had been accepted: as it was, they stay out of their names."""
-        found: dict[str, Any] = dump(self)
-        return {k: v for k, v in found.items() if k not in NOT_DUMPED or v != ADDED_LATER[k]}
+        fields: dict[str, Any] = dump(self)
+        return {k: v for k, v in fields.items() if k not in NOT_DUMPED or v != ADDED_LATER[k]}
 
     def without_noise(self) -> Training:
         """The same for models without noise, which clip nothing: how they would does not name them."""

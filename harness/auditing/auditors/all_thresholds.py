@@ -36,9 +36,9 @@ class AllThresholds(Auditor):
         best, why = 0.0, "no threshold tells them apart"
         for own, other, name in sides:
             for k in ranks(len(own)):
-                found, hits = self._at(own, other, k, each, delta)
-                if found > best:
-                    best = found
+                epsilon, hits = self._at(own, other, k, each, delta)
+                if epsilon > best:
+                    best = epsilon
                     why = f"at the score that {k - 1} of {len(own)} runs {name} pass, {hits} of {len(other)} others do"
         return Bound(self.plugin_name(), best, level, f"{why} ({tries} thresholds tried)")
 

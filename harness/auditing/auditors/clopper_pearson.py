@@ -36,9 +36,9 @@ class ClopperPearson(Auditor):
         each = 1 - (1 - level) / 2
         # Both directions read the same two intervals, each at half of the error.
         tpr, fpr = rate_at_least(hits, m, each), rate_at_most(false, n, each)
-        found = max(log_ratio(tpr, fpr, delta), log_ratio(1 - fpr, 1 - tpr, delta))
+        epsilon = max(log_ratio(tpr, fpr, delta), log_ratio(1 - fpr, 1 - tpr, delta))
         return Bound(
-            self.plugin_name(), found, level, f"{hits} of {m} with and {false} of {n} without above {threshold:.4g}"
+            self.plugin_name(), epsilon, level, f"{hits} of {m} with and {false} of {n} without above {threshold:.4g}"
         )
 
 
@@ -51,7 +51,7 @@ def best_threshold(inside: Array, outside: Array, delta: float) -> float:
         # Less what the two rates may be wrong by, or the extremes would win by chance.
         error = np.hypot(np.sqrt((1 - tpr) / (tpr * m)), np.sqrt((1 - fpr) / (fpr * n)))
         other = np.hypot(np.sqrt(tpr / ((1 - tpr) * m)), np.sqrt(fpr / ((1 - fpr) * n)))
-        found = max(log_ratio(tpr, fpr, delta) - 2 * error, log_ratio(1 - fpr, 1 - tpr, delta) - 2 * other)
-        if found > best:
-            best, chosen = found, float(threshold)
+        epsilon = max(log_ratio(tpr, fpr, delta) - 2 * error, log_ratio(1 - fpr, 1 - tpr, delta) - 2 * other)
+        if epsilon > best:
+            best, chosen = epsilon, float(threshold)
     return chosen

@@ -35,8 +35,8 @@ class Gaussian(Auditor):
         gap = float(inside.mean() - outside.mean())
         assumes = "both groups of scores are normal with the same variance"
         if spread == 0:
-            found = float("inf") if gap > 0 else 0.0
-            return Bound(self.plugin_name(), found, level, "scores do not vary", assumes)
+            epsilon = float("inf") if gap > 0 else 0.0
+            return Bound(self.plugin_name(), epsilon, level, "scores do not vary", assumes)
         seen = gap / float(spread)
         mu = _least(seen, 1 / m + 1 / n, m + n - 2, 1 - level)
         fits = [float(scipy.stats.normaltest(s).pvalue) for s in (inside, outside) if len(s) >= 20]

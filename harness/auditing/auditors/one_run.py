@@ -48,8 +48,10 @@ class OneRunAuditor(Auditor):
         k = max(1, round(self.guessed * len(order) / 2))
         right = int(run.inside[order[:k]].sum() + (~run.inside[order[-k:]]).sum())
         guesses = 2 * k
-        found = largest_refused(len(order), guesses, right, delta, 1 - level)
-        return Bound(self.plugin_name(), found, level, f"{right} of {guesses} guesses right, of {len(order)} canaries")
+        epsilon = largest_refused(len(order), guesses, right, delta, 1 - level)
+        return Bound(
+            self.plugin_name(), epsilon, level, f"{right} of {guesses} guesses right, of {len(order)} canaries"
+        )
 
 
 def largest_refused(canaries: int, guesses: int, right: int, delta: float, alpha: float) -> float:

@@ -38,7 +38,7 @@ def read_tiles(path: Path) -> tuple[Array, Array]:
     labels, pixels = [], []
     try:
         with zipfile.ZipFile(path) as archive:
-            for member in sorted(archive.infolist(), key=lambda found: found.filename):
+            for member in sorted(archive.infolist(), key=lambda entry: entry.filename):
                 where = PurePosixPath(member.filename)
                 if member.is_dir() or where.suffix.lower() != ".tif":
                     continue
@@ -79,8 +79,8 @@ def read_table_of_pixels(path: Path) -> tuple[Array, Array]:
     if values.dtype.kind not in "iu":
         raise AboutDataset(f"{path.name}: a value is no whole number")
     labels, pixels = values[:, -1], values[:, :-1]
-    for name, found, low, high in (("label", labels, 1, CLASSES), ("pixel", pixels, 0, 255)):
-        if len(found) and not (low <= found.min() and found.max() <= high):
+    for name, numbers, low, high in (("label", labels, 1, CLASSES), ("pixel", pixels, 0, 255)):
+        if len(numbers) and not (low <= numbers.min() and numbers.max() <= high):
             raise AboutDataset(f"{path.name}: a {name} is outside {low} to {high}")
     return labels - 1, pixels.reshape(-1, SIDE, SIDE).astype(np.uint8)
 
@@ -128,8 +128,8 @@ def texture(rng: np.random.Generator, kind: int) -> Array:
     total = noise.cumsum(axis=0).cumsum(axis=1)
     boxes = total[height:, width:] - total[:-height, width:] - total[height:, :-width] + total[:-height, :-width]
     scale = max(1, round((height * width) ** 0.5 * 74))  # a box's standard deviation: that of noise is 74
-    found: Array = np.clip(shade + boxes[:SIDE, :SIDE] * GAIN // scale, 0, 255).astype(np.uint8)
-    return found
+    image: Array = np.clip(shade + boxes[:SIDE, :SIDE] * GAIN // scale, 0, 255).astype(np.uint8)
+    return image
 
 
 @DATASETS.register

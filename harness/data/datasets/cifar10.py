@@ -58,7 +58,7 @@ def jpegs(archive: tarfile.TarFile, name: str) -> tuple[Array, Array]:
 
 def binary(archive: tarfile.TarFile, name: str) -> tuple[Array, Array]:
     parts = [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]
-    found: dict[str, Array] = {}
+    by_part: dict[str, Array] = {}
     for member in archive:
         base = PurePosixPath(member.name).name
         stream = archive.extractfile(member) if member.isreg() and base in parts else None
@@ -66,11 +66,11 @@ def binary(archive: tarfile.TarFile, name: str) -> tuple[Array, Array]:
             data = stream.read()
             if not data or len(data) % (1 + PIXEL_BYTES):
                 raise AboutDataset(f"{name}: {base}: {len(data):,} bytes are no whole number of images")
-            found[base] = np.frombuffer(data, np.uint8).reshape(-1, 1 + PIXEL_BYTES)
-    missing = [part for part in parts if part not in found]
+            by_part[base] = np.frombuffer(data, np.uint8).reshape(-1, 1 + PIXEL_BYTES)
+    missing = [part for part in parts if part not in by_part]
     if missing:
         raise AboutDataset(f"{name}: no {', '.join(missing)} in it; cifar-10-binary.tar.gz has them")
-    records = np.concatenate([found[part] for part in parts])
+    records = np.concatenate([by_part[part] for part in parts])
     return records[:, 0].astype(np.int64), planes_to_pixels(records[:, 1:])
 
 

@@ -53,25 +53,25 @@ class Cifar100(Images):
         Raises HarnessError for an archive that is damaged, cut short, or not of the published form.
         """
         ((name, path),) = files.items()
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         try:
             with tarfile.open(path) as archive:
                 for member in archive:
                     base = PurePosixPath(member.name).name
                     stream = archive.extractfile(member) if member.isreg() else None
                     if stream is not None and base in (*cls.images_a_class, cls.names_file):
-                        found[base] = stream.read()
+                        contents[base] = stream.read()
         except ARCHIVE_ERRORS as error:
             raise AboutDataset(f"{name}: not a readable archive: {error}") from None
         for wanted in (*cls.images_a_class, cls.names_file):
-            if wanted not in found:
+            if wanted not in contents:
                 raise AboutDataset(f"{name}: no {wanted} in it; the published archive cifar-100-binary.tar.gz has one")
-        classes = found[cls.names_file].decode("ascii", "replace").split()
+        classes = contents[cls.names_file].decode("ascii", "replace").split()
         if len(classes) != cls.classes or classes != sorted(classes):
             raise AboutDataset(f"{name}: {cls.names_file}: not {cls.classes} names of classes in alphabetical order")
         labels, pixels, groups = [], [], []
         for part, each in cls.images_a_class.items():
-            records = cls._records(found[part], each, f"{name}: {part}")
+            records = cls._records(contents[part], each, f"{name}: {part}")
             groups.append(records[:, 0])
             labels.append(records[:, 1])
             pixels.append(records[:, 2:])
@@ -138,11 +138,11 @@ class Cifar100Substitute(Images):
     def _divided(cls, labels: Array, pixels: Array) -> Array:
         flat = pixels.reshape(len(pixels), -1)
         scores = coarse_scores(flat, min(cls.skip + cls.used, *flat.shape))[:, cls.skip :]
-        found = np.zeros(len(labels), np.int64)
+        classes = np.zeros(len(labels), np.int64)
         for one in range(cls.classes_before):
             rows = np.flatnonzero(labels == one)
-            found[rows] = one * cls.clusters + balanced_clusters(scores[rows], cls.clusters, one)
-        return found
+            classes[rows] = one * cls.clusters + balanced_clusters(scores[rows], cls.clusters, one)
+        return classes
 
 
 def coarse_scores(pixels: Array, count: int) -> Array:
@@ -174,13 +174,13 @@ def balanced_clusters(points: Array, count: int, seed: int) -> Array:
         centres = KMeans(count, n_init=1, random_state=seed).fit(points)
         distances = np.round(centres.transform(points) * 2**20) / 2**20
     nearest = np.sort(distances, axis=1)
-    found = np.full(len(points), -1)
+    clusters = np.full(len(points), -1)
     room = [len(points) // count + (i < len(points) % count) for i in range(count)]
     wishes = np.argsort(distances, axis=1, kind="stable")
     for point in np.argsort(nearest[:, 0] - nearest[:, 1], kind="stable"):
         for centre in map(int, wishes[point]):
             if room[centre]:
-                found[point] = centre
+                clusters[point] = centre
                 room[centre] -= 1
                 break
-    return found
+    return clusters

@@ -111,14 +111,14 @@ class CsvTable(TableDataset):
         steps += [Step("renamed", name, 1, repr(written)) for name, written in named if name != written]
         steps += [Step("ignored", name or '""', 1) for name in cells.names if name in ignored]
         place = partial(self._place, cells.lines)
-        found: dict[str, Array] = {}
+        columns: dict[str, Array] = {}
         for name, texts in zip(cells.names, cells.columns, strict=True):
             if name not in ignored:
                 column = Column.of(name, texts, self.missing, place)
                 read = self._label if name == schema.label else self._feature
-                found[name], done = read(column, schema)
+                columns[name], done = read(column, schema)
                 steps += done
-        return OwnTable(pd.DataFrame(found), tuple(steps), cells.lines)
+        return OwnTable(pd.DataFrame(columns), tuple(steps), cells.lines)
 
     def _place(self, lines: Array, row: int) -> str:
         return f"{self.path}:{lines[row]}"

@@ -69,13 +69,13 @@ class Mnist(ScatteredImages):
         labels, pixels = [], []
         for part, count in cls.parts.items():
             images = read_idx(files[f"{part}-images-idx3-ubyte.gz"], (count, *cls.shape[:2]))
-            found = read_idx(files[f"{part}-labels-idx1-ubyte.gz"], (count,))
-            if (found >= CLASSES).any():
-                wrong = int(np.flatnonzero(found >= CLASSES)[0])
+            classes = read_idx(files[f"{part}-labels-idx1-ubyte.gz"], (count,))
+            if (classes >= CLASSES).any():
+                wrong = int(np.flatnonzero(classes >= CLASSES)[0])
                 raise AboutDataset(
-                    f"{part}-labels-idx1-ubyte.gz: label {wrong + 1} is {found[wrong]}, below 10 is right"
+                    f"{part}-labels-idx1-ubyte.gz: label {wrong + 1} is {classes[wrong]}, below 10 is right"
                 )
-            labels.append(found)
+            labels.append(classes)
             pixels.append(images)
         return image_table(np.concatenate(labels), np.concatenate(pixels)[..., None])
 

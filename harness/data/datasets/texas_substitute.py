@@ -36,10 +36,10 @@ def chances(rng: np.random.Generator, classes: int, features: int, spread: float
     """(classes, features) uint32: of LEVELS equally likely draws, how many set a feature for a stay of a class."""
     frequency = rng.normal(FREQUENCY, VARIETY, features)
     tendency = rng.normal(0.0, 1.0, (classes, features))
-    found: Array = (
+    counts: Array = (
         np.rint(LEVELS / (1 + np.exp(-(frequency + spread * tendency)))).clip(max=LEVELS - 1).astype(np.uint32)
     )
-    return found
+    return counts
 
 
 @DATASETS.register

@@ -57,21 +57,21 @@ class KMeansPerClass(TableSplit):
                 )
             # One thread: the order of a parallel sum would make labels depend on the machine's load.
             with threadpool_limits(limits=1):
-                found = KMeans(2, n_init=self.n_init, random_state=seed).fit(records)
+                kmeans = KMeans(2, n_init=self.n_init, random_state=seed).fit(records)
             # Clusters are numbered by their first coordinate's mean, not by k-means' arbitrary order.
-            order = np.lexsort(found.cluster_centers_.T)
-            cluster[of_class] = np.argsort(order)[found.labels_]
+            order = np.lexsort(kmeans.cluster_centers_.T)
+            cluster[of_class] = np.argsort(order)[kmeans.labels_]
         need = sizes.members + sizes.test
         counts = np.stack([np.bincount(encoded.labels[cluster == k], minlength=n_classes) for k in (0, 1)], axis=1)
         most = n // 2 if self.owner == "smaller" else n
         choose = _drawn_from_list if n_classes <= LISTED_CLASSES else _drawn_by_counting
-        found = choose(counts, need, min(most, n - sizes.nonmembers), rng)
-        if found is None:
+        drawn = choose(counts, need, min(most, n - sizes.nonmembers), rng)
+        if drawn is None:
             raise AboutSplit(
                 f"split kmeans-per-class: no assignment of clusters gives {need} owner records "
                 f"(members + test) and {sizes.nonmembers} non-owner records; make the sizes smaller"
             )
-        assignment, outcome, outcomes = found
+        assignment, outcome, outcomes = drawn
         return Owners(cluster == assignment[encoded.labels], outcome, outcomes)
 
 

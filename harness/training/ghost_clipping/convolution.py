@@ -43,8 +43,8 @@ class ConvolutionRule(GhostLayer):
 
     def _each(self, function: Any, *stacks: Tensor) -> Tensor:
         """Apply `function` to each replicate: convolutions have no axis for several kernels."""
-        found = [function(*(s[r] for s in stacks)) for r in range(self.replicates)]
-        return tf.stack(found) if self.replicates > 1 else found[0][None]  # a stack of one would be a copy
+        slices = [function(*(s[r] for s in stacks)) for r in range(self.replicates)]
+        return tf.stack(slices) if self.replicates > 1 else slices[0][None]  # a stack of one would be a copy
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
         kernel, bias = self.weights
@@ -72,11 +72,11 @@ class ConvolutionRule(GhostLayer):
         flat = tf.reshape(inputs, (-1, *self.shape))
         k, s = self.config.kernel, self.config.stride
         if not self.blocks:
-            found = [tf.image.extract_patches(flat, [1, k, k, 1], [1, s, s, 1], [1] * 4, self.config.padding.upper())]
+            parts = [tf.image.extract_patches(flat, [1, k, k, 1], [1, s, s, 1], [1] * 4, self.config.padding.upper())]
         else:
             shifted = self._columns(flat)
-            found = [shifted[:, i : i + self.extent[0]] for i in range(self.blocks)]
-        return [tf.reshape(part, (self.replicates, -1, self.positions, self.window // len(found))) for part in found]
+            parts = [shifted[:, i : i + self.extent[0]] for i in range(self.blocks)]
+        return [tf.reshape(part, (self.replicates, -1, self.positions, self.window // len(parts))) for part in parts]
 
     def _columns(self, images: Tensor) -> Tensor:
         """(n, height + blocks - 1, width, blocks * channels): for each column of the window, what it sees."""

@@ -102,10 +102,10 @@ def cosine_and_sine(angle: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _polynomial(value: Tensor, coefficients: Sequence[float]) -> Tensor:
-    found = value * np.float32(coefficients[0]) + np.float32(coefficients[1])
+    total = value * np.float32(coefficients[0]) + np.float32(coefficients[1])
     for coefficient in coefficients[2:]:
-        found = found * value + np.float32(coefficient)
-    return found
+        total = total * value + np.float32(coefficient)
+    return total
 
 
 def columns(value: Tensor, start: int, end: int) -> Tensor:

@@ -35,23 +35,23 @@ class PoolRule(GhostLayer):
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
         flat = tf.reshape(inputs, (-1, *self.shape))
-        found: Any
+        argmax: Any
         if self.folds:
-            pooled, found = self._maxima(flat)
+            pooled, argmax = self._maxima(flat)
         elif isinstance(self.config, MaxPool):
-            pooled, found = tf.raw_ops.MaxPoolWithArgmax(input=flat, **self._options())
+            pooled, argmax = tf.raw_ops.MaxPoolWithArgmax(input=flat, **self._options())
         else:
-            pooled, found = tf.raw_ops.AvgPool(value=flat, **self._options()), None
+            pooled, argmax = tf.raw_ops.AvgPool(value=flat, **self._options()), None
         shape = (self.replicates, -1, *self.config.output_shape(self.shape))
-        return tf.reshape(pooled, shape), (flat, found)
+        return tf.reshape(pooled, shape), (flat, argmax)
 
     def backward(self, delta: Tensor, cache: Any) -> Tensor:
-        flat, found = cache
+        flat, argmax = cache
         gradient = tf.reshape(delta, (-1, *self.config.output_shape(self.shape)))
         if self.folds:
-            back = self._handed_back(gradient, found)
+            back = self._handed_back(gradient, argmax)
         elif isinstance(self.config, MaxPool):
-            back = tf.raw_ops.MaxPoolGradWithArgmax(input=flat, grad=gradient, argmax=found, **self._options())
+            back = tf.raw_ops.MaxPoolGradWithArgmax(input=flat, grad=gradient, argmax=argmax, **self._options())
         else:
             back = tf.raw_ops.AvgPoolGrad(orig_input_shape=tf.shape(flat), grad=gradient, **self._options())
         return tf.reshape(back, (self.replicates, -1, *self.shape))
@@ -87,10 +87,10 @@ class PoolRule(GhostLayer):
         if axis == COLUMNS:
             beside = tf.reshape(whole, (-1, whole.shape[ROWS], positions, size * channels))
             return [beside[..., i * channels : (i + 1) * channels] for i in range(size)]
-        found: list[Tensor] = tf.unstack(
+        pixels: list[Tensor] = tf.unstack(
             tf.reshape(whole, (-1, positions, size, whole.shape[COLUMNS], channels)), axis=2
         )
-        return found
+        return pixels
 
     def _put_together(self, parts: list[Tensor], axis: int) -> Tensor:
         """What `_taken_apart` gave, added up where it came from."""
@@ -103,8 +103,8 @@ class PoolRule(GhostLayer):
         return _pad(tf.reshape(together, shape), axis, 0, extent - size * positions)
 
     def _positions(self, axis: int) -> int:
-        found: int = self.config.output_shape(self.shape)[axis - 1]
-        return found
+        positions: int = self.config.output_shape(self.shape)[axis - 1]
+        return positions
 
 
 def _part(images: Tensor, axis: int, start: int, end: int) -> Tensor:

@@ -129,7 +129,7 @@ class Program:
 
     def get_weights(self) -> list[Weights]:
         """The weights, one list a replicate."""
-        found: list[Weights] = [[] for _ in range(self.replicates)]
+        weights: list[Weights] = [[] for _ in range(self.replicates)]
         for rule in self.rules:
             if isinstance(rule, FirstDenseRule):
                 both = rule.weights[0].numpy()
@@ -139,8 +139,8 @@ class Program:
                 parts[1:] = [b[:, 0] for b in parts[1:]]
             for part in parts:
                 for replicate, value in enumerate(part):
-                    found[replicate].append(np.ascontiguousarray(value))
-        return found
+                    weights[replicate].append(np.ascontiguousarray(value))
+        return weights
 
     def train(self, stack: Stack, stops: int | None = None, at_stop: Callable[[], bool] | None = None) -> None:
         """Go through all of `stack.order`; after each `stops` steps do what is to be done then, which may end it."""
@@ -214,7 +214,7 @@ class Program:
                 memos[i] = _join_microbatches(memos_of)
             scale = self._clipped(share, tf.add_n(parts))
             scale = scale if mask is None else scale * mask
-        found = []
+        gradients = []
         for i in weighted:
             # What a memo stands for needs not be put together again.
             delta, cache = (
@@ -222,12 +222,14 @@ class Program:
                 if self.rules[i].remembers(memos.get(i))
                 else (_join_microbatches(deltas[i]), _join_microbatches(caches[i]))
             )
-            found += self.rules[i].gradients(delta, scale, cache, memos.get(i))
+            gradients += self.rules[i].gradients(delta, scale, cache, memos.get(i))
         if self.private and not per_example:
-            axes = [list(range(1, len(g.shape))) for g in found]
-            total = tf.add_n([sum_of_squares(g, a) for g, a in zip(found, axes, strict=True)])
-            found = [self._clipped(g, tf.reshape(total, (-1, *[1] * len(a)))) for g, a in zip(found, axes, strict=True)]
-        return found
+            axes = [list(range(1, len(g.shape))) for g in gradients]
+            total = tf.add_n([sum_of_squares(g, a) for g, a in zip(gradients, axes, strict=True)])
+            gradients = [
+                self._clipped(g, tf.reshape(total, (-1, *[1] * len(a)))) for g, a in zip(gradients, axes, strict=True)
+            ]
+        return gradients
 
     def _clipped(self, value: Any, square_norms: Tensor) -> Tensor:
         """`value` times min(1, clip / norm), as (value * clip) / max(norm, clip).
@@ -267,17 +269,17 @@ class Program:
         share = 1.0 / self.training.batch_size if self.training.clipping == "per-example" else 1.0
         spread = noise_multipliers * (self.training.l2_norm_clip * share)
         noise = gaussian(step, spread, sum(self.sizes))
-        found, used = [], 0
+        noised, used = [], 0
         for gradient, size in zip(gradients, self.sizes, strict=True):
-            found.append(gradient + tf.reshape(columns(noise, used, used + size), gradient.shape))
+            noised.append(gradient + tf.reshape(columns(noise, used, used + size), gradient.shape))
             used += size
-        return found
+        return noised
 
     def _penalised(self, gradients: list[Tensor]) -> list[Tensor]:
         """Add the gradient of l2 * sum of squared kernel entries; as in TF Privacy it is neither clipped nor noised."""
         if not self.model.l2:
             return gradients
-        found, place = [], 0
+        penalised, place = [], 0
         for rule in self.rules:
             for j, variable in enumerate(rule.weights):
                 penalty = 2 * self.model.l2 * variable
@@ -285,9 +287,9 @@ class Program:
                     kept = np.ones((variable.shape[1], 1), np.float32)
                     kept[-1] = 0.0
                     penalty *= kept
-                found.append(gradients[place] + penalty if j == 0 else gradients[place])
+                penalised.append(gradients[place] + penalty if j == 0 else gradients[place])
                 place += 1
-        return found
+        return penalised
 
     def _update(self, gradients: list[Tensor], number: Tensor) -> None:
         rate = self.training.learning_rate

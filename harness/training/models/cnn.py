@@ -27,10 +27,10 @@ def _tanh(*layers: tuple[int, int, int, Any]) -> tuple[Layer, ...]:
 
 def _blocks(widths: tuple[int, ...], activation: Any) -> tuple[Layer, ...]:
     """Two 3 x 3 convolutions and a 2 x 2 maximum, once for each width."""
-    found: list[Layer] = []
+    stack: list[Layer] = []
     for width in widths:
-        found += [Conv2d(filters=width, activation=activation), Conv2d(filters=width, activation=activation), MaxPool()]
-    return tuple(found)
+        stack += [Conv2d(filters=width, activation=activation), Conv2d(filters=width, activation=activation), MaxPool()]
+    return tuple(stack)
 
 
 NETWORKS: dict[str, tuple[Layer, ...]] = {
