@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import binomtest, chi, norm
@@ -132,6 +132,7 @@ def test_ten_thousand_trials_of_each_come_to_nine_tenths(name: str, epsilon: flo
     assert 0.9 * epsilon < np.median(found) < epsilon
 
 
+@example(inside=[0.0, 1.77e-56], outside=[-1.0, -1.0])
 @given(st.lists(st.floats(-3, 3), min_size=2, max_size=30), st.lists(st.floats(-3, 3), min_size=2, max_size=30))
 def test_bounds_are_never_negative_and_fall_with_delta(inside: list[float], outside: list[float]) -> None:
     trials = Trials(np.array(inside), np.array(outside))
