@@ -213,7 +213,7 @@ def seed_of(root: int, kind: Kind, where: list[Any]) -> int:
 def split_coordinates(description: dict[str, Any]) -> list[Any]:
     """What the random choices of a split derive from, after its seed; purposes are added to them.
 
-    A turned split has the records that the same one leaves when it is not turned.
+    A split whose roles are swapped (`turned`) has the records that the same one leaves when they are not.
     """
     where = {k: description[k] for k in ("dataset", "split", "sizes", "repeat")}
     where["split"] = {k: v for k, v in where["split"].items() if k != "turned"}

@@ -30,7 +30,7 @@ experiment:
   preprocessing: {impute: mean-mode, scaling: standard}
   sizes: {members: 120, test: 40, nonmembers: 120}
   arms:
-    size: {split: {kind: attribute, attribute: size, values: [small], twins: [mean radius]}}
+    size: {split: {kind: attribute, attribute: size, values: [small], proxy_columns: [mean radius]}}
     iid: {split: {kind: random}}
   model: {kind: logistic}
   training: {engine: fast, learning_rate: 0.05, batch_size: 20, epochs: 3}

@@ -104,7 +104,7 @@ main()
         ),
         (["audit", "fast", "-q"], 2, "this needs tensorflow: pip install 'mi-dp-harness[train]'"),
         (["verify", "-q", "-p", "sequential", "humphries2020/fig1", "humphries2020/fig6"], 0, "as accepted"),
-        (["ls"], 0, "humphries2020/fig6"),
+        (["list"], 0, "humphries2020/fig6"),
     ],
 )
 def test_the_light_core_judges_and_says_what_training_needs(arguments: list[str], code: int, said: str) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from harness.commands.app import app
-from tests.conftest import REPO
+from harness.commands.app import FORMER_VERBS, app
+from tests.conftest import REPO, run_cli
 
 PAGES = sorted([REPO / "README.md", *(REPO / "docs").glob("*.md"), *(REPO / "examples").rglob("*.md")])
 
@@ -77,3 +77,10 @@ def test_pages_say_how_things_are(page: Path) -> None:
     if page.name not in HISTORY:
         prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
         assert not re.findall(r"\b20[23]\d-[01]\d-[0-3]\d\b|\bcommits? [0-9a-f]{7}\b", prose)
+
+
+def test_commands_are_carried_out_by_their_names_of_before() -> None:
+    for former, current in FORMER_VERBS.items():
+        before, now = run_cli(REPO, former, "--help"), run_cli(REPO, current, "--help")
+        assert (before.returncode, before.stdout) == (0, now.stdout)
+        assert before.stderr == f"harness: warning: `harness {former}` is called `harness {current}` now\n"

@@ -238,7 +238,9 @@ def test_missing_data_is_not_run_and_stops_nothing(finished: Project, tmp_path: 
     root = tmp_path / "without"
     shutil.copytree(finished.root, root)
     other = SMALL_SPEC.replace("{kind: csv, path: cancer.csv, label: target, categorical: [size]}", "{kind: compas}")
-    other = other.replace("attribute: size, values: [small], twins: [mean radius]", "attribute: sex, values: [Male]")
+    other = other.replace(
+        "attribute: size, values: [small], proxy_columns: [mean radius]", "attribute: sex, values: [Male]"
+    )
     (root / "specs/own/elsewhere.yaml").write_text(other)
     folder = root / "data/compas"
     folder.mkdir(parents=True)
@@ -336,11 +338,11 @@ def test_an_unwritable_store_and_a_full_disk_are_one_line(make_project: Make, fi
 
 
 def test_help_teaches_and_json_parses(finished: Project) -> None:
-    for command in ("ls", "validate", "schema", "plan", "run", "check", "report", "data"):
+    for command in ("list", "validate", "schema", "plan", "run", "check", "report", "data"):
         ran = run_cli(finished.root, command, "--help")
         assert ran.returncode == 0
         assert len(ran.stdout) > 200
-    listed = json.loads(run_cli(finished.root, "ls", "--json").stdout)
+    listed = json.loads(run_cli(finished.root, "list", "--json").stdout)
     assert listed[0]["id"] == "own/cancer"
     planned = json.loads(run_cli(finished.root, "plan", "--json").stdout)
     assert planned["specs"][0]["cells"] == 12

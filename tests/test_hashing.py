@@ -106,4 +106,4 @@ def test_the_judge_rests_on_what_decides_a_claim() -> None:
         f"harness.{name}"
         for name in ("claims.judge", "claims.statistics", "claims.sequential", "verdicts.basis", "verdicts.findings")
     }
-    assert "harness.claims.kinds.hump" not in found
+    assert "harness.claims.kinds.interior_peak" not in found

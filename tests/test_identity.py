@@ -211,7 +211,7 @@ IN_PYTHON: Edits = {
     EXPERIMENT: {
         r"preprocessing: Preprocessing = Preprocessing\(\)": 'encoding: Preprocessing = Field(default=Preprocessing(), alias="preprocessing")',
     },
-    EVERYWHERE: {r"\.epochs_measured\b": ".measured", r"(?<!unstated)\.preprocessing\b": ".encoding"},
+    EVERYWHERE: {r"\.epochs_measured\b": ".measured", r"\.preprocessing\b": ".encoding"},
 }
 """Names in the code alone: a class, a function and a module, and fields of four classes whose specs stay as they are."""
 IN_SPECS: Edits = {
@@ -223,7 +223,7 @@ IN_SPECS: Edits = {
     },
     FIG6: {r"\bsigma_is\b": "read_as", r"kind: mixture": "kind: blend"},
 }
-"""A field that a spec names twice, as a value and in `unstated`, and the `kind` of a plug-in."""
+"""A field that a spec names twice, as a value and in `ambiguities`, and the `kind` of a plug-in."""
 UNMAPPED: Edits = {
     MIXTURE: {r"\bsigma_is\b": "read_as"},
     FIG6: {r"\bsigma_is\b": "read_as"},

@@ -45,7 +45,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "specs" / "own" / "_base.yaml").write_text(base)
     pools = experiment.replace("  repeats: 2", "  pools: {shadows: {count: 1}}\n  repeats: 2")
     shokri = "attacks:\n  shokri: {kind: shokri, epochs: 2}\n"
-    (root / "specs" / "own" / "cancer.yaml").write_text(f"extends: _base.yaml\n{pools}{shokri}{rest}unstated: []\n")
+    (root / "specs" / "own" / "cancer.yaml").write_text(f"extends: _base.yaml\n{pools}{shokri}{rest}ambiguities: []\n")
     (root / "specs" / "own" / "theory.yaml").write_text(THEORY)
     (root / "params.yaml").write_text(PARAMS)
     write_cancer(root / "cancer.csv")

@@ -177,7 +177,7 @@ def test_commands_run(tmp_path: Path, make_project: Callable[..., Project]) -> N
     (project.root / "params.yaml").write_text(
         params + "  sequential: {design: sequential, repeats: 2, epochs: 1, from_tables: true}\n"
     )
-    readings = "unstated:\n  rate: {choice: rate, field: experiment.training.learning_rate, chosen: 0.05, alternatives: [0.1], why: none}\n"
+    readings = "ambiguities:\n  rate: {choice: rate, field: experiment.training.learning_rate, chosen: 0.05, alternatives: [0.1], why: none}\n"
     for name in ("fig2", "fig4", "fig6"):
         (project.specs / "humphries2020").mkdir(exist_ok=True)
         text = SMALL_SPEC.replace("paper: own", "paper: humphries2020").replace("seed: 7", f"seed: {ord(name[-1])}")

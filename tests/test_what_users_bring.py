@@ -200,7 +200,7 @@ OPTIONS = [
     ("audit fast --plot x.pdf", "--plot x.pdf: what is written is SVG; name it so"),
     ("audit fast --plot params.yaml/x.svg", "--plot params.yaml/x.svg: .*params.yaml is a file, not a folder"),
     ("run mine.yaml --minutes nan", "--minutes nan: nothing can be done in that; give more than 0"),
-    ("run mine.yaml --reach 0", "Invalid value for '--reach': .*, found '0'"),
+    ("run mine.yaml --max-repeats 0", "Invalid value for '--max-repeats': .*, found '0'"),
     ("run mine.yaml --stage nope", "--stage 'nope': unknown; it is train, attack or all"),
     ("check -j 0", "Invalid value for '--workers' / '-j': .*, found '0'"),
     ("check --require Reproduced", "--require 'Reproduced': unknown verdict; it is one of: reproduced, violated"),
@@ -221,14 +221,14 @@ OPTIONS = [
     ("store push nope://x", "nope://x: cannot be used: ValueError: Protocol not known: nope"),
     ("data status nope", "no dataset 'nope' to fetch; known: adult"),
     ("nope", "No such command 'nope'; see `harness --help`"),
-    ("ls --nope", "ls: No such option: --nope; see `harness ls --help`"),
-    ("ls --json=3", "Option '--json' does not take a value; see `harness --help`"),
+    ("list --nope", "list: No such option: --nope; see `harness list --help`"),
+    ("list --json=3", "Option '--json' does not take a value; see `harness --help`"),
     ("explain", "explain: Missing argument 'SPEC#CLAIM'; see `harness explain --help`"),
     ("explain mine.yaml", "'mine.yaml' names no claim; write SPEC#CLAIM"),
     ("explain '#counts'", "'#counts' names no claim; write SPEC#CLAIM"),
     ("explain own#counts", "'own#counts': own has several specs; name one of: own/cancer, own/second"),
-    ("--project loop ls", "loop: no folder: Symlink loop"),
-    ("--project / ls", "/: no harness project here or above"),
+    ("--project loop list", "loop: no folder: Symlink loop"),
+    ("--project / list", "/: no harness project here or above"),
 ]
 NAMES = [
     ("mine", "no spec 'mine'; did you mean the file mine.yaml\\?"),
@@ -334,7 +334,7 @@ def cases() -> Iterator[Case]:
     yield Case("citations that are a list", "site", "papers.yaml:1: a mapping of fields is expected", 2, text("specs/papers.yaml", "- x\n"))  # fmt: skip
     yield Case("a store that is a file", "store verify", "HARNESS_STORE: params.yaml is a file; name a folder", 2, environment=(("HARNESS_STORE", "params.yaml"),))  # fmt: skip
     yield Case("an empty HARNESS_STORE", "store verify", "0 pieces checked, 0 damaged", 0, environment=(("HARNESS_STORE", ""),))  # fmt: skip
-    yield Case("no specs", "ls", "spec", 0, lambda root: shutil.rmtree(root / "specs/own"))
+    yield Case("no specs", "list", "spec", 0, lambda root: shutil.rmtree(root / "specs/own"))
 
 
 def CHECKED(root: Path) -> None:
@@ -478,7 +478,7 @@ ARGUMENTS = {
     "audit": "f.py:train --epsilon 1 --runs 8 -q",
     "data status": "adult",
     "explain": "mine.yaml#counts",
-    "multiverse": "mine.yaml --plan -q",
+    "alternatives": "mine.yaml --plan -q",
     "store push": "shared -q",
     "store pull": "shared -q",
     "verify": "mine.yaml -q",
@@ -489,7 +489,7 @@ ARGUMENTS = {
 @pytest.mark.parametrize("command", WITH_JSON)
 def test_every_command_with_json_prints_one_strict_document(command: str, project: Path) -> None:
     """Where all is well, where it exits with 1, and where what is given is wrong; a new command is tried too."""
-    readings = "unstated:\n  - {choice: rate, chosen: 0.05, why: none, field: experiment.training.learning_rate, alternatives: [0.1]}\n"
+    readings = "ambiguities:\n  - {choice: rate, chosen: 0.05, why: none, field: experiment.training.learning_rate, alternatives: [0.1]}\n"
     (project / "mine.yaml").write_text(SMALL_SPEC + readings)
     CHECKED(project)
     assert run_cli(project, "verify", "mine.yaml", "--update").returncode == 0

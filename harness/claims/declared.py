@@ -103,7 +103,7 @@ class NameScope:
         if what == "baseline" and any(math.inf not in self.arms[arm].get("epsilon", ()) for arm in arms):
             raise ValueError(f"{metric} is relative to the model without noise; add .inf to the epsilons")
         if what == "runs" and not self.same_records:
-            raise ValueError(f"{metric} counts the same members over several runs; set experiment.redraw to training")
+            raise ValueError(f"{metric} counts the same members over several runs; set experiment.resample to training")
 
     @staticmethod
     def _check_level(name: str, value: Level, axes: Mapping[str, tuple[Any, ...]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from harness.claims.origin import Origin, Quote
 from harness.claims.reasons import DIGITS, Reason
@@ -150,7 +150,9 @@ class Verdict(Config):
     deviations: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     """Mismatches of adjacency or sampling between bound, accountant and training."""
-    unstated: tuple[dict[str, Any], ...] = ()
+    ambiguities: tuple[dict[str, Any], ...] = Field(
+        default=(), validation_alias=AliasChoices("ambiguities", "unstated")
+    )
     """Choices the paper leaves open, and the reading taken."""
     readings: tuple[ReadingVerdict, ...] = ()
     """The verdict in other readings, one choice changed at a time, of those that were run."""

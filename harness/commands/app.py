@@ -9,15 +9,16 @@ import traceback
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from harness.commands.accountants import accountants
+from harness.commands.alternatives import alternatives
 from harness.commands.audit import audit
 from harness.commands.common import Root, print_json, state
 from harness.commands.data import data_app
 from harness.commands.demo import demo
 from harness.commands.explain import explain
 from harness.commands.judging import bundle, check, report, site
-from harness.commands.multiverse import multiverse
 from harness.commands.new import new
 from harness.commands.pipeline import pipeline, resolve
 from harness.commands.run import plan, run
@@ -31,7 +32,24 @@ from harness.streams import output_apart
 
 TRAINS = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
 """Packages of the extra `train`: all but these are there with `pip install .`."""
+FORMER_VERBS = {"ls": "list", "multiverse": "alternatives"}
+"""What commands were called in the version before: they are carried out, with a warning."""
+
+
+class Verbs(TyperGroup):
+    """The commands, by the names of before, too."""
+
+    def resolve_command(self, context: Any, words: list[str]) -> Any:
+        """The command that the first word names."""
+        if words and words[0] in FORMER_VERBS:
+            verb = FORMER_VERBS[words[0]]
+            print(f"harness: warning: `harness {words[0]}` is called `harness {verb}` now", file=sys.stderr)
+            words = [verb, *words[1:]]
+        return super().resolve_command(context, words)
+
+
 app = typer.Typer(
+    cls=Verbs,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -46,7 +64,7 @@ Examples:
 * `harness demo` ten seconds: a claim judged, one number changed, and what catches it
 * `harness status --profile sequential` how things stand; `harness explain humphries2020/fig6#logloss-cap` one claim
 * `harness new spec mine` a working spec to start from; `new attack`, `dataset`, `formula`, `claim` begin a package
-* `harness ls` what there is
+* `harness list` what there is
 * `harness plan humphries2020/fig3` what a run would do and take
 * `harness run humphries2020/fig3 --profile quick` do it
 * `harness run my-table.yaml` a spec of your own, as it is declared, onto a page of its own
@@ -57,7 +75,7 @@ Examples:
 )
 app.add_typer(data_app, name="data")
 app.add_typer(store_app, name="store")
-app.command("ls")(list_specs)
+app.command("list")(list_specs)
 for command in (
     validate,
     schema,
@@ -72,7 +90,7 @@ for command in (
     status,
     demo,
     new,
-    multiverse,
+    alternatives,
     accountants,
     audit,
     resolve,

@@ -123,12 +123,12 @@ def run(
             help="Add repeats only where an open claim needs them, and stop when all are decided (docs/statistics.md).",
         ),
     ] = False,
-    reach: Annotated[
+    max_repeats: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="REPEATS",
-            help="Repeats that a cell may get where an open claim needs them, in place of the profile's `reach`.",
+            help="Repeats that a cell may get where an open claim needs them, in place of the profile's `max_repeats`.",
         ),
     ] = None,
     minutes: Annotated[
@@ -158,16 +158,16 @@ def run(
     groups = [
         (
             dataclasses.replace(
-                context, scheduler=scheduler, until_decided=until_decided, reach=reach, deadline=deadline
+                context, scheduler=scheduler, until_decided=until_decided, max_repeats=max_repeats, deadline=deadline
             ),
             loaded,
         )
         for context, loaded in contexts(specs, profile, workers, quiet)
     ]
-    if reach is not None and not all(context.sequential for context, _ in groups):
+    if max_repeats is not None and not all(context.sequential for context, _ in groups):
         raise HarnessError(
-            "--reach is for runs that add repeats where claims are open: give --until-decided too, or a profile with "
-            "`design: sequential`"
+            "--max-repeats is for runs that add repeats where claims are open: give --until-decided too, or a profile "
+            "with `design: sequential`"
         )
     reached: list[tuple[Context, list[Loaded]]] = []
     try:

@@ -1,4 +1,4 @@
-"""`harness ls`, `validate`, `schema`: what specs there are, and whether they say what can be said."""
+"""`harness list`, `validate`, `schema`: what specs there are, and whether they say what can be said."""
 
 from __future__ import annotations
 

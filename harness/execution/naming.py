@@ -83,7 +83,7 @@ class Naming:
 
     def cell(self, variant: Variant, noise_multiplier: float, repeat: int, attacks: Sequence[Asked]) -> Cell:
         """The pieces of one repeat at a place of the set-up's arm, whose target has this noise."""
-        split = self.split(repeat if self.experiment.redraw == "split" else 0)
+        split = self.split(repeat if self.experiment.resample == "split" else 0)
         target = self.target(split, noise_multiplier, repeat)
         description = {**evaluation_of(None), "metrics": self.metrics}
         model = self._once(WorkUnit("evaluate", description, (target,), SECONDS_PER_MEASURE))
@@ -156,7 +156,7 @@ class Naming:
         private = noise_multiplier > 0
         training, content = self.training[private]
         # Else the split tells repeats apart, and halves are of none.
-        tells = self.experiment.redraw == "training" and role != "half"
+        tells = self.experiment.resample == "training" and role != "half"
         description = {
             **training_of(
                 role,

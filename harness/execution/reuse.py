@@ -68,7 +68,7 @@ class Known:
 
 def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Place]]:
     """Where repeats are trainings on the same records: every whole group of runs, the attack and its place."""
-    if spec.experiment is None or spec.experiment.redraw != "training":
+    if spec.experiment is None or spec.experiment.resample != "training":
         return
     size = min(RUNS, spec.experiment.repeats)
     if size < 2:

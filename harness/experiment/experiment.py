@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -35,14 +35,16 @@ class Variant:
 class Experiment(Config):
     """Everything that training depends on."""
 
+    hashed_as: ClassVar[dict[str, str]] = {"resample": "redraw"}
+
     seed: int = Field(ge=0)
     """Root of every random choice."""
     arms: dict[Name, Arm] = Field(min_length=1)
     axes: dict[Name, Axis] = {}
     """Fields that vary, in every arm, by the name that claims use."""
     repeats: int = Field(ge=1)
-    """Independent repetitions: initialisation, batches and noise are drawn anew, and what `redraw` says."""
-    redraw: Literal["split", "training"] = "split"
+    """Independent repetitions: initialisation, batches and noise are drawn anew, and what `resample` says."""
+    resample: Literal["split", "training"] = "split"
     """`split`: each repeat also draws its records anew, so claims are about the population. `training`: all repeats
     share the first one's records, so claims are about those."""
 
@@ -112,7 +114,7 @@ class Experiment(Config):
             "arms": {name: arm.content() for name, arm in self.arms.items()},
             "axes": {name: axis.content(first) for name, axis in self.axes.items()},
             "repeats": self.repeats,
-            "redraw": self.redraw,
+            "redraw": self.resample,
         }
 
 

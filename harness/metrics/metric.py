@@ -8,7 +8,7 @@ A metric is a function of one of seven things (`of`), by which it is known when 
 - `points`: rates of each record over the models of a pool;
 - `queried`: what an attack has asked about changed copies of records;
 - `baseline`: a model's metrics beside those of the same arm and repeat trained without noise;
-- `runs`: the scores that an attack gives the same records in all repeats (`redraw: training`).
+- `runs`: the scores that an attack gives the same records in all repeats (`resample: training`).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Context:
     """Id of the spec outside of `specs/` that is run by itself, as declared."""
     until_decided: bool = False
     """Add repeats until claims are decided, whatever the profile says."""
-    reach: int | None = None
+    max_repeats: int | None = None
     """Repeats that a cell may get where an open claim needs them; None: as many as the profile says."""
     deadline: float | None = None
     """In the seconds of `time.monotonic`: after it nothing is begun."""
@@ -48,7 +48,7 @@ class Context:
     def scaled(self, loaded: Loaded) -> Scaled:
         """A spec under the chosen profile."""
         scaled = scale(loaded.spec, self.profile_name, self.profile)
-        return scaled if self.reach is None else replace(scaled, reach=self.reach)
+        return scaled if self.max_repeats is None else replace(scaled, max_repeats=self.max_repeats)
 
     def command(self, verb: str, loaded: Loaded, *options: str) -> str:
         """What to type for a spec from where the user is: an own one is named by its file, and has no profile."""

@@ -116,4 +116,4 @@ def _repeats_that_choose(scaled: Scaled) -> dict[str, int]:
 
 def _over_runs(scaled: Scaled, metrics: Collection[str]) -> bool:
     assert scaled.spec.experiment is not None
-    return scaled.spec.experiment.redraw == "training" and any(map(of_runs, metrics))
+    return scaled.spec.experiment.resample == "training" and any(map(of_runs, metrics))

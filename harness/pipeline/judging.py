@@ -79,7 +79,7 @@ def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None,
 def _measures(context: Context, loaded: Loaded) -> str:
     """What to type for a spec to be measured, or a reading of it."""
     is_reading = loaded.spec.id != spec_id(context.project, loaded.said.files[0])
-    return context.command("multiverse" if is_reading else "run", loaded)
+    return context.command("alternatives" if is_reading else "run", loaded)
 
 
 def _is_of(table: pd.DataFrame, scaled: Scaled) -> bool:

@@ -17,6 +17,7 @@ from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, Sc
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from harness.errors import HarnessError
+from harness.spec import former_names
 from harness.spec.yaml_nodes import compose, events, items_of, line_of, value_of
 
 Place = tuple[Path, int]
@@ -196,7 +197,11 @@ def _plain(node: Node, keys: Keys, path: Path, places: dict[Keys, Place]) -> Any
     if isinstance(node, MappingNode):
         result: dict[str, Any] = {}
         for key, value in items_of(node):
-            name = _text(_scalar(key, path))
+            written = _text(_scalar(key, path))
+            if (name := former_names.current_key(written, keys)) != written:
+                former_names.warn(path, line_of(key), written, name)
+                if name in result:
+                    raise HarnessError(f"{path}:{line_of(key)}: {written}: is called {name} now, which stands here too")
             places[(*keys, name)] = (path, line_of(key))
             result[name] = _plain(value, (*keys, name), path, places)
         return result
@@ -206,7 +211,10 @@ def _plain(node: Node, keys: Keys, path: Path, places: dict[Keys, Place]) -> Any
             places[(*keys, index)] = (path, line_of(value))
             items.append(_plain(value, (*keys, index), path, places))
         return items
-    return _scalar(node, path)
+    written_value = _scalar(node, path)
+    if (value := former_names.current_value(written_value, keys)) is not written_value:
+        former_names.warn(path, line_of(node), written_value, value)
+    return value
 
 
 def _scalar(node: Node, path: Path) -> Any:

@@ -118,12 +118,12 @@ def load_spec(project: Project, path: Path) -> Loaded:
         lines = [_explain(document, fault) for fault in _of_all_arms(document, error.errors())]
         raise HarnessError("\n".join(dict.fromkeys(lines))) from None
     _check_axes(document, spec)
-    for index, unstated in enumerate(spec.unstated):
-        _check_unstated(document, spec, index, unstated.field, unstated.chosen)
+    for index, ambiguity in enumerate(spec.ambiguities):
+        _check_ambiguity(document, spec, index, ambiguity.field, ambiguity.chosen)
     try:
         readings(spec, said)
     except HarnessError as error:
-        raise HarnessError(f"{locate(document, ('unstated',))}: unstated.alternatives: {error}") from None
+        raise HarnessError(f"{locate(document, ('ambiguities',))}: ambiguities.alternatives: {error}") from None
     return Loaded(spec, document, said)
 
 
@@ -146,18 +146,18 @@ def load_specs(project: Project, names: list[str]) -> list[Loaded]:
     return loaded
 
 
-def _check_unstated(document: Document, spec: Spec, index: int, field: str | None, chosen: Any) -> None:
+def _check_ambiguity(document: Document, spec: Spec, index: int, field: str | None, chosen: Any) -> None:
     if field is None:
         return
     settings = _values(spec, field)
     if not settings:
-        place = locate(document, ("unstated", index, "field"))
-        raise HarnessError(f"{place}: unstated.field: the spec has no field {field!r}")
+        place = locate(document, ("ambiguities", index, "field"))
+        raise HarnessError(f"{place}: ambiguities.field: the spec has no field {field!r}")
     values = [to_jsonable_python(value) for value in settings]
     if chosen not in values and not any(_means(chosen, value) for value in settings):
-        place = locate(document, ("unstated", index, "chosen"))
+        place = locate(document, ("ambiguities", index, "chosen"))
         shown = " or ".join(dict.fromkeys(repr(value) for value in values))
-        raise HarnessError(f"{place}: unstated.chosen: says {chosen!r} but {field} is {shown}")
+        raise HarnessError(f"{place}: ambiguities.chosen: says {chosen!r} but {field} is {shown}")
 
 
 def _means(chosen: Any, value: Any) -> bool:

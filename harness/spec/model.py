@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -95,7 +95,7 @@ class Claim(Config):
         return tuple(e for e in self.expect if isinstance(e, TheoryClaimKind))
 
 
-class Unstated(Config):
+class Ambiguity(Config):
     """A choice that the paper leaves open, the reading taken, and the other readings."""
 
     choice: str
@@ -108,6 +108,8 @@ class Unstated(Config):
 
 class Spec(Config):
     """One declaration: an experiment (none for theory alone), attacks, and claims."""
+
+    hashed_as: ClassVar[dict[str, str]] = {"ambiguities": "unstated"}
 
     id: str
     """Path below `specs/` without its ending; set by the loader."""
@@ -125,7 +127,7 @@ class Spec(Config):
     claims: tuple[Claim, ...] = Field(min_length=1)
     paper_run: PaperRun | None = None
     """What the paper ran; none where it ran nothing, or there is no paper."""
-    unstated: tuple[Unstated, ...] = ()
+    ambiguities: tuple[Ambiguity, ...] = ()
     deviations: tuple[str, ...] = ()
     """Known differences from the paper."""
     figure: tuple[Panel, ...] = ()
@@ -148,7 +150,7 @@ class Spec(Config):
             courses=frozenset(
                 name for name, arm in self.experiment.arms.items() if arm.training.epochs_measured == "each"
             ),
-            same_records=self.experiment.redraw == "training",
+            same_records=self.experiment.resample == "training",
         )
 
     def parts(self, claim: Claim) -> Sequence[MeasuredClaimKind]:
@@ -198,9 +200,9 @@ class Spec(Config):
             content["experiment"]["axes"] = self.experiment.content()["axes"]
         for attack, axes in self.attack_axes.items():
             content["attack_axes"][attack] = {name: axis.content(self.attacks[attack]) for name, axis in axes.items()}
-        for unstated, written in zip(self.unstated, content["unstated"], strict=True):
-            if unstated.field is not None:
-                written["field"] = self.canonical_field(unstated.field)
+        for ambiguity, written in zip(self.ambiguities, content["unstated"], strict=True):
+            if ambiguity.field is not None:
+                written["field"] = self.canonical_field(ambiguity.field)
         return content
 
     def canonical_field(self, path: str) -> str:

@@ -48,7 +48,7 @@ class Profile(Config):
     """Of a sequential design. `distribution-free`: decided claims go on until their verdicts rest on the metrics'
     ranges
     alone, where at most three times the spec's repeats are likely to do (docs/statistics.md)."""
-    reach: int | None = Field(default=None, ge=1)
+    max_repeats: int | None = Field(default=None, ge=1)
     """Of a sequential design: repeats that a cell may get where an open claim needs them, within a third of what all
     cells would have with so many. Default: three times the spec's, within a third of the fixed design's models."""
     from_tables: bool = False
@@ -60,7 +60,7 @@ class Profile(Config):
     """Specs that are not trained; their claims on measurements are not run."""
     papers: dict[str, Profile] = {}
     """A paper's specs, or one that is named (`thudi2022/adult`), are run by these settings instead, none of the
-    others; `design`, `basis` and `skip` stay, and `reach` where it says none."""
+    others; `design`, `basis` and `skip` stay, and `max_repeats` where it says none."""
 
     @field_validator("engine")
     @classmethod
@@ -126,14 +126,14 @@ class Scaled:
     """The dataset that stands in for the spec's own, in words."""
     basis: Literal["shape", "distribution-free"] = "shape"
     """What the verdicts of a sequential design shall rest on."""
-    reach: int | None = None
+    max_repeats: int | None = None
     """Repeats that a cell may get in a sequential design, where the profile says so."""
 
     @property
     def most(self) -> int:
         """Repeats that a cell may get in a sequential design."""
         usual = 0 if self.spec.experiment is None else self.spec.experiment.repeats
-        return max(CEILING * usual, self.reach or 0)
+        return max(CEILING * usual, self.max_repeats or 0)
 
     @property
     def times(self) -> int:
@@ -215,7 +215,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     if before is None:
         return Scaled(spec, name, ())
     basis, own = profile.basis, profile.papers.get(spec.id, profile.papers.get(spec.paper, profile))
-    reach, profile = own.reach or profile.reach, own
+    max_repeats, profile = own.max_repeats or profile.max_repeats, own
     arms = {key: _scaled_arm(spec, name, arm, profile) for key, arm in before.arms.items()}
     after = before.model_copy(update={"arms": arms, "repeats": _cap(before.repeats, profile.repeats)})
     attacks, notes = {}, []
@@ -230,7 +230,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     scaled.__dict__.pop("declared", None)  # of the spec before
     substitutions = [s for arm in before.arms.values() if (s := _substitute(arm.dataset, profile)[1]) is not None]
     said = "; ".join(dict.fromkeys(substitutions)) or None
-    return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis, reach)
+    return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis, max_repeats)
 
 
 def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:

@@ -1,4 +1,4 @@
-"""The other readings of a spec: the same experiment with one unstated choice made differently."""
+"""The other readings of a spec: the same experiment with one choice that the paper leaves open made differently."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from harness.spec.surface import core
 
 @dataclass(frozen=True)
 class Reading:
-    """One alternative of one unstated choice; every other choice stays as the spec makes it."""
+    """One alternative of one ambiguity; every other choice stays as the spec makes it."""
 
     index: int
-    """Of the choice in `unstated`."""
+    """Of the choice in `ambiguities`."""
     choice: str
     field: str
     value: Any
@@ -50,21 +50,21 @@ def with_field(document: Document, field: str, value: Any, name: str) -> tuple[S
 
 
 def readings(spec: Spec, document: Document) -> list[Reading]:
-    """One reading for each alternative of each unstated choice that names its field, in the spec's order.
+    """One reading for each alternative of each ambiguity that names its field, in the spec's order.
 
     Raises HarnessError for an alternative that is not a valid value of its field.
     """
     alternatives: list[Reading] = []
-    for index, unstated in enumerate(spec.unstated):
-        if unstated.field is None:
+    for index, ambiguity in enumerate(spec.ambiguities):
+        if ambiguity.field is None:
             continue
-        for value in unstated.alternatives:
-            last = spec.canonical_field(unstated.field).rpartition(".")[2]
+        for value in ambiguity.alternatives:
+            last = spec.canonical_field(ambiguity.field).rpartition(".")[2]
             shown = re.sub(r"[^a-z0-9.]+", "-", f"{last}-{value_text(value)}".lower()).strip("-")[:60]
             taken = {r.spec.id for r in alternatives}
             name = f"{spec.id}/readings/{shown}"
             if name in taken:
                 name = f"{name}-{len(alternatives)}"
-            changed, said = with_field(document, unstated.field, value, name)
-            alternatives.append(Reading(index, unstated.choice, unstated.field, value, changed, said))
+            changed, said = with_field(document, ambiguity.field, value, name)
+            alternatives.append(Reading(index, ambiguity.choice, ambiguity.field, value, changed, said))
     return alternatives

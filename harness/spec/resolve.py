@@ -47,8 +47,8 @@ def resolve(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) ->
         return {"claims": judged}
     inputs = content(scaled)
     claims = {"claims": dumped["claims"]} if sequential else {}
-    if sequential and scaled.reach is not None:
-        claims["reach"] = scaled.reach
+    if sequential and scaled.max_repeats is not None:
+        claims["max_repeats"] = scaled.max_repeats
     attacks = {name: value for name, value in inputs.items() if name != "experiment"}
     if curves := [panel for panel in dumped["figure"] if panel["curve"] is not None]:
         attacks["curves"] = curves  # they are drawn of what attacks left behind

@@ -14,7 +14,7 @@ from harness.spec.surface import LISTED, SHARED
 
 PATH = "specs/schema.json"
 SCALARS = {"number", "integer", "string", "boolean"}
-NO_AXIS = {"kind", "seed", "repeats", "redraw", "label", "extends"}
+NO_AXIS = {"kind", "seed", "repeats", "resample", "label", "extends"}
 """Fields that no axis varies."""
 
 

@@ -20,7 +20,7 @@ SHARED = frozenset(spec_fields(Setup))
 """Fields that an experiment gives for all its arms, and an arm for itself."""
 ONLY = "only"
 """The arm of an experiment that names none."""
-LISTED = {"claims": "id", "unstated": None}
+LISTED = {"claims": "id", "ambiguities": None}
 """Lists that may be given by name instead, and the field that the name is."""
 AXIS_KEYS = {"axis", "values"}
 

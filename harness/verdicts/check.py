@@ -150,7 +150,7 @@ def _check_claim(
         "reductions": scaled.reductions,
         "deviations": scaled.deviations,
         "flags": _flags(scaled.spec, parts),
-        "unstated": tuple(u.model_dump(mode="json") for u in scaled.spec.unstated),
+        "ambiguities": tuple(a.model_dump(mode="json") for a in scaled.spec.ambiguities),
     }
     if evidence is None:
         nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}

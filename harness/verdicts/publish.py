@@ -56,7 +56,7 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
         return "own", ()
     if any(one.plugin_name() not in spec.paper_run.data for one in datasets):
         return "other", ()
-    smaller = (*spec.paper_run.smaller_here(arms, max(spec.experiment.repeats, scaled.reach or 0)),)
+    smaller = (*spec.paper_run.smaller_here(arms, max(spec.experiment.repeats, scaled.max_repeats or 0)),)
     return ("smaller" if smaller else "paper"), smaller
 
 
@@ -121,7 +121,7 @@ def publish(
     }
     if raw == "violated" and not claim.theory:
         uncounted = claim.origin == "paper" and all(isinstance(part, Count) for part in parts)
-        hangs = UNCOUNTED if uncounted and scaled.spec.unstated else tuple(_hangs_on(read, data))
+        hangs = UNCOUNTED if uncounted and scaled.spec.ambiguities else tuple(_hangs_on(read, data))
         if hangs:
             reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"
             update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}

@@ -261,7 +261,9 @@ COINS = (
         "sizes: {members: 120, test: 40, nonmembers: 120}",
         "sizes: {members: 300, test: 100}\n  split: {kind: sub-sample, probability: {axis: p, values: [0.3, 0.6]}}",
     )
-    .replace("    size: {split: {kind: attribute, attribute: size, values: [small], twins: [mean radius]}}\n", "")
+    .replace(
+        "    size: {split: {kind: attribute, attribute: size, values: [small], proxy_columns: [mean radius]}}\n", ""
+    )
     .replace("    iid: {split: {kind: random}}", "    coins: {}")
     .replace("epsilons: [1, 10, .inf]", "epsilons: [10]")
     .replace("  repeats: 2", "  repeats: 2\n  pools: {halves: {count: 4, trained_on: halves, privacy: like-target}}")

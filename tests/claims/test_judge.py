@@ -315,7 +315,7 @@ def test_a_table_reads_as_it_is_declared() -> None:
 
 
 def either(*sides: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": "either", "of": [{k: v for k, v in side.items() if k != "for"} for side in sides]}
+    return {"kind": "any-of", "of": [{k: v for k, v in side.items() if k != "for"} for side in sides]}
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def on_one_curve(sd: float, off: float = 0.0) -> pd.DataFrame:
 
 
 def test_arms_that_differ_in_noise_alone_are_on_one_curve() -> None:
-    claim = {"kind": "collapse", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.01}
+    claim = {"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.01}
     found = verdict(claim, on_one_curve(0.002))
     assert found.outcome == "reproduced"
     # a at 4 lies between b at 6 and 2, a at 1 between 2 and 0.5; b at 6 between a at 8 and 4, b at 2 between 4 and 1.
@@ -442,7 +442,7 @@ def test_either_shares_its_level_over_the_comparisons_and_holds_where_one_does()
     frame = table({"a/x/advantage": 0.5, "b/x/advantage": 0.2}, repeats=6, sd=0.1, seed=5)
     one = compare(">", {"value": 0.4})
     other = {**compare("<", {"value": 0.15}), "left": {"metric": "advantage", "arm": "b", "attack": "x"}}
-    found = verdict({"kind": "either", "of": [one, other]}, frame)
+    found = verdict({"kind": "any-of", "of": [one, other]}, frame)
     first, second = verdict(one, frame), verdict(other, frame)
     for i, place in enumerate(found.points):
         ps = [f.points[i].p_support for f in (first, second)]
@@ -480,7 +480,7 @@ def test_alternatives_of_different_repeats_are_compared_in_those_that_both_have(
     frame = frame[(frame["arm"] == "a") | (frame["repeat"] < 5)]
     one, other = compare(">", {"value": 0.4}), compare("<", {"value": 0.15})
     other["left"] = {**other["left"], "arm": "b"}
-    found = verdict({"kind": "either", "of": [one, other]}, frame)
+    found = verdict({"kind": "any-of", "of": [one, other]}, frame)
     assert found.looks[0].holds is not None
     assert found.looks[0].holds.tolist() == [True] * 5
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from harness.claims.judge import Part
-from harness.claims.kinds.explains_more import main_effects
+from harness.claims.kinds.variance_share import main_effects
 from harness.formulas import FORMULAS
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
 
@@ -110,9 +110,9 @@ def all_parts(expectation: dict[str, Any], frame: pd.DataFrame) -> list[Any]:
 @pytest.mark.parametrize(
     ("kind", "outcome"),
     [
-        ({"kind": "hump", "of": OF, "along": "p"}, "reproduced"),
-        ({"kind": "hump", "of": OF, "along": "p", "peak": 0.5}, "reproduced"),
-        ({"kind": "hump", "of": OF, "along": "p", "peak": 0.5, "margin": 0.2}, "violated"),
+        ({"kind": "interior-peak", "of": OF, "along": "p"}, "reproduced"),
+        ({"kind": "interior-peak", "of": OF, "along": "p", "peak": 0.5}, "reproduced"),
+        ({"kind": "interior-peak", "of": OF, "along": "p", "peak": 0.5, "margin": 0.2}, "violated"),
         ({"kind": "arg-max", "of": OF, "along": "p", "is": 0.5}, "reproduced"),
         ({"kind": "arg-max", "of": OF, "along": "p", "is": 0.3}, "violated"),
         ({"kind": "arg-max", "of": OF, "along": "p", "is": 0.3, "margin": -0.05, "mean_over": "epsilon"}, "reproduced"),
@@ -123,8 +123,8 @@ def all_parts(expectation: dict[str, Any], frame: pd.DataFrame) -> list[Any]:
             "reproduced",
         ),
         ({"kind": "monotone", "of": OF, "direction": "rising"}, "reproduced"),
-        ({"kind": "explains-more", "of": OF, "axis": "p", "than": "epsilon"}, "reproduced"),
-        ({"kind": "explains-more", "of": OF, "axis": "epsilon", "than": "p"}, "violated"),
+        ({"kind": "variance-share", "of": OF, "axis": "p", "than": "epsilon"}, "reproduced"),
+        ({"kind": "variance-share", "of": OF, "axis": "epsilon", "than": "p"}, "violated"),
         (
             {"kind": "compare", "left": OF, "relation": ">", "right": {"axis": "p"}, "at": {"p": [0.1, 0.3]}},
             "reproduced",
@@ -138,7 +138,7 @@ def test_kinds_along_an_axis(kind: dict[str, Any], outcome: str) -> None:
 
 
 def test_a_valley_is_no_hump_and_a_noisy_line_neither() -> None:
-    hump = {"kind": "hump", "of": OF, "along": "p"}
+    hump = {"kind": "interior-peak", "of": OF, "along": "p"}
     assert verdict(hump, measured(lambda _, p, e: (p - 0.5) ** 2)).outcome == "violated"
     wrong = sum(
         verdict(hump, measured(lambda *_: 0.3, sd=0.05).assign(value=lambda t, s=seed: shuffled(t, s))).outcome
@@ -204,10 +204,10 @@ def test_a_formula_takes_its_parameters_from_where_it_is_compared() -> None:
     ("kind", "message"),
     [
         ({"kind": "compare", "left": {**OF, "arm": "b"}, "relation": ">", "right": {"value": 0}}, "unknown arm 'b'"),
-        ({"kind": "hump", "of": OF, "along": "q"}, "unknown axis 'q'; known: epsilon, p"),
-        ({"kind": "hump", "of": {**OF, "at": {"p": 0.5}}, "along": "p"}, "the axis 'p' is fixed"),
+        ({"kind": "interior-peak", "of": OF, "along": "q"}, "unknown axis 'q'; known: epsilon, p"),
+        ({"kind": "interior-peak", "of": {**OF, "at": {"p": 0.5}}, "along": "p"}, "the axis 'p' is fixed"),
         ({"kind": "arg-max", "of": OF, "along": "p", "is": 0.4}, r"p 0.4 is not on the grid \(0.1, 0.3"),
-        ({"kind": "explains-more", "of": OF, "axis": "p", "than": "p"}, "with itself"),
+        ({"kind": "variance-share", "of": OF, "axis": "p", "than": "p"}, "with itself"),
         (
             {"kind": "compare", "left": OF, "relation": ">", "right": {"formula": "optimal-ppv-at-mass"}},
             "needs mass, points",

@@ -380,7 +380,7 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
         "iid-held": {("iid", 1.0): 22}
     }  # within the spec's own repeats all are pursued
     assert (scaled.most, scaled.times) == (120, 3)
-    scaled = scale(loaded.spec, "until", Profile(reach=500))
+    scaled = scale(loaded.spec, "until", Profile(max_repeats=500))
     assert (scaled.most, scaled.times) == (500, 13)
     assert needs(0.022) == needs(0.03, others=9) == {"iid-held": {("iid", 1.0): 45}}  # a profile that reaches further
 
@@ -497,11 +497,11 @@ def test_a_run_of_so_many_minutes(make_project: Any) -> None:
     assert path.read_bytes() == before
     assert (path.parent / "advantage.csv").is_file()
 
-    profile = Profile(design="sequential", reach=7)
+    profile = Profile(design="sequential", max_repeats=7)
     loaded = load_specs(project, [])[0]
     context = Context(project, "until", profile, 1, Progress(True))
     assert context.scaled(loaded).most == 3 * 14  # at least three times the spec's
-    assert replace(context, reach=60).scaled(loaded).most == 60
+    assert replace(context, max_repeats=60).scaled(loaded).most == 60
 
 
 @pytest.mark.integration
@@ -509,7 +509,7 @@ def test_a_run_of_so_many_minutes(make_project: Any) -> None:
     ("words", "says"),
     [
         (("--minutes", "0"), "give more than 0"),
-        (("--reach", "9"), "give --until-decided too, or a profile with `design: sequential`"),
+        (("--max-repeats", "9"), "give --until-decided too, or a profile with `design: sequential`"),
     ],
 )
 def test_a_bound_that_bounds_nothing_is_refused(make_project: Any, words: tuple[str, ...], says: str) -> None:

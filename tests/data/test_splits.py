@@ -26,7 +26,7 @@ from harness.errors import HarnessError
 from harness.paths import Project
 
 PAPER = Sizes(members=10000, test=2500, nonmembers=10000)
-EDUCATION = Attribute(attribute="education", values=("HS-grad",), twins=("education-num",))
+EDUCATION = Attribute(attribute="education", values=("HS-grad",), proxy_columns=("education-num",))
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -68,7 +68,7 @@ def test_education_split_has_the_printed_counts(adult: TableSource) -> None:
 
 
 def test_keeping_the_twin_leaves_it_in(adult: TableSource) -> None:
-    split = EDUCATION.model_copy(update={"keep_twins": True})
+    split = EDUCATION.model_copy(update={"keep_proxies": True})
     columns = adult.encode(split.drops()).columns
     assert "education-num" in columns
     assert not any(c.startswith("education=") for c in columns)
@@ -219,16 +219,16 @@ def test_iid_draw_of_the_mixture_is_independent() -> None:
 def test_turned_quarters_are_the_records_that_are_left_for_a_shadow_model() -> None:
     frame = pd.DataFrame({"x": np.arange(43.0), "y": np.arange(43) % 2})
     source, sizes = source_of(frame, Schema("y", ())), Sizes(members=10, test=10, nonmembers=10)
-    draw, turned = (Quarters(turned=way).draw(source, sizes, rng()) for way in (False, True))
+    draw, turned = (Quarters(swap_roles=way).draw(source, sizes, rng()) for way in (False, True))
     records = [tuple(row) for d in (draw, turned) for part in (d.members, d.nonmembers) for row in part.features]
     assert len(records) == len(set(records)) == 40
     assert np.array_equal(turned.test.features, turned.nonmembers.features)
     assert {*turned.indices["leftover"]} >= {*draw.indices["members"], *draw.indices["nonmembers"]}
-    again = Quarters(turned=True).from_indices(source, turned.indices, turned.facts)
+    again = Quarters(swap_roles=True).from_indices(source, turned.indices, turned.facts)
     assert np.array_equal(again.members.features, turned.members.features)
-    assert Quarters().content() == {"kind": "quarters"}  # a turned one is new; others keep their names
+    assert Quarters().content() == {"kind": "quarters"}  # one that swaps roles is new; others keep their names
     with pytest.raises(HarnessError, match=r"13 records are left for the parts of a shadow model.* ask for 30"):
-        Quarters(turned=True).draw(source, Sizes(members=15, test=15, nonmembers=15), rng())
+        Quarters(swap_roles=True).draw(source, Sizes(members=15, test=15, nonmembers=15), rng())
 
 
 def test_quarters_are_four_equal_parts_that_share_no_record() -> None:

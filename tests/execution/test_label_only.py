@@ -117,7 +117,7 @@ def test_what_does_not_go_together_is_one_clear_line(
 CHOSEN = {
     "    coins: {defence: {kind: randomized-response}}\n": (
         "    private: {privacy: {epsilons: [2, 400, .inf]}}\n"
-        "    shadow: {split: {turned: true}, privacy: {epsilons: [2, 400, .inf]}}\n"
+        "    shadow: {split: {swap_roles: true}, privacy: {epsilons: [2, 400, .inf]}}\n"
     ),
     "repeats: 2\n": "repeats: 3\n",
     "    statement: Of labels alone, posteriors tell nothing.\n": (

@@ -162,10 +162,10 @@ def test_extends_merges_replaces_removes_and_keeps_line_numbers(make_project: Ma
     assert document.place(("experiment", "seed"))[0].name == "cancer.yaml"
 
 
-def test_unstated_choice_must_agree_with_the_field(make_project: Make) -> None:
-    extra = "unstated:\n  - choice: scaling\n    field: experiment.preprocessing.scaling\n    chosen: none\n    why: unsaid\n"
+def test_the_choice_of_an_ambiguity_must_agree_with_the_field(make_project: Make) -> None:
+    extra = "ambiguities:\n  - choice: scaling\n    field: experiment.preprocessing.scaling\n    chosen: none\n    why: unsaid\n"
     project = make_project(SMALL_SPEC + extra)
-    with pytest.raises(HarnessError, match=r"unstated.chosen: says 'none' but .* is 'standard'"):
+    with pytest.raises(HarnessError, match=r"ambiguities.chosen: says 'none' but .* is 'standard'"):
         load_specs(project, [])
 
 
@@ -249,3 +249,50 @@ def test_any_mutated_line_is_fine_or_one_clear_error(tmp_path: Path, index: int,
         load_spec(Project(root), path)
     except HarnessError as error:
         assert all(re.match(r".*m\.yaml:\d+: ", line) for line in str(error).splitlines())
+
+
+FORMER = (
+    SMALL_SPEC.replace("proxy_columns: [mean radius]", "twins: [mean radius]")
+    .replace("  repeats: 2", "  repeats: 2\n  redraw: split")
+    .replace(
+        'expect: {kind: compare, left: {metric: advantage, arm: size, attack: logloss}, relation: ">", right: {metric: advantage, arm: iid, attack: logloss}}',
+        "expect: {kind: hump, of: {metric: advantage, arm: size, attack: logloss}, along: epsilon}",
+    )
+    + "unstated:\n  - {choice: proxies, field: experiment.arms.size.split.twins, chosen: [mean radius], why: open}\n"
+)
+
+
+def test_names_of_the_version_before_are_read_with_a_hint(
+    make_project: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Keys, kinds of claims and paths of fields; and the names under which results stand are those of before."""
+    project = make_project(FORMER)
+    loaded = load_specs(project, [])[0]
+    said = capsys.readouterr().err
+    for former, current in (("twins", "proxy_columns"), ("redraw", "resample"), ("hump", "interior-peak")):
+        assert re.search(rf"cancer.yaml:\d+: `{former}` is called `{current}` now", said)
+    assert "`unstated` is called `ambiguities` now" in said
+    assert "`experiment.arms.size.split.twins` is called `experiment.arms.size.split.proxy_columns` now" in said
+    assert loaded.spec.ambiguities[0].field == "experiment.arms.size.split.proxy_columns"
+    assert loaded.spec.claims[0].expect[0].kind == "interior-peak"
+    text = (
+        FORMER.replace("kind: hump", "kind: interior-peak")
+        .replace("redraw", "resample")
+        .replace("unstated:", "ambiguities:")
+    )
+    (project.specs / "own" / "cancer.yaml").write_text(text.replace("twins", "proxy_columns"))
+    now = load_specs(project, [])[0]
+    assert capsys.readouterr().err == ""
+    assert (now.sha256, now.spec) == (loaded.sha256, loaded.spec)
+    content = now.spec.content()
+    assert {"twins", "keep_twins"} <= content["experiment"]["arms"]["size"]["split"].keys()
+    assert ("redraw" in content["experiment"], "unstated" in content) == (True, True)
+    assert content["claims"][0]["expect"][0]["kind"] == "hump"
+
+
+def test_a_field_by_both_its_names_is_an_error(make_project: Make) -> None:
+    project = make_project(SMALL_SPEC + "ambiguities: []\nunstated: []\n")
+    with pytest.raises(
+        HarnessError, match=r"cancer.yaml:\d+: unstated: is called ambiguities now, which stands here too"
+    ):
+        load_specs(project, [])

@@ -75,9 +75,9 @@ def test_the_settings_of_a_paper_replace_the_others(make_project: Make, tmp_path
 
 def test_the_settings_of_one_spec_replace_those_of_its_paper(make_project: Make, tmp_path: Path) -> None:
     spec = load_specs(make_project(), [])[0].spec
-    both = profile("{papers: {own: {repeats: 1}, own/cancer: {reach: 9}, own/other: {repeats: 1}}}", tmp_path)
+    both = profile("{papers: {own: {repeats: 1}, own/cancer: {max_repeats: 9}, own/other: {repeats: 1}}}", tmp_path)
     found = scale(spec, "own", both)
-    assert (found.spec.experiment and found.spec.experiment.repeats, found.reach) == (2, 9)
+    assert (found.spec.experiment and found.spec.experiment.repeats, found.max_repeats) == (2, 9)
 
 
 @pytest.mark.integration
@@ -112,7 +112,7 @@ ARMS = (
         "    iid: {split: {kind: random}}\n    batch: {split: {kind: random}, training: {clipping: batch}}\n"
         "    penalised: {split: {kind: random}, model: {l2: 0.01}}\n",
     )
-    .replace("  repeats: 2\n", "  pools: {shadows: {count: 2}}\n  repeats: 2\n  redraw: training\n")
+    .replace("  repeats: 2\n", "  pools: {shadows: {count: 2}}\n  repeats: 2\n  resample: training\n")
     .replace("  logloss: {kind: logloss}\n", "  logloss: {kind: logloss}\n  shokri: {kind: shokri, epochs: 2}\n")
 )
 
@@ -182,7 +182,7 @@ def test_claims_that_need_what_is_not_there_are_named(make_project: Make) -> Non
         load_specs(project, [])
     exposed = SMALL_SPEC.replace("metric: advantage", "metric: exposed_in_every_run_at_1pct_fpr", 1)
     project = make_project(exposed, where="other")
-    with pytest.raises(HarnessError, match=r"over several runs; set experiment.redraw to training"):
+    with pytest.raises(HarnessError, match=r"over several runs; set experiment.resample to training"):
         load_specs(project, [])
     batch = SMALL_SPEC.replace("iid: {", "iid: {training: {clipping: batch}, ").replace(
         "epochs: 3}", "epochs: 3, sampling: poisson}"

@@ -19,7 +19,7 @@ Make = Callable[..., Project]
 OPEN = (
     SMALL_SPEC
     + """\
-unstated:
+ambiguities:
   - choice: scaling
     field: experiment.preprocessing.scaling
     chosen: standard
@@ -29,8 +29,8 @@ unstated:
     chosen: unknown
     alternatives: [soup]
     why: names no field, so it cannot be run
-  - choice: twins
-    field: experiment.arms.size.split.twins
+  - choice: proxies
+    field: experiment.arms.size.split.proxy_columns
     chosen: [mean radius]
     alternatives: [[]]
     why: not stated
@@ -44,7 +44,7 @@ def test_one_reading_for_each_alternative_of_a_field(make_project: Make) -> None
     assert [r.text for r in found] == [
         "preprocessing.scaling = none",
         "preprocessing.scaling = min-max",
-        "arms.size.split.twins = []",
+        "arms.size.split.proxy_columns = []",
     ]
     assert [r.spec.id for r in found] == [
         f"own/cancer/readings/{name}" for name in ("scaling-none", "scaling-min-max", "twins")
@@ -52,13 +52,13 @@ def test_one_reading_for_each_alternative_of_a_field(make_project: Make) -> None
     for reading in found:  # one change at a time, and nothing else
         before, after = (s.model_dump(mode="json", by_alias=True, exclude={"id"}) for s in (spec, reading.spec))
         assert before != after
-        back, _ = with_field(reading.said, reading.field, spec.unstated[reading.index].chosen, spec.id)
+        back, _ = with_field(reading.said, reading.field, spec.ambiguities[reading.index].chosen, spec.id)
         assert back == spec
 
 
 def test_an_alternative_that_cannot_be_is_one_line(make_project: Make) -> None:
     project = make_project(OPEN.replace("[none, min-max]", "[none, sideways]"))
-    with pytest.raises(HarnessError, match=r"cancer.yaml:\d+: unstated.alternatives: 'sideways' cannot stand at"):
+    with pytest.raises(HarnessError, match=r"cancer.yaml:\d+: ambiguities.alternatives: 'sideways' cannot stand at"):
         load_specs(project, [])
     ran = run_cli(project.root, "validate")
     assert ran.returncode == 2
@@ -69,9 +69,9 @@ def test_an_alternative_that_cannot_be_is_one_line(make_project: Make) -> None:
 def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     project = make_project(OPEN)
     assert run_cli(project.root, "run").returncode == 0
-    listed = run_cli(project.root, "multiverse", "--plan")
-    assert "twins" in listed.stdout
-    ran = run_cli(project.root, "multiverse", "--only", "scaling", "--json")
+    listed = run_cli(project.root, "alternatives", "--plan")
+    assert "proxy_columns" in listed.stdout
+    ran = run_cli(project.root, "alternatives", "--only", "scaling", "--json")
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
     held = found["own/cancer#iid-held"]
@@ -99,7 +99,7 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
 
 
 def test_nothing_to_read_otherwise_is_one_line(make_project: Make) -> None:
-    ran = run_cli(make_project().root, "multiverse")
+    ran = run_cli(make_project().root, "alternatives")
     assert ran.returncode == 2
     assert "no other readings" in ran.stderr
 
@@ -107,7 +107,7 @@ def test_nothing_to_read_otherwise_is_one_line(make_project: Make) -> None:
 @pytest.mark.integration
 def test_training_alone_may_be_drawn_anew(make_project: Make) -> None:
     """All repeats on the first one's records: one split an arm, a model a repeat, each with its own random numbers."""
-    text = SMALL_SPEC.replace("  repeats: 2", "  repeats: 3\n  redraw: training")
+    text = SMALL_SPEC.replace("  repeats: 2", "  repeats: 3\n  resample: training")
     project = make_project(text)
     spec, anew = load_specs(project, [])[0].spec, load_specs(make_project(where="anew"), [])[0].spec
     plan = make_plan(project, spec)

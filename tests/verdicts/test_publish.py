@@ -42,12 +42,12 @@ COUNT = {"kind": "count", "arm": "iid", "equals": {"rows": 570}}
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
-    """A small spec of 40 repeats with an unstated choice of two alternatives."""
+    """A small spec of 40 repeats with an ambiguity of two alternatives."""
     root: Path = tmp_path_factory.mktemp("publish")
     (root / "specs" / "own").mkdir(parents=True)
     text = SMALL_SPEC.replace("repeats: 2", "repeats: 40")
     text += """
-unstated:
+ambiguities:
   - choice: scaling
     field: experiment.preprocessing.scaling
     chosen: standard
@@ -119,7 +119,7 @@ def test_what_is_reproduced_needs_no_reading(loaded: Loaded) -> None:
     [
         (CLOSE, around(0.58, 40, 0.001), around(0.9, 40, 0.001)),
         ({**COMPARE, "margin": 0.05}, around(0.58, 40, 0.001), around(0.9, 40, 0.001)),
-        ({"kind": "either", "of": [{**COMPARE, "margin": 0.05}, {**COMPARE, "right": {"value": 0.4}}]}, *[around(x, 40, 0.001) for x in (0.58, 0.9)]),
+        ({"kind": "any-of", "of": [{**COMPARE, "margin": 0.05}, {**COMPARE, "right": {"value": 0.4}}]}, *[around(x, 40, 0.001) for x in (0.58, 0.9)]),
         ({"kind": "table", "tolerance": 0.05, "rows": [{"of": {"metric": "advantage", "arm": "iid", "attack": "logloss"}, "values": {1: 0.5, 10: 0.5}}]}, *[around(x, 40, 0.001) for x in (0.58, 0.9)]),
     ],
 )  # fmt: skip

@@ -1,35 +1,35 @@
 """Kinds of claims about measurements, one file each; importing this package registers them all."""
 
 from harness.claims.kinds import (
+    any_of,
     arg_max,
     close,
-    collapse,
     compare,
     concave,
     correlation,
     count,
-    either,
-    explains_more,
-    hump,
+    interior_peak,
     monotone,
     order,
     rank_correlation,
+    same_curve,
     table,
+    variance_share,
 )
 
 __all__ = [
+    "any_of",
     "arg_max",
     "close",
-    "collapse",
     "compare",
     "concave",
     "correlation",
     "count",
-    "either",
-    "explains_more",
-    "hump",
+    "interior_peak",
     "monotone",
     "order",
     "rank_correlation",
+    "same_curve",
     "table",
+    "variance_share",
 ]

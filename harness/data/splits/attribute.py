@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,22 +16,23 @@ from harness.errors import AboutSplit
 class Attribute(TableSplit):
     """The owner set holds the rows whose `attribute` is one of `values`.
 
-    The attribute is removed from the features together with its `twins`, columns that carry the
+    The attribute is removed from the features together with its `proxy_columns`, columns that carry the
     same information (for Adult's `education` that is `education-num`).
     """
 
     kind: Literal["attribute"] = "attribute"
+    hashed_as: ClassVar[dict[str, str]] = {"proxy_columns": "twins", "keep_proxies": "keep_twins"}
     attribute: str
     """The column that divides the table."""
     values: tuple[str, ...]
     """Values of the owner set."""
-    twins: tuple[str, ...] = ()
+    proxy_columns: tuple[str, ...] = ()
     """Columns removed with the attribute because they repeat it."""
-    keep_twins: bool = False
+    keep_proxies: bool = False
     """True: remove the attribute alone, the literal reading of the paper."""
 
     def drops(self) -> tuple[str, ...]:
-        return (self.attribute,) if self.keep_twins else (self.attribute, *self.twins)
+        return (self.attribute,) if self.keep_proxies else (self.attribute, *self.proxy_columns)
 
     def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
         if self.attribute not in source.table.columns:

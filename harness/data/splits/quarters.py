@@ -22,8 +22,9 @@ class Quarters(TableSplit):
     """
 
     kind: Literal["quarters"] = "quarters"
-    turned: bool = Field(default=False, exclude_if=lambda turned: not turned)
-    """The target has the shadow model's parts, drawn from the records that the same split leaves when it is not turned:
+    hashed_as: ClassVar[dict[str, str]] = {"swap_roles": "turned"}
+    swap_roles: bool = Field(default=False, exclude_if=lambda swapped: not swapped)
+    """The target has the shadow model's parts, drawn from the records that the same split leaves without it:
     an arm with it is a shadow model, trained as the arm says."""
     needs: ClassVar[tuple[Literal["table", "generator"], ...]] = ("table",)
 
@@ -45,13 +46,13 @@ class Quarters(TableSplit):
         drawn = super().draw(source, sizes.model_copy(update={"test": 0}), rng)
         indices = {**drawn.indices, "test": drawn.indices["nonmembers"]}
         facts = {**drawn.facts, "test": sizes.nonmembers}
-        if not self.turned:
+        if not self.swap_roles:
             return replace(drawn, test=drawn.nonmembers, indices=indices, facts=facts)
         left = rng.permutation(indices["leftover"])
         if len(left) < 2 * sizes.members:
             raise AboutSplit(
                 f"split quarters: {len(left)} records are left for the parts of a shadow model, which the target has "
-                f"where it is turned; the sizes ask for {2 * sizes.members}"
+                f"with swap_roles; the sizes ask for {2 * sizes.members}"
             )
         members, others = left[: sizes.members], left[sizes.members : 2 * sizes.members]
         leftover = np.concatenate([indices["members"], indices["nonmembers"], left[2 * sizes.members :]])

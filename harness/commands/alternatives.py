@@ -1,4 +1,4 @@
-"""`harness multiverse`: do verdicts hang on how one reads what a paper leaves open?"""
+"""`harness alternatives`: do verdicts hang on how one reads what a paper leaves open?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
 
 
-def multiverse(
+def alternatives(
     specs: Names = None,
     profile: ProfileName = None,
     only: Annotated[
@@ -44,7 +44,7 @@ def multiverse(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run specs in their other readings: each alternative of each unstated choice that names its field, one at a time.
+    """Run specs in their other readings: each alternative of each ambiguity that names its field, one at a time.
 
     Every reading is measured as the spec itself is; models that readings share are trained once. Verdicts then say in
     which readings they hold. Measurements stay in `reports/<profile>/<spec>/readings/`; to drop a reading, delete its
@@ -67,9 +67,7 @@ def multiverse(
         if not only or any(reading.field.endswith(end) for end in only)
     ]
     if not chosen:
-        raise HarnessError(
-            "no other readings: no unstated choice has a field and alternatives that change a measurement"
-        )
+        raise HarnessError("no other readings: no ambiguity has a field and alternatives that change a measurement")
     if plan:
         counts = [(one, r, len(pipeline.plan_of(context, v).pieces("train"))) for context, one, r, v in chosen]
         if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,14 +15,15 @@ from harness.claims.operands import Level, Real
 
 
 @CLAIM_KINDS.register
-class Hump(Along):
+class InteriorPeak(Along):
     """At `peak`, or at some value between, the metric is above that at the first and at the last value of the axis."""
 
-    kind: Literal["hump"] = "hump"
+    kind: Literal["interior-peak"] = "interior-peak"
+    hashed_kind: ClassVar[str | None] = "hump"
     peak: Level | None = None
     """Where; default: at some value between the ends."""
     margin: Real = 0.0
-    """Height of the hump above either end."""
+    """Height of the peak above either end."""
 
     def text(self) -> str:
         where = f"at {self.peak:g}" if isinstance(self.peak, float) else "somewhere between"
@@ -38,7 +39,7 @@ class Hump(Along):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
-        if too_few := self.too_few(levels, 3, "a hump"):
+        if too_few := self.too_few(levels, 3, "a peak"):
             return too_few
         between = [v for v in levels[1:-1] if self.peak is None or v == self.peak]
         if not between:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -35,14 +35,15 @@ class _Value:
 
 
 @CLAIM_KINDS.register
-class Collapse(MeasuredClaimKind):
+class SameCurve(MeasuredClaimKind):
     """Over the noise multiplier, a metric of several arms follows one monotone curve.
 
     Each arm's value at each of its noise multipliers has to lie between another arm's values at the next smaller and
     the next larger one (where there are both), or within `tolerance` of that range. Nothing is interpolated.
     """
 
-    kind: Literal["collapse"] = "collapse"
+    kind: Literal["same-curve"] = "same-curve"
+    hashed_kind: ClassVar[str | None] = "collapse"
     metric: str
     attack: str | None = None
     arms_: tuple[str, ...] = Field(min_length=2, alias="arms")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -16,10 +16,11 @@ from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, S
 
 
 @CLAIM_KINDS.register
-class Either(MeasuredClaimKind):
+class AnyOf(MeasuredClaimKind):
     """At every grid point of `at`, one of several comparisons holds at least: none fails together with the others."""
 
-    kind: Literal["either"] = "either"
+    kind: Literal["any-of"] = "any-of"
+    hashed_kind: ClassVar[str | None] = "either"
     arm: Several = ()
     """Arms of those comparisons that name none; one claim for each."""
     of: tuple[Compare, ...] = Field(min_length=2)
@@ -74,5 +75,5 @@ def _complete_option(one: Compare, arms: tuple[str, ...], declared: NameScope) -
     left = one.left if one.left.arm or not arms else one.left.model_copy(update={"arm": arms})
     parts = one.model_copy(update={"left": left, "quantifier": "all"}).parts(declared)
     if len(parts) > 1:
-        raise ValueError("a comparison of an either lists several names; list arms in the either's `arm`")
+        raise ValueError("a comparison of an any-of lists several names; list arms in the any-of's `arm`")
     return parts[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from harness.claims.operands import MetricOperand
 
 
 @CLAIM_KINDS.register
-class ExplainsMore(MeasuredClaimKind):
+class VarianceShare(MeasuredClaimKind):
     """The share of a metric's variance over the grid that the main effect of `axis` explains is above that of `than`.
 
     Both are of a two-way analysis of variance on the grid of the two axes, one a repeat.
     """
 
-    kind: Literal["explains-more"] = "explains-more"
+    kind: Literal["variance-share"] = "variance-share"
+    hashed_kind: ClassVar[str | None] = "explains-more"
     of: MetricOperand
     """One claim for each metric, arm and attack that it lists."""
     axis: str

@@ -1,0 +1,49 @@
+"""What keys and kinds of specs and of `params.yaml` were called before: they are read, with a warning."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+Keys = tuple[str | int, ...]
+
+KEYS = {
+    "unstated": "ambiguities",
+    "redraw": "resample",
+    "twins": "proxy_columns",
+    "keep_twins": "keep_proxies",
+    "turned": "swap_roles",
+    "reach": "max_repeats",
+}
+"""By the name of before, the name of now."""
+KINDS = {"collapse": "same-curve", "either": "any-of", "hump": "interior-peak", "explains-more": "variance-share"}
+"""Of claims."""
+_said: set[tuple[Path, str]] = set()
+
+
+def current_key(key: str, parents: Keys) -> str:
+    """What a key below `parents` is called now."""
+    top = parents[0] if parents else None
+    stands = {
+        "unstated": not parents,
+        "redraw": parents == ("experiment",),
+        "reach": top == "profiles" and (len(parents) == 2 or parents[2:3] == ("papers",)),
+    }
+    return KEYS[key] if key in KEYS and stands.get(key, parents[-1:] == ("split",)) else key
+
+
+def current_value(value: object, keys: Keys) -> object:
+    """What a value is called now: the kind of a claim, or the path of a field that is called otherwise."""
+    if keys[:1] == ("claims",) and keys[-1] == "kind" and "expect" in keys:
+        return KINDS.get(str(value), value)
+    if keys[:1] == ("ambiguities",) and keys[-1] == "field" and isinstance(value, str):
+        parts = value.split(".")
+        return ".".join(KEYS.get(part, part) for part in parts) if KEYS.keys() & set(parts) else value
+    return value
+
+
+def warn(path: Path, line: int, former: object, current: object) -> None:
+    """Say once a file what something is called now."""
+    if (path, str(former)) not in _said:
+        _said.add((path, str(former)))
+        print(f"harness: warning: {path}:{line}: `{former}` is called `{current}` now", file=sys.stderr)
