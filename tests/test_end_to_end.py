@@ -362,5 +362,5 @@ def test_help_teaches_and_json_parses(finished: Project) -> None:
         "mnist",
         "fashion-mnist",
     }
-    substitutes = {"purchase100-substitute", "texas100-substitute", "cifar10-substitute", "cifar100-substitute"}
+    substitutes = {"purchase100-substitute", "texas100-substitute"}
     assert known == tables | substitutes

@@ -1,33 +1,26 @@
-"""Archives of the published form, small ones made here, the ways in which they can be wrong, and the substitute."""
+"""Archives of the published form, small ones made here, the ways in which they can be wrong."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import os
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import ClassVar
 
-import mpmath
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from PIL import Image
 
-from harness.data.datasets.cifar10 import PIXEL_BYTES, Cifar10
-from harness.data.datasets.cifar100 import Cifar100, Cifar100Substitute, balanced_clusters, coarse_scores
+from harness.data.datasets.cifar10 import PIXEL_BYTES, Cifar10, read_cifar10
+from harness.data.datasets.cifar100 import Cifar100
 from harness.data.fetch import MissingData, fetch, read_table
 from harness.data.images import image_table, pixels_of, principal_components
 from harness.data.sources import RawFile, Source
 from harness.errors import HarnessError
 from harness.paths import Project
 from harness.progress import Progress
-from tests.conftest import REPO
 
 QUIET = Progress(quiet=True)
 NAMES = b"apple\nbear\ncan\ndinosaur\n"
@@ -182,141 +175,39 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
 
 
 def test_the_archive_of_pickles_is_not_asked_for() -> None:
-    files = [raw.name for source in (*Cifar100.sources, *Cifar100Substitute.sources) for raw in source.files]
-    assert files == ["cifar-100-binary.tar.gz", "cifar10-jpeg.tar", "cifar-10-binary.tar.gz"]
+    files = [raw.name for source in (*Cifar100.sources, *Cifar10.sources) for raw in source.files]
+    assert files == ["cifar-100-binary.tar.gz", "cifar-10-binary.tar.gz"]
 
 
-def test_scores_are_exact_to_their_last_digit() -> None:
-    """Against mpmath: the covariance of bytes is exact, so the rounded scores do not depend on the processor."""
-    rng = np.random.default_rng(3)
-    pixels = rng.integers(0, 256, (7, 5), dtype=np.uint8)
-    found = coarse_scores(pixels, 3)
-    mpmath.mp.dps = 40
-    rows = mpmath.matrix(pixels.astype(float).tolist())
-    means = [sum(rows[i, j] for i in range(7)) / 7 for j in range(5)]
-    centred = mpmath.matrix([[rows[i, j] - means[j] for j in range(5)] for i in range(7)])
-    values, vectors = mpmath.eigsy(centred.T * centred / 7)
-    for place, column in enumerate(sorted(range(5), key=lambda i: -values[i])[:3]):
-        direction = vectors[:, column]
-        largest = max(range(5), key=lambda i: abs(direction[i]))
-        scores = centred * direction * mpmath.sign(direction[largest]) / 255
-        exact = [mpmath.nint(score * 2**20) / 2**20 for score in scores]
-        assert [float(x) for x in exact] == found[:, place].tolist()
-
-
-@pytest.mark.slow
-def test_the_substitutes_classes_do_not_depend_on_the_processor(tmp_path: Path) -> None:
-    """The kernels of three processors give the same table; with scores in single precision they did not."""
-    path = archive(tmp_path / "cifar10-jpeg.tar", jpegs())
-    code = (
-        "import sys; from pathlib import Path; from tests.data.test_cifar100 import SmallSubstitute as S; "
-        "print(S.digest(S.parse({'cifar10-jpeg.tar': Path(sys.argv[1])})))"
-    )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(path)],
-            env=os.environ | {"OPENBLAS_CORETYPE": kernel},
-            cwd=REPO,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for kernel in ("Prescott", "Haswell", "SkylakeX")
-    }
-    assert len(digests) == 1
-
-
-class SmallSubstitute(Cifar100Substitute):
-    """Two classes of six images, each divided into three."""
-
-    kind: str = "small-substitute"
-    classes_before: ClassVar[int] = 2
-    clusters: ClassVar[int] = 3
-    images: ClassVar[int] = 12
-    skip: ClassVar[int] = 1
-    used: ClassVar[int] = 4
-
-
-def jpegs(seed: int = 0, size: int = 32) -> dict[str, bytes]:
-    rng = np.random.default_rng(seed)
-    found = {}
-    for i in range(12):
-        out = io.BytesIO()
-        Image.fromarray(rng.integers(0, 256, (size, size, 3), dtype=np.uint8)).save(out, "JPEG")
-        found[f"{'train' if i < 8 else 'test'}/{'cat' if i % 2 else 'bird'}/{i:04d}.jpg"] = out.getvalue()
-    return found
-
-
-@pytest.mark.slow
-def test_a_substitute_divides_each_class_equally_and_says_what_it_stands_in_for(tmp_path: Path) -> None:
-    frame = SmallSubstitute.parse({"cifar10-jpeg.tar": archive(tmp_path / "cifar10-jpeg.tar", jpegs())})
-    assert len(frame) == 12
-    assert np.bincount(frame["class"]).tolist() == [2] * 6
-    again = SmallSubstitute.parse(
-        {"cifar10-jpeg.tar": archive(tmp_path / "again.tar", dict(reversed(jpegs().items())))}
-    )
-    assert SmallSubstitute.digest(frame) == SmallSubstitute.digest(again)  # the archive's order does not count
-    assert Cifar100Substitute.stands_in_for == "cifar100"
+def test_an_archive_of_cifar10_names_what_is_wrong_with_it(tmp_path: Path) -> None:
     raw = np.zeros((12, 1 + PIXEL_BYTES), np.uint8)
     raw[:, 0] = np.arange(12) % 2
     raw[:, 1:] = np.random.default_rng(0).integers(0, 256, (12, PIXEL_BYTES))
     parts = {f"data_batch_{i}.bin": raw[2 * i - 2 : 2 * i].tobytes() for i in range(1, 6)}
-    parts["test_batch.bin"] = raw[10:].tobytes()
     name = "cifar-10-binary.tar.gz"
-    frame = SmallSubstitute.parse({name: archive(tmp_path / name, parts)})
-    assert np.array_equal(frame["class"] // 3, raw[:, 0])
-    assert pixels_of(frame)[0, :3].tolist() == raw[0, [1, 1025, 2049]].tolist()
-
-
-def test_a_substitute_names_what_is_wrong_with_its_source(tmp_path: Path) -> None:
-    fewer = dict(list(jpegs().items())[:-1])
-    odd = jpegs() | {"train/bird/0000.jpg": b"no image"}
-    cases = [
-        (fewer, r"11 images in classes of \[6, 5\], 6 each are right"),
-        (odd, "train/bird/0000.jpg: no readable JPEG image"),
-        (jpegs(size=16), r"\(16, 16\) pixels, 32 by 32 are right"),
-        ({"readme": b""}, "no JPEG image in it"),
-    ]
-    for number, (parts, message) in enumerate(cases):
-        path = archive(tmp_path / f"{number}.tar", parts)
+    whole = archive(tmp_path / name, parts | {"test_batch.bin": raw[10:].tobytes()})
+    labels, pixels = read_cifar10({name: whole}, images=12, classes=2)
+    assert np.array_equal(labels, raw[:, 0])
+    assert pixels[0, 0, 0].tolist() == raw[0, [1, 1025, 2049]].tolist()
+    for given_parts, message in (
+        ({"test_batch.bin": b"12"}, "are no whole number of images"),
+        ({"test_batch.bin": bytes(1 + PIXEL_BYTES)}, r"no data_batch_1\.bin"),
+        (parts | {"test_batch.bin": raw[10:11].tobytes()}, r"11 images in classes of \[6, 5\], 6 each are right"),
+    ):
         with pytest.raises(HarnessError, match=message):
-            SmallSubstitute.parse({"cifar10-jpeg.tar": path})
-    name = "cifar-10-binary.tar.gz"
-    with pytest.raises(HarnessError, match="are no whole number of images"):
-        SmallSubstitute.parse({name: archive(tmp_path / "half.tar.gz", {"test_batch.bin": b"12"})})
-    with pytest.raises(HarnessError, match=r"no data_batch_1\.bin"):
-        SmallSubstitute.parse({name: archive(tmp_path / "none.tar.gz", {"test_batch.bin": bytes(1 + PIXEL_BYTES)})})
+            read_cifar10({name: archive(tmp_path / "bad.tar.gz", given_parts)}, images=12, classes=2)
 
 
 def test_where_nothing_can_be_had_the_folder_to_fill_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Unreachable(SmallSubstitute):
+    class Unreachable(Cifar100):
         """No source answers."""
 
         kind: str = "unreachable"
-        sources: ClassVar[tuple[Source, ...]] = (Source("here", (RawFile("cifar10-jpeg.tar"),), folder="cifar10_jpeg"),)
+        sources: ClassVar[tuple[Source, ...]] = (Source("here", (RawFile("one.tar"),), folder="elsewhere"),)
 
     monkeypatch.delenv("HARNESS_DATA", raising=False)
-    with pytest.raises(MissingData, match=r"set HARNESS_DATA to a directory that has cifar10_jpeg/cifar10-jpeg\.tar"):
+    with pytest.raises(MissingData, match=r"set HARNESS_DATA to a directory that has elsewhere/one\.tar"):
         fetch(Project(tmp_path), Unreachable(), QUIET)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(2, 5), st.integers(0, 30), st.integers(0, 10**6))
-def test_clusters_are_of_equal_size_and_hold_every_point(count: int, more: int, seed: int) -> None:
-    n = count + more
-    points = np.random.default_rng(seed).normal(size=(n, 2))
-    found = balanced_clusters(points, count, 0)
-    sizes = np.bincount(found, minlength=count)
-    assert sizes.sum() == n
-    assert sizes.max() - sizes.min() <= 1
-    assert np.array_equal(found, balanced_clusters(points, count, 0))
-
-
-def test_clusters_that_are_apart_and_of_one_size_are_found() -> None:
-    rng = np.random.default_rng(1)
-    truth = np.repeat(np.arange(4), 25)
-    found = balanced_clusters(rng.normal(size=(100, 2)) + 50 * np.stack([truth, truth % 2], 1), 4, 0)
-    assert all(len(np.unique(found[truth == one])) == 1 for one in range(4))
 
 
 def test_an_image_table_gives_its_pixels_back() -> None:

@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from harness.data.dataset import Schema
-from harness.data.datasets.cifar10 import Cifar10, Cifar10Substitute
+from harness.data.datasets.cifar10 import Cifar10
 from harness.data.datasets.mnist import Mnist
 from harness.data.encoding import Preprocessing, encode
 from harness.data.fetch import fetch, read_table
@@ -126,4 +126,3 @@ def test_ways_to_see_an_image_that_cannot_be() -> None:
     assert Cifar10.model_validate({"scattering": {"pooled": 2}}).derivation() == {
         "scattering": {"scales": 2, "pooled": 2, "groups": 27}
     }
-    assert Cifar10Substitute.stands_in_for == "cifar10"

@@ -11,7 +11,7 @@ import pytest
 from harness.claims.origin import Quote
 from harness.claims.verdict import Verdict
 from harness.data.datasets.adult import Adult
-from harness.data.datasets.cifar10 import Cifar10Substitute
+from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
 from harness.spec.model import Claim, Spec
@@ -155,7 +155,7 @@ def on(spec: Spec, **dataset: Any) -> Spec:
     return spec.model_copy(update={"experiment": spec.experiment.model_copy(update={"arms": arms})})
 
 
-@pytest.mark.parametrize(("dataset", "data"), [(Cifar10Substitute(), "stand-in"), (Adult(), "other")])
+@pytest.mark.parametrize(("dataset", "data"), [(PurchaseSubstitute(), "stand-in"), (Adult(), "other")])
 def test_off_the_papers_data_it_agrees_or_differs(loaded: Loaded, dataset: Any, data: str) -> None:
     spec = on(spec_of(loaded, COMPARE), dataset=dataset)
     for values, word in ((LOW, "agrees"), (HIGH, "differs")):
@@ -167,12 +167,12 @@ def test_off_the_papers_data_it_agrees_or_differs(loaded: Loaded, dataset: Any, 
 
 @pytest.mark.parametrize("expect", [CLOSE, COUNT])
 def test_a_printed_number_is_set_beside_and_not_judged(loaded: Loaded, expect: Any) -> None:
-    spec = on(spec_of(loaded, expect, origin="ours", quotes=[]), dataset=Cifar10Substitute())
+    spec = on(spec_of(loaded, expect, origin="ours", quotes=[]), dataset=PurchaseSubstitute())
     verdict = found(spec, around(0.9, 40, 0.001))
     assert verdict.verdict == "beside"
     assert (verdict.p_value, verdict.certainty, verdict.basis) == (None, None, None)
     assert found(spec, around(0.53, 40)).verdict == "beside"  # nor whether more runs would tell
-    mixed = on(spec_of(loaded, [CLOSE, COMPARE]), dataset=Cifar10Substitute())
+    mixed = on(spec_of(loaded, [CLOSE, COMPARE]), dataset=PurchaseSubstitute())
     assert found(mixed, around(0.9, 40, 0.001)).verdict == "differs"
 
 
@@ -198,7 +198,7 @@ def test_data_are_those_of_the_arms_that_a_claim_is_about(loaded: Loaded) -> Non
     spec = spec_of(loaded, COMPARE)
     assert spec.experiment is not None
     arms = dict(spec.experiment.arms)
-    arms["size"] = arms["size"].model_copy(update={"dataset": Cifar10Substitute()})
+    arms["size"] = arms["size"].model_copy(update={"dataset": PurchaseSubstitute()})
     spec = spec.model_copy(update={"experiment": spec.experiment.model_copy(update={"arms": arms})})
     scaled = scale(spec, "made-up", Profile())
     assert data_of(spec.claims[0], scaled)[0] == "paper"

@@ -1,4 +1,4 @@
-"""CIFAR-100 from the archive that its authors publish, and a substitute of its shape made from CIFAR-10.
+"""CIFAR-100 from the archive that its authors publish.
 
 Models see the principal components of the pixels (jayaraman2019 Section 4.1: 50). Only the archives of plain bytes are
 read; those of pickled objects are refused by not being asked for.
@@ -13,20 +13,16 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from harness.arrays import Array
 from harness.data.dataset import DATASETS
 from harness.data.datasets.cifar10 import (
     ADDRESS,
     ARCHIVE_ERRORS,
-    AS_JPEG,
-    AS_PUBLISHED,
     PIXEL_BYTES,
     planes_to_pixels,
-    read_cifar10,
 )
-from harness.data.images import Images, image_table, sorted_images
+from harness.data.images import Images, sorted_images
 from harness.data.sources import RawFile, Source
 from harness.errors import AboutDataset
 
@@ -103,84 +99,3 @@ class Cifar100(Images):
             odd = int(np.flatnonzero(counts != each)[0])
             raise AboutDataset(f"{where}: class {odd} has {counts[odd]} images, {each} are right: mislabelled")
         return records
-
-
-@DATASETS.register
-class Cifar100Substitute(Images):
-    """Where CIFAR-100 cannot be had: the 60,000 photographs of CIFAR-10, each of its classes divided into ten.
-
-    Within a class, images are put into ten clusters of equal size by k-means on the principal components after
-    `skip`, of all images. Models see the first 50, so how well the clusters can be learnt depends on `skip`;
-    it was set so that a regression on 10,000 records of unit length, without privacy, lands near the paper's 0.225
-    and 0.155 on members and others.
-    """
-
-    kind: Literal["cifar100-substitute"] = "cifar100-substitute"
-    display: ClassVar[str] = "substitute for CIFAR-100 (CIFAR-10, classes divided into clusters)"
-    stands_in_for: ClassVar[str | None] = "cifar100"
-    sources: ClassVar[tuple[Source, ...]] = (AS_JPEG, AS_PUBLISHED)
-    classes_before: ClassVar[int] = 10
-    clusters: ClassVar[int] = 10
-    images: ClassVar[int] = 60000
-    skip: ClassVar[int] = 44
-    used: ClassVar[int] = 100
-
-    @classmethod
-    def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Read CIFAR-10, from JPEG files by class or from the published archive, and divide its classes.
-
-        Raises HarnessError for an archive that is damaged, cut short, or of another form.
-        """
-        labels, pixels = read_cifar10(files, cls.images, cls.classes_before)
-        return image_table(cls._divided(labels, pixels), pixels)
-
-    @classmethod
-    def _divided(cls, labels: Array, pixels: Array) -> Array:
-        flat = pixels.reshape(len(pixels), -1)
-        scores = coarse_scores(flat, min(cls.skip + cls.used, *flat.shape))[:, cls.skip :]
-        classes = np.zeros(len(labels), np.int64)
-        for one in range(cls.classes_before):
-            rows = np.flatnonzero(labels == one)
-            classes[rows] = one * cls.clusters + balanced_clusters(scores[rows], cls.clusters, one)
-        return classes
-
-
-def coarse_scores(pixels: Array, count: int) -> Array:
-    """Scores (n, count) float64 on the first principal components, the same on every machine.
-
-    The covariance is of whole numbers, and exact; scores are rounded to 2^-20, far above what processors differ in, so
-    what is drawn from them does not depend on who computes it.
-    """
-    values = pixels.astype(np.float64)  # sums of products of bytes stay below 2^53, so their order does not matter
-    with threadpool_limits(limits=1):
-        total = values.sum(axis=0)
-        covariance = (values.T @ values - np.outer(total, total) / len(values)) / len(values)
-        _, directions = np.linalg.eigh(covariance)
-        directions = directions[:, ::-1][:, :count]
-        largest = np.abs(directions).argmax(axis=0)
-        directions = directions * np.sign(directions[largest, np.arange(count)])
-        scores = (values - total / len(values)) @ directions / 255
-    return np.asarray(np.round(scores * 2**20) / 2**20)
-
-
-def balanced_clusters(points: Array, count: int, seed: int) -> Array:
-    """Clusters (n,) of equal size: k-means, then each point goes to the nearest centre that has room.
-
-    Points that have most to lose by another centre choose first. Sizes differ by one where `count` does not divide n.
-    """
-    from sklearn.cluster import KMeans
-
-    with threadpool_limits(limits=1):
-        centres = KMeans(count, n_init=1, random_state=seed).fit(points)
-        distances = np.round(centres.transform(points) * 2**20) / 2**20
-    nearest = np.sort(distances, axis=1)
-    clusters = np.full(len(points), -1)
-    room = [len(points) // count + (i < len(points) % count) for i in range(count)]
-    wishes = np.argsort(distances, axis=1, kind="stable")
-    for point in np.argsort(nearest[:, 0] - nearest[:, 1], kind="stable"):
-        for centre in map(int, wishes[point]):
-            if room[centre]:
-                clusters[point] = centre
-                room[centre] -= 1
-                break
-    return clusters
