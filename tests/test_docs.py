@@ -11,7 +11,9 @@ import typer
 from harness.commands.app import FORMER_VERBS, app
 from tests.conftest import REPO, run_cli
 
-PAGES = sorted([REPO / "README.md", *(REPO / "docs").glob("*.md"), *(REPO / "examples").rglob("*.md")])
+PAGES = sorted(
+    [REPO / "README.md", REPO / "CONTRIBUTING.md", *(REPO / "docs").glob("*.md"), *(REPO / "examples").rglob("*.md")]
+)
 
 
 def anchors(text: str) -> set[str]:
