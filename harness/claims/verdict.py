@@ -41,6 +41,8 @@ class Point(Config):
     epsilon: float | None = None
     at: dict[str, float | str | bool] | None = None
     """Values of the other axes, where there are any."""
+    chosen: dict[str, tuple[float, ...]] | None = None
+    """Of each axis on which a side's place is chosen: the values that are, over all repeats."""
     left: float
     """Mean of the left side over repeats."""
     right: float

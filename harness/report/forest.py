@@ -82,7 +82,7 @@ def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) 
     for p, (value, a, b, line) in zip(points, spans, strict=True):
         rows.append(
             Row(
-                place=where_words(p, spec.axes).removeprefix("at "),
+                place=where_words(p, part, spec.axes).removeprefix("at "),
                 dot=place(value),
                 left=place(low if a is None else a),
                 right=place(high if b is None else b),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.claims.expectation import ClaimKind
+from harness.claims.expectation import ClaimKind, MeasuredClaimKind
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.table import PrintedTable
@@ -116,14 +116,36 @@ def attack_words(attack: str) -> str:
     return ATTACKS.get(attack, f"{attack.replace('-', ' ')} attack")
 
 
-def where_words(point: Point, axes: Sequence[str]) -> str:
-    """`at ε = 5`, or nothing where there is one place alone."""
-    places = [f"{LETTERS.get(name, name)} = {format_level(value)}" for name, value in (point.at or {}).items()]
+def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
+    """`at ε = 5`, or nothing where there is one place alone, or where each side has its own."""
+    places = [level_words(name, value) for name, value in (point.at or {}).items()]
+    for name, values in (point.chosen or {}).items():
+        least, most = format_level(values[0]), format_level(values[-1])
+        places.append(f"the chosen {LETTERS.get(name, name)} = {least}" + ("" if least == most else f" to {most}"))
     if point.epsilon is not None:
-        places.insert(0, f"ε = {point.epsilon:g}")
-    elif "epsilon" in axes:
-        return f"without noise{', at ' + ', '.join(places) if places else ''}"
-    return f"at {', '.join(places)}" if places else ""
+        places.insert(0, level_words("epsilon", point.epsilon))
+    elif "epsilon" in axes and not _on_its_own_epsilon(part):
+        places.insert(0, "without noise")
+    text = ", ".join(places)
+    return text if not text or text.startswith("without") else f"at {text}"
+
+
+def _on_its_own_epsilon(part: ClaimKind) -> bool:
+    """Whether a side of a claim is at an epsilon that is fixed or chosen for it, so that its points have none."""
+    operands = part.operands() if isinstance(part, MeasuredClaimKind) else ()
+    return any(
+        (operand.chosen is not None and operand.chosen.axis == "epsilon")
+        or operand.fixed.get("epsilon", math.inf) != math.inf
+        or "epsilon" in operand.mean_over
+        for operand in operands
+    )
+
+
+def level_words(axis: str, value: Any) -> str:
+    """`ε = 5`, `without noise`, `q = 0.1`."""
+    if axis == "epsilon" and value in (math.inf, None):
+        return "without noise"
+    return f"{LETTERS.get(axis, axis)} = {format_level(value)}"
 
 
 def curve_words(curve: MetricSeries, spec: Spec) -> str:
@@ -137,12 +159,23 @@ def curve_words(curve: MetricSeries, spec: Spec) -> str:
     if len(arms) > 1 and curve.arm in arms:
         name += f" ({arms[curve.arm].label or curve.arm})"
     if curve.at:
-        name += ", " + ", ".join(f"{LETTERS.get(n, n)} = {format_level(v)}" for n, v in curve.at)
-    if curve.chosen is not None:
-        name += f", at {letters(curve.chosen.text())}"
+        name += ", " + ", ".join(level_words(n, v) for n, v in curve.at)
     if curve.mean_over:
         name = f"mean over {', '.join(curve.mean_over)} of the {name}"
     return name if curve.times == 1 else f"{curve.times:g} × the {name}"
+
+
+def _of_choice(part: ClaimKind, spec: Spec) -> str:
+    """How the place of a side is chosen, as a sentence; empty where none is."""
+    for operand in part.operands() if isinstance(part, MeasuredClaimKind) else ():
+        if (chosen := operand.chosen) is not None:
+            of = metric_words(chosen.metric)
+            if chosen.arm is not None and spec.experiment is not None:
+                of += f" ({spec.experiment.arms[chosen.arm].label or chosen.arm})"
+            how = "in each run" if chosen.repeats is None else f"by the mean of {chosen.repeats} runs, for all"
+            axis = LETTERS.get(chosen.axis, chosen.axis)
+            return f" Chosen {how}, as the least {axis} with {of} {chosen.bound}."
+    return ""
 
 
 def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | None] | None:
@@ -205,7 +238,7 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
         return _bare(verdict)
     left, right = part.alternatives()[0] if len(part.alternatives()) == 1 else (None, None)
     subject = curve_words(left, spec) if left is not None else "what is measured"
-    return _measured_sentence(verdict, spec, part, point, subject, right)
+    return _measured_sentence(verdict, spec, part, point, subject, right) + _of_choice(part, spec)
 
 
 def _of_table(verdict: Verdict) -> str:
@@ -242,7 +275,7 @@ def _bare(verdict: Verdict) -> str:
 def _measured_sentence(
     verdict: Verdict, spec: Spec, part: Compare | Close, point: Point, subject: str, right: Any
 ) -> str:
-    where = where_words(point, spec.axes)
+    where = where_words(point, part, spec.axes)
     value = figure(point.left) + span(left_interval(part, point))
     line = _line(part, point, right, spec)
     places = len(verdict.points)

@@ -16,6 +16,7 @@ from harness.claims.judge import Part, PartResult, not_run, unknown
 from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, first_verdict, is_decided
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
+from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
 from harness.hashing import fingerprint
@@ -88,10 +89,11 @@ def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evid
                 finding = _judged_twice(part, evidence, Part(index, len(parts), alpha / 2, fewest))
             except NoneChosen as none:
                 finding = unknown(str(none))
-        why = finding.why
-        if finding.points and (chosen := tuple(_choices(part, evidence))):
-            why = why.model_copy(update={"chosen": chosen})
-        findings.append(replace(finding, attacks=part.attacks(), why=why))
+        if finding.points and any(operand.chosen is not None for operand in part.operands()):
+            why = finding.why.model_copy(update={"chosen": tuple(_choices(part, evidence))})
+            points = tuple(p.model_copy(update={"chosen": _chosen_at(p, part, evidence)}) for p in finding.points)
+            finding = replace(finding, why=why, points=points)
+        findings.append(replace(finding, attacks=part.attacks()))
     return findings
 
 
@@ -139,6 +141,16 @@ def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
             levels = ", ".join(f"{level:g}" for level in sorted(counts))
             choices[f"{operand.chosen.axis} chosen{by}: {levels}"] = None
     return list(choices)
+
+
+def _chosen_at(point: Point, part: MeasuredClaimKind, evidence: Measurements) -> dict[str, tuple[float, ...]]:
+    """By axis: the values that are chosen in the repeats for either side of a point."""
+    where = dict(point.at or {}) | ({} if point.epsilon is None else {"epsilon": point.epsilon})
+    chosen: dict[str, set[float]] = {}
+    for operand in part.operands():
+        if operand.chosen is not None:
+            chosen.setdefault(operand.chosen.axis, set()).update(evidence.choices(operand.curve, where))
+    return {axis: tuple(sorted(values)) for axis, values in chosen.items()}
 
 
 def repeats_wanted(

@@ -16,6 +16,7 @@ from harness.coordinates import place
 from harness.errors import HarnessError
 from harness.paths import Project
 from harness.report.anchors import mark, marks_of
+from harness.report.prose import sentence
 from harness.spec.load import load_specs
 from tests.conftest import run_cli
 
@@ -179,6 +180,13 @@ def test_noise_is_chosen_on_shadow_models_that_nothing_attacks(make_project: Cal
     marks = {mark("private", "sampling", "auc", place({"epsilon": e, "queries": 20})) for e in levels}
     (loaded,) = load_specs(project, [])
     assert marks <= set(marks_of(Verdict.model_validate(verdict), loaded.spec))
+    assert verdict["points"][0]["chosen"] == {"epsilon": [chosen]}
+    text = sentence(Verdict.model_validate(verdict), loaded.spec)
+    assert f"the chosen ε = {chosen:g} the AUC" in text
+    assert "without noise" not in text.lower()
+    assert (
+        "Chosen by the mean of 2 runs, for all, as the least ε with accuracy lost to noise, on non-members (sh" in text
+    )
     spec = project.root / "specs" / "own" / "cancer.yaml"
     spec.write_text(spec.read_text().replace("at_most: 0.5", "at_most: -2"))
     done = run_cli(project.root, "check", "--quiet")
