@@ -110,6 +110,10 @@ class MeasuredClaimKind(ClaimKind):
                 by_arm.setdefault(operand.chosen.arm, {})[""] = None
         return {arm: tuple(attacks) for arm, attacks in by_arm.items()}
 
+    def levels_asked(self) -> Mapping[str, Sequence[Any]]:
+        """By axis: the values that it looks at; every value of an axis that is not named."""
+        return getattr(self, "at", None) or {}
+
     def formulas(self) -> Sequence[FormulaValue]:
         """Every formula that it compares with."""
         return ()

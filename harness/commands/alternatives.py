@@ -34,6 +34,13 @@ def alternatives(
         list[str] | None,
         typer.Option(metavar="FIELD", help="Only choices whose field ends so, such as `scaling`; may be repeated."),
     ] = None,
+    where_violated: Annotated[
+        bool,
+        typer.Option(
+            "--where-violated",
+            help="Only readings that a claim waits for which is violated as declared, and only what it needs of them.",
+        ),
+    ] = False,
     until_decided: Annotated[
         bool, typer.Option("--until-decided", help="Add repeats only where an open claim needs them.")
     ] = False,
@@ -47,8 +54,10 @@ def alternatives(
     """Run specs in their other readings: each alternative of each ambiguity that names its field, one at a time.
 
     Every reading is measured as the spec itself is; models that readings share are trained once. Verdicts then say in
-    which readings they hold. Measurements stay in `reports/<profile>/<spec>/readings/`; to drop a reading, delete its
-    folder. Run the spec itself first (`harness run`).
+    which readings they hold; a claim that is violated as declared is only called so if every reading says so
+    (`--where-violated` runs what that takes, and nothing else). Measurements stay in
+    `reports/<profile>/<spec>/readings/`; to drop a reading, delete its folder. Run the spec itself first
+    (`harness run`).
     """
     from harness import pipeline
 
@@ -59,13 +68,17 @@ def alternatives(
         )
         for context, loaded in contexts(specs, profile, workers, quiet)
     ]
+    readings_of = pipeline.readings_needed if where_violated else pipeline.other_readings
     chosen = [
         (context, one, reading, variant)
         for context, loaded in groups
         for one in loaded
-        for reading, variant in pipeline.other_readings(context, one)
+        for reading, variant in readings_of(context, one)
         if not only or any(reading.field.endswith(end) for end in only)
     ]
+    if not chosen and where_violated:
+        console.print("no claim is violated as declared and waits for a reading")
+        return
     if not chosen:
         raise HarnessError("no other readings: no ambiguity has a field and alternatives that change a measurement")
     if plan:

@@ -27,6 +27,7 @@ from harness.pipeline.judging import (
     measurements,
     other_readings,
     read_verdicts,
+    readings_needed,
 )
 from harness.pipeline.parallel import begin_helping, for_each
 from harness.pipeline.tables import plot
@@ -52,6 +53,7 @@ __all__ = [
     "plan_of",
     "plot",
     "read_verdicts",
+    "readings_needed",
     "resolve",
     "train",
     "until_decided",

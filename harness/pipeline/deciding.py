@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 import pandas as pd
 
+from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.kinds.any_of import AnyOf
+from harness.claims.operands import MetricOperand
 from harness.claims.sequential import PILOT, next_look
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
+from harness.coordinates import Attacked
+from harness.coordinates import Cell as Group
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_with
 from harness.execution.plan import Plan, first_repeats
 from harness.execution.reuse import RUNS, Known, repeats_known, to_do
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
+from harness.metrics import METRICS
 from harness.pipeline.context import Context
 from harness.pipeline.judging import in_place
 from harness.pipeline.tables import Notes, join_notes, known_of, write_measurements
 from harness.spec.load import Loaded
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.findings import repeats_wanted
 
@@ -43,12 +52,9 @@ def until_decided(
     known, earlier = known_of(context, loaded, plan)
     first = max(PILOT, min(RUNS, usual)) if _over_runs(scaled, metrics) else PILOT
     groups = dict.fromkeys(cell.group for cell in plan.cells)
-    asked, by = scaled.spec.attacks_asked, _repeats_that_choose(scaled)
-    repeats = {
-        (group, attack): min(usual, max(first, by.get(group[0], 0)))
-        for group in groups
-        for attack in ("", *asked[group[0]])
-    }
+    by = _repeats_that_choose(scaled)
+    asked = _asked_by_claims(scaled.spec, groups) if loaded.claims is not None else _asked_by_all(scaled.spec, groups)
+    repeats = {(group, attack): min(usual, max(first, by.get(group[0], 0))) for group, attack in asked}
     there = repeats_known(plan, known)
     likely = {of: FEWEST for of, asked_for in repeats.items() if there.get(of, 0) < asked_for}
     repeats |= {of: max(repeats.get(of, 0), n) for of, n in there.items()}
@@ -63,7 +69,8 @@ def until_decided(
         except (OutOfTime, KeyboardInterrupt):
             if context.profile.from_tables:  # a clone without this store goes on from the table
                 spent = join_notes(earlier, total.joined(worker_pool.report))
-                _write_finished(context, loaded, chosen, known, spent)
+                whole = loaded if loaded.claims is None or number > 1 else replace(loaded, claims=frozenset())
+                _write_finished(context, whole, chosen, known, spent)
             raise
         total = total.joined(report)
         table = measurement_table(chosen, scaled.spec, store, known)
@@ -102,6 +109,54 @@ def _write_finished(context: Context, loaded: Loaded, chosen: Plan, known: Known
 def metrics_of_claims(scaled: Scaled) -> set[str]:
     parts = [part for claim in scaled.spec.claims if not claim.theory for part in scaled.spec.parts(claim)]
     return {m for part in parts for o in part.operands() for m in o.metrics}
+
+
+def _asked_by_all(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
+    """Every model of a plan and, there, the attacks that a claim or a figure speaks of."""
+    return [(group, attack) for group in groups for attack in ("", *spec.attacks_asked[group[0]])]
+
+
+def _asked_by_claims(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
+    """The models and attacks that claims cannot be judged without."""
+    parts = [part for claim in spec.claims for part in _simple(spec.parts(claim))]
+    return [
+        (group, attack)
+        for group in groups
+        for attack in ("", *spec.attacks)
+        if any(attack in ("", *part.attacks().get(group[0], ())) and _looks_at(part, group) for part in parts)
+    ]
+
+
+def _simple(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaimKind]:
+    """Parts, with those of which one is enough in place of what says so."""
+    for part in parts:
+        if isinstance(part, AnyOf):
+            yield from _simple(part.of)
+        else:
+            yield part
+
+
+def _looks_at(part: MeasuredClaimKind, group: Group) -> bool:
+    """Whether a part of a claim is about the models of an arm and place, or relative to them."""
+    arm, where = group
+    for operand in part.operands():
+        if operand.chosen is not None and operand.chosen.arm == arm:
+            return True
+        if arm not in operand.arm:
+            continue
+        every = {*operand.mean_over, *([operand.chosen.axis] if operand.chosen is not None else [])}
+        asked = {axis: values for axis, values in part.levels_asked().items() if axis not in every}
+        asked |= {axis: [value] for axis, value in operand.fixed.items()}
+        relative = math.inf if _relative(operand) else None
+        if all(value in (*asked.get(axis, [value]), relative) for axis, value in where):
+            return True
+    return False
+
+
+def _relative(operand: MetricOperand) -> bool:
+    """Whether a metric is told beside the model without noise."""
+    chosen = operand.chosen.metric if operand.chosen is not None else None
+    return any(METRICS[m].of == "baseline" for m in (*operand.metric, operand.minus, chosen) if m in METRICS)
 
 
 def _repeats_that_choose(scaled: Scaled) -> dict[str, int]:

@@ -27,10 +27,12 @@ from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import check_spec, independent_claims
 from harness.verdicts.findings import ALPHA, ClaimError
-from harness.verdicts.publish import matters, publish
+from harness.verdicts.publish import matters, only_counts, publish
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
+CLAIMS = "claims"
+"""What a reading's table remembers: the claims that it was run for; without it, all."""
 
 
 def means_compared(context: Context, loaded: Loaded) -> dict[str, float]:
@@ -151,11 +153,32 @@ def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Load
     return [(r, v) for r, v in variants if experiment_digest(context.scaled(v)) != own]
 
 
+def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
+    """The readings that a claim which is violated as declared waits for, each for the claims that wait for it.
+
+    One that was run for all claims stays so; one that was run for some is run for these, too.
+    """
+    spec = context.scaled(loaded).spec
+    violated = {v.id.split("#")[1] for v in _judge_one(context, loaded, None) if v.verdict == "violated"}
+    waiting = {claim.id: spec.parts(claim) for claim in spec.claims if claim.id in violated and not claim.theory}
+    needed = []
+    for reading, variant in other_readings(context, loaded):
+        ids = {name for name, parts in waiting.items() if matters(reading, parts, spec) and not only_counts(parts)}
+        if ids:
+            path = context.measurements_file(variant.spec.id)
+            before = read_table(path).attrs.get(CLAIMS) if path.is_file() else ()
+            needed.append((reading, variant if before is None else variant.for_claims({*ids, *before})))
+    return needed
+
+
 def _judge_one(
     context: Context, loaded: Loaded, claims: Collection[str] | None, reading: bool = False
 ) -> list[Verdict]:
     scaled = context.scaled(loaded)
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    if reading and table is not None and CLAIMS in table.attrs:
+        every = [claim.id for claim in scaled.spec.claims] if claims is None else claims
+        claims = [name for name in every if name in table.attrs[CLAIMS]]
     with in_place(loaded):
         return check_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
 

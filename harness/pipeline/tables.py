@@ -18,7 +18,7 @@ from harness.execution.table import axes_of, read_table, write_parquet
 from harness.files import atomic_path
 from harness.hashing import canonical_json
 from harness.pipeline.context import Context
-from harness.pipeline.judging import REASON, experiment_digest
+from harness.pipeline.judging import CLAIMS, REASON, experiment_digest
 from harness.spec.load import Loaded
 from harness.spec.resolve import content
 from harness.verdicts.check import hardware
@@ -89,6 +89,7 @@ def write_measurements(context: Context, loaded: Loaded, plan: Plan, table: pd.D
         "design": "sequential" if context.sequential else "fixed",
         **({"commits": _commits(context, table, notes)} if context.profile.from_tables else {}),
         **({} if context.profile.from_tables else {PREPARED: [one.in_json() for one in plan.preparations]}),
+        **({CLAIMS: sorted(loaded.claims)} if loaded.claims is not None else {}),
         **({"core_seconds": notes.core_seconds} if notes.core_seconds else {}),
         **({curves.ATTRIBUTE: notes.curves} if notes.curves else {}),
     }

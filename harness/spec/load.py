@@ -6,7 +6,8 @@ import difflib
 import os
 import re
 import types
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -39,6 +40,13 @@ class Loaded:
     """As the model reads it."""
     said: Document
     """As the file says it."""
+    claims: frozenset[str] | None = None
+    """The claims that it is run for, and for nothing else; None: all of them, and its figure."""
+
+    def for_claims(self, claims: Collection[str]) -> Loaded:
+        """The same, to be run for some of its claims alone."""
+        kept = tuple(claim for claim in self.spec.claims if claim.id in claims)
+        return replace(self, spec=self.spec.changed(claims=kept, figure=()), claims=frozenset(claims))
 
     @cached_property
     def sha256(self) -> str:

@@ -134,6 +134,13 @@ class Spec(Config):
     layout: tuple[Layout, ...] = ()
     """Printed tables of formulas, drawn with the verdict on each entry."""
 
+    def changed(self, **fields: Any) -> Spec:
+        """The same with other values of some fields, which are not checked again."""
+        changed = self.model_copy(update=fields)
+        for name in ("declared", "attacks_asked"):  # worked out from the fields before
+            changed.__dict__.pop(name, None)
+        return changed
+
     @cached_property
     def declared(self) -> NameScope:
         """What claims may name."""

@@ -226,8 +226,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
         if attacks[key] != attack:
             notes.append(f"{key}: {attacks[key].learns_for} of {attack.learns_for} epochs")
     axes = {key: value for key, value in spec.attack_axes.items() if key in attacks}
-    scaled = spec.model_copy(update={"experiment": after, "attacks": attacks, "attack_axes": axes})
-    scaled.__dict__.pop("declared", None)  # of the spec before
+    scaled = spec.changed(experiment=after, attacks=attacks, attack_axes=axes)
     substitutions = [s for arm in before.arms.values() if (s := _substitute(arm.dataset, profile)[1]) is not None]
     said = "; ".join(dict.fromkeys(substitutions)) or None
     return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis, max_repeats)

@@ -68,6 +68,11 @@ def about_print(parts: Sequence[MeasuredClaimKind]) -> bool:
     )
 
 
+def only_counts(parts: Sequence[MeasuredClaimKind]) -> bool:
+    """Whether a claim is about how many records there are."""
+    return all(isinstance(part, Count) for part in parts)
+
+
 def matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: Spec) -> bool:
     """Whether a reading changes anything that a claim is about."""
     path = reading.field.split(".")
@@ -120,7 +125,7 @@ def publish(
         ),
     }
     if raw == "violated" and not claim.theory:
-        uncounted = claim.origin == "paper" and all(isinstance(part, Count) for part in parts)
+        uncounted = claim.origin == "paper" and only_counts(parts)
         hangs = UNCOUNTED if uncounted and scaled.spec.ambiguities else tuple(_hangs_on(read, data))
         if hangs:
             reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"

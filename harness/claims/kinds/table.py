@@ -65,6 +65,9 @@ class PrintedTable(MeasuredClaimKind):
     def operands(self) -> Sequence[MetricOperand]:
         return [row.of for row in self.rows]
 
+    def levels_asked(self) -> Mapping[str, Sequence[Any]]:
+        return {self.along: sorted({level for row in self.rows for level in row.values})}
+
     def check(self, declared: NameScope) -> None:
         super().check(declared)
         for row in self.rows:
