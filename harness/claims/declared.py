@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.claims.operands import NAMED, Chosen, FormulaValue, Level, MetricOperand
+from harness.claims.operands import NAMED, OWNER_SET, Chosen, FormulaValue, Level, MetricOperand
 from harness.formulas import FORMULAS
 from harness.formulas.formula import unknown
 from harness.metrics import METRICS, metrics_of
@@ -136,9 +136,10 @@ class NameScope:
                     )
 
     def check_quantified(self, names: Iterable[str], operand: MetricOperand) -> None:
-        """Raises ValueError for something to quantify over that is no axis, nor `arm`, `attack` or `metric`."""
+        """Raises ValueError for something to quantify over that is no axis, nor `arm`, `attack`, `metric` or
+        `owner_set`."""
         axes = [self.axes(arm, attack) for arm in operand.arm for attack in operand.attack or ("",)]
-        known = [*dict.fromkeys(name for own in axes for name in own), *NAMED]
+        known = [*dict.fromkeys(name for own in axes for name in own), *NAMED, OWNER_SET]
         for name in names:
             if name not in known:
                 raise ValueError(f"for: {nearest('axis', name, known)}")

@@ -53,6 +53,10 @@ class Series:
         drawn = None if self.drawn is None else self.drawn[:n]
         return Series(self.values[:n], self.errors[:n], drawn, self.outcomes, self.low, self.high)
 
+    def of(self, these: Array) -> Series:
+        """Of some repeats, (n,) bool, in all of which the split draws the same."""
+        return Series(self.values[these], self.errors[these], None, 1, self.low, self.high)
+
     def minus(self, other: Series) -> Series:
         """The difference repeat by repeat, of those that both have; what the split draws is taken to be the same."""
         n = min(len(self.values), len(other.values))

@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -68,12 +69,15 @@ class Measurements:
         self.attacks = frozenset(table["attack"].unique()) - {""}
         """Those of which there are measurements."""
         self.first: int | None = None
+        self._table = table
+        self._owner_set: tuple[str, float] | None = None
         named = ["arm", "attack", "metric"]
         ordered = table.sort_values([*named, *self.axes, "repeat"])
         self._drawn = drawn_by_arm(ordered)
         self._groups: dict[tuple[str, str, str, Place], Series] = {}
         self._ends: dict[tuple[str, str, str, Place], Array] = {}
         """Of metrics of several runs: the last run of each group of them."""
+        self._repeats: dict[tuple[str, str, str, Place], Array] = {}
         self._varies: dict[tuple[str, str, str], tuple[str, ...]] = {}
         self._levels: dict[tuple[str, str, str], dict[str, dict[Any, None]]] = {}
         numbers, errors = (ordered[name].to_numpy(float) for name in ("value", "stderr"))
@@ -92,6 +96,7 @@ class Measurements:
             self._groups[arm, attack, metric, where] = series
             if of_runs(metric):
                 self._ends[arm, attack, metric, where] = repeats[rows]
+            self._repeats[arm, attack, metric, where] = repeats[rows]
             self._varies[arm, attack, metric] = tuple(axis for axis, _ in where)
             levels = self._levels.setdefault((arm, attack, metric), {})
             for axis, value in where:
@@ -114,6 +119,26 @@ class Measurements:
         """The same, of the first `n` repeats of every cell."""
         part = copy.copy(self)
         part.first = n
+        return part
+
+    @cached_property
+    def _owner_sets(self) -> dict[str, dict[int, float]]:
+        """By arm whose owner set is not of the same size in every repeat: its size in each."""
+        rows = self._table[self._table["metric"] == "count_owner_set"].drop_duplicates(["arm", "repeat"])
+        by_arm = {str(arm): dict(zip(of["repeat"], of["value"], strict=True)) for arm, of in rows.groupby("arm")}
+        return {arm: sizes for arm, sizes in by_arm.items() if len(set(sizes.values())) > 1}
+
+    def owner_sets(self, arm: str) -> list[float]:
+        """Sizes of the owner sets that an arm's split draws, in the order in which repeats draw them first; none where
+        all are of one size."""
+        sizes = self._owner_sets.get(arm, {})
+        seen = (sizes[repeat] for repeat in sorted(sizes) if self.first is None or repeat < self.first)
+        return list(dict.fromkeys(seen))
+
+    def of_owner_set(self, arm: str, size: float) -> Measurements:
+        """The same, of one arm the repeats alone whose split draws an owner set of this size."""
+        part = copy.copy(self)
+        part._owner_set = (arm, size)
         return part
 
     def by(self, design: Design) -> Measurements:
@@ -298,7 +323,11 @@ class Measurements:
         first = self.first
         if first is not None and key in self._ends:
             first = int((self._ends[key] < first).sum())
-        return self._groups[key].first(first)
+        series = self._groups[key].first(first)
+        if self._owner_set is None or self._owner_set[0] != curve.arm:
+            return series
+        sizes, repeats = self._owner_sets[curve.arm], self._repeats[key][: len(series.values)]
+        return series.of(np.array([sizes[repeat] == self._owner_set[1] for repeat in repeats], dtype=bool))
 
     def mean(self, curve: MetricSeries, where: Mapping[str, Any]) -> MeanEstimate:
         """Mean over repeats of a curve's value at a place."""

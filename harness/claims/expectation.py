@@ -16,7 +16,16 @@ from pydantic import BeforeValidator
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.judge import Part, PartResult
-from harness.claims.operands import NAMED, FormulaValue, Level, MetricOperand, MetricSeries, Operand, Quantifier
+from harness.claims.operands import (
+    NAMED,
+    OWNER_SET,
+    FormulaValue,
+    Level,
+    MetricOperand,
+    MetricSeries,
+    Operand,
+    Quantifier,
+)
 from harness.claims.reasons import Reason
 from harness.config import Plugin, Registry
 from harness.coordinates import format_level
@@ -39,7 +48,8 @@ At = Annotated[
 ]
 """Grid points to look at: values by axis; a bare list is of epsilons. Default: all, of epsilon the finite ones."""
 For = Quantifier | dict[str, Quantifier]
-"""`all` or `some` grid points; or by axis, or by `arm`, `attack`, `metric` where several are named (default: all)."""
+"""`all` or `some` grid points; or by axis, or by `arm`, `attack`, `metric` where several are named (default: all); of
+`owner_set`, which a split may draw anew in each repeat: of the mean over all (default), or of `some` one by itself."""
 
 
 class ClaimKind(Plugin):
@@ -164,6 +174,10 @@ def names_for_some(quantifier: For) -> frozenset[str]:
 
 def points_text(quantifier: For, at: Mapping[str, Sequence[Any]] | None) -> str:
     """At which grid points, in words."""
+    if not isinstance(quantifier, str) and OWNER_SET in quantifier:
+        others = {name: word for name, word in quantifier.items() if name != OWNER_SET}
+        text = points_text(others or "all", at)
+        return f" for some {OWNER_SET}{text}" if quantifier[OWNER_SET] == "some" else text
     if isinstance(quantifier, str):
         word = "every" if quantifier == "all" else "some"
     else:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ import numpy as np
 from harness.arrays import Array
 from harness.claims.evidence import Measurements
 from harness.claims.operands import (
+    OWNER_SET,
     AxisValue,
     FormulaValue,
     MetricOperand,
@@ -42,6 +43,8 @@ from harness.formulas import formula_named
 from harness.privacy.accounting import to_replace_one
 
 LEVEL = 0.95
+FEWEST_ESTIMATED = 2
+"""Repeats without which a mean has no error."""
 FAR = 10_000
 """Repeats past which a projection is not worth telling."""
 Right = MetricSeries | FormulaValue | AxisValue | Number
@@ -58,6 +61,15 @@ class PointResult:
     cells: frozenset[Cell]
     holds: Array | None = None
     """(n,) bool: whether what is claimed of the mean holds of each repeat; None where it says nothing of one repeat."""
+    among: int | None = None
+    """Repeats of these cells, where it is of some of them alone: of those that draw one owner set."""
+    decided_on: frozenset[Cell] = frozenset()
+    """Further cells that it stands on, more repeats of which would tell nothing."""
+
+    @property
+    def repeats(self) -> int:
+        """Repeats that its cells have."""
+        return self.among or self.point.repeats
 
 
 @dataclass(frozen=True)
@@ -236,6 +248,32 @@ def any_of(looks: Sequence[PointResult]) -> PointResult:
     return PointResult(
         corrected, best.effect, frozenset().union(*(look.cells for look in looks)), in_each(looks, np.logical_or)
     )
+
+
+def some_owner_set(
+    evidence: Measurements, left: MetricSeries, where: Where, part: Part, look: Callable[[Measurements], PointResult]
+) -> PointResult:
+    """What is found at a place of the owner set that shows it most clearly, of those that the left arm's split draws.
+
+    The j-th that is drawn is tested at a level of 1 / (j (j + 1)) of the whole, which adds up to it however many there
+    are. Nothing opposes a claim of this kind: there may be owner sets that no repeat has drawn.
+    """
+    among = len(evidence.series(left, where).values)
+    looks = []
+    for number, size in enumerate(evidence.owner_sets(left.arm), 1):
+        of_one = evidence.of_owner_set(left.arm, size)
+        if len(of_one.series(left, where).values) >= FEWEST_ESTIMATED:
+            one = look(of_one)
+            at = {**(one.point.at or {}), OWNER_SET: size}
+            looks.append((replace(one, point=one.point.model_copy(update={"at": at}), among=among), number))
+    if not looks:
+        looks = [(look(evidence), 1)]
+    weighted = []
+    for one, number in looks:
+        enough = one.point.repeats >= part.fewest
+        p_support = min(1.0, one.point.p_support * number * (number + 1)) if enough else 1.0
+        weighted.append(replace(one, point=one.point.model_copy(update={"p_support": p_support, "p_oppose": 1.0})))
+    return min(weighted, key=lambda one: (one.point.p_support, -one.point.effect))
 
 
 def in_each(looks: Sequence[PointResult], how: np.ufunc) -> Array | None:

@@ -23,7 +23,10 @@ from harness.metrics.metric import OF_MODELS
 Relation = Literal["<", "<=", ">", ">="]
 Quantifier = Literal["all", "some"]
 PointQuantifier = Literal["all", "some", "share"]
-"""At how many of the points looked at something has to hold; a `share` of them is for tables alone."""
+"""At how many of the points looked at something has to hold; a `share` of them is for tables, and for so many of
+several claims."""
+OWNER_SET = "owner_set"
+"""What a split may draw anew in each repeat, such as one cluster of each class: a claim may be of some such set."""
 Real = Annotated[float, Field(ge=-1e12, le=1e12)]
 """A number that can be added and multiplied without running out of range; neither infinite nor not-a-number."""
 Width = Annotated[float, Field(gt=0, le=1e12)]

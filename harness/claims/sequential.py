@@ -82,8 +82,8 @@ def cells_used(findings: Sequence[PartResult]) -> tuple[int, int]:
     """Trained models that the findings stand on, and cells (an arm at an epsilon) that they are of."""
     repeats: dict[Cell, int] = {}
     for look in (look for f in findings for look in f.looks):
-        for cell in look.cells:
-            repeats[cell] = max(repeats.get(cell, 0), look.point.repeats)
+        for cell in look.cells | look.decided_on:
+            repeats[cell] = max(repeats.get(cell, 0), look.repeats)
     return sum(repeats.values()), len(repeats)
 
 
@@ -144,7 +144,7 @@ class _Rule:
     reach: int | None = None
 
     def next_look(self, look: PointResult, finding: PartResult) -> int:
-        repeats = look.point.repeats
+        repeats = look.repeats
         if self.likely:  # a projection of results that are alike: rounds of half as many more
             return min(self.expected(look, finding), repeats + (repeats + 1) // 2)
         most = self.usual if repeats < self.usual else self.most
@@ -156,7 +156,9 @@ class _Rule:
         projected = (
             effect.projected(self._level(look, finding), self.most) if isinstance(effect, SequentialEstimate) else None
         )
-        return projected or self.most
+        if projected is None or look.among is None:
+            return projected or self.most
+        return min(self.most, math.ceil(projected * look.among / look.point.repeats))
 
     def places(self, finding: PartResult) -> tuple[list[PointResult], bool]:
         """Where a part needs repeats next, and whether they may turn it against the claim."""
@@ -206,7 +208,7 @@ class _Rule:
 
     def _worthwhile(self, look: PointResult, level: float) -> bool:
         """Whether more repeats there are allowed, and may decide where they are past the spec's number."""
-        effect, repeats = look.effect, look.point.repeats
+        effect, repeats = look.effect, look.repeats
         early = repeats < self.usual
         if early and not self.likely and (repeats < FEWEST or not isinstance(effect, SequentialEstimate)):
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,6 +48,10 @@ def alternatives(
     plan: Annotated[
         bool, typer.Option("--plan", help="Only list the readings and how many models each trains.")
     ] = False,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Begin nothing after so many minutes; judge what is there. The same command goes on."),
+    ] = None,
     workers: Workers = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -59,11 +64,15 @@ def alternatives(
     `reports/<profile>/<spec>/readings/`; to drop a reading, delete its folder. Run the spec itself first
     (`harness run`).
     """
+    if minutes is not None and not minutes > 0:
+        raise HarnessError(f"--minutes {minutes:g}: nothing can be done in that; give more than 0")
     from harness import pipeline
+    from harness.execution.executor import OutOfTime
 
+    deadline = None if minutes is None else time.monotonic() + 60 * minutes
     groups = [
         (
-            dataclasses.replace(context, until_decided=until_decided),
+            dataclasses.replace(context, until_decided=until_decided, deadline=deadline),
             [s for s in loaded if s.spec.experiment is not None],
         )
         for context, loaded in contexts(specs, profile, workers, quiet)
@@ -99,6 +108,11 @@ def alternatives(
     except KeyboardInterrupt:
         print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
         raise typer.Exit(130) from None
+    except OutOfTime:
+        print(
+            f"harness: out of time at {variant.spec.id}; finished cells are kept, the same command goes on from here",
+            file=sys.stderr,
+        )
     verdicts = [v for context, loaded in groups for of_spec in pipeline.check_all(context, loaded) for v in of_spec]
     if as_json:
         print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})

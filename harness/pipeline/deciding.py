@@ -11,6 +11,7 @@ import pandas as pd
 
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.any_of import AnyOf
+from harness.claims.kinds.at_least import AtLeast
 from harness.claims.operands import MetricOperand
 from harness.claims.sequential import PILOT, next_look
 from harness.claims.series import of_runs
@@ -128,9 +129,9 @@ def _asked_by_claims(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
 
 
 def _simple(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaimKind]:
-    """Parts, with those of which one is enough in place of what says so."""
+    """Parts, with those of which one is enough, or some, in place of what says so."""
     for part in parts:
-        if isinstance(part, AnyOf):
+        if isinstance(part, AnyOf | AtLeast):
             yield from _simple(part.of)
         else:
             yield part

@@ -30,7 +30,7 @@ from harness.spec.profile import Scaled, as_run, stopped_early
 from harness.verdicts.basis import Judged, combined_outcome, on_its_basis, points_of, rests_on
 from harness.verdicts.findings import ALPHA, ClaimError, Judge, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.noise import worth_of_noise
-from harness.verdicts.partial import halves, parts_text, repeats_of, seconds_a_model, would_decide
+from harness.verdicts.partial import halves, repeats_of, seconds_a_model, would_decide
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
 
@@ -232,7 +232,6 @@ def _theory(parts: Sequence[TheoryClaimKind]) -> dict[str, object]:
         "reasons": reasons,
         "because": because,
         "parts": [f.outcome for f in findings],
-        "halves": parts_text([f.outcome for f in findings]),
         "data": "none",
         "effect": shown.worst if math.isfinite(shown.worst) else None,
         "counterexample": shown.counterexample,
@@ -280,7 +279,7 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
             "effect": deciding.effect,
             "interval": (deciding.low, deciding.high),
             "bound_value": deciding.bound,
-            "repeats": min(p.repeats for p in points),
+            "repeats": deciding.repeats,
         }
         if shown.exact:
             fields |= {"interval": None, "repeats": None}

@@ -12,7 +12,7 @@ from harness.claims.judge import PartResult
 from harness.claims.kinds.table import PrintedTable
 from harness.claims.sequential import allocate_repeats, by_cell
 from harness.claims.statistics import FEWEST
-from harness.claims.verdict import Outcome
+from harness.claims.verdict import Word
 from harness.coordinates import Cell, place
 from harness.verdicts.basis import Judged
 
@@ -20,27 +20,26 @@ FAR = 10_000
 """Repeats past which nothing is promised."""
 
 
-def parts_text(outcomes: Sequence[Outcome]) -> str:
+def parts_text(words: Sequence[Word]) -> str:
     """`1 of 2 parts reproduced, 1 not run`; empty where all parts came out alike."""
-    counts = Counter(outcomes)
+    counts = Counter(words)
     if len(counts) < 2:
         return ""
-    order: tuple[Outcome, ...] = ("reproduced", "violated", "inconclusive", "not run")
+    order: tuple[Word, ...] = ("reproduced", "agrees", "violated", "differs", "inconclusive", "not run")
     first, *others = [name for name in order if counts[name]]
-    said = [f"{counts[first]} of {len(outcomes)} parts {first}", *(f"{counts[name]} {name}" for name in others)]
+    said = [f"{counts[first]} of {len(words)} parts {first}", *(f"{counts[name]} {name}" for name in others)]
     return ", ".join(said)
 
 
 def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
-    """Parts and points by what is known of them, where a claim is not reproduced, or not by every entry of a table.
+    """Points by what is known of them, where a claim is not reproduced, or not by every entry of a table.
 
-    Empty where there is one of each.
+    Empty where there is one.
     """
     outcomes = [f.outcome for f in judged.findings]
     by_share = any(f.quantifier == "share" for f in judged.findings)
     if set(outcomes) == {"reproduced"} and not by_share:
         return ""
-    said = [parts_text(outcomes)]
     holds = fails = total = 0
     for shape, bounded in zip(judged.by_shape, judged.bounded, strict=True):
         known = [
@@ -50,12 +49,12 @@ def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
             total += 1
             holds += 1 in either
             fails += -1 in either and 1 not in either
-    if total > 1 and (holds < total or not by_share):
-        table = all(isinstance(part, PrintedTable) for part in parts)
-        noun = "entries within the tolerance" if table else "points hold"
-        rest = [f"{fails} {'outside' if table else 'fail'}", f"{total - holds - fails} open"]
-        said.append(", ".join([f"{holds} of {total} {noun}", *(r for r in rest if not r.startswith("0 "))]))
-    return "; ".join(filter(None, said))
+    if total < 2 or (by_share and holds == total):
+        return ""
+    table = all(isinstance(part, PrintedTable) for part in parts)
+    noun = "entries within the tolerance" if table else "points hold"
+    rest = [f"{fails} {'outside' if table else 'fail'}", f"{total - holds - fails} open"]
+    return ", ".join([f"{holds} of {total} {noun}", *(r for r in rest if not r.startswith("0 "))])
 
 
 def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) -> list[int]:

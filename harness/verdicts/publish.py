@@ -25,6 +25,7 @@ from harness.data.dataset import TableDataset
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading
+from harness.verdicts.partial import parts_text
 
 ON_PAPERS_DATA: tuple[Data, ...] = ("none", "paper", "smaller", "own")
 """Where a claim is reproduced or violated."""
@@ -135,7 +136,8 @@ def publish(
     if data not in ON_PAPERS_DATA and raw != "not run" and about_print(parts):
         word = "beside"
         update |= {**UNDECIDED, "certainty": None, "hangs_on": (), "would_decide": ""}
-    update |= {"verdict": word, "parts": tuple(said(part, data) for part in verdict.parts)}  # type: ignore[arg-type]
+    words = tuple(said(part, data) for part in verdict.parts)  # type: ignore[arg-type]
+    update |= {"verdict": word, "parts": words, "halves": "; ".join(filter(None, (parts_text(words), verdict.halves)))}
     return verdict.model_copy(update=update)
 
 

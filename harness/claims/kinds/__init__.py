@@ -3,6 +3,7 @@
 from harness.claims.kinds import (
     any_of,
     arg_max,
+    at_least,
     close,
     compare,
     concave,
@@ -20,6 +21,7 @@ from harness.claims.kinds import (
 __all__ = [
     "any_of",
     "arg_max",
+    "at_least",
     "close",
     "compare",
     "concave",

@@ -28,7 +28,7 @@ class Close(TwoSided):
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         test = "equivalence by two one-sided tests:"
         return self.judged(
-            evidence, part, test, lambda left, right, at: close(evidence, part.index, left, right, self.tolerance, at)
+            evidence, part, test, lambda of, left, right, at: close(of, part.index, left, right, self.tolerance, at)
         )
 
     def relaxed(self) -> tuple[str, Self]:

@@ -38,7 +38,9 @@ class Compare(TwoSided):
         return f"a margin of {wider:g} in place of {self.margin:g}", self.model_copy(update={"margin": wider})
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        return self.judged(evidence, part, "one-sided", lambda *at: self.look(evidence, part, *at))
+        return self.judged(
+            evidence, part, "one-sided", lambda of, left, right, where: self.look(of, part, left, right, where)
+        )
 
     def look(self, evidence: Measurements, part: Part, left: MetricSeries, right: Right, where: Where) -> PointResult:
         """What is found at one place."""

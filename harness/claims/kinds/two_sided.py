@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Self
 
 from pydantic import Field
@@ -10,8 +11,17 @@ from pydantic import Field
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import At, For, MeasuredClaimKind, names_for_some, sides, some_of
-from harness.claims.judge import Part, PartResult, PointResult, Right, Where, as_one_series, over_grid
-from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Operand
+from harness.claims.judge import (
+    Part,
+    PartResult,
+    PointResult,
+    Right,
+    Where,
+    as_one_series,
+    over_grid,
+    some_owner_set,
+)
+from harness.claims.operands import OWNER_SET, FormulaValue, MetricOperand, MetricSeries, Operand
 
 
 class TwoSided(MeasuredClaimKind):
@@ -54,15 +64,26 @@ class TwoSided(MeasuredClaimKind):
         return [(one.curve, as_one_series(other)) for one, other in _pairs(self.left, self.right, frozenset())]
 
     def judged(self, evidence: Measurements, part: Part, test: str, look: Any) -> PartResult:
-        """Judge at every place by `look(left, right, where)`."""
+        """Judge at every place by `look(evidence, left, right, where)`."""
         pairs = self.alternatives()
         curves = [c for left, right in pairs for c in (left, right) if isinstance(c, MetricSeries)]
+        some = some_of(self.quantifier, evidence.axes)
+        any_owner_set = not isinstance(self.quantifier, str) and self.quantifier.get(OWNER_SET) == "some"
 
         def looks(where: Where) -> list[PointResult]:
-            return [look(left, right, where) for left, right in pairs]
+            if any_owner_set:
+                return [
+                    some_owner_set(evidence, left, where, part, partial(_look_again, look, left, right, where))
+                    for left, right in pairs
+                ]
+            return [look(evidence, left, right, where) for left, right in pairs]
 
-        some = some_of(self.quantifier, evidence.axes)
         return over_grid(evidence, part, curves, self.at, f"{test} {evidence.test(curves)}", some, looks)
+
+
+def _look_again(look: Any, left: MetricSeries, right: Right, where: Where, evidence: Measurements) -> PointResult:
+    result: PointResult = look(evidence, left, right, where)
+    return result
 
 
 def _pairs(left: MetricOperand, right: Any, but: frozenset[str]) -> Iterator[tuple[MetricOperand, Any]]:

@@ -1,0 +1,112 @@
+"""So many of several claims hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from harness.claims.declared import NameScope
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
+from harness.claims.judge import Part, PartResult, PointResult, combine, in_each
+from harness.claims.kinds.arg_max import ArgMax
+from harness.claims.kinds.close import Close
+from harness.claims.kinds.compare import Compare
+from harness.claims.kinds.monotone import Monotone
+from harness.claims.kinds.order import Order
+from harness.claims.operands import NAMED, FormulaValue, Level, MetricOperand
+
+Counted = ArgMax | Close | Compare | Monotone | Order
+OPERAND = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left", "order": "of"}
+"""Which field of a kind names what is measured."""
+
+
+@CLAIM_KINDS.register
+class AtLeast(MeasuredClaimKind):
+    """At least so many of several claims hold: what a paper says happens often, or in most of its figures.
+
+    A partial conjunction: of m claims, of which k are to hold, k each hold at the level over m - k + 1, or m - k + 1
+    each fail at the level over k (Benjamini and Heller 2008).
+    """
+
+    kind: Literal["at-least"] = "at-least"
+    needed: Annotated[int, Field(ge=1)]
+    """How many of them have to hold."""
+    of: tuple[Annotated[Counted, Field(discriminator="kind")], ...] = Field(min_length=1)
+    """The claims that are counted; each names one metric, arm and attack."""
+    over: dict[str, tuple[Level, ...]] = {}
+    """Values of axes, or names of `arm`, `attack` or `metric`: each claim is counted once at each."""
+
+    def text(self) -> str:
+        return f"at least {self.needed} of {len(self.of)}: {'; '.join(f'({one.text()})' for one in self.of)}"
+
+    def parts(self, declared: NameScope) -> Sequence[Self]:
+        places: list[dict[str, Level]] = [{}]
+        for name, values in self.over.items():
+            places = [{**where, name: value} for where in places for value in values]
+        of = tuple(_alone(_at(one, where), declared) for one in self.of for where in places)
+        if self.needed > len(of):
+            raise ValueError(f"needed is {self.needed}, but {len(of)} claims are counted; give at most as many")
+        return [self.model_copy(update={"of": of, "over": {}})]
+
+    def operands(self) -> Sequence[MetricOperand]:
+        return [operand for one in self.of for operand in one.operands()]
+
+    def formulas(self) -> Sequence[FormulaValue]:
+        return [formula for one in self.of for formula in one.formulas()]
+
+    def check(self, declared: NameScope) -> None:
+        super().check(declared)
+        for one in self.of:
+            one.check(declared)
+
+    def relaxed(self) -> tuple[str, Self] | None:
+        widened = {n: wider for n, one in enumerate(self.of) if (wider := one.relaxed()) is not None}
+        if not widened:
+            return None
+        of = tuple(widened[n][1] if n in widened else one for n, one in enumerate(self.of))
+        texts = dict.fromkeys(text for text, _ in widened.values())
+        return " and ".join(texts), self.model_copy(update={"of": of})
+
+    def judge(self, evidence: Measurements, part: Part) -> PartResult:
+        each = Part(part.index, 1, part.alpha, part.fewest)
+        results = [one.judge(evidence, each) for one in self.of]
+        for result in results:
+            if result.outcome == "not run":
+                return result
+        test = f"each claim by itself: {results[0].test}"
+        looks = [_as_one_look(result) for result in results]
+        return combine((looks, "share"), part, test, self.needed / len(looks))
+
+
+def _at(one: Counted, where: Mapping[str, Level]) -> Counted:
+    """A claim at values of axes, and of these names."""
+    names = {name: (str(value),) for name, value in where.items() if name in NAMED}
+    at = {name: (value,) for name, value in where.items() if name not in NAMED}
+    update: dict[str, Any] = {"at": {**(one.at or {}), **at}} if at else {}
+    if names:
+        field = OPERAND[one.kind]
+        measured = getattr(one, field)
+        first = measured[0] if isinstance(measured, tuple) else measured
+        named = first.model_copy(update=names)
+        update[field] = (named, *measured[1:]) if isinstance(measured, tuple) else named
+    return one.model_copy(update=update)
+
+
+def _alone(one: Counted, declared: NameScope) -> Counted:
+    parts = one.parts(declared)
+    if len(parts) != 1:
+        raise ValueError(f"a claim that is counted stands for {len(parts)}; list names in the at-least's `over`")
+    return parts[0]
+
+
+def _as_one_look(result: PartResult) -> PointResult:
+    """A claim that is counted as one place: its p-values, and the place that decides it."""
+    decides = next(look for look in result.looks if look.point is result.deciding)
+    point = decides.point.model_copy(update={"p_support": result.support, "p_oppose": result.oppose})
+    rest: frozenset[Any] = frozenset().union(*(look.cells for look in result.looks)) - decides.cells
+    holds = in_each(result.looks, np.logical_and) if result.quantifier == "all" else None
+    return PointResult(point, decides.effect, decides.cells, holds, decides.among, rest)
