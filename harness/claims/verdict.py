@@ -73,7 +73,7 @@ class Point(Config):
     bound_corrected_status: BoundStatus | None = None
     epsilon_as_trained: float | None = None
     """Where training shuffles and the accountant assumed otherwise: the epsilon of this noise, for the bound's
-    adjacency, by one Gaussian mechanism an epoch (exact, without amplification)."""
+    adjacency, without amplification: by one Gaussian mechanism an epoch, a bound for any order of the batches."""
     bound_as_trained: float | None = None
     """The bound at that epsilon."""
     bound_as_trained_status: BoundStatus | None = None

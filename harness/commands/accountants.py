@@ -29,19 +29,20 @@ def accountants(
         list[float] | None, typer.Option(help="An epsilon; may be repeated. Default: 0.01 to 1000.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg", help="Draw noise and exact epsilons over epsilon.")
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw noise and what it is worth over epsilon.")
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Noise multiplier over epsilon by every accountant, and the exact epsilon of each of those noises.
+    """Noise multiplier over epsilon by every accountant, and what each of those noises is worth.
 
     DP-SGD with Gaussian noise on sums of clipped gradients, add/remove-one neighbours. `naive`, `advanced` and `zcdp`
     are the formulas of the code released with jayaraman2019 and compose over epochs of disjoint batches; `rdp`, `pld`
-    and `gdp` compose over steps that Poisson sampling amplifies. The exact epsilon is given for both kinds of batches:
-    it says what a nominal epsilon of each accountant is worth. It is never too small; for Poisson batches it is at most
-    0.5% too large, and given from both sides where four digits show it. An accountant that cannot answer says why in
-    its row, and the others answer. In JSON an infinite epsilon, and what could not be had, are null; `why` says which.
+    and `gdp` compose over steps that Poisson sampling amplifies. What a nominal epsilon of each accountant is worth is
+    given for both kinds of batches, and never too small: for shuffled ones without amplification, which holds for any
+    order of the batches; for Poisson batches at most 0.5% too large, from both sides where four digits show it. An
+    accountant that cannot answer says why in its row, and the others answer. In JSON an infinite epsilon, and what
+    could not be had, are null; `why` says which.
     """
     from harness.privacy.accountants import ACCOUNTANTS, Run
 
@@ -84,11 +85,11 @@ def accountants(
         title = a.title + (" (no upper bound)" if a.approximate else "")
         what.add_row(name, title, a.composes_over, ", ".join(a.samplings), a.source)
     console.print(what)
-    table = table_of("epsilon", "accountant", "noise multiplier", "exact, shuffled", "exact, Poisson")
+    table = table_of("epsilon", "accountant", "noise multiplier", "shuffled, without amplification", "exact, Poisson")
     for row in rows:
         noise = "-" if row["noise_multiplier"] is None else f"{row['noise_multiplier']:.6g}"
-        exact = _format_epsilon(row["exact_shuffled"]), _format_epsilon(row["exact_poisson"], row["exact_poisson_from"])
-        table.add_row(f"{row['epsilon']:g}", row["accountant"], noise, *exact)
+        worth = _format_epsilon(row["exact_shuffled"]), _format_epsilon(row["exact_poisson"], row["exact_poisson_from"])
+        table.add_row(f"{row['epsilon']:g}", row["accountant"], noise, *worth)
     console.print(table)
     for row in rows:
         if row["why"]:
@@ -143,8 +144,8 @@ def _draw(rows: list[dict[str, Any]], target: Path) -> None:
         }
         for label, key in (
             ("noise multiplier", "noise_multiplier"),
-            ("exact epsilon, shuffled batches", "exact_shuffled"),
-            ("exact epsilon, Poisson batches", "exact_poisson"),
+            ("ε, shuffled, without amplification", "exact_shuffled"),
+            ("ε, Poisson, exact", "exact_poisson"),
         )
     }
     write_text(target, draw_lines(panels, "nominal epsilon"))

@@ -166,7 +166,8 @@ def threshold_accuracy(threshold: Number, sigma: Number) -> Number:
 
 @computed("gaussian-epsilon", "root in eps of gaussian-delta(eps, sqrt(steps)/sigma) = delta", EXACT)
 def gaussian_epsilon(delta: float, steps: float, noise: float) -> float:
-    """Exact epsilon of `steps` Gaussian mechanisms, such as one an epoch where batches are cut from a permutation."""
+    """Exact epsilon of `steps` Gaussian mechanisms; one an epoch is what batches cut from a permutation are without
+    amplification."""
     return epsilon_of_mu(steps**0.5 / noise, delta)
 
 
@@ -198,7 +199,9 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
 
 
 def shuffled_epsilon(noise_multiplier: float, epochs: int, delta: float, replace: bool = False) -> float:
-    """Epsilon of DP-SGD over batches cut from a permutation each epoch: one Gaussian mechanism an epoch.
+    """Epsilon of DP-SGD over batches cut from a permutation each epoch, without amplification.
+
+    Each epoch is one Gaussian mechanism.
 
     A record's removal (its gradient becomes zero) moves an epoch's sum by at most the clipping norm, its
     replacement by another (`replace`) by at most twice that.

@@ -12,7 +12,7 @@ import pandas as pd
 
 from harness.claims.verdict import Verdict, basis_text
 from harness.files import write_text
-from harness.verdicts.counts import WORDS, count
+from harness.verdicts.counts import GROUPS, WORDS, count
 
 COLUMNS = (
     *("id", "paper", "where", "kind", "origin", "data", "verdict", "certainty"),
@@ -45,8 +45,8 @@ def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     return pd.read_csv(io.StringIO(claims_csv(verdicts)), keep_default_na=False, na_values=NUMBERS)
 
 
-LEFT, CHARACTER = 46, 6.4
-"""Pixels of the left half of the badge, and of a character."""
+CHARACTER = 6.4
+"""Pixels of a character of the badge."""
 
 
 def badge(verdicts: Sequence[Verdict]) -> str:
@@ -55,15 +55,16 @@ def badge(verdicts: Sequence[Verdict]) -> str:
     by_word = {} if first is None else first.by_word
     text = " · ".join(f"{n} {WORDS[word]}" for word, n in by_word.items() if word != "not run")
     text = text or "nothing run"
-    right = round(len(text) * CHARACTER + 14)
-    width = LEFT + right
-    said = escape(f"claims: {text}", quote=True)
+    whose = "claims" if first is None or not first.group.startswith("papers") else "papers' claims"
+    left, right = round(len(whose) * CHARACTER + 8), round(len(text) * CHARACTER + 14)
+    width = left + right
+    said = escape(f"{whose if first is None else GROUPS[first.group]}: {text}", quote=True)
     font = 'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" fill="#fff"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{said}">'
         f"<title>{said}</title>"
-        f'<rect width="{LEFT}" height="20" fill="#444c54"/>'
-        f'<rect x="{LEFT}" width="{right}" height="20" fill="#0b5394"/>'
-        f'<g {font} text-anchor="middle"><text x="{LEFT / 2}" y="14">claims</text>'
-        f'<text x="{LEFT + right / 2}" y="14">{escape(text)}</text></g></svg>\n'
+        f'<rect width="{left}" height="20" fill="#444c54"/>'
+        f'<rect x="{left}" width="{right}" height="20" fill="#0b5394"/>'
+        f'<g {font} text-anchor="middle"><text x="{left / 2}" y="14">{escape(whose)}</text>'
+        f'<text x="{left + right / 2}" y="14">{escape(text)}</text></g></svg>\n'
     )

@@ -280,7 +280,7 @@ def _curves(
         _ticks(axis, tuple(sorted({float(e) for grid in grids.values() for e in grid})))
         axis.set_xlabel("ε")
     else:
-        axis.set_xlabel("ε as trained (exact, shuffled batches)")
+        axis.set_xlabel("ε as trained (shuffled batches, without amplification)")
     return highest, labels
 
 
@@ -327,7 +327,8 @@ def over_all_outcomes(table: pd.DataFrame, curve: tuple[str, str, str], levels: 
 
 
 def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
-    """The exact epsilon of the noise at each epsilon of the grid on shuffled batches, for add/remove-one neighbours."""
+    """What the noise at each epsilon of the grid is worth on shuffled batches, without amplification, for
+    add/remove-one neighbours."""
     noise = table[table["arm"] == arm].groupby("epsilon")["noise_multiplier"].first()
     setup = experiment.arms[arm]
     twice = setup.training.clipping == "batch"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.claims.expectation import CLAIM_KINDS
 from harness.config import Config
 from harness.errors import HarnessError
 from harness.hashing import fingerprint
@@ -23,7 +24,7 @@ class Form(Config):
     """Of one claim."""
 
     form: str
-    """Hash of its inequality as the spec's file writes it."""
+    """Hash of its inequality as the spec's file writes it, kinds by the names of version 1 (`harness.identity`)."""
     since: str
     """Commit and day from which it has been so."""
     measured: str | None
@@ -41,12 +42,27 @@ class Form(Config):
 
 
 def forms_of(document: Document) -> dict[str, str]:
-    """By claim: the hash of its inequality as written."""
+    """By claim: the hash of its inequality as written, by whatever name its kind goes now."""
     claims: Any = document.data.get("claims") or {}
     items: Iterable[tuple[str, Any]] = (
         claims.items() if isinstance(claims, dict) else ((str(claim.get("id")), claim) for claim in claims)
     )
-    return {name: fingerprint(claim["expect"])[:16] for name, claim in items if claim and "expect" in claim}
+    kinds = {name: old for name, cls in CLAIM_KINDS if (old := vars(cls).get("hashed_kind")) is not None}
+    return {
+        name: fingerprint(_with_kinds(claim["expect"], kinds))[:16]
+        for name, claim in items
+        if claim and "expect" in claim
+    }
+
+
+def _with_kinds(said: Any, names: Mapping[str, str]) -> Any:
+    """What a spec says, with kinds by these names."""
+    if isinstance(said, dict):
+        return {
+            key: names.get(value, value) if key == "kind" and isinstance(value, str) else _with_kinds(value, names)
+            for key, value in said.items()
+        }
+    return [_with_kinds(item, names) for item in said] if isinstance(said, list) else said
 
 
 def read_forms(path: Path, loaded: Iterable[Loaded]) -> Mapping[str, Form]:

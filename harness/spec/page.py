@@ -33,8 +33,8 @@ class Panel(Config):
     y: str = ""
     """Label of the vertical axis."""
     x: str = "epsilon"
-    """An axis; or `epsilon-as-trained`: of each point's noise on shuffled batches, exact, for add/remove-one
-    neighbours; or `arm`: arms side by side, at the largest epsilon."""
+    """An axis; or `epsilon-as-trained`: of each point's noise on shuffled batches, without amplification, for
+    add/remove-one neighbours; or `arm`: arms side by side, at the largest epsilon."""
     top: float = Field(default=1.05, gt=0)
     """Upper end of the vertical axis, unless a point is above it."""
 

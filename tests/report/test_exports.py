@@ -52,7 +52,10 @@ def test_a_badge_counts_the_papers_claims_on_their_data() -> None:
     elsewhere = [one.model_copy(update={"data": "stand-in", "verdict": "differs"}) for one in mine]
     svg = badge([*mine, *elsewhere])
     root = ElementTree.fromstring(svg)
-    assert [e.text for e in root.iter() if e.tag.endswith("text")] == ["claims", "3 reproduced · 2 violated"]
+    assert [e.text for e in root.iter() if e.tag.endswith("text")] == ["papers' claims", "3 reproduced · 2 violated"]
+    assert root.get("aria-label") == "claims of the papers, proved or on their data: 3 reproduced · 2 violated"
+    own = ElementTree.fromstring(badge([one.model_copy(update={"origin": "ours"}) for one in mine]))
+    assert [e.text for e in own.iter() if e.tag.endswith("text")] == ["claims", "3 reproduced · 2 violated"]
     assert "nothing run" in badge([])
 
 

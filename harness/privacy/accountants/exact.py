@@ -1,4 +1,4 @@
-"""Exact accounting, for either sampling, and its central limit."""
+"""Accounting without amplification for shuffled batches, exact accounting for Poisson ones, and its central limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Gaussian(Accountant):
     """The exact epsilon of one Gaussian mechanism an epoch (Balle and Wang 2018; Dong, Roth and Su 2022)."""
 
     name = "gaussian"
-    title = "exact, shuffled batches"
+    title = "without amplification, shuffled batches"
     composes_over = "epochs"
     samplings = ("shuffle",)
     source = "Balle and Wang 2018, Theorem 8; E compositions are one of mu = sqrt(E) / sigma"

@@ -1,0 +1,35 @@
+"""Since when claims have their forms: every claim has one, by whatever name its kind goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.claims.expectation import CLAIM_KINDS
+from harness.paths import Project
+from harness.report.forms import FILE, forms_of, read_forms
+from harness.spec.document import load_document
+from harness.spec.former_names import KINDS
+from harness.spec.load import load_specs
+from tests.conftest import REPO
+
+SPEC = "claims:\n  - id: a\n    expect: {{kind: {kind}, of: {{metric: auc}}, axis: p}}\n"
+
+
+def test_every_claim_of_every_spec_has_a_form() -> None:
+    loaded = load_specs(Project(REPO), [])
+    claims = {f"{one.spec.id}#{claim.id}" for one in loaded for claim in one.spec.claims}
+    without = sorted(claims - read_forms(REPO / "specs" / FILE, loaded).keys())
+    assert without == [], "commit the claims, then derive: python -m tests.golden.forms"
+
+
+@pytest.mark.parametrize("former", sorted(KINDS))
+def test_a_claim_keeps_its_form_where_its_kind_is_called_otherwise(tmp_path: Path, former: str) -> None:
+    assert vars(CLAIM_KINDS[KINDS[former]])["hashed_kind"] == former
+    forms = []
+    for kind in (former, KINDS[former], "compare"):
+        path = tmp_path / f"{kind}.yaml"
+        path.write_text(SPEC.format(kind=kind))
+        forms.append(forms_of(load_document(path))["a"])
+    assert forms[0] == forms[1] != forms[2]
