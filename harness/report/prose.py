@@ -268,7 +268,7 @@ def _bare(verdict: Verdict) -> str:
     text = text[:1].upper() + text[1:]
     if verdict.verdict == "beside":
         text = f"Set beside what the paper prints, not judged: {text[:1].lower()}{text[1:]}"
-    more = f" {verdict.halves[:1].upper()}{verdict.halves[1:]}." if verdict.halves and "part" in verdict.halves else ""
+    more = f" {verdict.halves[:1].upper()}{verdict.halves[1:]}." if len(set(verdict.parts)) > 1 else ""
     return f"{text}.{more}".replace("..", ".")
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from harness.claims.expression import domains
 from harness.claims.verdict import Verdict, basis_text, value_text
 from harness.coordinates import format_level
 from harness.coordinates import text as places_text
@@ -252,8 +253,8 @@ def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict
         "claim": claim,
         "slug": slug(verdict.id),
         "math": [
-            (Markup(mathml(text)), text, verdict.parts[i] if i < len(verdict.parts) else None)
-            for i, text in enumerate(verdict.inequality)
+            (Markup(mathml(tree)), verdict.parts[i] if i < len(verdict.parts) else None)
+            for i, tree in enumerate(verdict.expressions or [e.tree() for e in claim.theory or parts])
         ],
         "forests": drawn,
         "hidden": hidden,
@@ -285,16 +286,13 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
         for section in paper.sections:
             claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
             for verdict in section.verdicts:
-                if claims[verdict.id].theory:
-                    domain = "; ".join(dict.fromkeys(_domain(text) for text in verdict.inequality if _domain(text)))
-                    rows.append((verdict, letters(domain)))
+                theory = claims[verdict.id].theory
+                if theory:
+                    over = [part.of() for e in theory for part in domains(e.tree())]
+                    rows.append((verdict, letters("; ".join(dict.fromkeys(over)))))
         if rows:
             by_paper.append((paper, rows))
     return by_paper
-
-
-def _domain(text: str) -> str:
-    return text.partition(" for ")[2]
 
 
 def _environment() -> jinja2.Environment:
