@@ -66,7 +66,7 @@ class Name(_Bare):
     def text(self) -> str:
         """`metric - other(arm, attack)`."""
         name = self.name if self.minus is None else f"{self.name} - {self.minus}"
-        return name if self.of is None else f"{name}({_listed(self.of)})"
+        return name if self.of is None else f"{name}({_comma_list(self.of)})"
 
 
 class Words(Config):
@@ -136,7 +136,7 @@ class DomainPart(Config):
 
     def of(self) -> str:
         """Without the word before it."""
-        return _listed(self.over)
+        return _comma_list(self.over)
 
 
 KINDS: dict[str, type[Config]] = {
@@ -189,7 +189,7 @@ for _kind in KINDS.values():
     _kind.model_rebuild()
 
 
-def _listed(parts: Iterable[Expression]) -> str:
+def _comma_list(parts: Iterable[Expression]) -> str:
     return ", ".join(part.text() for part in parts)
 
 

@@ -41,13 +41,13 @@ def _markup(node: Expression) -> str:
         case Operation():
             return _operation(node)
         case Bracketed():
-            return _bracketed(node.brackets[0], _markup(node.inside), node.brackets[1])
+            return _in_brackets(node.brackets[0], _markup(node.inside), node.brackets[1])
         case Absolute():
-            return _bracketed("|", _markup(node.absolute), "|")
+            return _in_brackets("|", _markup(node.absolute), "|")
         case Row():
             return (f"<mo>{node.separator}</mo>" if node.separator else SPACE).join(map(_markup, node.row))
         case DomainPart():
-            return _text(node.domain) + SPACE + _listed(node.over)
+            return _text(node.domain) + SPACE + _comma_list(node.over)
 
 
 def _operation(node: Operation) -> str:
@@ -83,8 +83,8 @@ def _digits(number: str) -> str:
 def _name(node: Name) -> str:
     name = _letter(node.name)
     if node.minus is not None:
-        name = _bracketed("(", f"{name}<mo>−</mo>{_letter(node.minus)}", ")")
-    return name if node.of is None else name + _bracketed("(", _listed(node.of), ")")
+        name = _in_brackets("(", f"{name}<mo>−</mo>{_letter(node.minus)}", ")")
+    return name if node.of is None else name + _in_brackets("(", _comma_list(node.of), ")")
 
 
 def _letter(name: str) -> str:
@@ -95,7 +95,7 @@ def _letter(name: str) -> str:
     return f"<mi>{escape(name)}</mi>" if len(name) == 1 else f'<mi mathvariant="normal">{escape(name)}</mi>'
 
 
-def _listed(parts: Iterable[Expression]) -> str:
+def _comma_list(parts: Iterable[Expression]) -> str:
     return "<mo>,</mo>".join(map(_markup, parts))
 
 
@@ -107,7 +107,7 @@ def _group(markup: str) -> str:
     return f"<mrow>{markup}</mrow>"
 
 
-def _bracketed(left: str, inside: str, right: str) -> str:
+def _in_brackets(left: str, inside: str, right: str) -> str:
     return _group(
         f'<mo stretchy="false" form="prefix">{left}</mo>{inside}<mo stretchy="false" form="postfix">{right}</mo>'
     )

@@ -35,6 +35,8 @@ from harness.claims.expression import (
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.paths import Project
 from harness.spec.load import load_specs
+from harness.spec.profile import Profile, scale
+from harness.verdicts.check import check_spec
 from tests.conftest import REPO
 
 TREES: TypeAdapter[Expression] = TypeAdapter(Expression)
@@ -76,6 +78,16 @@ def test_trees_come_back_from_a_file_as_they_were(claims: dict[str, list[ClaimKi
     for verdict in again:
         assert tuple(tree.text() for tree in verdict.expressions) == verdict.inequality
     assert len(text) < 1.25 * VERDICTS.stat().st_size
+
+
+def test_judging_gives_the_trees_with_the_texts() -> None:
+    """Of a spec that is not run, which are those of its declaration."""
+    one = next(one for one in load_specs(Project(REPO), []) if one.spec.id == "humphries2020/fig6")
+    judged = check_spec(scale(one.spec, "full", Profile()), "0" * 64, None)
+    assert len(judged) == len(one.spec.claims)
+    for verdict, claim in zip(judged, one.spec.claims, strict=True):
+        assert verdict.expressions == tuple(part.tree() for part in one.spec.parts(claim))
+        assert verdict.inequality == tuple(tree.text() for tree in verdict.expressions)
 
 
 def test_a_verdict_without_trees_is_written_without() -> None:
