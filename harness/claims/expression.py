@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_serializer
 from typing_extensions import TypeAliasType
 
 from harness.config import Config
+
+Spelling = Callable[[str], str]
+"""How a reader writes a name or an operator, such as `epsilon` or `<=`."""
 
 
 class HasTree(ABC):
@@ -47,7 +50,7 @@ class Numeral(_Bare):
     percent: bool = False
     """Shown as a percentage: 0.9 is `90%`."""
 
-    def text(self) -> str:
+    def text(self, spell: Spelling = str) -> str:
         """Whole numbers with all their digits, others with six."""
         if self.percent:
             return f"{self.number:.0%}"
@@ -63,10 +66,10 @@ class Name(_Bare):
     of: tuple[Expression, ...] | None = None
     """What it is of, or its arguments, in round brackets."""
 
-    def text(self) -> str:
+    def text(self, spell: Spelling = str) -> str:
         """`metric - other(arm, attack)`."""
-        name = self.name if self.minus is None else f"{self.name} - {self.minus}"
-        return name if self.of is None else f"{name}({_comma_list(self.of)})"
+        name = spell(self.name) if self.minus is None else f"{spell(self.name)} - {spell(self.minus)}"
+        return name if self.of is None else f"{name}({_comma_list(self.of, spell)})"
 
 
 class Words(Config):
@@ -74,7 +77,7 @@ class Words(Config):
 
     words: str
 
-    def text(self) -> str:
+    def text(self, spell: Spelling = str) -> str:
         return self.words
 
 
@@ -87,10 +90,10 @@ class Operation(Config):
     tight: bool = Field(default=False, exclude_if=lambda tight: not tight)
     """Without spaces in plain text, as in `delta=0`."""
 
-    def text(self) -> str:
-        space = "" if self.tight else " "
-        first = f"{self.operator}{space}" if len(self.terms) == 1 else ""
-        return first + f"{space}{self.operator}{space}".join(term.text() for term in self.terms)
+    def text(self, spell: Spelling = str) -> str:
+        space, sign = "" if self.tight else " ", spell(self.operator)
+        first = f"{sign}{space}" if len(self.terms) == 1 else ""
+        return first + f"{space}{sign}{space}".join(term.text(spell) for term in self.terms)
 
 
 class Bracketed(Config):
@@ -99,9 +102,9 @@ class Bracketed(Config):
     brackets: Literal["()", "[]", "{}"]
     inside: Expression
 
-    def text(self) -> str:
+    def text(self, spell: Spelling = str) -> str:
         left, right = self.brackets
-        return f"{left}{self.inside.text()}{right}"
+        return f"{left}{self.inside.text(spell)}{right}"
 
 
 class Absolute(Config):
@@ -109,8 +112,8 @@ class Absolute(Config):
 
     absolute: Expression
 
-    def text(self) -> str:
-        return f"|{self.absolute.text()}|"
+    def text(self, spell: Spelling = str) -> str:
+        return f"|{self.absolute.text(spell)}|"
 
 
 class Row(_Bare):
@@ -120,8 +123,8 @@ class Row(_Bare):
     separator: Literal["", ",", ";", ":"] = ""
     """What stands between each two, before the space."""
 
-    def text(self) -> str:
-        return f"{self.separator} ".join(part.text() for part in self.row)
+    def text(self, spell: Spelling = str) -> str:
+        return f"{self.separator} ".join(part.text(spell) for part in self.row)
 
 
 class DomainPart(Config):
@@ -131,12 +134,12 @@ class DomainPart(Config):
     over: tuple[Expression, ...]
     """Each variable or axis, with how much of it, and its values."""
 
-    def text(self) -> str:
-        return f"{self.domain} {self.of()}"
+    def text(self, spell: Spelling = str) -> str:
+        return f"{self.domain} {self.of(spell)}"
 
-    def of(self) -> str:
+    def of(self, spell: Spelling = str) -> str:
         """Without the word before it."""
-        return _comma_list(self.over)
+        return _comma_list(self.over, spell)
 
 
 KINDS: dict[str, type[Config]] = {
@@ -189,8 +192,8 @@ for _kind in KINDS.values():
     _kind.model_rebuild()
 
 
-def _comma_list(parts: Iterable[Expression]) -> str:
-    return ", ".join(part.text() for part in parts)
+def _comma_list(parts: Iterable[Expression], spell: Spelling) -> str:
+    return ", ".join(part.text(spell) for part in parts)
 
 
 def numeral(value: float) -> Expression:

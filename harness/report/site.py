@@ -40,8 +40,10 @@ from harness.report.prose import (
     certainty_words,
     counterexample_words,
     deciding,
+    expressions,
     figure,
     how_sure,
+    letter,
     letters,
     sentence,
 )
@@ -254,7 +256,7 @@ def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict
         "slug": slug(verdict.id),
         "math": [
             (Markup(mathml(tree)), verdict.parts[i] if i < len(verdict.parts) else None)
-            for i, tree in enumerate(verdict.expressions or [e.tree() for e in claim.theory or parts])
+            for i, tree in enumerate(expressions(verdict, spec))
         ],
         "forests": drawn,
         "hidden": hidden,
@@ -286,10 +288,9 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
         for section in paper.sections:
             claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
             for verdict in section.verdicts:
-                theory = claims[verdict.id].theory
-                if theory:
-                    over = [part.of() for e in theory for part in domains(e.tree())]
-                    rows.append((verdict, letters("; ".join(dict.fromkeys(over)))))
+                if claims[verdict.id].theory:
+                    over = [part.of(letter) for tree in expressions(verdict, section.spec) for part in domains(tree)]
+                    rows.append((verdict, "; ".join(dict.fromkeys(over))))
         if rows:
             by_paper.append((paper, rows))
     return by_paper

@@ -26,7 +26,7 @@ from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
 from harness.report.forest import WIDTH, forests
 from harness.report.mathml import mathml
-from harness.report.prose import _of_readings, deciding, figure, left_interval, letters, sentence
+from harness.report.prose import _of_readings, deciding, expressions, figure, left_interval, letter, letters, sentence
 from harness.report.tex import untex
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
@@ -170,6 +170,13 @@ def test_every_inequality_is_well_formed_mathml(judged: tuple[dict[str, Spec], l
         if "e+" not in text and "e-" not in text and "log_inverse" not in text:
             names = letters(text).replace("≤", "<=").replace("≥", ">=")
             assert [c for c in flat if c.isalnum()] == [c for c in names if c.isalnum()], text
+
+
+def test_letters_of_an_inequality_are_those_of_its_names(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    """Of the tree, name by name; what `letters` makes of the text is the same."""
+    for verdict in judged[1]:
+        shown = [tree.text(letter) for tree in expressions(verdict, judged[0][verdict.spec])]
+        assert shown == [letters(text) for text in verdict.inequality]
 
 
 def test_text_of_a_spec_cannot_bring_markup() -> None:
