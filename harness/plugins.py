@@ -9,8 +9,9 @@ A package names the modules that register under the entry-point group `harness.p
 - a defence: a `Defence` whose `wrap` puts an `Oracle` in front of another, with `@DEFENCES.register`
 - a formula, such as a bound: a function with `@formula` (provable: arithmetic of `numbers`) or `@computed`
 - a metric: a function with `@metric`
-- a kind of claim: a `MeasuredClaimKind` or `TheoryClaimKind` with `@CLAIM_KINDS.register`; `over_grid` judges it
-  at every grid point, from `PointResult`s that `compare_at` or `close` make
+- a kind of claim: a `MeasuredClaimKind` or `TheoryClaimKind` with `@CLAIM_KINDS.register`; its `tree` is its
+  inequality, made with `Name`, `numeral`, `chain`, `phrase`, `listing` and `aside`; `over_grid` judges it at every grid
+  point, from `PointResult`s that `compare_at` or `close` make
 """
 
 from typing import NoReturn
@@ -19,6 +20,7 @@ from harness.attacks.attack import ATTACKS, Attack, AttackResult, MembershipAtta
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, TheoryClaimKind, TheoryResult
+from harness.claims.expression import Expression, Name, aside, chain, listing, numeral, phrase
 from harness.claims.judge import (
     Part,
     PartResult,
@@ -60,6 +62,7 @@ __all__ = [
     "Config",
     "Defence",
     "Engine",
+    "Expression",
     "FormulaValue",
     "GeneratorDataset",
     "HarnessError",
@@ -72,6 +75,7 @@ __all__ = [
     "MetricSeries",
     "Model",
     "ModelOutputs",
+    "Name",
     "NameScope",
     "Number",
     "Oracle",
@@ -93,17 +97,22 @@ __all__ = [
     "TheoryResult",
     "Value",
     "Width",
+    "aside",
     "average",
+    "chain",
     "close",
     "combine",
     "compare_at",
     "computed",
     "formula",
     "generator",
+    "listing",
     "metric",
     "not_run",
     "numbers",
+    "numeral",
     "over_grid",
+    "phrase",
     "point",
     "reason_in_words",
     "share",

@@ -15,6 +15,18 @@ from pydantic import BeforeValidator
 
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
+from harness.claims.expression import (
+    Bracketed,
+    DomainPart,
+    Expression,
+    HasTree,
+    Name,
+    Words,
+    chain,
+    level,
+    listing,
+    phrase,
+)
 from harness.claims.judge import Part, PartResult
 from harness.claims.operands import (
     NAMED,
@@ -28,7 +40,6 @@ from harness.claims.operands import (
 )
 from harness.claims.reasons import Reason
 from harness.config import Plugin, Registry
-from harness.coordinates import format_level
 
 
 def _as_epsilons(value: Any) -> Any:
@@ -52,15 +63,15 @@ For = Quantifier | dict[str, Quantifier]
 `owner_set`, which a split may draw anew in each repeat: of the mean over all (default), or of `some` one by itself."""
 
 
-class ClaimKind(Plugin):
+class ClaimKind(Plugin, HasTree):
     """Base of all kinds of claims."""
 
     packages: ClassVar[tuple[str, ...]] = ()
     """Installed packages whose versions decide its verdicts."""
 
     @abstractmethod
-    def text(self) -> str:
-        """The inequality, as a reader of the verdict sees it."""
+    def tree(self) -> Expression:
+        """The inequality, as readers of the verdict see it, each in a rendering of its own."""
 
 
 class TheoryClaimKind(ClaimKind):
@@ -172,22 +183,29 @@ def names_for_some(quantifier: For) -> frozenset[str]:
     return frozenset() if isinstance(quantifier, str) else some_of(quantifier, ()) & frozenset(NAMED)
 
 
-def points_text(quantifier: For, at: Mapping[str, Sequence[Any]] | None) -> str:
-    """At which grid points, in words."""
+def points_part(quantifier: For, at: Mapping[str, Sequence[Any]] | None) -> DomainPart:
+    """At which grid points."""
     if not isinstance(quantifier, str) and OWNER_SET in quantifier:
-        others = {name: word for name, word in quantifier.items() if name != OWNER_SET}
-        text = points_text(others or "all", at)
-        return f" for some {OWNER_SET}{text}" if quantifier[OWNER_SET] == "some" else text
+        others = points_part({n: q for n, q in quantifier.items() if n != OWNER_SET} or "all", at)
+        one = phrase("some", Name(name=OWNER_SET))
+        return DomainPart(domain="for", over=(one, others)) if quantifier[OWNER_SET] == "some" else others
+    first: list[Expression] = []
     if isinstance(quantifier, str):
         word = "every" if quantifier == "all" else "some"
     else:
-        word = ", ".join(f"{q} {name}" for name, q in quantifier.items()) + ", every other"
+        first, word = [phrase(q, Name(name=name)) for name, q in quantifier.items()], "every other"
     if not at:
-        return f" for {word} epsilon" if isinstance(quantifier, str) else f" for {word} grid point"
+        point = Name(name="epsilon") if isinstance(quantifier, str) else Words(words="grid point")
+        return DomainPart(domain="for", over=(*first, phrase(word, point)))
     conditions = []
     for axis, values in at.items():
-        listed = ", ".join(format_level(v) if not isinstance(v, float) else f"{v:g}" for v in values)
-        conditions.append(f"{axis} in {{{listed}}}" if len(values) > 1 else f"{axis} = {listed}")
+        shown = listing(level(v) for v in values)
+        several = len(values) > 1
+        conditions.append(
+            chain("in", Name(name=axis), Bracketed(brackets="{}", inside=shown))
+            if several
+            else chain("=", Name(name=axis), shown)
+        )
     if all(len(values) == 1 for values in at.values()):
-        return f" at {', '.join(conditions)}"
-    return f" for {word} {', '.join(conditions)}"
+        return DomainPart(domain="at", over=tuple(conditions))
+    return DomainPart(domain="for", over=(*first, phrase(word, conditions[0]), *conditions[1:]))

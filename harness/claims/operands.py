@@ -14,8 +14,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from harness.arrays import Array
+from harness.claims.expression import (
+    Expression,
+    HasTree,
+    Name,
+    Numeral,
+    aside,
+    chain,
+    level,
+    listing,
+    names,
+    numeral,
+    phrase,
+)
 from harness.config import Config
-from harness.coordinates import Place, format_level, place
+from harness.coordinates import Place, place
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
 from harness.metrics.metric import OF_MODELS
@@ -44,7 +57,7 @@ NAMED = ("metric", "arm", "attack")
 """What a claim may be made for several of, besides the values of axes."""
 
 
-class Chosen(Config):
+class Chosen(Config, HasTree):
     """The place on an axis that is chosen by another metric: in each repeat anew, or once for all."""
 
     axis: str = "epsilon"
@@ -78,14 +91,16 @@ class Chosen(Config):
         """What the metric has to be, in words."""
         return f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
 
-    def text(self) -> str:
-        of = "" if self.arm is None else f" of {self.arm}"
-        of += "" if self.repeats is None else f" (mean of {self.repeats} repeats)"
-        return f"the least {self.axis} where {self.metric}{of} is {self.bound}"
+    def tree(self) -> Expression:
+        of = None if self.arm is None else phrase("of", Name(name=self.arm))
+        mean = None if self.repeats is None else aside("mean of", Numeral(number=self.repeats), "repeats")
+        word, bound = ("at least", self.at_least) if self.at_most is None else ("at most", self.at_most)
+        what = phrase("the least", Name(name=self.axis), "where", Name(name=self.metric), of, mean)
+        return phrase(what, f"is {word}", None if bound is None else numeral(bound))
 
 
 @dataclass(frozen=True)
-class MetricSeries:
+class MetricSeries(HasTree):
     """One metric of one arm, and of one attack where it is an attack's, over the axes that are left open."""
 
     metric: str
@@ -105,15 +120,14 @@ class MetricSeries:
             {name for name, _ in self.at} | {*self.mean_over} | ({self.chosen.axis} if self.chosen else set())
         )
 
-    def text(self) -> str:
-        where = [self.arm, *([self.attack] if self.attack else [])]
-        where += [f"{name} = {format_level(value)}" for name, value in self.at]
-        where += [self.chosen.text()] if self.chosen else []
-        name = self.metric if self.minus is None else f"{self.metric} - {self.minus}"
-        text = f"{name}({', '.join(where)})"
+    def tree(self) -> Expression:
+        of = names([self.arm, *([self.attack] if self.attack else [])])
+        of += [chain("=", Name(name=name), level(value, "∞")) for name, value in self.at]
+        of += [self.chosen.tree()] if self.chosen else []
+        tree: Expression = Name(name=self.metric, minus=self.minus, of=tuple(of))
         if self.mean_over:
-            text = f"mean over {', '.join(self.mean_over)} of {text}"
-        return text if self.times == 1 else f"{self.times:g} * {text}"
+            tree = phrase("mean over", listing(names(self.mean_over)), "of", tree)
+        return tree if self.times == 1 else chain("*", numeral(self.times), tree)
 
 
 class MetricOperand(Config):
@@ -185,7 +199,7 @@ class MetricOperand(Config):
         return MetricSeries(metric, arm, attack, self.minus, place(self.fixed), self.times, self.mean_over, self.chosen)
 
 
-class FormulaValue(Config):
+class FormulaValue(Config, HasTree):
     """A formula, such as a theoretical bound, at each grid point.
 
     Its parameters are coordinates of what is measured: epsilon and delta, the prior (the share of members among the
@@ -197,30 +211,28 @@ class FormulaValue(Config):
     given: dict[str, Real] = {}
     """Values of parameters."""
 
-    def text(self) -> str:
-        shown_ = [f"{name} = {value:g}" for name, value in self.given.items()]
-        taken = (
-            [p for p in FORMULAS[self.formula].parameters if p not in self.given] if self.formula in FORMULAS else []
-        )
-        return f"{self.formula}({', '.join([*taken, *shown_])})"
+    def tree(self) -> Expression:
+        given = [chain("=", Name(name=name), numeral(value)) for name, value in self.given.items()]
+        parameters = FORMULAS[self.formula].parameters if self.formula in FORMULAS else ()
+        return Name(name=self.formula, of=(*names(p for p in parameters if p not in self.given), *given))
 
 
-class AxisValue(Config):
+class AxisValue(Config, HasTree):
     """The value of an axis at each grid point."""
 
     axis: str
 
-    def text(self) -> str:
-        return self.axis
+    def tree(self) -> Expression:
+        return Name(name=self.axis)
 
 
-class Number(Config):
+class Number(Config, HasTree):
     """A constant."""
 
     value: Real
 
-    def text(self) -> str:
-        return f"{self.value:g}"
+    def tree(self) -> Expression:
+        return numeral(self.value)
 
 
 def _sort(value: Any) -> str:

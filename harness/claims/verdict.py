@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field
 
+from harness.claims.expression import Expression
 from harness.claims.origin import Origin, Quote
 from harness.claims.reasons import DIGITS, Reason
 from harness.config import Config
@@ -122,7 +123,9 @@ class Verdict(Config):
     hedge: str = ""
     """How the inequality renders what they hedge."""
     inequality: tuple[str, ...]
-    """The expectation, rendered from its declaration."""
+    """The expectation, rendered from its declaration: one text for each part."""
+    expressions: tuple[Expression, ...] = Field(default=(), exclude_if=lambda expressions: not expressions)
+    """The same as trees, for whoever renders them in a way of their own."""
     definitions: dict[str, str] = Field(default_factory=dict)
     """Formula and source of each quantity that the inequality names."""
     verdict: Word

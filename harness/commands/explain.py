@@ -54,7 +54,9 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         SIGNS,
         certainty_words,
         deciding,
+        expressions,
         how_sure,
+        letter,
         letters,
         sentence,
     )
@@ -79,8 +81,8 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
     console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
     console.print(said + "\n", highlight=False)
-    for text in (letters(text) for text in verdict.inequality):
-        console.print(f"  {text}", highlight=False, markup=False)
+    for tree in expressions(verdict, spec):
+        console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
     for title, lines in (("How sure", sure), ("What it rests on", _rests(verdict))):
         if lines:
             console.print(f"\n[bold]{title}[/]")

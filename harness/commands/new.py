@@ -178,8 +178,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 from harness.plugins import (
-    CLAIM_KINDS, At, MeasuredClaimKind, Measurements, MetricOperand, NameScope, Number, Part, PartResult, PointResult,
-    Real, compare_at, over_grid,
+    CLAIM_KINDS, At, Expression, MeasuredClaimKind, Measurements, MetricOperand, NameScope, Number, Part, PartResult,
+    PointResult, Real, chain, compare_at, numeral, over_grid,
 )
 
 
@@ -193,8 +193,8 @@ class {cls}(MeasuredClaimKind):
     high: Real
     at: At = None
 
-    def text(self) -> str:
-        return f"{{self.low:g}} < {{self.of.curve.text()}} < {{self.high:g}}"
+    def tree(self) -> Expression:
+        return chain("<", numeral(self.low), self.of.curve.tree(), numeral(self.high))
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         return [self.model_copy(update={{"of": one}}) for one in declared.complete(self.of).each()]

@@ -1,83 +1,113 @@
-"""An inequality as MathML, from the one text that every kind of claim gives of itself."""
+"""An inequality as MathML, from the tree that every kind of claim gives of itself."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable
+from decimal import Decimal
 from html import escape
 
+from harness.claims.expression import (
+    Absolute,
+    Bracketed,
+    DomainPart,
+    Expression,
+    Name,
+    Numeral,
+    Operation,
+    Row,
+    Words,
+)
 from harness.report.prose import LETTERS
 
-OPERATORS = {"<=": "≤", ">=": "≥", "!=": "≠", "*": "·", "-": "−", "|": "|", "<": "<", ">": ">", "=": "=", "+": "+"}
-_SAID = (
-    "for every some in at of on with over where is the least most within and or corr mean game rises falls below "
-    "above audits trainings other grid point not as to be by than"
-)
-WORDS = frozenset(_SAID.split())
-"""Words that the texts of claims have beside names."""
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_.%]*(?:-[A-Za-z][A-Za-z0-9_]*)*)"
-    r"|(?P<operator><=|>=|!=|[-+*/<>=|])"
-    r"|(?P<bracket>[(){}\[\]])"
-    r"|(?P<other>.))"
-)
+OPERATORS = {"<=": "≤", ">=": "≥", "!=": "≠", "*": "·", "-": "−", "+-": "±"}
+"""Signs for what plain text has no sign for."""
+SPACE = "<mtext>&#160;</mtext>"
 
 
-def mathml(text: str) -> str:
-    """A `<math>` element, safe to put into a page: whatever is not known is shown as text.
-
-    Args:
-        text: what `ClaimKind.text` gives.
-    """
-    return f'<math display="block"><mrow>{"".join(_elements(text))}</mrow></math>'
+def mathml(expression: Expression) -> str:
+    """A `<math>` element, safe to put into a page."""
+    joined = _group(_markup(expression)).replace("</mtext><mtext>", "")  # texts that adjoin are one
+    return f'<math display="block">{joined}</math>'
 
 
-def _elements(text: str) -> Iterator[str]:
-    words: list[str] = []
-    tokens = [m for m in _TOKEN.finditer(text) if m.group().strip()]
-    bars = 0
-    for index, token in enumerate(tokens):
-        kind, value = str(token.lastgroup), token.group().strip()
-        called = index + 1 < len(tokens) and tokens[index + 1].group() == "("
-        if kind == "name" and value in WORDS and not called:
-            words.append(value)
-            continue
-        if words:
-            yield _text(words)
-            words = []
-        if kind == "number":
-            yield _number(value)
-        elif kind == "name":
-            yield _name(value)
-        elif value == "|":
-            bars += 1
-            yield f'<mo stretchy="false" form="{"prefix" if bars % 2 else "postfix"}">|</mo>'
-        elif kind == "operator":
-            yield f"<mo>{escape(OPERATORS.get(value, value))}</mo>"
-        elif kind == "bracket":
-            yield f'<mo stretchy="false">{value}</mo>'
-        else:
-            yield f"<mo>{escape(value)}</mo>" if value in ",;:" else f"<mtext>{escape(value)}</mtext>"
-    if words:
-        yield _text(words)
+def _markup(node: Expression) -> str:
+    match node:
+        case Numeral():
+            return _numeral(node)
+        case Name():
+            return _name(node)
+        case Words():
+            return _text(node.words)
+        case Operation():
+            return _operation(node)
+        case Bracketed():
+            return _in_brackets(node.brackets[0], _markup(node.inside), node.brackets[1])
+        case Absolute():
+            return _in_brackets("|", _markup(node.absolute), "|")
+        case Row():
+            return (f"<mo>{node.separator}</mo>" if node.separator else SPACE).join(map(_markup, node.row))
+        case DomainPart():
+            return _text(node.domain) + SPACE + _comma_list(node.over)
 
 
-def _text(words: list[str]) -> str:
-    return f"<mtext>&#160;{escape(' '.join(words))}&#160;</mtext>"
+def _operation(node: Operation) -> str:
+    terms = [_group(_markup(term)) if isinstance(term, Operation) else _markup(term) for term in node.terms]
+    if len(terms) == 1:
+        return f'<mo form="prefix">{_sign(node.operator)}</mo>{terms[0]}'
+    word = node.operator.isalpha()
+    return (SPACE + _text(node.operator) + SPACE if word else f"<mo>{_sign(node.operator)}</mo>").join(terms)
 
 
-def _number(text: str) -> str:
-    mantissa, _, power = text.partition("e")
-    if not power:
-        return f"<mn>{escape(text)}</mn>"
-    tens = f"<msup><mn>10</mn><mn>{int(power)}</mn></msup>".replace("-", "−")
-    return tens if mantissa == "1" else f"<mn>{escape(mantissa)}</mn><mo>·</mo>{tens}"
+def _sign(operator: str) -> str:
+    return escape(OPERATORS.get(operator, operator))
 
 
-def _name(name: str) -> str:
+def _numeral(node: Numeral) -> str:
+    """A number with a power of ten where plain text has an exponent."""
+    minus = '<mo form="prefix">−</mo>' if node.number < 0 else ""
+    if node.percent or isinstance(node.number, int) or node.number == 0:
+        return minus + _digits(node.text())
+    shown = Decimal(node.text())
+    power = shown.adjusted()
+    if -5 < power < 6:
+        return minus + _digits(node.text())
+    tens = f"<msup><mn>10</mn><mn>{str(power).replace('-', '−')}</mn></msup>"
+    mantissa = f"{shown.copy_abs().scaleb(-power).normalize():f}"
+    return minus + (tens if mantissa == "1" else f"<mn>{mantissa}</mn><mo>·</mo>{tens}")
+
+
+def _digits(number: str) -> str:
+    return f"<mn>{number.removeprefix('-')}</mn>"
+
+
+def _name(node: Name) -> str:
+    name = _letter(node.name)
+    if node.minus is not None:
+        name = _in_brackets("(", f"{name}<mo>−</mo>{_letter(node.minus)}", ")")
+    return name if node.of is None else name + _in_brackets("(", _comma_list(node.of), ")")
+
+
+def _letter(name: str) -> str:
     if name == "log_inverse_delta":
         return "<mi>ln</mi><mo>(</mo><mn>1</mn><mo>/</mo><mi>δ</mi><mo>)</mo>"
     if name in LETTERS:
         return f"<mi>{LETTERS[name]}</mi>"
     return f"<mi>{escape(name)}</mi>" if len(name) == 1 else f'<mi mathvariant="normal">{escape(name)}</mi>'
+
+
+def _comma_list(parts: Iterable[Expression]) -> str:
+    return "<mo>,</mo>".join(map(_markup, parts))
+
+
+def _text(words: str) -> str:
+    return f"<mtext>{escape(words)}</mtext>"
+
+
+def _group(markup: str) -> str:
+    return f"<mrow>{markup}</mrow>"
+
+
+def _in_brackets(left: str, inside: str, right: str) -> str:
+    return _group(
+        f'<mo stretchy="false" form="prefix">{left}</mo>{inside}<mo stretchy="false" form="postfix">{right}</mo>'
+    )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind
+from harness.claims.expression import Expression
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.table import PrintedTable
@@ -96,6 +97,19 @@ def figure(value: float) -> str:
 
 def _superscript(power: int) -> str:
     return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def letter(name: str) -> str:
+    """A name or an operator of an inequality as its letter or its sign, where it has one."""
+    return {"<=": "≤", ">=": "≥", "log_inverse_delta": "ln(1/δ)"}.get(name) or LETTERS.get(name, name)
+
+
+def expressions(verdict: Verdict, spec: Spec) -> tuple[Expression, ...]:
+    """Its inequality as trees; from its spec, where its file was written before verdicts had them."""
+    claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
+    if verdict.expressions or claim is None:
+        return verdict.expressions
+    return tuple(part.tree() for part in claim.theory or spec.parts(claim))
 
 
 def letters(text: str) -> str:
@@ -268,7 +282,7 @@ def _bare(verdict: Verdict) -> str:
     text = text[:1].upper() + text[1:]
     if verdict.verdict == "beside":
         text = f"Set beside what the paper prints, not judged: {text[:1].lower()}{text[1:]}"
-    more = f" {verdict.halves[:1].upper()}{verdict.halves[1:]}." if verdict.halves and "part" in verdict.halves else ""
+    more = f" {verdict.halves[:1].upper()}{verdict.halves[1:]}." if len(set(verdict.parts)) > 1 else ""
     return f"{text}.{more}".replace("..", ".")
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from harness.claims.expression import domains
 from harness.claims.verdict import Verdict, basis_text, value_text
 from harness.coordinates import format_level
 from harness.coordinates import text as places_text
@@ -39,8 +40,10 @@ from harness.report.prose import (
     certainty_words,
     counterexample_words,
     deciding,
+    expressions,
     figure,
     how_sure,
+    letter,
     letters,
     sentence,
 )
@@ -252,8 +255,8 @@ def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict
         "claim": claim,
         "slug": slug(verdict.id),
         "math": [
-            (Markup(mathml(text)), text, verdict.parts[i] if i < len(verdict.parts) else None)
-            for i, text in enumerate(verdict.inequality)
+            (Markup(mathml(tree)), verdict.parts[i] if i < len(verdict.parts) else None)
+            for i, tree in enumerate(expressions(verdict, spec))
         ],
         "forests": drawn,
         "hidden": hidden,
@@ -286,15 +289,11 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
             claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
             for verdict in section.verdicts:
                 if claims[verdict.id].theory:
-                    domain = "; ".join(dict.fromkeys(_domain(text) for text in verdict.inequality if _domain(text)))
-                    rows.append((verdict, letters(domain)))
+                    over = [part.of(letter) for tree in expressions(verdict, section.spec) for part in domains(tree)]
+                    rows.append((verdict, "; ".join(dict.fromkeys(over))))
         if rows:
             by_paper.append((paper, rows))
     return by_paper
-
-
-def _domain(text: str) -> str:
-    return text.partition(" for ")[2]
 
 
 def _environment() -> jinja2.Environment:

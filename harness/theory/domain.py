@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from harness.claims.expression import Bracketed, DomainPart, Expression, HasTree, Name, Words, chain, listing, numeral
 from harness.config import Config
 from harness.errors import HarnessError
 from harness.theory.term import LIFT, Term
 
 
-class Interval(Config):
+class Interval(Config, HasTree):
     """Every real number from `low` to `high`; for computed formulas, `points` of them."""
 
     low: float
@@ -37,11 +38,11 @@ class Interval(Config):
         space = np.geomspace if self.spacing == "log" else np.linspace
         return tuple(float(v) for v in space(self.low, self.high, self.points))
 
-    def text(self) -> str:
-        return f"[{self.low:g}, {self.high:g}]"
+    def tree(self) -> Expression:
+        return Bracketed(brackets="[]", inside=listing([numeral(self.low), numeral(self.high)]))
 
 
-class Values(Config):
+class Values(Config, HasTree):
     """These numbers."""
 
     values: tuple[float, ...] = Field(min_length=1)
@@ -49,16 +50,18 @@ class Values(Config):
     def grid(self) -> tuple[float, ...]:
         return self.values
 
-    def text(self) -> str:
-        shown = ", ".join(f"{v:g}" for v in self.values[:8])
-        return "{" + shown + (", ..." if len(self.values) > 8 else "") + "}"
+    def tree(self) -> Expression:
+        more = [Words(words="...")] if len(self.values) > 8 else []
+        return Bracketed(brackets="{}", inside=listing([*(numeral(v) for v in self.values[:8]), *more]))
 
 
 Domain = dict[str, Interval | Values]
 
 
-def over(domain: Domain) -> str:
-    return f" for {', '.join(f'{n} in {d.text()}' for n, d in domain.items())}" if domain else ""
+def domain_part(domain: Domain) -> DomainPart | None:
+    """The part of an inequality that says for what it is claimed; None where it has no variables."""
+    over = tuple(chain("in", Name(name=name), values.tree()) for name, values in domain.items())
+    return DomainPart(domain="for", over=over) if over else None
 
 
 def point(at: Mapping[str, float]) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Discriminator, Tag, model_validator
 
+from harness.claims.expression import Bracketed, Expression, HasTree, Name, chain, numeral
 from harness.config import Config
 from harness.formulas import FORMULAS
 from harness.formulas.formula import unknown
@@ -17,13 +18,13 @@ LIFT = ""
 """Key under which an evaluation finds what turns a constant into its own sort of number."""
 
 
-class Constant(Config):
+class Constant(Config, HasTree):
     """A number, also written bare."""
 
     value: float
 
-    def text(self) -> str:
-        return f"{self.value:g}"
+    def tree(self) -> Expression:
+        return numeral(self.value)
 
     def variables(self) -> set[str]:
         return set()
@@ -39,13 +40,13 @@ class Constant(Config):
         return self.value if lift is None else lift(self.value)
 
 
-class Variable(Config):
+class Variable(Config, HasTree):
     """A variable of the domain."""
 
     variable: str
 
-    def text(self) -> str:
-        return self.variable
+    def tree(self) -> Expression:
+        return Name(name=self.variable)
 
     def variables(self) -> set[str]:
         return {self.variable}
@@ -60,7 +61,7 @@ class Variable(Config):
         return at[self.variable]
 
 
-class Named(Config):
+class Named(Config, HasTree):
     """A registered formula. Parameters come from `given`, else from the domain's variables of the same name."""
 
     formula: str
@@ -88,12 +89,12 @@ class Named(Config):
                 terms[name] = Variable(variable=name)
         return terms
 
-    def text(self) -> str:
-        shown = [
-            value.text() if isinstance(value, Variable) and value.variable == name else f"{name}={value.text()}"
-            for name, value in self._parameters.items()
-        ]
-        return f"{self.formula}({', '.join(shown)})"
+    def tree(self) -> Expression:
+        of = []
+        for name, value in self._parameters.items():
+            itself = isinstance(value, Variable) and value.variable == name
+            of.append(value.tree() if itself else chain("=", Name(name=name), value.tree(), tight=True))
+        return Name(name=self.formula, of=tuple(of))
 
     def variables(self) -> set[str]:
         return {v for term in self._parameters.values() for v in term.variables()}
@@ -108,15 +109,15 @@ class Named(Config):
         return FORMULAS[self.formula].function(**{n: t.evaluate(at) for n, t in self._parameters.items()})
 
 
-class _Operation(Config):
+class _Operation(Config, HasTree):
     sign: ClassVar[str]
 
     def _terms(self) -> tuple[Term, Term]:
         return next(iter(self.__dict__.values()))  # type: ignore[no-any-return]
 
-    def text(self) -> str:
+    def tree(self) -> Expression:
         left, right = self._terms()
-        return f"({left.text()} {self.sign} {right.text()})"
+        return Bracketed(brackets="()", inside=chain(self.sign, left.tree(), right.tree()))
 
     def variables(self) -> set[str]:
         left, right = self._terms()

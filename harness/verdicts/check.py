@@ -138,6 +138,7 @@ def _check_claim(
         "kind": claim.kind,
         "statement": claim.statement,
         "inequality": tuple(e.text() for e in every),
+        "expressions": tuple(e.tree() for e in every),
         "note": claim.note,
         "code": _code(every),
     }

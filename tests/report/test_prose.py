@@ -10,11 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.claims.expression import (
+    DomainPart,
+    Expression,
+    Name,
+    Numeral,
+    Row,
+    Words,
+    chain,
+    numeral,
+    phrase,
+    width,
+)
 from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
 from harness.report.forest import WIDTH, forests
 from harness.report.mathml import mathml
-from harness.report.prose import _of_readings, deciding, figure, left_interval, letters, sentence
+from harness.report.prose import _of_readings, deciding, expressions, figure, left_interval, letter, letters, sentence
 from harness.report.tex import untex
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
@@ -139,18 +151,59 @@ def test_an_unbounded_interval_is_open() -> None:
 
 def test_every_inequality_is_well_formed_mathml(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
     """Nothing of the text is lost: what remains without markup are its letters and digits."""
-    for text in {text for verdict in judged[1] for text in verdict.inequality}:
-        found = mathml(text).replace("&#160;", " ")
-        root = ElementTree.fromstring(found)
+    every = [part for spec in judged[0].values() for claim in spec.claims for part in claim.theory or spec.parts(claim)]
+    for text, tree in {part.text(): part.tree() for part in every}.items():
+        root = ElementTree.fromstring(mathml(tree))
         flat = "".join(root.itertext())
+        assert not set(flat) & set("`<>*_") - ({"<", ">"} & set(text) | {"_"} & set(text)), text
+        for raw in ("<=", ">=", "+-", "e-0", "epsilon=", "\xa0\xa0"):
+            assert raw not in flat, text
+        for node in root.iter():
+            assert len(node) == 0 or not (node.text or "").strip()
+            said = node.text or ""
+            if node.tag == "mn":
+                assert set(said) <= set("0123456789.%−"), said
+            elif node.tag == "mtext":
+                assert not any(c.isdigit() or c in "<>=|()[]{}" for c in said), said
+            elif node.tag == "mo":
+                assert not any(c.isalnum() for c in said), said
         if "e+" not in text and "e-" not in text and "log_inverse" not in text:
             names = letters(text).replace("≤", "<=").replace("≥", ">=")
             assert [c for c in flat if c.isalnum()] == [c for c in names if c.isalnum()], text
 
 
+def test_letters_of_an_inequality_are_those_of_its_names(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    """Of the tree, name by name; what `letters` makes of the text is the same."""
+    for verdict in judged[1]:
+        shown = [tree.text(letter) for tree in expressions(verdict, judged[0][verdict.spec])]
+        assert shown == [letters(text) for text in verdict.inequality]
+
+
 def test_text_of_a_spec_cannot_bring_markup() -> None:
-    assert "<script" not in mathml("<script>alert(1)</script> <= 1")
-    ElementTree.fromstring(mathml("\"&<x>' <= é"))
+    for brought in ("<script>alert(1)</script>", "\"&<x>' é", "</mtext><mtext>"):
+        name = Name(name=brought, minus=brought, of=(Words(words=brought),))
+        shown = mathml(chain(brought, name, Row(row=(name, DomainPart(domain="for", over=(name,))))))
+        assert "<script" not in shown
+        assert "".join(ElementTree.fromstring(shown).itertext()).count(brought) == 10
+
+
+@pytest.mark.parametrize(
+    ("tree", "shown"),
+    [
+        (numeral(1e-5), "<msup><mn>10</mn><mn>−5</mn></msup>"),
+        (numeral(-2.5e-7), '<mo form="prefix">−</mo><mn>2.5</mn><mo>·</mo><msup><mn>10</mn><mn>−7</mn></msup>'),
+        (numeral(1234567.0), "<mn>1.23457</mn><mo>·</mo><msup><mn>10</mn><mn>6</mn></msup>"),
+        (numeral(0.0001), "<mn>0.0001</mn>"),
+        (numeral(math.inf), "<mi>∞</mi>"),
+        (Numeral(number=15784), "<mn>15784</mn>"),
+        (Name(name="delta"), "<mi>δ</mi>"),
+        (Name(name="l2-1e-5"), '<mi mathvariant="normal">l2-1e-5</mi>'),
+        (width(0.05), '<mo form="prefix">±</mo><mn>0.05</mn>'),
+        (phrase("for", "every", Name(name="p")), "<mtext>for&#160;every&#160;</mtext><mi>p</mi>"),
+    ],
+)
+def test_nodes_in_mathml(tree: Expression, shown: str) -> None:
+    assert mathml(tree) == f'<math display="block"><mrow>{shown}</mrow></math>'
 
 
 def test_formulas_of_a_quotation_are_plain_text() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from harness.plugins import (
     CLAIM_KINDS,
     At,
+    Expression,
     MeasuredClaimKind,
     Measurements,
     MetricOperand,
@@ -17,7 +18,9 @@ from harness.plugins import (
     PartResult,
     PointResult,
     Real,
+    chain,
     compare_at,
+    numeral,
     over_grid,
 )
 
@@ -32,8 +35,8 @@ class Between(MeasuredClaimKind):
     high: Real
     at: At = None
 
-    def text(self) -> str:
-        return f"{self.low:g} < {self.of.curve.text()} < {self.high:g}"
+    def tree(self) -> Expression:
+        return chain("<", numeral(self.low), self.of.curve.tree(), numeral(self.high))
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).each()]

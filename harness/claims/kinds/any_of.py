@@ -9,7 +9,8 @@ from pydantic import Field
 
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_text
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
+from harness.claims.expression import Expression, chain, phrase
 from harness.claims.judge import Part, PartResult, any_of, over_grid
 from harness.claims.kinds.compare import Compare
 from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Several
@@ -28,8 +29,8 @@ class AnyOf(MeasuredClaimKind):
     at: At = None
     """Grid points to look at."""
 
-    def text(self) -> str:
-        return " or ".join(one.bare() for one in self.of) + points_text("all", self.at)
+    def tree(self) -> Expression:
+        return phrase(chain("or", *(one.comparison() for one in self.of)), points_part("all", self.at))
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         each: list[tuple[str, ...]] = [(arm,) for arm in self.arm] or [()]

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.expectation import CLAIM_KINDS, points_part
+from harness.claims.expression import Expression, Name, aside, chain, level, numeral, phrase
 from harness.claims.judge import Part, PartResult, compare_at, not_run, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
@@ -24,10 +25,10 @@ class ArgMax(Along):
     margin: Real = 0.0
     """A negative one allows so much less."""
 
-    def text(self) -> str:
-        shift = f" (by more than {self.margin:g})" if self.margin else ""
-        value = f"{self.peak:g}" if isinstance(self.peak, float) else str(self.peak)
-        return f"{self.of.curve.text()} is largest at {self.along} = {value}{shift}{points_text('all', self.others())}"
+    def tree(self) -> Expression:
+        shift = aside("by more than", numeral(self.margin)) if self.margin else None
+        place = chain("=", Name(name=self.along), level(self.peak))
+        return phrase(self.of.curve.tree(), "is largest at", place, shift, points_part("all", self.others()))
 
     def check(self, declared: NameScope) -> None:
         super().check(declared)

@@ -11,6 +11,7 @@ from pydantic import Field
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
+from harness.claims.expression import Bracketed, Expression, listing, numeral, phrase
 from harness.claims.judge import Part, PartResult, PointResult, combine, in_each
 from harness.claims.kinds.arg_max import ArgMax
 from harness.claims.kinds.close import Close
@@ -40,8 +41,10 @@ class AtLeast(MeasuredClaimKind):
     over: dict[str, tuple[Level, ...]] = {}
     """Values of axes, or names of `arm`, `attack` or `metric`: each claim is counted once at each."""
 
-    def text(self) -> str:
-        return f"at least {self.needed} of {len(self.of)}: {'; '.join(f'({one.text()})' for one in self.of)}"
+    def tree(self) -> Expression:
+        many = phrase("at least", numeral(self.needed), "of", numeral(len(self.of)))
+        claims = listing((Bracketed(brackets="()", inside=one.tree()) for one in self.of), ";")
+        return listing([many, claims], ":")
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         places: list[dict[str, Level]] = [{}]

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.expectation import CLAIM_KINDS, points_part
+from harness.claims.expression import Absolute, Expression, chain, numeral, phrase
 from harness.claims.judge import Part, PartResult, close
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries, Number, Width
@@ -21,9 +22,10 @@ class Close(TwoSided):
     kind: Literal["close"] = "close"
     tolerance: Width
 
-    def text(self) -> str:
-        shown = [f"|{left.text()} - {right.text()}| < {self.tolerance:g}" for left, right in self.alternatives()]
-        return " or ".join(shown) + points_text(self.quantifier, self.at)
+    def tree(self) -> Expression:
+        apart = [Absolute(absolute=chain("-", left.tree(), right.tree())) for left, right in self.alternatives()]
+        either = chain("or", *(chain("<", one, numeral(self.tolerance)) for one in apart))
+        return phrase(either, points_part(self.quantifier, self.at))
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         test = "equivalence by two one-sided tests:"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Literal, Self
 
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.expectation import CLAIM_KINDS, points_part
+from harness.claims.expression import Expression, chain, numeral, phrase
 from harness.claims.judge import Part, PartResult, PointResult, Right, Where, compare_at
 from harness.claims.kinds.two_sided import TwoSided
-from harness.claims.operands import MetricOperand, MetricSeries, Real, Relation
+from harness.claims.operands import MetricSeries, Real, Relation
 
 
 @CLAIM_KINDS.register
@@ -20,15 +21,14 @@ class Compare(TwoSided):
     margin: Real = 0.0
     """Added to the right side."""
 
-    def text(self) -> str:
-        return self.bare() + points_text(self.quantifier, self.at)
+    def tree(self) -> Expression:
+        return phrase(self.comparison(), points_part(self.quantifier, self.at))
 
-    def bare(self) -> str:
+    def comparison(self) -> Expression:
         """Without the grid points."""
-        shift = f" + {self.margin:g}" if self.margin > 0 else f" - {-self.margin:g}" if self.margin else ""
-        pairs = self.alternatives()
-        shown = [f"{left.text()} {self.relation} {_text(right)}{shift}" for left, right in pairs]
-        return " or ".join(shown)
+        sign, shift = ("+" if self.margin > 0 else "-"), ([numeral(abs(self.margin))] if self.margin else [])
+        pairs = [(left.tree(), chain(sign, right.tree(), *shift)) for left, right in self.alternatives()]
+        return chain("or", *(chain(self.relation, left, right) for left, right in pairs))
 
     def relaxed(self) -> tuple[str, Self] | None:
         """A margin that makes the claim easier is a tolerance; one that makes it harder is what is claimed."""
@@ -45,7 +45,3 @@ class Compare(TwoSided):
     def look(self, evidence: Measurements, part: Part, left: MetricSeries, right: Right, where: Where) -> PointResult:
         """What is found at one place."""
         return compare_at(evidence, part.index, left, self.relation, right, self.margin, where)
-
-
-def _text(right: Right | MetricOperand) -> str:
-    return right.curve.text() if isinstance(right, MetricOperand) else right.text()

@@ -6,7 +6,8 @@ import math
 from typing import Literal
 
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.expectation import CLAIM_KINDS, points_part
+from harness.claims.expression import Expression, aside, names, numeral, phrase
 from harness.claims.judge import Part, PartResult, PointResult, Where, over_grid, point
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
@@ -24,10 +25,10 @@ class Concave(Along):
     """Of the axis, between whose values the line is drawn."""
     margin: Real = 0.0
 
-    def text(self) -> str:
-        shift = f" (by more than {self.margin:g})" if self.margin else ""
-        axis = self.along if self.scale == "linear" else f"log {self.along}"
-        return f"{self.of.curve.text()} is concave in {axis}{shift}{points_text('all', self.at)}"
+    def tree(self) -> Expression:
+        shift = aside("by more than", numeral(self.margin)) if self.margin else None
+        axis = phrase(*names([self.along] if self.scale == "linear" else ["log", self.along]))
+        return phrase(self.of.curve.tree(), "is concave in", axis, shift, points_part("all", self.at))
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)

@@ -13,6 +13,7 @@ from pydantic import Field
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
+from harness.claims.expression import Expression, Name, chain, numeral, phrase
 from harness.claims.judge import Part, PartResult, PointResult, combine, not_run, point, unknown
 from harness.claims.kinds.over_repeats import series_of, stack_repeats
 from harness.claims.operands import MetricOperand
@@ -34,8 +35,9 @@ class Correlation(MeasuredClaimKind):
     at: At = None
     """Grid points; of other axes than epsilon too, where they vary."""
 
-    def text(self) -> str:
-        return f"corr over epsilon of {self.left.curve.text()} and {self.right.curve.text()} > {self.above:g}"
+    def tree(self) -> Expression:
+        of = phrase(self.left.curve.tree(), "and", self.right.curve.tree())
+        return chain(">", phrase("corr over", Name(name="epsilon"), "of", of), numeral(self.above))
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         left = declared.complete(self.left)

@@ -11,6 +11,7 @@ from pydantic import Field
 from harness.claims.declared import NameScope, nearest
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
+from harness.claims.expression import Expression, Name, Numeral, chain, listing
 from harness.claims.judge import Part, PartResult
 from harness.claims.reasons import Counted, Reason
 from harness.claims.verdict import Outcome, Point
@@ -27,8 +28,9 @@ class Count(MeasuredClaimKind):
     equals: dict[str, int] = Field(min_length=1)
     """Printed value of each count, such as `owner_set: 15784`."""
 
-    def text(self) -> str:
-        return ", ".join(f"{name}({self.arm}) = {value}" for name, value in self.equals.items())
+    def tree(self) -> Expression:
+        of = (Name(name=self.arm),)
+        return listing(chain("=", Name(name=n, of=of), Numeral(number=value)) for n, value in self.equals.items())
 
     def attacks(self) -> Mapping[str, tuple[str, ...]]:
         return {self.arm: ("",)}

@@ -8,7 +8,8 @@ import numpy as np
 
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.expectation import CLAIM_KINDS, points_part
+from harness.claims.expression import Expression, Name, numeral, phrase
 from harness.claims.judge import Part, PartResult, PointResult, Where, any_of, compare_at, in_each, not_run, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
@@ -25,12 +26,11 @@ class InteriorPeak(Along):
     margin: Real = 0.0
     """Height of the peak above either end."""
 
-    def text(self) -> str:
-        where = f"at {self.peak:g}" if isinstance(self.peak, float) else "somewhere between"
-        more = f" by more than {self.margin:g}" if self.margin else ""
-        return f"{self.of.curve.text()} is higher {where} than at both ends of {self.along}{more}" + points_text(
-            "all", self.others()
-        )
+    def tree(self) -> Expression:
+        where = phrase("at", numeral(self.peak)) if isinstance(self.peak, float) else "somewhere between"
+        more = phrase("by more than", numeral(self.margin)) if self.margin else None
+        ends = phrase("than at both ends of", Name(name=self.along))
+        return phrase(self.of.curve.tree(), "is higher", where, ends, more, points_part("all", self.others()))
 
     def check(self, declared: NameScope) -> None:
         super().check(declared)

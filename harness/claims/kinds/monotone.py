@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import Literal
 
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, points_text
+from harness.claims.expectation import CLAIM_KINDS, points_part
+from harness.claims.expression import Expression, Name, aside, numeral, phrase
 from harness.claims.judge import Part, PartResult, PointResult, Where, compare_at, over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
@@ -23,9 +24,10 @@ class Monotone(Along):
     direction: Literal["rising", "falling"]
     margin: Real = 0.0
 
-    def text(self) -> str:
-        shift = f" (by more than {self.margin:g} a step)" if self.margin else ""
-        return f"{self.of.curve.text()} is {self.direction} in {self.along}{shift}{points_text('all', self.at)}"
+    def tree(self) -> Expression:
+        shift = aside("by more than", numeral(self.margin), "a step") if self.margin else None
+        along = Name(name=self.along)
+        return phrase(self.of.curve.tree(), f"is {self.direction} in", along, shift, points_part("all", self.at))
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)

@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field
 
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_text
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
+from harness.claims.expression import Expression, aside, chain, numeral, phrase
 from harness.claims.judge import Part, PartResult, compare_at, over_grid
 from harness.claims.operands import NAMED, MetricOperand, Real
 
@@ -36,10 +37,10 @@ class Order(MeasuredClaimKind):
     at: At = None
     """Grid points to look at."""
 
-    def text(self) -> str:
+    def tree(self) -> Expression:
         sign = ">" if self.direction == "falling" else "<"
-        shift = f" (by more than {self.margin:g})" if self.margin else ""
-        return f" {sign} ".join(o.curve.text() for o in self.of) + shift + points_text("all", self.at)
+        shift = aside("by more than", numeral(self.margin)) if self.margin else None
+        return phrase(chain(sign, *(o.curve.tree() for o in self.of)), shift, points_part("all", self.at))
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         first = declared.complete(self.of[0])

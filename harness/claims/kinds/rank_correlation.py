@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_text
+from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
+from harness.claims.expression import Expression, aside, chain, listing, names, numeral, phrase
 from harness.claims.judge import Part, PartResult, not_run, unknown
 from harness.claims.kinds.over_repeats import decided_by, stack_repeats
 from harness.claims.operands import MetricOperand, MetricSeries
@@ -38,11 +39,11 @@ class RankCorrelation(MeasuredClaimKind):
             raise ValueError("give either `above` or `below`")
         return self
 
-    def text(self) -> str:
-        limit = f"> {self.above:g}" if self.above is not None else f"< {self.below:g}"
-        names = ["/".join(o.metric) + (f" ({'/'.join(o.attack)})" if o.attack else "") for o in (self.of, self.with_)]
-        arms = f"the arms {', '.join(self.of.arm)}"
-        return f"rank correlation of {names[0]} and {names[1]} over {arms} {limit}{points_text('all', self.at)}"
+    def tree(self) -> Expression:
+        arms = listing(names(self.of.arm))
+        left = phrase("rank correlation of", _names(self.of), "and", _names(self.with_), "over the arms", arms)
+        sign, limit = (">", self.above) if self.above is not None else ("<", self.below)
+        return phrase(chain(sign, left, *([] if limit is None else [numeral(limit)])), points_part("all", self.at))
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         of = self.of if self.of.arm else self.of.model_copy(update={"arm": tuple(declared.arms)})
@@ -76,3 +77,8 @@ class RankCorrelation(MeasuredClaimKind):
         assert against is not None
         every = [(curve, at) for one, two, at in places for curve in (one, two)]
         return decided_by(evidence, part, every, correlations, against, 1.0 if self.above is not None else -1.0, test)
+
+
+def _names(operand: MetricOperand) -> Expression:
+    attacks = aside(chain("/", *names(operand.attack), tight=True)) if operand.attack else None
+    return phrase(chain("/", *names(operand.metric), tight=True), attacks)

@@ -14,6 +14,7 @@ from pydantic import Field
 from harness.claims.design import Series
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
+from harness.claims.expression import Expression, Name, aside, listing, names, phrase, width
 from harness.claims.judge import Part, PartResult, PointResult, combine, in_each, not_run, point
 from harness.claims.operands import MetricOperand, MetricSeries, Width
 from harness.coordinates import Cell
@@ -55,10 +56,11 @@ class SameCurve(MeasuredClaimKind):
         attack = () if self.attack is None else (self.attack,)
         return [MetricOperand(metric=(self.metric,), arm=(arm,), attack=attack) for arm in self.arms_]
 
-    def text(self) -> str:
-        of = self.metric if self.attack is None else f"{self.metric} ({self.attack})"
-        arms = ", ".join(self.arms_)
-        return f"{of} of {arms}: between each other's values at neighbouring noise multipliers, +- {self.tolerance:g}"
+    def tree(self) -> Expression:
+        attack = None if self.attack is None else aside(Name(name=self.attack))
+        of = phrase(Name(name=self.metric), attack, "of", listing(names(self.arms_)))
+        between = phrase("between each other's values at neighbouring noise multipliers")
+        return listing([of, listing([between, width(self.tolerance)])], ":")
 
     def relaxed(self) -> tuple[str, Self]:
         wider = 2 * self.tolerance

@@ -11,6 +11,7 @@ from pydantic import Field
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
+from harness.claims.expression import Expression, Numeral, aside, chain, listing, numeral, phrase, width
 from harness.claims.judge import Part, PartResult, close, combine, not_run
 from harness.claims.operands import MetricOperand, MetricSeries, Number, Real, Width
 from harness.config import Config
@@ -49,12 +50,14 @@ class PrintedTable(MeasuredClaimKind):
     share: float = Field(default=0.9, gt=0, le=1)
     """Of the entries that are to agree, rounded up: of fewer than ten all of them, unless it is smaller."""
 
-    def text(self) -> str:
+    def tree(self) -> Expression:
         rows = []
         for row in self.rows:
-            entries = ", ".join(f"{value:g} at {level:g}" for level, value in row.values.items())
-            rows.append(f"{row.of.curve.text()} = {entries} (+- {row.tolerance or self.tolerance:g})")
-        return f"at least {self.share:.0%} of: {'; '.join(rows)}"
+            entries = listing(phrase(numeral(value), "at", numeral(level)) for level, value in row.values.items())
+            tolerance = aside(width(row.tolerance or self.tolerance))
+            rows.append(phrase(chain("=", row.of.curve.tree(), entries), tolerance))
+        share = phrase("at least", Numeral(number=self.share, percent=True), "of")
+        return listing([share, listing(rows, ";")], ":")
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         rows = tuple(

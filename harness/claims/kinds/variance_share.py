@@ -11,6 +11,7 @@ from harness.arrays import Array
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
+from harness.claims.expression import Expression, Name, phrase
 from harness.claims.judge import Part, PartResult, not_run, unknown
 from harness.claims.kinds.over_repeats import decided_by, stack_repeats
 from harness.claims.operands import MetricOperand
@@ -32,8 +33,9 @@ class VarianceShare(MeasuredClaimKind):
     at: At = None
     """Grid points of the two axes."""
 
-    def text(self) -> str:
-        return f"{self.axis} explains more of the variance of {self.of.curve.text()} than {self.than}"
+    def tree(self) -> Expression:
+        of = phrase("explains more of the variance of", self.of.curve.tree())
+        return phrase(Name(name=self.axis), of, "than", Name(name=self.than))
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).each()]

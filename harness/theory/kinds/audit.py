@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from harness.auditing import AUDITORS, Auditor
 from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
+from harness.claims.expression import Expression, Name, Numeral, chain, level, listing, numeral, phrase
 from harness.claims.reasons import reason_in_words
 from harness.config import Config
 from harness.theory.kinds.packages import PACKAGES
@@ -81,11 +82,12 @@ class Audit(TheoryClaimKind):
             raise ValueError(f"{self.audits} audits decide nothing; at least {fewest} are needed here")
         return self
 
-    def text(self) -> str:
-        bug = "" if self.of.bug == "none" else f", {self.of.bug}"
-        audit = f"{self.auditor.plugin_name()} on {self.sees} of DP-SGD({self.of.epsilon:g}, {self.of.delta:g}{bug})"
-        right = f"{self.right:g}" if isinstance(self.right, float) else self.right
-        return f"{audit} {self.relation} {right}, {self.audits} audits of {self.runs} trainings"
+    def tree(self) -> Expression:
+        bug = [] if self.of.bug == "none" else [Name(name=self.of.bug)]
+        trained = Name(name="DP-SGD", of=(numeral(self.of.epsilon), numeral(self.of.delta), *bug))
+        audit = phrase(Name(name=self.auditor.plugin_name()), "on", Name(name=self.sees), "of", trained)
+        many = phrase(Numeral(number=self.audits), "audits of", Numeral(number=self.runs), "trainings")
+        return listing([chain(self.relation, audit, level(self.right)), many])
 
     def definitions(self) -> dict[str, str]:
         """What the names in the text stand for."""

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
+from harness.claims.expression import Expression, Name, aside, chain, numeral, phrase
 from harness.claims.reasons import Reason
 from harness.errors import HarnessError
 from harness.theory.domain import computed_at, point
@@ -53,10 +54,10 @@ class Game(TheoryClaimKind):
             raise ValueError(f"{', '.join(unknown)} is not a parameter of the game")
         return self
 
-    def text(self) -> str:
-        shown = ", ".join(f"{n}={v:g}" for n, v in self.given.items())
-        game = f"{self.measure} of game {self.game}({shown})"
-        return f"{game} {self.relation} {self.right.text()} (within {self.tolerance:g})"
+    def tree(self) -> Expression:
+        given = tuple(chain("=", Name(name=n), numeral(v), tight=True) for n, v in self.given.items())
+        game = phrase(Name(name=self.measure), "of game", Name(name=self.game, of=given))
+        return phrase(chain(self.relation, game, self.right.tree()), aside("within", numeral(self.tolerance)))
 
     def definitions(self) -> dict[str, str]:
         """What the names in the text stand for."""

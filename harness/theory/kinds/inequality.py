@@ -11,8 +11,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
+from harness.claims.expression import Expression, aside, chain, numeral, phrase
 from harness.claims.reasons import Found, Reason, proof_in_words, reason_in_words
-from harness.theory.domain import Domain, Interval, Values, computed_at, names_fit, number, over, point
+from harness.theory.domain import Domain, Interval, Values, computed_at, domain_part, names_fit, number, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
 
@@ -46,13 +47,12 @@ class Inequality(TheoryClaimKind):
             raise ValueError(f"a tolerance has no meaning with {self.relation!r}; use '<=', '>=' or '='")
         return self
 
-    def text(self) -> str:
-        slack = ""
-        if self.relation == "=":
-            slack = f" (within {self.tolerance:g})"
-        elif self.tolerance > TOLERANCE:
-            slack = f" {'-' if self.relation == '>=' else '+'} {self.tolerance:g}"
-        return f"{self.left.text()} {self.relation} {self.right.text()}{slack}{over(self.over)}"
+    def tree(self) -> Expression:
+        right, slack = self.right.tree(), numeral(self.tolerance)
+        if self.relation != "=" and self.tolerance > TOLERANCE:
+            right = chain("-" if self.relation == ">=" else "+", right, slack)
+        within = aside("within", slack) if self.relation == "=" else None
+        return phrase(chain(self.relation, self.left.tree(), right), within, domain_part(self.over))
 
     def definitions(self) -> dict[str, str]:
         """What the names in the text stand for."""

@@ -8,8 +8,9 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
+from harness.claims.expression import Expression, Name, phrase
 from harness.claims.reasons import proof_in_words, reason_in_words
-from harness.theory.domain import Domain, Interval, Values, names_fit, over, point
+from harness.theory.domain import Domain, Interval, Values, domain_part, names_fit, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
 
@@ -36,8 +37,8 @@ class Trend(TheoryClaimKind):
             )
         return self
 
-    def text(self) -> str:
-        return f"{self.of.text()} {self.direction} with {self.along}{over(self.over)}"
+    def tree(self) -> Expression:
+        return phrase(self.of.tree(), f"{self.direction} with", Name(name=self.along), domain_part(self.over))
 
     def definitions(self) -> dict[str, str]:
         """What the names in the text stand for."""
