@@ -175,11 +175,33 @@ def _mean_point_tpr(points: Points) -> Value:
     low=-1.0,
 )
 def _between_point_share(points: Points) -> Value:
-    everyone = _everyone(points)
-    means, within = points.mean(points.losses, everyone, False), points.spread(points.losses, everyone, False)
-    tried = (~points.inside).sum(axis=0)
-    between = float(means.var(ddof=1) - (within / tried).mean())
-    return Value(between / (between + float(within.mean())), 0.0, points.count)
+    every = np.ones(points.count, dtype=bool)
+    return Value(_share_between(points, _everyone(points), every), 0.0, points.count)
+
+
+def _share_between(points: Points, models: Array, records: Array) -> float:
+    """Of the variance of losses of records (n,) bool, in those of the models (m,) bool not trained on them: what is
+    between records."""
+    means, within = points.mean(points.losses, models, False), points.spread(points.losses, models, False)
+    tried = (~points.inside[models]).sum(axis=0)
+    between = float(means[records].var(ddof=1) - (within / tried)[records].mean())
+    return between / (between + float(within[records].mean()))
+
+
+@metric(
+    "between_inlier_share",
+    "the same of the records alone that training moves by less than one standard deviation, as the other models find",
+    of="points",
+    low=-1.0,
+)
+def _between_inlier_share(points: Points) -> Value:
+    shares, counts = [], []
+    for chosen_by, models in (points.halves(), points.halves()[::-1]):
+        inliers = np.abs(points.separation(chosen_by)) < 1
+        if inliers.sum() > 1:
+            shares.append(_share_between(points, models, inliers))
+            counts.append(int(inliers.sum()))
+    return Value(float(np.mean(shares)) if shares else math.nan, 0.0, sum(counts))
 
 
 @metric(

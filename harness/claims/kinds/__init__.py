@@ -16,6 +16,7 @@ from harness.claims.kinds import (
     same_curve,
     table,
     variance_share,
+    waits_for,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "same_curve",
     "table",
     "variance_share",
+    "waits_for",
 ]
