@@ -98,6 +98,44 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     assert "iid-held [experiment.preprocessing.scaling = none]" in baseline["specs"]["own/cancer"]["verdicts"]
 
 
+@pytest.mark.integration
+def test_what_is_violated_as_declared_is_run_in_every_reading_and_nothing_else(make_project: Make) -> None:
+    claim = """\
+  - id: all-but-sure
+    where: here
+    statement: Hardly a test record is wrong.
+    expect: {kind: compare, left: {metric: accuracy_test, arm: iid}, relation: ">", right: {value: 0.999}, at: [.inf]}
+ambiguities:
+"""
+    text = OPEN.replace("ambiguities:\n", claim).replace("  repeats: 2", "  repeats: 8")
+    project = make_project(text)
+    (project.root / "params.yaml").write_text("profile: until\nprofiles:\n  until: {design: sequential}\n")
+    assert run_cli(project.root, "run").returncode in (0, 1)
+    nothing = run_cli(project.root, "alternatives", "--minutes", "0", "--where-violated")
+    assert (nothing.returncode, nothing.stderr.count("\n")) == (2, 1)
+    ran = run_cli(project.root, "alternatives", "--where-violated", "--until-decided", "--json")
+    assert ran.returncode == 0, ran.stderr
+    readings_of = json.loads(ran.stdout)
+    assert {r["verdict"] for r in readings_of["own/cancer#all-but-sure"]} == {"violated"}
+    assert [r["value"] for r in readings_of["own/cancer#all-but-sure"]] == ["none", "min-max"]  # proxies are not iid's
+    assert readings_of["own/cancer#iid-held"] == []
+    folder = project.reports / "until" / "own" / "cancer" / "readings"
+    tables = {path.name: pd.read_parquet(path / "measurements.parquet") for path in folder.iterdir()}
+    assert sorted(tables) == ["scaling-min-max", "scaling-none"]
+    for table in tables.values():
+        assert {*table["arm"]} == {"iid"}
+        assert {*table["attack"]} == {""}
+        assert {*table["epsilon"]} == {float("inf")}
+    # A reading that was run for one claim says nothing of another, until it is run for all.
+    ran = run_cli(project.root, "alternatives", "--only", "scaling", "--json")
+    assert {r["verdict"] for r in json.loads(ran.stdout)["own/cancer#all-but-sure"]} == {"violated"}
+    assert len(json.loads(ran.stdout)["own/cancer#iid-held"]) == 2
+    path = project.specs / "own" / "cancer.yaml"
+    path.write_text(text.replace("value: 0.999", "value: 0.1"))
+    calm = run_cli(project.root, "alternatives", "--where-violated")
+    assert (calm.returncode, calm.stdout) == (0, "no claim is violated as declared and waits for a reading\n")
+
+
 def test_nothing_to_read_otherwise_is_one_line(make_project: Make) -> None:
     ran = run_cli(make_project().root, "alternatives")
     assert ran.returncode == 2

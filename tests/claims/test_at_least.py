@@ -1,0 +1,137 @@
+"""So many of several claims: what the kind says, when it errs, and where its repeats go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.claims.design import Sequential
+from harness.claims.judge import Part
+from harness.claims.sequential import allocate_repeats
+from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
+
+AXES = ("bound", "p", "epsilon")
+
+
+def table_of(means: dict[float, float], n: int = 12, by: float = 0.01) -> pd.DataFrame:
+    """Accuracy at p = 0.5, by bound, where that at p = 0.1 and 0.9 is one half."""
+    rows = [
+        ("a", "", "accuracy_test", bound, p, 1.0, r, level + by * (-1.0) ** (r + index), 0.0)
+        for bound, mean in means.items()
+        for index, (p, level) in enumerate({0.1: 0.5, 0.5: mean, 0.9: 0.5}.items())
+        for r in range(n)
+    ]
+    columns = ["arm", "attack", "metric", "bound", "p", "epsilon", "repeat", "value", "stderr"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def claim(needed: int, bounds: list[float], **more: Any) -> dict[str, Any]:
+    below = {
+        "kind": "compare",
+        "left": {"metric": "accuracy_test"},
+        "relation": "<",
+        "right": {"at": {"p": 0.5}},
+        "at": {"p": [0.1, 0.9]},
+        **more,
+    }
+    return {"kind": "at-least", "needed": needed, "of": [below], "over": {"bound": bounds}}
+
+
+def outcome(needed: int, means: dict[float, float], **more: Any) -> str:
+    evidence = evidence_of(table_of(means, **more), axes=AXES)
+    return judge(claim(needed, list(means)), evidence).outcome
+
+
+UP, LEVEL, DOWN = 0.6, 0.5, 0.4
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ({1.0: UP, 2.0: UP, 3.0: DOWN}, "reproduced"),
+        ({1.0: UP, 2.0: UP, 3.0: UP}, "reproduced"),
+        ({1.0: UP, 2.0: DOWN, 3.0: DOWN}, "violated"),
+        ({1.0: UP, 2.0: LEVEL, 3.0: LEVEL}, "inconclusive"),
+    ],
+)
+def test_two_of_three_panels(means: dict[float, float], expected: str) -> None:
+    assert outcome(2, means) == expected
+
+
+def test_a_panel_counts_whole() -> None:
+    """Were points counted instead of panels, three optima at three different bounds and places would pass."""
+    frame = table_of({1.0: UP, 2.0: UP, 3.0: UP})
+    for bound, p in ((1.0, 0.1), (2.0, 0.9), (3.0, 0.1)):
+        frame.loc[(frame["bound"] == bound) & (frame["p"] == p), "value"] += 0.2
+    found = judge(claim(2, [1.0, 2.0, 3.0]), evidence_of(frame, axes=AXES))
+    assert found.outcome == "violated"
+    assert len(found.points) == 3
+    assert found.reason.startswith("holds at fewer than 2 of 3 points: fails at 2 at least")
+
+
+def test_an_arm_is_counted_by_its_name() -> None:
+    frame = table_of({1.0: UP, 2.0: UP})
+    other = frame.assign(arm="b")
+    other.loc[other["p"] == 0.5, "value"] = 0.4 + 0.01 * (-1.0) ** other["repeat"]
+    evidence = evidence_of(pd.concat([frame, other]), axes=AXES)
+    counted = claim(1, [1.0]) | {"over": {"arm": ["a", "b"], "bound": [1.0, 2.0]}}
+    (part,) = parts_of(counted, evidence)
+    assert [one.left.arm for one in part.of] == [("a",), ("a",), ("b",), ("b",)]
+    assert part.text().startswith("at least 1 of 4: (accuracy_test(a) < accuracy_test(a, p = 0.5) for every p in")
+    assert judge(counted | {"needed": 2}, evidence).outcome == "reproduced"
+    assert judge(counted | {"needed": 3}, evidence).outcome == "violated"
+
+
+def test_what_cannot_be_counted_is_refused() -> None:
+    frame = table_of({1.0: UP, 2.0: UP})
+    both = pd.concat([frame, frame.assign(arm="b")])
+    with pytest.raises(ValueError, match="needed is 4, but 2 claims are counted"):
+        PARSE(claim(4, [1.0, 2.0])).parts(declared_by(frame, AXES))
+    with pytest.raises(ValueError, match="a claim that is counted stands for 2; list names in"):
+        PARSE(claim(1, [1.0], left={"metric": "accuracy_test", "arm": ["a", "b"]})).parts(declared_by(both, AXES))
+
+
+def test_a_tolerance_is_doubled_in_each() -> None:
+    widened = PARSE(claim(2, [1.0, 2.0], margin=0.01)).relaxed()
+    assert widened is not None
+    text, relaxed = widened
+    assert text == "a margin of 0.02 in place of 0.01"
+    assert [one.margin for one in relaxed.of] == [0.02]
+    assert PARSE(claim(2, [1.0, 2.0])).relaxed() is None
+
+
+def test_repeats_go_to_the_place_that_decides_the_panel_that_is_missing() -> None:
+    frame = table_of({1.0: UP, 2.0: LEVEL + 0.02, 3.0: DOWN}, n=8, by=0.001)
+    frame.loc[(frame["bound"] == 2.0) & (frame["p"] == 0.9), "value"] -= 0.2
+    frame.loc[(frame["bound"] == 2.0) & (frame["p"] == 0.1), "value"] += 0.03 * (-1.0) ** frame["repeat"]
+    evidence = evidence_of(frame, Sequential(), AXES)
+    (part,) = parts_of(claim(2, [1.0, 2.0, 3.0]), evidence)
+    found = part.judge(evidence, Part(0, 1, 0.025))
+    assert found.outcome == "inconclusive"
+    needs = allocate_repeats([found], 0.05, 40)
+    assert {tuple(sorted(dict(where).items())) for (_, where), _ in needs} == {
+        (("bound", 2.0), ("epsilon", 1.0), ("p", 0.1)),
+        (("bound", 2.0), ("epsilon", 1.0), ("p", 0.5)),
+    }
+    stands_on = {cell for look in found.looks for cell in look.cells | look.decided_on}
+    assert len(stands_on) == 9
+
+
+@pytest.mark.parametrize("true", [1, 2])
+def test_it_errs_as_rarely_as_promised(true: int) -> None:
+    """600 tables of three panels, of which 1 or 2 are clear and the others on the edge; "2 hold" is wrong, or right.
+
+    The level is 2.5% each way; of 600 more than 30 would be wrong with probability 1e-3.
+    """
+    rng = np.random.default_rng(true)
+    means = {1.0: UP, 2.0: UP if true == 2 else LEVEL, 3.0: LEVEL if true == 1 else DOWN}
+    wrong = 0
+    for _ in range(600):
+        frame = table_of(means, n=8, by=0.0)
+        frame["value"] += rng.normal(0, 0.02, len(frame))
+        found = judge(claim(2, list(means)), evidence_of(frame, axes=AXES))
+        wrong += found.outcome == ("reproduced" if true == 1 else "violated")
+    assert wrong <= 30

@@ -1,0 +1,127 @@
+"""Claims of some owner set, of those that a split draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.claims.design import Bounded, Sequential
+from harness.claims.judge import Part
+from harness.claims.sequential import allocate_repeats
+from harness.claims.statistics import SequentialEstimate
+from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
+
+SIZES = (2811.0, 2674.0, 3038.0)
+
+
+def table_of(drawn: list[int], advantage: dict[int, float], by: float = 0.01) -> pd.DataFrame:
+    """A repeat for each owner set drawn, with the advantage that its size has."""
+    rows = []
+    for repeat, which in enumerate(drawn):
+        rows.append(("a", "", "count_owner_set", np.nan, repeat, SIZES[which]))
+        rows.append(("a", "x", "advantage", 1.0, repeat, advantage[which] + by * (-1.0) ** repeat))
+        rows.append(("b", "", "count_owner_set", np.nan, repeat, SIZES[0]))
+        rows.append(("b", "x", "advantage", 1.0, repeat, 0.1 + by * (-1.0) ** (repeat // 2)))
+    frame = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"])
+    return frame.assign(stderr=0.0)
+
+
+def claim(least: Any, arm: str = "a", some: bool = True) -> dict[str, Any]:
+    left = {"metric": "advantage", "arm": arm, "attack": "x"}
+    quantified = {"for": {"owner_set": "some"}} if some else {}
+    return {"kind": "compare", "left": left, "relation": ">", "right": least, "at": [1], **quantified}
+
+
+DRAWN = [0, 1, 0, 1, 2, 0, 1, 0, 1, 2, 0, 1, 0, 1, 2, 2, 2, 2]
+HIGH = {0: 0.2, 1: 0.9, 2: 0.1}
+
+
+def test_one_owner_set_is_enough_where_the_mean_is_not() -> None:
+    frame = table_of(DRAWN, HIGH)
+    assert judge(claim({"value": 0.8}, some=False), frame).outcome == "violated"
+    found = judge(claim({"value": 0.8}), frame)
+    assert found.outcome == "reproduced"
+    (point,) = found.points
+    assert point.at == {"owner_set": 2674.0}
+    assert point.left == pytest.approx(0.9, abs=0.011)
+    assert point.repeats == DRAWN.count(1)
+    assert found.looks[0].among == found.looks[0].repeats == len(DRAWN)
+
+
+def test_nothing_refutes_it() -> None:
+    """There may be an owner set that no repeat has drawn."""
+    assert judge(claim({"value": 0.95}), table_of(DRAWN, HIGH)).outcome == "inconclusive"
+    one = judge(claim({"value": 0.5}, arm="b"), table_of(DRAWN, HIGH))
+    assert one.outcome == "inconclusive"
+    assert judge(claim({"value": 0.5}, arm="b", some=False), table_of(DRAWN, HIGH)).outcome == "violated"
+
+
+def test_another_arm_keeps_all_its_repeats() -> None:
+    frame = table_of(DRAWN, HIGH)
+    found = judge(claim({"arm": "b"}), frame)
+    assert found.outcome == "reproduced"
+    assert found.points[0].right == pytest.approx(0.1, abs=0.011)
+
+
+def test_owner_sets_are_numbered_as_they_are_drawn_first() -> None:
+    """Later ones do not move the level of earlier ones, so what a look decides stays decided."""
+    evidence = evidence_of(table_of(DRAWN, HIGH))
+    assert evidence.owner_sets("a") == [2811.0, 2674.0, 3038.0]
+    assert evidence.of_first(4).owner_sets("a") == [2811.0, 2674.0]
+    assert evidence.owner_sets("b") == []
+    # The second is tested at a sixth of the level.
+    frame = table_of([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1], {0: 0.2, 1: 0.9})
+    alone = judge(
+        claim({"value": 0.8}, some=False), frame[frame["repeat"] >= 6].assign(repeat=lambda f: f["repeat"] - 6)
+    )
+    assert judge(claim({"value": 0.8}), frame).support == pytest.approx(min(1.0, 6 * alone.support))
+
+
+def test_an_owner_set_drawn_once_says_nothing() -> None:
+    frame = table_of([0, 0, 0, 0, 0, 0, 1], {0: 0.2, 1: 0.9})
+    found = judge(claim({"value": 0.8}), frame)
+    assert found.outcome == "inconclusive"
+    assert found.points[0].at == {"owner_set": 2811.0}
+
+
+def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:
+    drawn = [0, 1] * 6
+    frame = table_of(drawn, {0: 0.2, 1: 0.82}, by=0.06)
+    evidence = evidence_of(frame, Sequential())
+    (part,) = parts_of(claim({"value": 0.8}), evidence)
+    found = part.judge(evidence, Part(0, 1, 0.025))
+    assert found.outcome == "inconclusive"
+    ((cell, target),) = allocate_repeats([found], 0.05, 40).items()
+    assert cell[0][0] == "a"
+    assert 12 < target <= 40
+    ((_, expected),) = allocate_repeats([found], 0.05, 400, most=4000, whole=True).items()
+    effect = found.looks[0].effect
+    assert isinstance(effect, SequentialEstimate)
+    assert expected == 2 * (effect.projected(0.025, 4000) or 0)
+
+
+def test_bets_on_the_range_alone_do_it_too() -> None:
+    found = judge(claim({"value": 0.2}), evidence_of(table_of([0, 1] * 40, {0: 0.1, 1: 0.95}), Bounded()))
+    assert found.outcome == "reproduced"
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    frame = table_of(DRAWN, HIGH)
+    wrong = PARSE(claim({"value": 0.5}) | {"for": {"owner_sets": "some"}})
+    (part,) = wrong.parts(declared_by(frame))
+    with pytest.raises(ValueError, match="did you mean 'owner_set'"):
+        part.check(declared_by(frame))
+
+
+def test_it_errs_as_rarely_as_promised() -> None:
+    """400 tables of three owner sets, each on the edge: "above 0.5 on some" is false, at a level of 2.5%."""
+    rng = np.random.default_rng(5)
+    wrong = 0
+    for _ in range(400):
+        frame = table_of(list(rng.integers(3, size=24)), dict.fromkeys(range(3), 0.5), by=0.0)
+        noise = rng.normal(0, 0.05, len(frame)) * (frame["metric"] == "advantage")
+        wrong += judge(claim({"value": 0.5}), frame.assign(value=frame["value"] + noise)).outcome == "reproduced"
+    assert wrong <= 22
