@@ -73,7 +73,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(REPO / ".dvc", root / ".dvc", ignore=lambda folder, names: set(names) - {"config", ".gitignore"})
     ran = repro(root)
     assert sorted(ran) == sorted(
-        ["resolve", "report", *(f"{stage}@{s}" for stage in ("measure", "check") for s in SPECS)]
+        ["resolve", "report", *(f"{stage}@{s}" for stage in ("measure", "readings", "check") for s in SPECS)]
     )
     git(root, "add", "-A")
     git(root, "commit", "-qm", "run")
@@ -97,7 +97,7 @@ def test_a_clone_finds_everything_done(clone: Path) -> None:
 
 def test_an_edited_claim_runs_its_check_and_the_report_alone(clone: Path) -> None:
     edit(clone, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
-    assert repro(clone) == ["resolve", "check@own/cancer", "report"]
+    assert repro(clone) == ["resolve", "readings@own/cancer", "check@own/cancer", "report"]
     assert "Rows is 569 (printed: 570)" in (clone / "reports/whole/summary.md").read_text()
     assert trained(clone) == set()
 
@@ -105,7 +105,7 @@ def test_an_edited_claim_runs_its_check_and_the_report_alone(clone: Path) -> Non
 def test_an_edited_experiment_measures_its_own_news_alone(clone: Path) -> None:
     before = measured(clone, "own/cancer")
     edit(clone, "specs/own/cancer.yaml", "epsilons: [1, 10, .inf]", "epsilons: [1, 10, 20, .inf]")
-    assert repro(clone) == ["resolve", "measure@own/cancer", "check@own/cancer", "report"]
+    assert repro(clone) == ["resolve", "measure@own/cancer", "readings@own/cancer", "check@own/cancer", "report"]
     table = measured(clone, "own/cancer")
     new = table[table["epsilon"] == 20]
     assert trained(clone) == {f"{key}.npz" for key in new[new["metric"] == "accuracy_test"]["cell"]}
@@ -203,7 +203,7 @@ def test_a_curve_is_kept_with_the_table_and_a_new_one_is_drawn_of_its_own_model(
     )
     plan = run_cli(clone, "plan", "--profile", "whole", "--json", "own/other")
     assert json.loads(plan.stdout)["specs"][0]["missing"] > 0
-    assert repro(clone) == ["resolve", "measure@own/other", "check@own/other", "report"]
+    assert repro(clone) == ["resolve", "measure@own/other", "readings@own/other", "check@own/other", "report"]
     assert len(trained(clone)) == 1
     both = json.loads(measured(clone, "own/other").attrs["curves"])
     assert kept in both.values()

@@ -26,6 +26,8 @@ from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
+    from harness.pipeline.context import Context
+    from harness.spec.load import Loaded
 
 
 def alternatives(
@@ -47,6 +49,9 @@ def alternatives(
     ] = False,
     plan: Annotated[
         bool, typer.Option("--plan", help="Only list the readings and how many models each trains.")
+    ] = False,
+    measure_only: Annotated[
+        bool, typer.Option("--measure-only", help="Measure, and leave it to `harness check` to say what comes of it.")
     ] = False,
     minutes: Annotated[
         float | None,
@@ -86,7 +91,9 @@ def alternatives(
         if not only or any(reading.field.endswith(end) for end in only)
     ]
     if not chosen and where_violated:
-        console.print("no claim is violated as declared and waits for a reading")
+        if not plan:
+            _index(groups)
+        print("harness: no claim is violated as declared and waits for a reading", file=sys.stderr)
         return
     if not chosen:
         raise HarnessError("no other readings: no ambiguity has a field and alternatives that change a measurement")
@@ -113,11 +120,22 @@ def alternatives(
             f"harness: out of time at {variant.spec.id}; finished cells are kept, the same command goes on from here",
             file=sys.stderr,
         )
+    _index(groups)
+    if measure_only:
+        return
     verdicts = [v for context, loaded in groups for of_spec in pipeline.check_all(context, loaded) for v in of_spec]
     if as_json:
         print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})
         return
     _show(verdicts)
+
+
+def _index(groups: list[tuple[Context, list[Loaded]]]) -> None:
+    from harness import pipeline
+
+    for context, loaded in groups:
+        for one in loaded:
+            pipeline.index_readings(context, one)
 
 
 def _show(verdicts: list[Verdict]) -> None:

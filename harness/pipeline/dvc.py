@@ -66,6 +66,7 @@ CHECK_EACH = """
       deps:
         - flagship/resolved/${{item}}/claims.json
         - reports/${{profile}}/${{item}}/measurements.parquet
+        - reports/${{profile}}/${{item}}/readings
 {code}      outs:
         - reports/${{profile}}/${{item}}/verdicts.json:
             cache: false
@@ -105,13 +106,14 @@ REPORT = """
 FLAGSHIP_HEAD = """\
 # Written by `harness pipeline` from specs/, params.yaml and what the code imports. Do not edit.
 #
-# resolve ─┬─► measure ─► check ─► report
-#          └─► theory ───────────►
+# resolve ─┬─► measure ─► readings ─► check ─► report
+#          └─► theory ───────────────────────►
 #
 # The flagship: everything that it is made of and everything that it makes is in git, so `dvc status flagship/dvc.yaml`
 # says in a fresh clone whether the committed results follow from specs and code, and `dvc repro flagship/dvc.yaml` goes
 # on where they stop. `measure` takes what its table holds as done, by whichever code it was measured (the verdicts say
-# by which), and measures the rest until each claim is decided or out of reach. Data are brought as they are needed.
+# by which), and measures the rest until each claim is decided or out of reach. `readings` runs what the paper leaves
+# open in its other readings, for claims that would be violated. Data are brought as they are needed.
 """
 MEASURE_EACH = """
   measure:
@@ -134,6 +136,21 @@ MEASURE_EACH = """
             x: epsilon
             y: advantage
             title: ${{item}} (${{profile}})
+"""
+READINGS_EACH = """
+  readings:
+    foreach: *measured
+    do:
+      wdir: ..
+      desc: Run the readings that a claim of ${{item}} waits for
+      cmd: harness alternatives --where-violated --until-decided --measure-only --profile ${{profile}} ${{item}}
+      deps:
+        - flagship/resolved/${{item}}/claims.json
+        - reports/${{profile}}/${{item}}/measurements.parquet
+{code}      outs:
+        - reports/${{profile}}/${{item}}/readings:
+            cache: false
+            persist: true
 """
 
 
@@ -177,6 +194,7 @@ def flagship_text(context: Context, specs: Sequence[Loaded]) -> str:
     text += "      - flagship/resolved:\n          cache: false\n"
     if measured:
         text += MEASURE_EACH.format(specs=_items(measured, 6), code=_code("measure", 8))
+        text += READINGS_EACH.format(code=_code("measure", 8))
         text += CHECK_EACH.format(code=_code("check", 8))
     if theory:
         text += THEORY_EACH.format(specs=_items(theory, 6), code=_code("theory", 8))

@@ -171,6 +171,18 @@ def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loa
     return needed
 
 
+def index_readings(context: Context, loaded: Loaded) -> None:
+    """Write `readings/index.json`: every reading of a spec, its folder, and the claims that it was run for (none: not
+    run). So a stage that runs readings has a file to show where no claim waits for any."""
+    rows = []
+    for reading, variant in other_readings(context, loaded):
+        path = context.measurements_file(variant.spec.id)
+        claims = read_table(path).attrs.get(CLAIMS, "all") if path.is_file() else None
+        rows.append({"reading": reading.text, "folder": path.parent.name, "claims": claims})
+    text = json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(context.folder(loaded.spec.id) / "readings" / "index.json", text + "\n")
+
+
 def _judge_one(
     context: Context, loaded: Loaded, claims: Collection[str] | None, reading: bool = False
 ) -> list[Verdict]:

@@ -81,7 +81,13 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     ]
     assert {r["verdict"] for r in held} <= {"reproduced", "violated", "inconclusive"}
     folder = project.reports / "full" / "own" / "cancer" / "readings"
-    assert sorted(p.name for p in folder.iterdir()) == ["scaling-min-max", "scaling-none"]
+    assert sorted(p.name for p in folder.iterdir()) == ["index.json", "scaling-min-max", "scaling-none"]
+    index = json.loads((folder / "index.json").read_text())
+    assert [(row["folder"], row["claims"]) for row in index] == [
+        ("scaling-none", "all"),
+        ("scaling-min-max", "all"),
+        ("twins", None),
+    ]
     assert run_cli(project.root, "report").returncode == 0
     page = (project.reports / "full/site/claims/own-cancer--iid-held.html").read_text()
     assert "experiment.preprocessing.scaling = min-max" in page
@@ -113,6 +119,8 @@ ambiguities:
     assert run_cli(project.root, "run").returncode in (0, 1)
     nothing = run_cli(project.root, "alternatives", "--minutes", "0", "--where-violated")
     assert (nothing.returncode, nothing.stderr.count("\n")) == (2, 1)
+    measured = run_cli(project.root, "alternatives", "--where-violated", "--until-decided", "--measure-only")
+    assert (measured.returncode, measured.stdout) == (0, "")
     ran = run_cli(project.root, "alternatives", "--where-violated", "--until-decided", "--json")
     assert ran.returncode == 0, ran.stderr
     readings_of = json.loads(ran.stdout)
@@ -120,7 +128,7 @@ ambiguities:
     assert [r["value"] for r in readings_of["own/cancer#all-but-sure"]] == ["none", "min-max"]  # proxies are not iid's
     assert readings_of["own/cancer#iid-held"] == []
     folder = project.reports / "until" / "own" / "cancer" / "readings"
-    tables = {path.name: pd.read_parquet(path / "measurements.parquet") for path in folder.iterdir()}
+    tables = {path.name: pd.read_parquet(path / "measurements.parquet") for path in folder.glob("*/")}
     assert sorted(tables) == ["scaling-min-max", "scaling-none"]
     for table in tables.values():
         assert {*table["arm"]} == {"iid"}
@@ -133,7 +141,7 @@ ambiguities:
     path = project.specs / "own" / "cancer.yaml"
     path.write_text(text.replace("value: 0.999", "value: 0.1"))
     calm = run_cli(project.root, "alternatives", "--where-violated")
-    assert (calm.returncode, calm.stdout) == (0, "no claim is violated as declared and waits for a reading\n")
+    assert (calm.returncode, calm.stderr) == (0, "harness: no claim is violated as declared and waits for a reading\n")
 
 
 def test_nothing_to_read_otherwise_is_one_line(make_project: Make) -> None:
