@@ -86,6 +86,7 @@ class ReadingVerdict(Config):
     choice: str
     """What the paper leaves open."""
     field: str
+    """What is read otherwise: a field of the spec, or the sentence."""
     value: Any
     verdict: Word
     reason: str

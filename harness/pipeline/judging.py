@@ -22,7 +22,7 @@ from harness.spec.document import locate
 from harness.spec.load import Loaded, spec_id
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
-from harness.spec.readings import Reading, readings
+from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import check_spec, independent_claims
@@ -130,11 +130,14 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     for verdict in _judge_one(context, loaded, claims):
         claim = declared[verdict.id.split("#")[1]]
         parts = [] if claim.theory else scaled.spec.parts(claim)
-        read = [
+        read: list[tuple[Reading | SentenceReading, Verdict | None]] = [
             (reading, None if by_claim is None else by_claim.get(claim.id))
             for reading, by_claim in others
             if matters(reading, parts, spec)
         ]
+        for name, other in claim.otherwise():
+            variant = replace(loaded, spec=spec.changed(claims=(other,), figure=()))
+            read += [(SentenceReading(name), one) for one in _judge_one(context, variant, None, reading=True)]
         verdicts.append(publish(verdict, claim, scaled, read))
     return verdicts
 

@@ -71,6 +71,9 @@ class Claim(Config):
     """How the inequality renders what the sentence hedges (can, often, almost, up to)."""
     expect: Expectations
     """The inequality; several must all hold."""
+    also_read_as: dict[str, Expectations] = Field(default={}, exclude_if=lambda readings: not readings)
+    """Other readings of the sentence, on the same measurements, by what they read otherwise: `a meaningful epsilon is
+    at most 0.1`. A claim that is violated as it stands is only called so if it is in each of these, too."""
     note: str = ""
     """What a reader of the verdict should know."""
 
@@ -81,6 +84,9 @@ class Claim(Config):
         sorts = {isinstance(e, TheoryClaimKind) for e in self.expect}
         if len(sorts) > 1:
             raise ValueError(f"claim {self.id!r} mixes theory and measurements; make two claims of it")
+        others = (e for expect in self.also_read_as.values() for e in expect)
+        if self.also_read_as and (sorts == {True} or any(isinstance(e, TheoryClaimKind) for e in others)):
+            raise ValueError(f"claim {self.id!r}: also_read_as is for claims about measurements")
         if self.origin in ("paper", "corrected") and not self.quotes:
             raise ValueError(
                 f"claim {self.id!r} is of origin {self.origin!r}; quote the sentence of the paper (quotes)"
@@ -88,6 +94,13 @@ class Claim(Config):
         if (self.origin == "corrected") != (self.corrects is not None):
             raise ValueError(f"claim {self.id!r}: `corrects` goes with origin `corrected`, and names a claim")
         return self
+
+    def otherwise(self) -> list[tuple[str, Claim]]:
+        """The claim in each other reading of its sentence, by what that reads otherwise."""
+        return [
+            (name, self.model_copy(update={"also_read_as": {}, "expect": expect}))
+            for name, expect in self.also_read_as.items()
+        ]
 
     @property
     def theory(self) -> tuple[TheoryClaimKind, ...]:
@@ -240,8 +253,9 @@ class Spec(Config):
             if self.experiment is None and not claim.theory:
                 raise ValueError(f"claim {claim.id!r} speaks of measurements but the spec has no experiment")
             try:
-                for part in self.parts(claim):
-                    part.check(self.declared)
+                for one in (claim, *(other for _, other in claim.otherwise())):
+                    for part in self.parts(one):
+                        part.check(self.declared)
             except ValueError as error:
                 raise ValueError(f"claim {claim.id!r}: {error}") from None
         for table in self.layout:

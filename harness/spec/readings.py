@@ -37,6 +37,21 @@ class Reading:
         return f"{self.field.removeprefix('experiment.')} = {value_text(self.value)}"
 
 
+@dataclass(frozen=True)
+class SentenceReading:
+    """Another reading of a claim's sentence, on the same measurements."""
+
+    value: str
+    """What it reads otherwise."""
+    choice: str = "what the sentence means"
+    field: str = "the sentence"
+
+    @property
+    def text(self) -> str:
+        """As a reader of the verdict sees it."""
+        return f"of {self.field} by which {self.value}"
+
+
 def with_field(document: Document, field: str, value: Any, name: str) -> tuple[Spec, Document]:
     """The spec with the field at a dotted path set. Raises HarnessError where the value is not a valid one."""
     data = copy.deepcopy(document.data)

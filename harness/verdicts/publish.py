@@ -24,7 +24,7 @@ from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Ver
 from harness.data.dataset import TableDataset
 from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled
-from harness.spec.readings import Reading
+from harness.spec.readings import Reading, SentenceReading
 from harness.verdicts.partial import parts_text
 
 ON_PAPERS_DATA: tuple[Data, ...] = ("none", "paper", "smaller", "own")
@@ -94,7 +94,7 @@ def publish(
     verdict: Verdict,
     claim: Claim,
     scaled: Scaled,
-    read: Sequence[tuple[Reading, Verdict | None]],
+    read: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
 ) -> Verdict:
     """A verdict as it is said.
 
@@ -154,7 +154,7 @@ def certainty(verdict: Verdict) -> Certainty | None:
     return known.get(verdict.basis, "by itself")
 
 
-def _hangs_on(read: Sequence[tuple[Reading, Verdict | None]], data: Data) -> list[str]:
+def _hangs_on(read: Sequence[tuple[Reading | SentenceReading, Verdict | None]], data: Data) -> list[str]:
     """Which readings flip a verdict of violated, or might."""
     flipping = [
         f"the reading {reading.text} ({other.verdict})"

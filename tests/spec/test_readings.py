@@ -144,6 +144,42 @@ ambiguities:
     assert (calm.returncode, calm.stderr) == (0, "harness: no claim is violated as declared and waits for a reading\n")
 
 
+@pytest.mark.integration
+def test_a_sentence_may_be_read_otherwise_on_the_same_measurements(make_project: Make) -> None:
+    text = """\
+  - id: sure
+    where: here
+    statement: Few test records are wrong.
+    expect: {kind: compare, left: {metric: accuracy_test, arm: iid}, relation: ">", right: {value: 0.999}, at: [.inf]}
+    also_read_as:
+      few are less than three in ten: {kind: compare, left: {metric: accuracy_test, arm: iid}, relation: ">", right: {value: 0.7}, at: [.inf]}
+"""
+    spec = SMALL_SPEC.replace("  repeats: 2", "  repeats: 8") + text
+    project = make_project(spec)
+    assert run_cli(project.root, "run").returncode in (0, 1)
+
+    def judged() -> dict[str, object]:
+        return next(v for v in json.loads(run_cli(project.root, "check", "--json").stdout) if v["id"].endswith("sure"))
+
+    open_ = judged()
+    assert open_["verdict"] == "inconclusive"
+    assert open_["hangs_on"] == ["the reading of the sentence by which few are less than three in ten (reproduced)"]
+    path = project.specs / "own" / "cancer.yaml"
+    path.write_text(spec.replace("value: 0.7}", "value: 0.998}"))
+    same = judged()
+    assert same["verdict"] == "violated"
+    assert [r["verdict"] for r in same["readings"]] == ["violated"]  # type: ignore[attr-defined]
+    path.write_text(
+        spec.replace("value: 0.7}", "value: 0.7}").replace(
+            'accuracy_test, arm: iid}, relation: ">", right: {value: 0.7',
+            'accuracy_test, arm: idd}, relation: ">", right: {value: 0.7',
+        )
+    )
+    refused = run_cli(project.root, "validate")
+    assert refused.returncode == 2
+    assert "claim 'sure': unknown arm 'idd'; did you mean 'iid'" in refused.stderr
+
+
 def test_nothing_to_read_otherwise_is_one_line(make_project: Make) -> None:
     ran = run_cli(make_project().root, "alternatives")
     assert ran.returncode == 2
