@@ -87,11 +87,25 @@ def test_an_arm_is_counted_by_its_name() -> None:
 
 def test_what_cannot_be_counted_is_refused() -> None:
     frame = table_of({1.0: UP, 2.0: UP})
-    both = pd.concat([frame, frame.assign(arm="b")])
     with pytest.raises(ValueError, match="needed is 4, but 2 claims are counted"):
         PARSE(claim(4, [1.0, 2.0])).parts(declared_by(frame, AXES))
-    with pytest.raises(ValueError, match="a claim that is counted stands for 2; list names in"):
-        PARSE(claim(1, [1.0], left={"metric": "accuracy_test", "arm": ["a", "b"]})).parts(declared_by(both, AXES))
+
+
+def test_a_claim_is_counted_whole_where_it_lists_several_names() -> None:
+    frame = table_of({1.0: UP, 2.0: UP, 3.0: UP})
+    other = frame.assign(arm="b")
+    other.loc[(other["bound"] == 3.0) & (other["p"] == 0.5), "value"] -= 0.2
+    evidence = evidence_of(pd.concat([frame, other]), axes=AXES)
+    both = {"metric": "accuracy_test", "arm": ["a", "b"]}
+    assert judge(claim(2, [1.0, 2.0, 3.0], left=both), evidence).outcome == "reproduced"
+    three = judge(claim(3, [1.0, 2.0, 3.0], left=both), evidence)
+    assert three.outcome == "violated"
+    assert len(three.points) == 3
+    assert three.deciding is not None
+    assert three.deciding.at == {"bound": 3.0, "p": 0.1}
+    (part,) = parts_of(claim(2, [1.0], left=both) | {"needed": 1}, evidence)
+    assert part.text().count("accuracy_test(b)") == 1
+    assert part.text().startswith("at least 1 of 1: (accuracy_test(a) < ")
 
 
 def test_a_tolerance_is_doubled_in_each() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
@@ -37,23 +37,33 @@ class AtLeast(MeasuredClaimKind):
     needed: Annotated[int, Field(ge=1)]
     """How many of them have to hold."""
     of: tuple[Annotated[Counted, Field(discriminator="kind")], ...] = Field(min_length=1)
-    """The claims that are counted; each names one metric, arm and attack."""
+    """The claims that are counted, each whole: for every metric, arm and attack that it lists."""
     over: dict[str, tuple[Level, ...]] = {}
     """Values of axes, or names of `arm`, `attack` or `metric`: each claim is counted once at each."""
+    _sizes: tuple[int, ...] = PrivateAttr(default=())
+    """Of one of its `parts`: how many of `of` make up each claim that is counted; none: one each."""
 
     def tree(self) -> Expression:
-        many = phrase("at least", numeral(self.needed), "of", numeral(len(self.of)))
-        claims = listing((Bracketed(brackets="()", inside=one.tree()) for one in self.of), ";")
+        many = phrase("at least", numeral(self.needed), "of", numeral(len(self._groups())))
+        whole = (listing((one.tree() for one in group), ";") for group in self._groups())
+        claims = listing((Bracketed(brackets="()", inside=one) for one in whole), ";")
         return listing([many, claims], ":")
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         places: list[dict[str, Level]] = [{}]
         for name, values in self.over.items():
             places = [{**where, name: value} for where in places for value in values]
-        of = tuple(_alone(_at(one, where), declared) for one in self.of for where in places)
-        if self.needed > len(of):
-            raise ValueError(f"needed is {self.needed}, but {len(of)} claims are counted; give at most as many")
-        return [self.model_copy(update={"of": of, "over": {}})]
+        each = [_at(one, where).parts(declared) for one in self.of for where in places]
+        if self.needed > len(each):
+            raise ValueError(f"needed is {self.needed}, but {len(each)} claims are counted; give at most as many")
+        whole = self.model_copy(update={"of": tuple(part for parts in each for part in parts), "over": {}})
+        whole._sizes = tuple(map(len, each))
+        return [whole]
+
+    def _groups(self) -> list[tuple[Counted, ...]]:
+        """The parts of each claim that is counted."""
+        ends = np.cumsum(self._sizes or [1] * len(self.of))
+        return [self.of[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
     def operands(self) -> Sequence[MetricOperand]:
         return [operand for one in self.of for operand in one.operands()]
@@ -76,12 +86,12 @@ class AtLeast(MeasuredClaimKind):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         each = Part(part.index, 1, part.alpha, part.fewest)
-        results = [one.judge(evidence, each) for one in self.of]
-        for result in results:
+        results = [[one.judge(evidence, each) for one in group] for group in self._groups()]
+        for result in (result for group in results for result in group):
             if result.outcome == "not run":
                 return result
-        test = f"each claim by itself: {results[0].test}"
-        looks = [_as_one_look(result) for result in results]
+        looks = [_as_one_look(group) for group in results]
+        test = f"each claim by itself: {results[0][0].test}"
         return combine((looks, "share"), part, test, self.needed / len(looks))
 
 
@@ -99,17 +109,18 @@ def _at(one: Counted, where: Mapping[str, Level]) -> Counted:
     return one.model_copy(update=update)
 
 
-def _alone(one: Counted, declared: NameScope) -> Counted:
-    parts = one.parts(declared)
-    if len(parts) != 1:
-        raise ValueError(f"a claim that is counted stands for {len(parts)}; list names in the at-least's `over`")
-    return parts[0]
+def _as_one_look(results: Sequence[PartResult]) -> PointResult:
+    """A claim that is counted as one place: its p-values, and the place that decides it.
 
-
-def _as_one_look(result: PartResult) -> PointResult:
-    """A claim that is counted as one place: its p-values, and the place that decides it."""
+    All of its parts have to hold, each at the whole level; one fails at the level over their number.
+    """
+    weakest = max(results, key=lambda result: result.support)
+    failing = min(results, key=lambda result: result.oppose)
+    support, oppose = weakest.support, min(1.0, failing.oppose * len(results))
+    result = failing if oppose < support else weakest
     decides = next(look for look in result.looks if look.point is result.deciding)
-    point = decides.point.model_copy(update={"p_support": result.support, "p_oppose": result.oppose})
-    rest: frozenset[Any] = frozenset().union(*(look.cells for look in result.looks)) - decides.cells
-    holds = in_each(result.looks, np.logical_and) if result.quantifier == "all" else None
+    point = decides.point.model_copy(update={"p_support": support, "p_oppose": oppose})
+    every = [look for one in results for look in one.looks]
+    rest: frozenset[Any] = frozenset().union(*(look.cells for look in every)) - decides.cells
+    holds = in_each(every, np.logical_and) if all(one.quantifier == "all" for one in results) else None
     return PointResult(point, decides.effect, decides.cells, holds, decides.among, rest)
