@@ -94,11 +94,13 @@ class PartResult:
     """The same against 'it holds', corrected for the claim's parts too."""
     attacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By arm, those that it is about; an empty one, or none: the models themselves."""
+    absent: int = 0
+    """Points beside the `looks` of which nothing is known."""
 
     def levels(self, alpha: float, parts: int) -> tuple[float, float]:
         """One-sided levels at which each of the points needed has to support it, and each of those that refute it to
         oppose it, where the claim has so many parts."""
-        m = max(1, len(self.looks))
+        m = max(1, len(self.looks) + self.absent)
         k = {"all": m, "some": 1}.get(self.quantifier, self.needed)
         return alpha / (m - k + 1), alpha / parts / k
 
@@ -365,16 +367,17 @@ def _group_by_axes(
 
 
 def combine(
-    looks: tuple[Sequence[PointResult], PointQuantifier], part: Part, test: str, share: float = 1.0
+    looks: tuple[Sequence[PointResult], PointQuantifier], part: Part, test: str, share: float = 1.0, absent: int = 0
 ) -> PartResult:
     """The outcome of a part from what was found at its points.
 
     Args:
         share: of the points, at which it has to hold where the quantifier is `share`; rounded up.
+        absent: further points, of which nothing is known.
     """
     found_at, quantifier = looks
     points = tuple(look.point for look in found_at)
-    m, alpha = len(points), part.alpha
+    m, alpha = len(points) + absent, part.alpha
     k = {"all": m, "some": 1}.get(quantifier, at_least(share, m))
     enough = [look.point.repeats >= part.fewest or look.effect.of_records for look in found_at]
     supports = [p.p_support if many else 1.0 for p, many in zip(points, enough, strict=True)]
@@ -382,9 +385,11 @@ def combine(
     # Of the k points that support it most clearly, and of the m - k + 1 that oppose it most clearly, the last; of
     # several that are alike, the first.
     tie = -1 if k == m else 1
-    hard = sorted(range(m), key=lambda i: (supports[i], points[i].p_support, tie * i))[k - 1]
-    against = sorted(range(m), key=lambda i: (opposes[i], -tie * i))[m - k]
-    support, oppose = min(1.0, supports[hard] * (m - k + 1)), min(1.0, opposes[against] * k * part.parts)
+    there = range(len(points))
+    hard = sorted(there, key=lambda i: (supports[i], points[i].p_support, tie * i))[min(k, len(points)) - 1]
+    against = sorted(there, key=lambda i: (opposes[i], -tie * i))[min(m - k, len(points) - 1)]
+    support = min(1.0, supports[hard] * (m - k + 1)) if k <= len(points) else 1.0
+    oppose = min(1.0, opposes[against] * k * part.parts) if m - k < len(points) else 1.0
     if quantifier == "all":
         correction = f"every one of {m} points at alpha/2; Bonferroni over {m * part.parts} to oppose"
     elif quantifier == "some":
@@ -402,7 +407,19 @@ def combine(
             more |= {"needed": k, "looked_at": m}
         reason = _reason(how, quantifier, place, decided, more)
         return PartResult(
-            outcome, reason, points, decided, test, correction, rows, quantifier, k, both, support, oppose
+            outcome,
+            reason,
+            points,
+            decided,
+            test,
+            correction,
+            rows,
+            quantifier,
+            k,
+            both,
+            support,
+            oppose,
+            absent=absent,
         )
 
     if support <= alpha:

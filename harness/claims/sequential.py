@@ -182,7 +182,7 @@ class _Rule:
 
     def _places_of_share(self, finding: PartResult) -> tuple[list[PointResult], bool]:
         support, oppose = finding.levels(self.alpha, self.parts)
-        for_, against = finding.needed, len(finding.looks) - finding.needed + 1
+        for_, against = finding.needed, len(finding.looks) + finding.absent - finding.needed + 1
         its_side: list[PointResult] = []
         other_side: list[PointResult] = []
         for look in finding.looks:

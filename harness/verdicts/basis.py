@@ -81,7 +81,7 @@ def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
 
 def _deciding_points(finding: PartResult) -> list[PointResult]:
     """The looks without which its outcome would not be known: of as many as decide it, the clearest."""
-    m, against = len(finding.points), finding.outcome == "violated"
+    m, against = len(finding.points) + finding.absent, finding.outcome == "violated"
     many = m - finding.needed + 1 if against else finding.needed
     if many == 1:
         return [look for look in finding.looks if look.point is finding.deciding]

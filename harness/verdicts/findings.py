@@ -13,6 +13,7 @@ from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import ArmFacts, Measurements, NoneChosen
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.judge import Part, PartResult, not_run, unknown
+from harness.claims.kinds.at_least import AtLeast
 from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, first_verdict, is_decided
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
@@ -91,8 +92,10 @@ def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evid
                 finding = unknown(str(none))
         if finding.points and any(operand.chosen is not None for operand in part.operands()):
             why = finding.why.model_copy(update={"chosen": tuple(_choices(part, evidence))})
-            points = tuple(p.model_copy(update={"chosen": _chosen_at(p, part, evidence)}) for p in finding.points)
-            finding = replace(finding, why=why, points=points)
+            finding = replace(finding, why=why)
+            if not isinstance(part, AtLeast):  # whose points are of several sides
+                points = tuple(p.model_copy(update={"chosen": _chosen_at(p, part, evidence)}) for p in finding.points)
+                finding = replace(finding, points=points)
         findings.append(replace(finding, attacks=part.attacks()))
     return findings
 
@@ -131,9 +134,13 @@ def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
         counts: Counter[float] = Counter()
         wheres = evidence.grid([curve := operand.curve], getattr(part, "at", None))
         # What attacks vary has no part in the choice.
-        for where in {place((a, v) for a, v in w.items() if a in evidence.cell_axes): w for w in wheres}.values():
-            counts.update(evidence.choices(curve, where))
         by = "" if operand.chosen.arm is None else f" by {operand.chosen.arm}"
+        try:
+            for where in {place((a, v) for a, v in w.items() if a in evidence.cell_axes): w for w in wheres}.values():
+                counts.update(evidence.choices(curve, where))
+        except NoneChosen:  # of one claim of several that are counted
+            choices[f"{operand.chosen.axis} chosen{by}: none"] = None
+            continue
         if operand.chosen.repeats is None:
             levels = ", ".join(f"{level:g} in {n}" for level, n in sorted(counts.items()))
             choices[f"{operand.chosen.axis} chosen{by}: {levels} of {sum(counts.values())} repeats"] = None

@@ -149,3 +149,37 @@ def test_it_errs_as_rarely_as_promised(true: int) -> None:
         found = judge(claim(2, list(means)), evidence_of(frame, axes=AXES))
         wrong += found.outcome == ("reproduced" if true == 1 else "violated")
     assert wrong <= 30
+
+
+def test_of_a_claim_of_which_nothing_is_known_nothing_is_taken() -> None:
+    """Three are to hold: of four, with a fifth for which no epsilon can be chosen, at the level of three of five."""
+    rows = []
+    for arm, auc in {"a": 0.5, "b": 0.5, "c": 0.5, "d": 0.7, "e": 0.5}.items():
+        for epsilon, lost in ((1.0, 0.9), (9.0, 0.9 if arm == "e" else 0.1), (np.inf, 0.0)):
+            for r in range(12):
+                noise = 0.005 * (-1.0) ** r
+                rows.append((arm, "", "accuracy_loss_test", epsilon, r, lost + noise))
+                rows.append((arm, "x", "auc", epsilon, r, auc + noise))
+    frame = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"]).assign(stderr=0.0)
+
+    def counted(*arms: str, needed: int = 3) -> dict[str, Any]:
+        chosen = {"metric": "accuracy_loss_test", "at_most": 0.2}
+        of = [
+            {
+                "kind": "compare",
+                "left": {"metric": "auc", "arm": arm, "attack": "x", "chosen": chosen},
+                "relation": "<",
+                "right": {"value": 0.6},
+            }
+            for arm in arms
+        ]
+        return {"kind": "at-least", "needed": needed, "of": of}
+
+    five = judge(counted(*"abcde"), frame)
+    assert (five.outcome, five.absent, len(five.points)) == ("reproduced", 1, 4)
+    alone = judge(counted(*"abcd"), frame)
+    assert five.support == pytest.approx(alone.support / 2 * 3)  # p times 5 - 3 + 1, and times 4 - 3 + 1
+    assert five.levels(0.025, 1) == (pytest.approx(0.025 / 3), pytest.approx(0.025 / 3))
+    assert judge(counted(*"abde"), frame).outcome == "inconclusive"
+    assert judge(counted(*"ade"), frame).outcome == "violated"
+    assert judge(counted("e", needed=1), frame).reason.startswith("no epsilon can be chosen: accuracy_loss_test(e)")

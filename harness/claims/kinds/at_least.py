@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field, PrivateAttr
 
 from harness.claims.declared import NameScope
-from harness.claims.evidence import Measurements
+from harness.claims.evidence import Measurements, NoneChosen
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Bracketed, Expression, listing, numeral, phrase
-from harness.claims.judge import Part, PartResult, PointResult, combine, in_each
+from harness.claims.judge import Part, PartResult, PointResult, combine, in_each, unknown
 from harness.claims.kinds.arg_max import ArgMax
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
@@ -86,13 +86,22 @@ class AtLeast(MeasuredClaimKind):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         each = Part(part.index, 1, part.alpha, part.fewest)
-        results = [[one.judge(evidence, each) for one in group] for group in self._groups()]
-        for result in (result for group in results for result in group):
-            if result.outcome == "not run":
-                return result
-        looks = [_as_one_look(group) for group in results]
-        test = f"each claim by itself: {results[0][0].test}"
-        return combine((looks, "share"), part, test, self.needed / len(looks))
+        looks, tests, unknown_ones = [], [], []
+        for group in self._groups():
+            try:
+                results = [one.judge(evidence, each) for one in group]
+            except NoneChosen as none:
+                unknown_ones.append(str(none))
+                continue
+            if (missing := next((one for one in results if one.outcome == "not run"), None)) is not None:
+                return missing
+            looks.append(_as_one_look(results))
+            tests.append(results[0].test)
+        if not looks:
+            return unknown("; ".join(unknown_ones))
+        test = f"each claim by itself: {tests[0]}"
+        share = self.needed / (len(looks) + len(unknown_ones))
+        return combine((looks, "share"), part, test, share, len(unknown_ones))
 
 
 def _at(one: Counted, where: Mapping[str, Level]) -> Counted:
