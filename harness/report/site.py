@@ -263,9 +263,18 @@ def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict
         "counterexample": Markup(section.counterexamples.get(verdict.id, "")),
         "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
         "sure": how_sure(verdict, point),
+        "fewer_runs": _runs_of_paper(verdict, spec),
         "form": site.forms.get(verdict.id),
         "commands": _commands(site, section, verdict),
     }
+
+
+def _runs_of_paper(verdict: Verdict, spec: Spec) -> int | None:
+    """How many runs the paper has, where the verdict is decided by fewer of them on its data."""
+    of_paper = spec.paper_run.repeats if spec.paper_run is not None else None
+    if of_paper is None or verdict.repeats is None or verdict.data not in ("paper", "smaller"):
+        return None
+    return of_paper if verdict.repeats < of_paper else None
 
 
 def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str, str]]:

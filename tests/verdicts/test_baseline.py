@@ -148,6 +148,17 @@ def test_no_baseline_is_one_clear_line(project: Path, content: str | None) -> No
     assert "baseline.json" in found.stderr
 
 
+def test_a_baseline_of_the_first_version_is_one_clear_line(project: Path) -> None:
+    path = project / "reports/paper/baseline.json"
+    accepted = json.loads(path.read_text())
+    path.write_text(json.dumps({**accepted, "schema_version": 1}))
+    refused = verify(project)
+    assert refused.returncode == 2
+    (line,) = refused.stderr.strip().splitlines()
+    assert "baseline.json" in line
+    assert "harness verify --update" in line
+
+
 # Verdicts on theory are derived by hand, and held to that, in tests/theory/test_claims.py.
 MEASURED = sorted(
     path.relative_to(REPO / "specs").with_suffix("").as_posix()

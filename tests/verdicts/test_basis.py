@@ -70,7 +70,7 @@ def judged(loaded: Loaded, values: Values, design: str = "fixed") -> dict[str, V
 def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
     found = judged(loaded, both(around(0.9, 40), around(0.1, 40)))["biased-beats-iid"]
     assert (found.verdict, found.basis, found.rarest) == ("reproduced", "distribution-free", None)
-    assert basis_text(found) == "distribution-free"
+    assert basis_text(found) == "distribution-free: nothing is assumed of how runs vary"
     assert "bets on the mean" in found.test
     assert found.interval is not None
     assert found.points[0].low is not None
@@ -92,7 +92,7 @@ def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
 def test_after_a_few_repeats_it_rests_on_their_shape(loaded: Loaded) -> None:
     found = judged(loaded, both(around(0.5, 6, 0.05), around(0.1, 6, 0.05)))["biased-beats-iid"]
     assert (found.verdict, found.basis, found.rarest) == ("reproduced", "shape", 2)
-    assert basis_text(found) == "if no outcome is rarer than 1 in 2"
+    assert basis_text(found) == "a t-test: so few runs could miss an outcome that is rarer than 1 in 2"
     assert found.e_value is not None
     assert 1 < found.e_value < 2 / (found.p_value or 0)
     assert judged(loaded, both(around(0.5, 10, 0.05), around(0.1, 10, 0.05)))["biased-beats-iid"].rarest == 3

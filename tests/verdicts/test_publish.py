@@ -165,6 +165,15 @@ def test_off_the_papers_data_it_agrees_or_differs(loaded: Loaded, dataset: Any, 
     assert found(spec, HIGH, everywhere(loaded, None)).verdict == "differs"  # a reading that was not run is none there
 
 
+def test_no_part_is_called_violated_on_a_stand_in(loaded: Loaded) -> None:
+    spec = on(spec_of(loaded, [COMPARE, {**COMPARE, "right": {"value": 0.95}}]), dataset=PurchaseSubstitute())
+    verdict = found(spec, HIGH)
+    assert (verdict.verdict, verdict.parts) == ("differs", ("differs", "agrees"))
+    assert verdict.halves == "1 of 2 parts agrees, 1 differs; 2 of 4 points hold, 2 fail"
+    here = found(spec_of(loaded, [COMPARE, {**COMPARE, "right": {"value": 0.95}}]), HIGH, everywhere(loaded, HIGH))
+    assert here.halves == "1 of 2 parts reproduced, 1 violated; 2 of 4 points hold, 2 fail"
+
+
 @pytest.mark.parametrize("expect", [CLOSE, COUNT])
 def test_a_printed_number_is_set_beside_and_not_judged(loaded: Loaded, expect: Any) -> None:
     spec = on(spec_of(loaded, expect, origin="ours", quotes=[]), dataset=PurchaseSubstitute())
