@@ -48,7 +48,7 @@ from harness.report.prose import (
     sentence,
 )
 from harness.report.tex import untex
-from harness.spec.model import Claim
+from harness.spec.model import Claim, Spec
 from harness.verdicts.counts import GROUPS, WORDS, Count, count, group_of
 
 STATIC = ("site.css", "site.js")
