@@ -22,7 +22,7 @@ from harness.coordinates import Cell, Place, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
 from harness.formulas import formula_named
-from harness.formulas.gaussian import shuffled_epsilon
+from harness.formulas.gaussian import least_shuffled_epsilon, shuffled_epsilon
 from harness.metrics import METRICS
 
 
@@ -41,6 +41,8 @@ class ArmFacts:
     """Where axes vary them: `delta` and `prior` at each place."""
     shuffled_epochs: int | None = None
     """Where the accountant assumes other batches than the shuffled ones trained on: for how long."""
+    batches: int = 1
+    """Of an epoch."""
     batch_clipped: bool = False
     """The mean of a batch is clipped, which one record moves by up to twice the norm, be it removed or replaced."""
     draws: str = ""
@@ -203,12 +205,17 @@ class Measurements:
                     unmeasured.append(place_text({axis: value}))
         return sorted(set(unmeasured))
 
-    def epsilon_as_trained(self, curve: MetricSeries, where: Mapping[str, Any], replace: bool) -> float | None:
-        """What a nominal epsilon's noise gives for the batches that were trained on; None: the nominal one."""
+    def epsilon_as_trained(
+        self, curve: MetricSeries, where: Mapping[str, Any], replace: bool
+    ) -> tuple[float, float] | None:
+        """What a nominal epsilon's noise gives for the batches that were trained on, from below and from above; None:
+        the nominal one."""
         facts, cell = self.arm(curve.arm), self.cell(curve, where)
         if facts.shuffled_epochs is None or cell not in self._noise:
             return None
-        return shuffled_epsilon(self._noise[cell], facts.shuffled_epochs, facts.delta, replace or facts.batch_clipped)
+        sigma, epochs, delta = self._noise[cell], facts.shuffled_epochs, facts.delta
+        least = 0.0 if facts.batch_clipped else least_shuffled_epsilon(sigma, facts.batches, epochs, delta, replace)
+        return least, shuffled_epsilon(sigma, epochs, delta, replace or facts.batch_clipped)
 
     def cell(self, curve: MetricSeries, where: Mapping[str, Any]) -> Cell:
         """The models that a curve's value at a place is measured on."""

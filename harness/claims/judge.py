@@ -203,9 +203,11 @@ def _with_bound(
     }
     trained = evidence.epsilon_as_trained(left, where, replace)
     if trained is not None:
-        value = evidence.formula(right, left, where, epsilon=trained)
+        least, most = trained
+        value = evidence.formula(right, left, where, epsilon=most)
         more_ |= {
-            "epsilon_as_trained": None if math.isinf(trained) else trained,
+            "epsilon_as_trained": None if math.isinf(most) else most,
+            "least_epsilon_as_trained": None if math.isinf(least) else least,
             "bound_as_trained": value,
             "bound_as_trained_status": _status(own, value),
         }

@@ -75,6 +75,8 @@ class Point(Config):
     epsilon_as_trained: float | None = None
     """Where training shuffles and the accountant assumed otherwise: the epsilon of this noise, for the bound's
     adjacency, without amplification: by one Gaussian mechanism an epoch, a bound for any order of the batches."""
+    least_epsilon_as_trained: float | None = None
+    """The same from below: no accounting can certify less for batches cut from a permutation."""
     bound_as_trained: float | None = None
     """The bound at that epsilon."""
     bound_as_trained_status: BoundStatus | None = None

@@ -39,8 +39,8 @@ def accountants(
     DP-SGD with Gaussian noise on sums of clipped gradients, add/remove-one neighbours. `naive`, `advanced` and `zcdp`
     are the formulas of the code released with jayaraman2019 and compose over epochs of disjoint batches; `rdp`, `pld`
     and `gdp` compose over steps that Poisson sampling amplifies. What a nominal epsilon of each accountant is worth is
-    given for both kinds of batches, and never too small: for shuffled ones without amplification, which holds for any
-    order of the batches; for Poisson batches at most 0.5% too large, from both sides where four digits show it. An
+    given for both kinds of batches, from both sides: for shuffled ones from what no accounting can go under (Chua et
+    al. 2024) to what holds without amplification, for any order of the batches; for Poisson batches within 0.5%. An
     accountant that cannot answer says why in its row, and the others answer. In JSON an infinite epsilon, and what
     could not be had, are null; `why` says which.
     """
@@ -85,10 +85,12 @@ def accountants(
         title = a.title + (" (no upper bound)" if a.approximate else "")
         what.add_row(name, title, a.composes_over, ", ".join(a.samplings), a.source)
     console.print(what)
-    table = table_of("epsilon", "accountant", "noise multiplier", "shuffled, without amplification", "exact, Poisson")
+    table = table_of(
+        "epsilon", "accountant", "noise multiplier", "shuffled, from below and without amplification", "exact, Poisson"
+    )
     for row in rows:
         noise = "-" if row["noise_multiplier"] is None else f"{row['noise_multiplier']:.6g}"
-        worth = _format_epsilon(row["exact_shuffled"]), _format_epsilon(row["exact_poisson"], row["exact_poisson_from"])
+        worth = [_format_epsilon(row[f"exact_{of}"], row[f"exact_{of}_from"]) for of in ("shuffled", "poisson")]
         table.add_row(f"{row['epsilon']:g}", row["accountant"], noise, *worth)
     console.print(table)
     for row in rows:

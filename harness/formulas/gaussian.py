@@ -10,6 +10,7 @@ import math
 import numpy as np
 import scipy
 
+from harness.arrays import Array
 from harness.formulas.formula import computed, formula
 from harness.formulas.numbers import Number, exp, log, nodes_and_weights, normal_cdf, sqrt
 
@@ -209,6 +210,44 @@ def shuffled_epsilon(noise_multiplier: float, epochs: int, delta: float, replace
     if noise_multiplier == 0:
         return math.inf
     return epsilon_of_mu((2 if replace else 1) * math.sqrt(epochs) / noise_multiplier, delta)
+
+
+def least_shuffled_epsilon(
+    noise_multiplier: float, batches: int, epochs: int, delta: float, replace: bool = False
+) -> float:
+    """Lower bound on the same epsilon, whatever the accounting: some adversary tells neighbours apart so well.
+
+    The larger of two. All sums of all epochs together, of which the record moves one an epoch, are one Gaussian
+    mechanism of mu = d sqrt(epochs / batches) / sigma, where d is 1, or 2 for a record that is replaced. And in one
+    epoch the largest of the sums, as Chua et al. 2024 ("How private are DP-SGD implementations?", Section 4) have it
+    for records whose gradients are all alike but one: it has the distribution Phi(x / sigma)^(batches - 1)
+    Phi((x - a) / sigma), of a = 2 with the record and 1 without it (0 with another in its place); or 1 and 0 where
+    the others' gradients are zero.
+
+    Args:
+        batches: of an epoch; where the last one is smaller, it counts as one.
+    """
+    if noise_multiplier == 0:
+        return math.inf
+    together = epsilon_of_mu((2 if replace else 1) * math.sqrt(epochs / batches) / noise_multiplier, delta)
+    shifts = ((2.0, 0.0),) if replace else ((2.0, 1.0), (1.0, 0.0))
+    return max(together, *(_epsilon_of_largest(noise_multiplier, batches, delta, *pair) for pair in shifts))
+
+
+def _epsilon_of_largest(sigma: float, batches: int, delta: float, with_it: float, without: float) -> float:
+    """What the largest of an epoch's sums shows, by the best threshold of many: each is a lower bound."""
+    cuts = np.linspace(-5 * sigma, with_it + sigma * (math.sqrt(2 * math.log(batches + 1)) + 9), 4000)
+
+    def log_below(shift: float) -> Array:
+        alone: Array = scipy.special.log_ndtr((cuts - shift) / sigma)
+        return (batches - 1) * scipy.special.log_ndtr(cuts / sigma) + alone
+
+    first, second = log_below(with_it), log_below(without)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        above = np.log(-np.expm1(first) - delta) - np.log(-np.expm1(second))
+        below = np.log(np.exp(second) - delta) - first
+    known = np.concatenate([above, below])
+    return float(max(0.0, *known[np.isfinite(known)])) if np.isfinite(known).any() else 0.0
 
 
 @formula("gaussian-delta-ratio", "gaussian-delta(eps, mu) / delta", EXACT)

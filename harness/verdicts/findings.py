@@ -53,6 +53,7 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
             prior=arm.prior,
             at=places.get(name, {}),
             shuffled_epochs=arm.training.epochs if shuffled else None,
+            batches=math.ceil(arm.sizes.members / arm.training.batch_size),
             batch_clipped=arm.training.clipping == "batch",
             draws=fingerprint([*drawn, arm.split.content()]),
         )
