@@ -130,7 +130,6 @@ def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) ->
     `wanted`: metrics that claims are about; what is known without one of them is measured again.
     """
     of_model = set(wanted) & {*metrics_of("model"), *metrics_of("course")}
-    of_answers = set(wanted) & set(metrics_of("answers"))
     roots: dict[str, WorkUnit] = {}
     for cell in plan.cells:
         if not known.has(cell.split.work):
@@ -138,8 +137,7 @@ def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) ->
         if not known.has(cell.model.work, of_model):
             roots[cell.model.key] = cell.model
         for (name, _), piece in cell.evaluations.items():
-            needed = of_answers if isinstance(spec.attacks[name], ScoringAttack) else ()
-            if not known.has(piece.work, needed):
+            if not known.has(piece.work, set(wanted) & {*spec.attacks[name].measures}):
                 roots[piece.key] = piece
     for cells, name, where in groups_of_runs(plan, spec):
         runs = [cell.evaluations[name, where] for cell in cells]

@@ -1,7 +1,8 @@
 """Derives `specs/forms.json` from the history: `python -m tests.golden.forms`.
 
 A claim has its form since the first commit from which its inequality has been written as it is today. What a spec's
-claims are measured by is there since the first commit that adds a table of it under `reports/`.
+claims are measured by is there since the first commit that adds a table of it under `reports/`, or one of another spec of
+the paper from which its table takes what it holds.
 """
 
 from __future__ import annotations
@@ -13,11 +14,17 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+import pandas as pd
+import pyarrow.parquet as pq
+
 from harness.errors import HarnessError
 from harness.files import write_text
 from harness.report.forms import FILE, forms_of
 from harness.spec.document import load_document
 from tests.conftest import REPO
+
+TAKEN_FROM_OTHERS = ("jayaraman2019/plots", "rahimian2021/table4-dp-sgd")
+"""Specs on several data sets, whose tables were made of those of the specs on one each."""
 
 
 def git(*arguments: str) -> bytes:
@@ -44,6 +51,28 @@ def forms_at(folder: Path) -> dict[str, str]:
     return found
 
 
+def sources(spec: str) -> list[str]:
+    """The spec itself, and those of its paper in whose committed tables some of what its own holds stands, too."""
+    paper = spec.split("/")[0]
+    tables = {path.parent: path for path in sorted((REPO / "reports").glob(f"*/{paper}/*/measurements.parquet"))}
+    works = {
+        folder: set(pd.read_parquet(path, columns=["work"])["work"]) - {""}
+        for folder, path in tables.items()
+        if "work" in pq.read_schema(path).names
+    }
+    own = set().union(*(work for folder, work in works.items() if folder.name == spec.split("/")[1]))
+    return [spec, *sorted({f"{paper}/{f.name}" for f, work in works.items() if work & own} - {spec})]
+
+
+def first_measured(spec: str, order: dict[str, int]) -> str | None:
+    """The first commit that has some of its measurements."""
+    commits = []
+    for one in sources(spec) if spec in TAKEN_FROM_OTHERS else [spec]:
+        added = git("log", "--reverse", "--diff-filter=A", "--format=%H", "--", f"reports/*/{one}/measurements*")
+        commits += added.decode().split()[:1]
+    return min(commits, key=lambda commit: order[commit], default=None)
+
+
 def main() -> None:
     commits = git("log", "--reverse", "--format=%H", "--", "specs").decode().split()
     order = {
@@ -61,13 +90,15 @@ def main() -> None:
                 since.pop(claim, None)
             else:
                 since.setdefault(claim, commit)
-    found = {}
+    found: dict[str, dict[str, object]] = {}
+    firsts: dict[str, str | None] = {}
     for claim, form in now.items():
         if claim not in since:
             continue  # not committed yet
         spec = claim.partition("#")[0]
-        added = git("log", "--reverse", "--diff-filter=A", "--format=%H", "--", f"reports/*/{spec}/measurements*")
-        first = next(iter(added.decode().split()), None)
+        if spec not in firsts:
+            firsts[spec] = first_measured(spec, order)
+        first = firsts[spec]
         before = first is None or order[since[claim]] < order[first]
         measured = None if first is None else said_of(first)
         found[claim] = {"form": form, "since": said_of(since[claim]), "measured": measured, "before": before}
