@@ -57,9 +57,11 @@ TESTS = (
     "tests/metrics",
     "tests/verdicts/test_basis.py",
     "tests/verdicts/test_catalogue.py",
+    "tests/verdicts/test_findings.py",
     "tests/verdicts/test_partial.py",
     "tests/verdicts/test_publish.py",
 )
+OF_CLAIMS = ("harness/claims/", "harness/verdicts/")
 LONG = (
     "run_until_decided",
     "a_run_of_so_many_minutes",
@@ -68,12 +70,13 @@ LONG = (
     "rarely_as_promised",
     "settles_the_half",
     "bounds_nothing",
+    "exclude_each_other",
     "papers_figures",
     "sequences_of_looks",
     "told_from_it",
     "either_is_wrong",
 )
-"""Tests that train, or simulate for seconds: the others have to see a fault without them."""
+"""Tests that train, run commands, or simulate for seconds: the others have to see a fault without them."""
 COMMITTED = ("committed_claim", "committed_verdict", "come_back_from_a_file", "without_trees")
 """Tests that read the committed verdicts, which the copy of the project does not have."""
 SECONDS = 120
@@ -206,9 +209,15 @@ def seen(fault: Fault | None, home: Path) -> bool:
 
 
 def _nearest(module: str) -> tuple[list[str], list[str]]:
-    """The files of tests that import a module or are named like it, which see a fault sooner, and the others."""
+    """The files of tests that import a module or are named like it, which see a fault sooner, and the others.
+
+    Without those of metrics, which know nothing of claims, where the module is of claims.
+    """
+    chosen = [name for name in TESTS if name != "tests/metrics" or not module.startswith(OF_CLAIMS)]
     files = [
-        str(file) for name in TESTS for file in ([Path(name)] if name.endswith(".py") else Path(name).glob("test_*.py"))
+        str(file)
+        for name in chosen
+        for file in ([Path(name)] if name.endswith(".py") else Path(name).glob("test_*.py"))
     ]
     dotted, stem = module.removesuffix(".py").replace("/", "."), Path(module).stem
 

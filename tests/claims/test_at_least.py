@@ -72,6 +72,15 @@ def test_a_panel_counts_whole() -> None:
     assert found.reason.startswith("holds at fewer than 2 of 3 points: fails at 2 at least")
 
 
+def test_a_panel_holds_in_a_repeat_where_all_its_points_do() -> None:
+    frame = table_of({1.0: UP, 2.0: UP}, by=0.0)
+    frame.loc[(frame["bound"] == 1.0) & (frame["p"] == 0.9) & (frame["repeat"] < 3), "value"] = 0.7
+    looks = judge(claim(1, [1.0, 2.0]), evidence_of(frame, axes=AXES)).looks
+    assert [None if look.holds is None else int(look.holds.sum()) for look in looks] == [9, 12]
+    some = judge(claim(1, [1.0, 2.0], **{"for": "some"}), evidence_of(frame, axes=AXES)).looks
+    assert [look.holds for look in some] == [None, None]
+
+
 def test_an_arm_is_counted_by_its_name() -> None:
     frame = table_of({1.0: UP, 2.0: UP})
     other = frame.assign(arm="b")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from harness.claims.design import Bounded, Sequential
-from harness.claims.judge import Part
+from harness.claims.judge import Part, PartResult
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import SequentialEstimate
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
@@ -85,6 +85,17 @@ def test_an_owner_set_drawn_once_says_nothing() -> None:
     found = judge(claim({"value": 0.8}), frame)
     assert found.outcome == "inconclusive"
     assert found.points[0].at == {"owner_set": 2811.0}
+
+
+def test_one_that_is_drawn_as_often_as_a_verdict_needs_decides_and_one_drawn_less_often_does_not() -> None:
+    def judged(drawn: list[int]) -> PartResult:
+        evidence = evidence_of(table_of(drawn, {0: 0.9, 1: 0.9}))
+        (part,) = parts_of(claim({"value": 0.5}), evidence)
+        return part.judge(evidence, Part(0, 1, 0.025, fewest=6))  # type: ignore[no-any-return]
+
+    found = judged([0] * 5 + [1] * 6)
+    assert (found.outcome, found.points[0].at) == ("reproduced", {"owner_set": 2674.0})
+    assert judged([0] * 5 + [1] * 5).outcome == "inconclusive"
 
 
 def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:

@@ -73,6 +73,10 @@ def test_the_reason_says_how_many_and_shows_the_one_that_decides() -> None:
     )
     assert verdict(2, open_=1).reason.startswith("undecided whether it holds at 18 of 20 points: at epsilon 3: 0.55")
     assert verdict(3).why.model_dump()["needed"] == 18
+    said = "partial conjunction: 18 of 20 points at alpha/2 over 3; to oppose, 3 of them at alpha/2 over"
+    assert verdict(2).correction == f"{said} 18"
+    looks = [look(0.0, 1.0)] * 20
+    assert combine((looks, "share"), Part(0, 2, 0.025), "", 0.9).correction == f"{said} 36"
 
 
 @given(P_VALUES)
@@ -128,3 +132,11 @@ def test_repeats_go_to_the_entries_that_are_missing() -> None:
     # With two that may not come out, nothing but two entries against it can decide it.
     assert needs(e1=0.9, e2=0.95) == {1.0, 2.0}
     assert needs(e1=0.9, e2=0.95, e3=0.5) == {1.0, 2.0}
+
+
+def test_entries_that_are_settled_are_not_missing() -> None:
+    """Of 20 entries 18 have to agree, so 3 refute it: with one that does, the two on its side are what is missing."""
+    means = {1.0: around(0.9, 8, 0.001), 2.0: around(0.9, 8, 0.3), 3.0: around(0.95, 8, 0.3)}
+    means |= {float(i): around(0.5, 8, 0.001) for i in range(4, 21)}
+    finding = judge(printed(20), evidence_of(table_of(means), Sequential()), 0.05, 0, 1)
+    assert {epsilon for _, epsilon in plain(allocate_repeats([finding], 0.05, 40))} == {2.0, 3.0}
