@@ -94,8 +94,23 @@ def test_an_arm_is_counted_by_its_name() -> None:
     assert judge(counted | {"needed": 3}, evidence).outcome == "violated"
 
 
+def test_the_first_of_several_that_are_ordered_takes_the_name() -> None:
+    """The others are what it says, but for what they say themselves."""
+    frame = table_of({1.0: UP})
+    evidence = evidence_of(pd.concat([frame, frame.assign(arm="b")]), axes=AXES)
+    sides = [{"metric": "accuracy_test", "at": {"p": p}} for p in (0.5, 0.1, 0.9)]
+    order = {"kind": "order", "of": sides, "direction": "falling"}
+    (part,) = parts_of({"kind": "at-least", "needed": 1, "of": [order], "over": {"arm": ["b", "a"]}}, evidence)
+    assert [[side.arm for side in one.of] for one in part.of] == [[("b",)] * 3, [("a",)] * 3]
+    assert [side.at["p"] for side in part.of[0].of] == [0.5, 0.1, 0.9]
+
+
 def test_what_cannot_be_counted_is_refused() -> None:
     frame = table_of({1.0: UP, 2.0: UP})
+    with pytest.raises(ValueError, match="greater than or equal to 1"):
+        PARSE(claim(0, [1.0, 2.0]))
+    with pytest.raises(ValueError, match="at least 1 item"):
+        PARSE(claim(1, [1.0, 2.0]) | {"of": []})
     both = pd.concat([frame, frame.assign(arm="b")])
     with pytest.raises(ValueError, match="needed is 4, but 2 claims are counted"):
         PARSE(claim(4, [1.0, 2.0])).parts(declared_by(frame, AXES))
