@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harness.claims.design import Sequential
 from harness.claims.judge import Part, PartResult, PointResult, at_least, combine
+from harness.claims.reasons import reason_in_words
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import Estimate
 from harness.claims.verdict import Point
@@ -77,6 +78,23 @@ def test_the_reason_says_how_many_and_shows_the_one_that_decides() -> None:
     assert verdict(2).correction == f"{said} 18"
     looks = [look(0.0, 1.0)] * 20
     assert combine((looks, "share"), Part(0, 2, 0.025), "", 0.9).correction == f"{said} 36"
+
+
+@pytest.mark.parametrize("quantifier", ["all", "some"])
+@pytest.mark.parametrize("pair", [(0.0, 1.0), (1.0, 0.0), (0.5, 0.5)])
+def test_of_points_that_are_alike_the_first_decides(quantifier: Any, pair: tuple[float, float]) -> None:
+    looks = [look(*pair) for _ in range(3)]
+    assert combine((looks, quantifier), Part(0, 1, 0.025), "").deciding is looks[0].point
+
+
+def test_levels_are_those_of_the_points_there_are() -> None:
+    def levels(points: int, quantifier: Any) -> tuple[float, float]:
+        return combine(([look(0.5, 0.5)] * points, quantifier), Part(0, 2, 0.025), "").levels(0.025, 2)
+
+    assert levels(1, "all") == levels(1, "some") == (0.025, 0.0125)
+    assert levels(4, "all") == (0.025, 0.003125)
+    assert levels(4, "some") == (0.00625, 0.0125)
+    assert PartResult("inconclusive", reason_in_words("")).levels(0.025, 2) == (0.025, 0.0125)
 
 
 @given(P_VALUES)
