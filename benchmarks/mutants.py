@@ -262,7 +262,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         survivors, tried = _tried(drawn, Path(folder), arguments.processes, 60 * arguments.minutes)
     if arguments.again:
-        tried = before["tried"] - (before["faults"] - len(every))  # less those that are known as equivalent since
+        tried = before["tried"] - sum(name in EQUIVALENT for name in before["not seen"])
     console = Console(width=160)
     console.print(f"{tried} of {len(every)} faults tried, {tried - len(survivors)} seen, {len(survivors)} not")
     numbers = {

@@ -61,6 +61,14 @@ def test_two_of_three_panels(means: dict[float, float], expected: str) -> None:
     assert outcome(2, means) == expected
 
 
+def test_a_single_claim_may_be_counted_and_its_test_is_named() -> None:
+    evidence = evidence_of(table_of({1.0: UP}), axes=AXES)
+    found = judge(claim(1, [1.0]), evidence)
+    (alone,) = parts_of(claim(1, [1.0])["of"][0], evidence)
+    assert found.outcome == "reproduced"
+    assert found.test == f"each claim by itself: {alone.judge(evidence, Part(0, 1, 0.025)).test}"
+
+
 def test_a_panel_counts_whole() -> None:
     """Were points counted instead of panels, three optima at three different bounds and places would pass."""
     frame = table_of({1.0: UP, 2.0: UP, 3.0: UP})

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.claims.design import Sequential
-from harness.claims.judge import Part, PartResult, PointResult, at_least, combine
+from harness.claims.judge import Part, PartResult, PointResult, at_least, combine, not_run
 from harness.claims.reasons import reason_in_words
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import Estimate
@@ -158,3 +158,19 @@ def test_entries_that_are_settled_are_not_missing() -> None:
     means |= {float(i): around(0.5, 8, 0.001) for i in range(4, 21)}
     finding = judge(printed(20), evidence_of(table_of(means), Sequential()), 0.05, 0, 1)
     assert {epsilon for _, epsilon in plain(allocate_repeats([finding], 0.05, 40))} == {2.0, 3.0}
+
+
+def test_of_more_entries_than_refute_it_the_clearest_by_p_values_go_first_though_a_part_is_not_run() -> None:
+    """Two are clear; of the others the one of fewer repeats has the smaller p-value, but is nearer by standard errors."""
+    means = {
+        1.0: around(0.67, 24, 0.25),
+        2.0: around(0.7, 6, 0.15),
+        3.0: around(0.9, 8, 0.3),
+        4.0: around(0.95, 8, 0.3),
+    }
+    means |= {float(i): around(0.5, 8, 0.001) for i in range(5, 21)}
+    finding = judge(printed(20), evidence_of(table_of(means), Sequential()), 0.05, 0, 1)
+    effects = [one.effect for one in finding.looks[:2]]
+    assert effects[0].mean / effects[0].stderr < effects[1].mean / effects[1].stderr < 0
+    for others in ([], [not_run("the profile leaves it out")]):
+        assert {e for _, e in plain(allocate_repeats([finding, *others], 0.05, 40))} == {2.0, 3.0, 4.0}

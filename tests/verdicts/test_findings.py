@@ -70,3 +70,11 @@ def test_a_claim_of_a_chosen_place_says_which_it_was_and_how_often(loaded: Loade
     assert [point.chosen for point in once.points] == [{"epsilon": (10.0,)}]
     assert verdicts["chosen-or-not"].reasons[0].chosen == anew.reasons[0].chosen
     assert verdicts["counts"].reasons[0].chosen == ()
+
+
+def test_a_claim_whose_place_cannot_be_chosen_is_open_and_says_so(loaded: Loaded) -> None:
+    table = rows()
+    table.loc[table["metric"] == "accuracy_test", "value"] = 0.3
+    verdict = judged(loaded, table)["chosen-anew"]
+    assert (verdict.verdict, verdict.points) == ("inconclusive", ())
+    assert verdict.reason.startswith("no epsilon can be chosen: accuracy_test(iid) is at least 0.6 at none of 1, 10")
