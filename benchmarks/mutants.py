@@ -2,8 +2,9 @@
 
 `python -m benchmarks.mutants` draws faults (by a seed), puts each into a copy of the package and runs the tests of
 these modules there, in processes that have the libraries loaded already. It prints the faults that no test saw, and
-writes benchmarks/mutants.json. A fault that changes nothing that can be observed is *equivalent*; the known ones are in
-benchmarks/equivalent.json with the reason, and count neither way.
+writes benchmarks/mutants.json; a run of some modules, or of lines that changed since a commit, is kept there beside
+the last of all modules, as *drawn again*. A fault that changes nothing that can be observed is *equivalent*; the known
+ones are in benchmarks/equivalent.json with the reason, and count neither way.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ import ast
 import contextlib
 import copy
 import json
+import math
 import os
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -32,8 +36,11 @@ MODULES = (
     "harness/claims/anytime.py",
     "harness/claims/betting.py",
     "harness/claims/design.py",
+    "harness/claims/evidence.py",
     "harness/claims/judge.py",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "harness/claims/kinds").glob("*.py")),
     "harness/claims/sequential.py",
+    "harness/claims/series.py",
     "harness/claims/statistics.py",
     "harness/metrics/answers.py",
     "harness/metrics/exposure.py",
@@ -41,19 +48,37 @@ MODULES = (
     "harness/metrics/model.py",
     "harness/metrics/value.py",
     "harness/verdicts/catalogue.py",
+    "harness/verdicts/findings.py",
+    "harness/verdicts/partial.py",
+    "harness/verdicts/publish.py",
 )
-TESTS = ("tests/claims", "tests/metrics", "tests/verdicts/test_catalogue.py", "tests/verdicts/test_basis.py")
+TESTS = (
+    "tests/claims",
+    "tests/metrics",
+    "tests/verdicts/test_basis.py",
+    "tests/verdicts/test_catalogue.py",
+    "tests/verdicts/test_findings.py",
+    "tests/verdicts/test_partial.py",
+    "tests/verdicts/test_publish.py",
+)
+OF_CLAIMS = ("harness/claims/", "harness/verdicts/")
 LONG = (
     "run_until_decided",
     "a_run_of_so_many_minutes",
     "was_stopped",
     "rare_as_promised",
+    "rarely_as_promised",
+    "settles_the_half",
+    "bounds_nothing",
+    "exclude_each_other",
     "papers_figures",
     "sequences_of_looks",
     "told_from_it",
     "either_is_wrong",
 )
-"""Tests that train, or simulate for seconds: the others have to see a fault without them."""
+"""Tests that train, run commands, or simulate for seconds: the others have to see a fault without them."""
+COMMITTED = ("committed_claim", "committed_verdict", "come_back_from_a_file", "without_trees")
+"""Tests that read the committed verdicts, which the copy of the project does not have."""
 SECONDS = 120
 """After which a test run counts as having seen the fault: it does not end."""
 OPERATORS: dict[type, type] = {
@@ -162,10 +187,12 @@ def seen(fault: Fault | None, home: Path) -> bool:
 
         settings.register_profile("mutants", max_examples=30, deadline=None, database=None)
         settings.load_profile("mutants")
-        names = " and ".join(f"not {name}" for name in LONG)
+        names = " and ".join(f"not {name}" for name in (*LONG, *COMMITTED))
         arguments = ["-x", "-q", "-m", "not slow", "-k", names, "-p", "no:cacheprovider", "-p", "no:xdist"]
-        arguments += _nearest(fault.module if fault is not None else "")
-        os._exit(int(pytest.main(arguments)) != 0)
+        for files in filter(None, _nearest(fault.module if fault is not None else "")):
+            if pytest.main(arguments + files) not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                os._exit(1)
+        os._exit(0)
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -181,18 +208,28 @@ def seen(fault: Fault | None, home: Path) -> bool:
     return status != 0
 
 
-def _nearest(module: str) -> list[str]:
-    """The files of tests, those first that import a module: a fault is seen sooner."""
+def _nearest(module: str) -> tuple[list[str], list[str]]:
+    """The files of tests that import a module or are named like it, which see a fault sooner, and the others.
+
+    Without those of metrics, which know nothing of claims, where the module is of claims.
+    """
+    chosen = [name for name in TESTS if name != "tests/metrics" or not module.startswith(OF_CLAIMS)]
     files = [
-        str(file) for name in TESTS for file in ([Path(name)] if name.endswith(".py") else Path(name).glob("test_*.py"))
+        str(file)
+        for name in chosen
+        for file in ([Path(name)] if name.endswith(".py") else Path(name).glob("test_*.py"))
     ]
     dotted, stem = module.removesuffix(".py").replace("/", "."), Path(module).stem
 
-    def far(name: str) -> tuple[bool, bool, str]:
-        text = Path(name).read_text()
-        return stem not in Path(name).stem, dotted not in text, name
+    package = dotted.rpartition(".")[0]
 
-    return sorted(files, key=far)
+    def far(name: str) -> tuple[bool, bool, bool, str]:
+        text = Path(name).read_text()
+        return stem not in Path(name).stem, dotted not in text, package not in text, name
+
+    ordered = sorted(files, key=far)
+    near = [name for name in ordered if not all(far(name)[:2])] or ordered
+    return near, [name for name in ordered if name not in near]
 
 
 def main() -> None:
@@ -200,6 +237,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.add_argument("modules", nargs="*", default=MODULES, help="of the harness (default: the judge's and metrics)")
     parser.add_argument("--draw", type=int, default=300, help="faults to try (default 300)")
+    parser.add_argument("--since", help="a commit: faults of lines alone that changed since")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no more are tried")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="those alone that the last run did not see")
@@ -208,30 +247,43 @@ def main() -> None:
 
     every = [fault for module in arguments.modules for fault in faults(module)]
     every = [fault for fault in every if fault.name not in EQUIVALENT]
+    if arguments.since is not None:
+        changed = {module: changed_lines(module, arguments.since) for module in arguments.modules}
+        every = [fault for fault in every if fault.line in changed[fault.module]]
     rng = np.random.default_rng(arguments.seed)
     drawn = [every[i] for i in rng.permutation(len(every))[: arguments.draw]]
-    tried = len(drawn)
+    last = json.loads(RESULTS.read_text())
+    whole = tuple(arguments.modules) == MODULES and arguments.since is None
+    before = last if whole else last.get("drawn again", {})
     if arguments.again:
-        last = json.loads(RESULTS.read_text())
-        unseen = set(last["not seen"])
+        unseen = set(before["not seen"])
         drawn = [fault for fault in every if fault.name in unseen]
-        tried = last["tried"] - (last["faults"] - len(every))  # those that were found to be equivalent since
     _preload()
     with tempfile.TemporaryDirectory() as folder:
-        survivors = _tried(drawn, Path(folder), arguments.processes)
+        survivors, tried = _tried(drawn, Path(folder), arguments.processes, 60 * arguments.minutes)
+    if arguments.again:
+        tried = before["tried"] - sum(name in EQUIVALENT for name in before["not seen"])
     console = Console(width=160)
-    for fault in survivors:
-        console.print(f"{fault.module}:{fault.line}: {fault.what}: {fault.before}", markup=False)
     console.print(f"{tried} of {len(every)} faults tried, {tried - len(survivors)} seen, {len(survivors)} not")
-    found = {
+    numbers = {
         "faults": len(every),
         "tried": tried,
         "seen": tried - len(survivors),
         "not seen": [fault.name for fault in survivors],
-        "equivalent": EQUIVALENT,
     }
-    if tuple(arguments.modules) == MODULES:
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    if whole:
+        kept = numbers | {"equivalent": EQUIVALENT}
+    else:
+        of = {"modules": list(arguments.modules), "lines changed since": arguments.since}
+        kept = last | {"equivalent": EQUIVALENT, "drawn again": of | numbers}
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def changed_lines(module: str, commit: str) -> set[int]:
+    """Numbers of the lines of a module that a commit does not have."""
+    diff = subprocess.run(["git", "diff", "-U0", commit, "--", module], cwd=ROOT, capture_output=True, check=True)
+    hunks = re.findall(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", diff.stdout.decode(), re.MULTILINE)
+    return {line for start, many in hunks for line in range(int(start), int(start) + int(many or 1))}
 
 
 def _preload() -> None:
@@ -246,9 +298,10 @@ def _preload() -> None:
     import ville  # noqa: F401
 
 
-def _tried(drawn: list[Fault], folder: Path, processes: int) -> list[Fault]:
-    """The faults that no test saw. Each of several processes has a copy of the project."""
-    readers = []
+def _tried(drawn: list[Fault], folder: Path, processes: int, seconds: float) -> tuple[list[Fault], int]:
+    """The faults that no test saw, and how many were tried in time. Each of several processes has a copy of the
+    project."""
+    readers, end = [], time.monotonic() + seconds
     for number in range(processes):
         home = folder / str(number)
         for name in ("harness", "tests", "benchmarks", "specs", "pyproject.toml", "params.yaml"):
@@ -263,18 +316,22 @@ def _tried(drawn: list[Fault], folder: Path, processes: int) -> list[Fault]:
                 os.write(write, b"x")
                 os._exit(1)
             for place in range(number, len(drawn), processes):
-                os.write(write, b"1" if seen(drawn[place], home) else b"0")
+                late = time.monotonic() > end
+                os.write(write, b"-" if late else b"1" if seen(drawn[place], home) else b"0")
             os._exit(0)
         os.close(write)
         readers.append(read)
-    survivors = []
+    survivors, tried = [], 0
     for place in track(range(len(drawn)), description="faults", console=Console(stderr=True)):
         answer = os.read(readers[place % processes], 1)
         if answer in (b"", b"x"):
             raise SystemExit("the tests fail without any fault")
+        tried += answer != b"-"
         if answer == b"0":
-            survivors.append(drawn[place])
-    return survivors
+            fault = drawn[place]
+            survivors.append(fault)
+            print(f"{fault.module}:{fault.line}: {fault.what}: {fault.before}", flush=True)
+    return survivors, tried
 
 
 if __name__ == "__main__":

@@ -61,6 +61,14 @@ def test_two_of_three_panels(means: dict[float, float], expected: str) -> None:
     assert outcome(2, means) == expected
 
 
+def test_a_single_claim_may_be_counted_and_its_test_is_named() -> None:
+    evidence = evidence_of(table_of({1.0: UP}), axes=AXES)
+    found = judge(claim(1, [1.0]), evidence)
+    (alone,) = parts_of(claim(1, [1.0])["of"][0], evidence)
+    assert found.outcome == "reproduced"
+    assert found.test == f"each claim by itself: {alone.judge(evidence, Part(0, 1, 0.025)).test}"
+
+
 def test_a_panel_counts_whole() -> None:
     """Were points counted instead of panels, three optima at three different bounds and places would pass."""
     frame = table_of({1.0: UP, 2.0: UP, 3.0: UP})
@@ -70,6 +78,15 @@ def test_a_panel_counts_whole() -> None:
     assert found.outcome == "violated"
     assert len(found.points) == 3
     assert found.reason.startswith("holds at fewer than 2 of 3 points: fails at 2 at least")
+
+
+def test_a_panel_holds_in_a_repeat_where_all_its_points_do() -> None:
+    frame = table_of({1.0: UP, 2.0: UP}, by=0.0)
+    frame.loc[(frame["bound"] == 1.0) & (frame["p"] == 0.9) & (frame["repeat"] < 3), "value"] = 0.7
+    looks = judge(claim(1, [1.0, 2.0]), evidence_of(frame, axes=AXES)).looks
+    assert [None if look.holds is None else int(look.holds.sum()) for look in looks] == [9, 12]
+    some = judge(claim(1, [1.0, 2.0], **{"for": "some"}), evidence_of(frame, axes=AXES)).looks
+    assert [look.holds for look in some] == [None, None]
 
 
 def test_an_arm_is_counted_by_its_name() -> None:
@@ -85,8 +102,23 @@ def test_an_arm_is_counted_by_its_name() -> None:
     assert judge(counted | {"needed": 3}, evidence).outcome == "violated"
 
 
+def test_the_first_of_several_that_are_ordered_takes_the_name() -> None:
+    """The others are what it says, but for what they say themselves."""
+    frame = table_of({1.0: UP})
+    evidence = evidence_of(pd.concat([frame, frame.assign(arm="b")]), axes=AXES)
+    sides = [{"metric": "accuracy_test", "at": {"p": p}} for p in (0.5, 0.1, 0.9)]
+    order = {"kind": "order", "of": sides, "direction": "falling"}
+    (part,) = parts_of({"kind": "at-least", "needed": 1, "of": [order], "over": {"arm": ["b", "a"]}}, evidence)
+    assert [[side.arm for side in one.of] for one in part.of] == [[("b",)] * 3, [("a",)] * 3]
+    assert [side.at["p"] for side in part.of[0].of] == [0.5, 0.1, 0.9]
+
+
 def test_what_cannot_be_counted_is_refused() -> None:
     frame = table_of({1.0: UP, 2.0: UP})
+    with pytest.raises(ValueError, match="greater than or equal to 1"):
+        PARSE(claim(0, [1.0, 2.0]))
+    with pytest.raises(ValueError, match="at least 1 item"):
+        PARSE(claim(1, [1.0, 2.0]) | {"of": []})
     with pytest.raises(ValueError, match="needed is 4, but 2 claims are counted"):
         PARSE(claim(4, [1.0, 2.0])).parts(declared_by(frame, AXES))
 

@@ -52,11 +52,30 @@ def test_a_model_without_noise_is_not_chosen_and_where_no_epsilon_is_the_claim_s
         judge(expected, evidence)
 
 
+@pytest.mark.parametrize(
+    ("bound", "nearest"), [({"at_least": 0.6}, "nearest: 0.5 at 4"), ({"at_most": 0.2}, "nearest: 0.3 at 1")]
+)
+def test_where_none_can_be_chosen_the_nearest_is_named(bound: dict[str, float], nearest: str) -> None:
+    frame = table(lambda _: 9)
+    accuracy = {1.0: 0.3, 2.0: 0.4, 4.0: 0.5, float("inf"): 0.5}
+    frame.loc[frame["metric"] == "accuracy_test", "value"] = frame["epsilon"].map(accuracy)
+    with pytest.raises(NoneChosen, match=re.escape(f"({nearest})")):
+        judge(close(0.8, chosen={"metric": "accuracy_test", **bound}), evidence_of(frame))
+
+
 def test_it_is_chosen_in_each_repeat_anew() -> None:
     evidence = evidence_of(table(lambda repeat: repeat % 2, 200))
     found = judge(close(0.56, 0.02), evidence)
     assert found.outcome == "reproduced", found.reason
     assert len(found.points) == 1
+
+
+def test_it_is_chosen_in_the_repeats_that_every_candidate_has() -> None:
+    whole = table(lambda repeat: repeat % 2)
+    for lacking in ("accuracy_test", "auc"):
+        frame = whole[(whole["metric"] != lacking) | (whole["epsilon"] != 2.0) | (whole["repeat"] < 6)]
+        (point,) = judge(close(0.55, 0.02), evidence_of(frame)).points
+        assert (point.repeats, point.left) == (6, pytest.approx(0.55, abs=1e-3))
 
 
 def of_two_arms(first_good: Any, shadows_first_good: Any, repeats: int = 8) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from harness.claims.design import Bounded, Sequential
-from harness.claims.judge import Part
+from harness.claims.judge import Part, PartResult
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import SequentialEstimate
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
@@ -80,11 +80,24 @@ def test_owner_sets_are_numbered_as_they_are_drawn_first() -> None:
     assert judge(claim({"value": 0.8}), frame).support == pytest.approx(min(1.0, 6 * alone.support))
 
 
-def test_an_owner_set_drawn_once_says_nothing() -> None:
+def test_an_owner_set_drawn_once_says_nothing_and_one_drawn_twice_may() -> None:
     frame = table_of([0, 0, 0, 0, 0, 0, 1], {0: 0.2, 1: 0.9})
     found = judge(claim({"value": 0.8}), frame)
     assert found.outcome == "inconclusive"
     assert found.points[0].at == {"owner_set": 2811.0}
+    twice = judge(claim({"value": 0.8}), table_of([0, 0, 0, 0, 0, 0, 1, 1], {0: 0.2, 1: 0.9}, by=0.0001))
+    assert (twice.outcome, twice.points[0].at) == ("reproduced", {"owner_set": 2674.0})
+
+
+def test_one_that_is_drawn_as_often_as_a_verdict_needs_decides_and_one_drawn_less_often_does_not() -> None:
+    def judged(drawn: list[int]) -> PartResult:
+        evidence = evidence_of(table_of(drawn, {0: 0.9, 1: 0.9}))
+        (part,) = parts_of(claim({"value": 0.5}), evidence)
+        return part.judge(evidence, Part(0, 1, 0.025, fewest=6))  # type: ignore[no-any-return]
+
+    found = judged([0] * 5 + [1] * 6)
+    assert (found.outcome, found.points[0].at) == ("reproduced", {"owner_set": 2674.0})
+    assert judged([0] * 5 + [1] * 5).outcome == "inconclusive"
 
 
 def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:

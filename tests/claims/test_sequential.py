@@ -334,6 +334,17 @@ def test_of_several_parts_the_one_that_speaks_most_clearly_against_the_claim_goe
     assert set(needs(0.5, 0.28, whole=True)) == {("a", 2.0)}
 
 
+def test_of_several_parts_the_clearest_is_told_by_p_values_not_by_standard_errors() -> None:
+    few, many = swinging(0.25, 0.15, 6), swinging(0.28, 0.25, 24)
+    found = [
+        judge(above(0.4), evidence_of({("a", i + 1.0): values}), 0.05, i, 2) for i, values in enumerate((few, many))
+    ]
+    effects = [f.looks[0].effect for f in found]
+    assert effects[0].p_below(0) < effects[1].p_below(0)
+    assert effects[0].mean / effects[0].stderr > effects[1].mean / effects[1].stderr  # both are negative
+    assert wanted(found, 0.05, 40) == {("a", 1.0): 7}
+
+
 def test_past_the_specs_repeats_only_what_may_be_decided_goes_on() -> None:
     def needs(*means: float, quantifier: str = "all", whole: bool = False) -> dict[Any, int]:
         evidence = evidence_of({("a", float(i + 1)): swinging(mean, n=20) for i, mean in enumerate(means)})

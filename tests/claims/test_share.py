@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.claims.design import Sequential
-from harness.claims.judge import Part, PartResult, PointResult, at_least, combine
+from harness.claims.judge import Part, PartResult, PointResult, at_least, combine, not_run
+from harness.claims.reasons import reason_in_words
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import Estimate
 from harness.claims.verdict import Point
@@ -73,6 +74,27 @@ def test_the_reason_says_how_many_and_shows_the_one_that_decides() -> None:
     )
     assert verdict(2, open_=1).reason.startswith("undecided whether it holds at 18 of 20 points: at epsilon 3: 0.55")
     assert verdict(3).why.model_dump()["needed"] == 18
+    said = "partial conjunction: 18 of 20 points at alpha/2 over 3; to oppose, 3 of them at alpha/2 over"
+    assert verdict(2).correction == f"{said} 18"
+    looks = [look(0.0, 1.0)] * 20
+    assert combine((looks, "share"), Part(0, 2, 0.025), "", 0.9).correction == f"{said} 36"
+
+
+@pytest.mark.parametrize("quantifier", ["all", "some"])
+@pytest.mark.parametrize("pair", [(0.0, 1.0), (1.0, 0.0), (0.5, 0.5)])
+def test_of_points_that_are_alike_the_first_decides(quantifier: Any, pair: tuple[float, float]) -> None:
+    looks = [look(*pair) for _ in range(3)]
+    assert combine((looks, quantifier), Part(0, 1, 0.025), "").deciding is looks[0].point
+
+
+def test_levels_are_those_of_the_points_there_are() -> None:
+    def levels(points: int, quantifier: Any) -> tuple[float, float]:
+        return combine(([look(0.5, 0.5)] * points, quantifier), Part(0, 2, 0.025), "").levels(0.025, 2)
+
+    assert levels(1, "all") == levels(1, "some") == (0.025, 0.0125)
+    assert levels(4, "all") == (0.025, 0.003125)
+    assert levels(4, "some") == (0.00625, 0.0125)
+    assert PartResult("inconclusive", reason_in_words("")).levels(0.025, 2) == (0.025, 0.0125)
 
 
 @given(P_VALUES)
@@ -128,3 +150,27 @@ def test_repeats_go_to_the_entries_that_are_missing() -> None:
     # With two that may not come out, nothing but two entries against it can decide it.
     assert needs(e1=0.9, e2=0.95) == {1.0, 2.0}
     assert needs(e1=0.9, e2=0.95, e3=0.5) == {1.0, 2.0}
+
+
+def test_entries_that_are_settled_are_not_missing() -> None:
+    """Of 20 entries 18 have to agree, so 3 refute it: with one that does, the two on its side are what is missing."""
+    means = {1.0: around(0.9, 8, 0.001), 2.0: around(0.9, 8, 0.3), 3.0: around(0.95, 8, 0.3)}
+    means |= {float(i): around(0.5, 8, 0.001) for i in range(4, 21)}
+    finding = judge(printed(20), evidence_of(table_of(means), Sequential()), 0.05, 0, 1)
+    assert {epsilon for _, epsilon in plain(allocate_repeats([finding], 0.05, 40))} == {2.0, 3.0}
+
+
+def test_of_more_entries_than_refute_it_the_clearest_by_p_values_go_first_though_a_part_is_not_run() -> None:
+    """Two are clear; of the others the one of fewer repeats has the smaller p-value, but is nearer by standard errors."""
+    means = {
+        1.0: around(0.665, 36, 0.3),
+        2.0: around(0.7, 6, 0.15),
+        3.0: around(0.9, 8, 0.3),
+        4.0: around(0.95, 8, 0.3),
+    }
+    means |= {float(i): around(0.5, 8, 0.001) for i in range(5, 21)}
+    finding = judge(printed(20), evidence_of(table_of(means), Sequential()), 0.05, 0, 1)
+    effects = [one.effect for one in finding.looks[:2]]
+    assert effects[0].mean / effects[0].stderr < effects[1].mean / effects[1].stderr < 0
+    for others in ([], [not_run("the profile leaves it out")]):
+        assert {e for _, e in plain(allocate_repeats([finding, *others], 0.05, 40))} == {2.0, 3.0, 4.0}

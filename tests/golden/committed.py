@@ -27,7 +27,7 @@ from harness.execution.table import read_table
 from harness.experiment import Setup
 from harness.hashing import fingerprint
 from harness.paths import Project
-from harness.pipeline.judging import experiment_digest
+from harness.pipeline.judging import CLAIMS, experiment_digest
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Params, Scaled, choose, load_params, scale
 from harness.spec.readings import readings
@@ -176,10 +176,11 @@ class Committed:
                 for spec in specs:
                     path = ROOT / "reports" / name / spec.id / "measurements.parquet"
                     if path.is_file():
-                        measured = {
-                            a: kind for a, kind in spec.attacks.items() if a in {*read_table(path)["attack"].unique()}
-                        }
-                        if spec is not loaded.spec and len(measured) < len(spec.attacks):  # by a profile with `attacks`
+                        table = read_table(path)
+                        there = {*table["attack"].unique()}
+                        measured = {a: kind for a, kind in spec.attacks.items() if a in there}
+                        by_profile = CLAIMS not in table.attrs and len(measured) < len(spec.attacks)
+                        if spec is not loaded.spec and by_profile:  # one with `attacks`
                             spec = spec.model_copy(update={"attacks": measured})
                         yield Table(path, name, loaded, scale(spec, name, profile), self.halves)
 

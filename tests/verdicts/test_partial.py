@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from harness.claims.verdict import Verdict
+from harness.claims.judge import PartResult, PointResult
+from harness.claims.reasons import Reason
+from harness.claims.statistics import Estimate
+from harness.claims.verdict import Point, Verdict
+from harness.coordinates import Cell, place
 from harness.paths import Project
 from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile, scale
+from harness.verdicts import partial
+from harness.verdicts.basis import Judged
 from harness.verdicts.check import check_spec
-from harness.verdicts.partial import parts_text
+from harness.verdicts.partial import halves, parts_text, seconds_a_model, would_decide
+from tests.claims.judged import PARSE
 from tests.conftest import SMALL_SPEC, run_cli
 
 TWO = SMALL_SPEC.replace('attack: logloss}, relation: "<="', 'attack: [logloss, other]}, relation: "<="').replace(
@@ -109,6 +117,114 @@ def test_parts_in_words() -> None:
     assert parts_text(["reproduced"]) == parts_text(["violated", "violated"]) == ""
     assert parts_text(["not run", "reproduced"]) == "1 of 2 parts reproduced, 1 not run"
     assert parts_text(["violated", "inconclusive", "violated"]) == "2 of 3 parts violated, 1 inconclusive"
+
+
+COMPARE = PARSE({"kind": "compare", "left": {"metric": "advantage"}, "relation": ">", "right": {"value": 0.0}})
+TABLE = PARSE({"kind": "table", "tolerance": 0.1, "rows": [{"of": {"metric": "advantage"}, "values": {1: 0.5}}]})
+
+
+def part_of(outcome: Any, points: list[tuple[float, float, int]], **more: Any) -> PartResult:
+    """A part whose points have these p-values, for and against, and repeats."""
+    made = tuple(
+        Point(expectation=0, left=0, right=0, effect=0, low=0, high=0, p_support=s, p_oppose=o, repeats=n)
+        for s, o, n in points
+    )
+    looks = tuple(PointResult(point, Estimate(), frozenset()) for point in made)
+    return PartResult(outcome, Reason(found="undecided"), made, looks=looks, **more)
+
+
+def text_of(parts: list[Any], by_shape: list[PartResult], bounded: list[PartResult] | None = None) -> str:
+    nothing = [replace(part, points=(), looks=()) for part in by_shape]
+    return halves(Judged(by_shape, by_shape, nothing if bounded is None else bounded, None, None), parts, 0.05)
+
+
+HOLDS, OPEN, FAILS = (0.001, 0.9, 9), (0.5, 0.5, 9), (0.9, 0.001, 9)
+
+
+def test_points_are_counted_by_what_is_known_of_them() -> None:
+    assert text_of([COMPARE], [part_of("inconclusive", [HOLDS, OPEN])]) == "1 of 2 points hold, 1 open"
+    assert text_of([COMPARE], [part_of("violated", [HOLDS, HOLDS, FAILS])]) == "2 of 3 points hold, 1 fail"
+    assert text_of([COMPARE], [part_of("inconclusive", [FAILS, OPEN, OPEN])]) == "0 of 3 points hold, 1 fail, 2 open"
+    assert text_of([COMPARE], [part_of("inconclusive", [OPEN])]) == ""
+    assert text_of([COMPARE], [part_of("reproduced", [HOLDS, HOLDS])]) == ""
+    two = [part_of("reproduced", [HOLDS]), part_of("inconclusive", [OPEN])]
+    assert text_of([COMPARE, COMPARE], two) == "1 of 2 points hold, 1 open"
+
+
+def test_a_point_is_settled_at_the_level_that_its_claim_asks_for() -> None:
+    """Half of 5% to hold, and to fail that over the points; over the parts too, where there are several."""
+    at = [(0.025, 0.9, 6), (0.9, 0.0125, 6)]
+    past = [(0.0251, 0.9, 6), (0.9, 0.0126, 6)]
+    assert text_of([COMPARE], [part_of("violated", at)]) == "1 of 2 points hold, 1 fail"
+    assert text_of([COMPARE], [part_of("inconclusive", past)]) == "0 of 2 points hold, 2 open"
+    assert text_of([COMPARE] * 2, [part_of("violated", at), part_of("not run", [])]) == "1 of 2 points hold, 1 open"
+
+
+def test_a_point_with_too_few_repeats_is_settled_by_bets_alone() -> None:
+    few = [(0.001, 0.9, 5), (0.001, 0.9, 1)]
+    shape, free = part_of("inconclusive", few), part_of("inconclusive", [*few[1:], OPEN])
+    assert text_of([COMPARE], [shape]) == "0 of 2 points hold, 2 open"
+    assert text_of([COMPARE], [shape], [free]) == "1 of 2 points hold, 1 open"
+    assert text_of([COMPARE], [part_of("violated", [FAILS, OPEN])], [part_of("violated", [HOLDS, OPEN])]) == (
+        "1 of 2 points hold, 1 open"
+    )
+
+
+def test_a_table_that_is_reproduced_says_how_many_of_its_entries_are() -> None:
+    def share(outcome: str, points: list[tuple[float, float, int]], needed: int) -> PartResult:
+        return part_of(outcome, points, quantifier="share", needed=needed)
+
+    clear = (1e-6, 0.9, 9)
+    assert text_of([TABLE], [share("reproduced", [clear] * 9 + [FAILS], 9)]) == (
+        "9 of 10 entries within the tolerance, 1 outside"
+    )
+    assert text_of([TABLE], [share("reproduced", [clear] * 10, 9)]) == ""
+    both = [share("reproduced", [clear] * 9 + [OPEN], 9), part_of("reproduced", [HOLDS])]
+    assert text_of([TABLE, COMPARE], both) == "10 of 11 points hold, 1 open"
+
+
+NEAR, OTHER, NEW = (("iid", place({"epsilon": epsilon})) for epsilon in (1.0, 10.0, 100.0))
+
+
+@pytest.mark.parametrize(
+    ("needs", "seconds", "said"),
+    [
+        ({NEAR: 2}, None, "about 1 more model, if effects stay as they are"),
+        ({NEAR: 5, OTHER: 2, NEW: 3}, None, "about 7 more models, if effects stay as they are"),
+        ({NEAR: 101}, 0.89, "about 100 more models, 89 seconds on one core, if effects stay as they are"),
+        ({NEAR: 101}, 0.9, "about 100 more models, 2 minutes on one core, if effects stay as they are"),
+        ({NEAR: 101}, 53.99, "about 100 more models, 90 minutes on one core, if effects stay as they are"),
+        ({NEAR: 101}, 54.0, "about 100 more models, 1.5 hours on one core, if effects stay as they are"),
+        ({NEAR: 1001}, 54000.0, "about 1,000 more models, 15000.0 hours on one core, if effects stay as they are"),
+        ({NEAR: 9999}, None, "about 9,998 more models, if effects stay as they are"),
+        ({NEAR: 10000, NEW: 2}, None, "more than 10,000 repeats of a cell: what is left lies too close to its margin"),
+        ({NEAR: 1}, None, "no number of repeats is likely to decide it: what is left lies too close to its margin"),
+    ],
+)
+def test_what_more_models_would_cost(
+    needs: dict[Cell, int], seconds: float | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of cells with one repeat and with four, and of one with none yet."""
+    asked: list[Any] = []
+
+    def allocated(*arguments: Any, **named: Any) -> dict[Any, int]:
+        asked.append((arguments[1:], named))
+        return {(cell, "logloss"): target for cell, target in needs.items()}
+
+    monkeypatch.setattr(partial, "allocate_repeats", allocated)
+    assert would_decide([], {NEAR: 1, OTHER: 4}, seconds, 0.05, 3) == said
+    assert would_decide([], {NEAR: 1, OTHER: 4}, seconds, 0.05, 9) == said
+    assert asked == [((0.05, repeats, 10_000), {"whole": True}) for repeats in (4, 9)]
+
+
+def test_a_model_costs_what_its_table_took_over_its_models() -> None:
+    table = rows({(arm, e, "logloss"): around(0.1) for arm in ("iid", "size") for e in (1.0, 10.0)})
+    assert seconds_a_model(table, ["epsilon"]) is None
+    table.attrs = {"core_seconds": {"train": 90.0, "evaluate": 6.0}}
+    assert seconds_a_model(table, ["epsilon"]) == 2.0
+    empty = table.iloc[:0]
+    empty.attrs = table.attrs
+    assert seconds_a_model(empty, ["epsilon"]) is None
 
 
 def test_a_table_without_a_new_attack_settles_the_half_that_it_can(make_project: Any) -> None:

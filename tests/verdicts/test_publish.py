@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.attacks.rmia import Rmia
 from harness.claims.origin import Quote
 from harness.claims.verdict import Verdict
 from harness.data.datasets.adult import Adult
@@ -110,6 +111,22 @@ def test_a_reading_that_was_not_run_might(loaded: Loaded) -> None:
     assert verdict.hangs_on == ("readings that were not run: preprocessing.scaling = min-max",)
 
 
+def test_a_reading_that_says_not_run_is_one_that_was_not_run(loaded: Loaded) -> None:
+    spec = spec_of(loaded, COMPARE)
+    scaled = scale(spec, "made-up", Profile())
+    (first, _), (second, _) = everywhere(loaded, None)
+    violated = check_spec(scaled, "0", table_of(both(LOW, HIGH)))[0]
+    read = [(first, violated), (second, violated.model_copy(update={"verdict": "not run"}))]
+    verdict = publish(violated, spec.claims[0], scaled, read)
+    assert verdict.hangs_on == ("readings that were not run: preprocessing.scaling = min-max",)
+    assert [r.value for r in verdict.readings] == ["none"]
+    elsewhere = on(spec, dataset=PurchaseSubstitute())
+    verdict = publish(violated, spec.claims[0], scale(elsewhere, "made-up", Profile()), read)
+    assert (verdict.verdict, verdict.hangs_on) == ("differs", ())
+    verdict = publish(read[1][1], spec.claims[0], scale(elsewhere, "made-up", Profile()), ())
+    assert verdict.verdict == "not run"
+
+
 def test_what_is_reproduced_needs_no_reading(loaded: Loaded) -> None:
     assert found(spec_of(loaded, COMPARE), LOW, everywhere(loaded, None)).verdict == "reproduced"
 
@@ -146,6 +163,10 @@ def test_a_printed_count_that_is_not_found_refutes_nothing(loaded: Loaded) -> No
     assert (verdict.verdict, verdict.certainty) == ("reproduced", "counted")
     ours = spec_of(loaded, COUNT, origin="ours", quotes=[])
     assert found(ours, LOW, everywhere(loaded, LOW)).verdict == "violated"
+    more = spec_of(loaded, [COUNT, COMPARE])
+    assert found(more, LOW, everywhere(loaded, LOW)).verdict == "violated"
+    settled = spec_of(loaded, COUNT).model_copy(update={"ambiguities": ()})
+    assert found(settled, LOW).verdict == "violated"
 
 
 def on(spec: Spec, **dataset: Any) -> Spec:
@@ -174,7 +195,15 @@ def test_no_part_is_called_violated_on_a_stand_in(loaded: Loaded) -> None:
     assert here.halves == "1 of 2 parts reproduced, 1 violated; 2 of 4 points hold, 2 fail"
 
 
-@pytest.mark.parametrize("expect", [CLOSE, COUNT])
+@pytest.mark.parametrize(
+    "expect",
+    [
+        CLOSE,
+        COUNT,
+        [CLOSE, COUNT],
+        {"kind": "table", "tolerance": 0.05, "rows": [{"of": CLOSE["left"], "values": {1: 0.5, 10: 0.5}}]},
+    ],
+)
 def test_a_printed_number_is_set_beside_and_not_judged(loaded: Loaded, expect: Any) -> None:
     spec = on(spec_of(loaded, expect, origin="ours", quotes=[]), dataset=PurchaseSubstitute())
     verdict = found(spec, around(0.9, 40, 0.001))
@@ -183,6 +212,8 @@ def test_a_printed_number_is_set_beside_and_not_judged(loaded: Loaded, expect: A
     assert found(spec, around(0.53, 40)).verdict == "beside"  # nor whether more runs would tell
     mixed = on(spec_of(loaded, [CLOSE, COMPARE]), dataset=PurchaseSubstitute())
     assert found(mixed, around(0.9, 40, 0.001)).verdict == "differs"
+    arms = on(spec_of(loaded, {**CLOSE, "right": {"arm": "size"}}), dataset=PurchaseSubstitute())
+    assert found(arms, around(0.9, 40, 0.001)).verdict == "differs"  # from each other, of which nothing is printed
 
 
 def test_what_there_is_less_of_is_named(loaded: Loaded) -> None:
@@ -199,6 +230,9 @@ def test_what_there_is_less_of_is_named(loaded: Loaded) -> None:
         "a smaller network",
     )
     assert verdict.verdict == "reproduced"
+    more = found(spec_of(loaded, COMPARE, run), LOW, max_repeats=60)
+    assert not [said for said in more.smaller if said.startswith("repeats")]
+    assert "repeats 45 of 50" in found(spec_of(loaded, COMPARE, run), LOW, max_repeats=45).smaller
     by_set = PaperRun.model_validate({"data": "csv", "members": {"csv": 120, "adult": 9}})
     assert found(spec_of(loaded, COMPARE, by_set), LOW).data == "paper"
 
@@ -231,6 +265,23 @@ def test_a_reading_matters_where_it_changes_what_is_claimed(loaded: Loaded) -> N
     assert of("experiment.privacy.delta")
 
 
+def test_a_pool_matters_to_claims_with_an_attack_that_uses_it(loaded: Loaded) -> None:
+    (reading, *_) = readings(loaded.spec, loaded.said)
+    attacks = {**loaded.spec.attacks, "one": Rmia(pool="shadows"), "other": Rmia(pool="halves")}
+    spec = loaded.spec.model_copy(update={"attacks": attacks})
+    pool = Reading(reading.index, "", "experiment.pools.shadows.privacy", None, reading.spec, reading.said)
+
+    def of(*names: str) -> bool:
+        left = {**COMPARE["left"], "attack": list(names)}  # type: ignore[dict-item]
+        return matters(pool, spec.parts(spec_of(loaded, {**COMPARE, "left": left}).claims[0]), spec)
+
+    assert of("one")
+    assert of("logloss", "one")
+    assert not of("logloss", "other")
+    model = {**COMPARE, "left": {"metric": "accuracy_test", "arm": "iid"}}
+    assert not matters(pool, spec.parts(spec_of(loaded, model).claims[0]), spec)
+
+
 def test_how_noise_is_found_matters_nothing_to_models_without_noise(loaded: Loaded) -> None:
     (reading, *_) = readings(loaded.spec, loaded.said)
     assert loaded.spec.experiment is not None
@@ -258,6 +309,11 @@ def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
         "right": "claimed", "runs": 40, "audits": 2,
     }  # fmt: skip
     assert data_of(spec_of(loaded, audit).claims[0], scaled)[0] == "stand-in"
+    assert data_of(spec_of(loaded, [proof, audit]).claims[0], scaled)[0] == "stand-in"
+    toy = spec.model_copy(update={"claims": spec_of(loaded, audit).claims})
+    (verdict,) = check_spec(Scaled(toy, "made-up", ()), "0", None)
+    said = publish(verdict, toy.claims[0], Scaled(toy, "made-up", ()), ())
+    assert (said.verdict, said.data) == ("agrees", "stand-in")  # not set beside, though it has no part on measurements
 
 
 def test_claims_are_counted_by_whose_they_are_and_on_what(loaded: Loaded) -> None:

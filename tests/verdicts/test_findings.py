@@ -1,0 +1,80 @@
+"""What is found of a claim on measurements, by what the judge of its kind finds in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from harness.claims.verdict import Verdict
+from harness.paths import Project
+from harness.spec.load import Loaded, load_spec
+from harness.spec.profile import Profile, scale
+from harness.verdicts.check import check_spec
+from tests.conftest import SMALL_SPEC
+
+SIDE = "metric: advantage, arm: iid, attack: logloss, chosen: {metric: accuracy_test, at_least: 0.6"
+CHOSEN = f"""\
+  - id: chosen-anew
+    where: here
+    statement: At the least epsilon that keeps accuracy.
+    expect: {{kind: close, left: {{{SIDE}}}}}, right: {{value: 0.2}}, tolerance: 0.15}}
+  - id: chosen-once
+    where: here
+    statement: At the least epsilon that keeps accuracy on the other split.
+    expect: {{kind: close, left: {{{SIDE}, arm: size, repeats: 2}}}}, right: {{value: 0.3}}, tolerance: 0.05}}
+  - id: chosen-or-not
+    where: here
+    statement: At the least epsilon that keeps accuracy, or at epsilon 1.
+    expect:
+      kind: any-of
+      of:
+        - {{kind: compare, left: {{{SIDE}}}}}, relation: ">", right: {{value: 0.9}}, at: [1]}}
+        - {{kind: compare, left: {{metric: advantage, arm: iid, attack: logloss}}, relation: ">", right: {{value: 0.0}}, at: [1]}}
+"""
+
+
+@pytest.fixture
+def loaded(make_project: Any) -> Loaded:
+    project: Project = make_project(SMALL_SPEC + CHOSEN)
+    return load_spec(project, project.root / "specs" / "own" / "cancer.yaml")
+
+
+def rows() -> pd.DataFrame:
+    """Twelve repeats: advantages of 0.1 and 0.3; of `iid` every third keeps accuracy at epsilon 1, of `size` none."""
+    measured = []
+    for arm in ("iid", "size"):
+        for repeat in range(12):
+            for epsilon, advantage in ((1.0, 0.1), (10.0, 0.3)):
+                kept = epsilon == 10.0 or (arm == "iid" and repeat % 3 == 0)
+                noise = 0.01 * (-1.0) ** repeat
+                measured.append((arm, "logloss", "advantage", epsilon, repeat, advantage + noise))
+                measured.append((arm, "", "accuracy_test", epsilon, repeat, 0.7 if kept else 0.3))
+    measured += [("iid", "", f"count_{name}", 1.0, 0, value) for name, value in (("rows", 569), ("members", 120))]
+    columns = ["arm", "attack", "metric", "epsilon", "repeat", "value"]
+    return pd.DataFrame(measured, columns=columns).assign(stderr=0.001, noise_multiplier=1.0)
+
+
+def judged(loaded: Loaded, table: pd.DataFrame) -> dict[str, Verdict]:
+    verdicts = check_spec(scale(loaded.spec, "full", Profile()), "0" * 64, table)
+    return {verdict.id.split("#")[1]: verdict for verdict in verdicts}
+
+
+def test_a_claim_of_a_chosen_place_says_which_it_was_and_how_often(loaded: Loaded) -> None:
+    verdicts = judged(loaded, rows())
+    anew, once = verdicts["chosen-anew"], verdicts["chosen-once"]
+    assert anew.reasons[0].chosen == ("epsilon chosen: 1 in 4, 10 in 8 of 12 repeats",)
+    assert [point.chosen for point in anew.points] == [{"epsilon": (1.0, 10.0)}]
+    assert once.reasons[0].chosen == ("epsilon chosen by size: 10",)
+    assert [point.chosen for point in once.points] == [{"epsilon": (10.0,)}]
+    assert verdicts["chosen-or-not"].reasons[0].chosen == anew.reasons[0].chosen
+    assert verdicts["counts"].reasons[0].chosen == ()
+
+
+def test_a_claim_whose_place_cannot_be_chosen_is_open_and_says_so(loaded: Loaded) -> None:
+    table = rows()
+    table.loc[table["metric"] == "accuracy_test", "value"] = 0.3
+    verdict = judged(loaded, table)["chosen-anew"]
+    assert (verdict.verdict, verdict.points) == ("inconclusive", ())
+    assert verdict.reason.startswith("no epsilon can be chosen: accuracy_test(iid) is at least 0.6 at none of 1, 10")
