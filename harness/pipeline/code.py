@@ -65,11 +65,12 @@ STAGES = {
     ),
     "report": StageCode(("harness.report.build",), ("harness.report", *JUDGED)),
 }
-"""By stage. `measure`, of the flagship, trains, attacks, and asks the judge what to train next."""
+"""By stage. `measure` and `readings`, of the flagship, train, attack, and ask the judge what to train next."""
 STAGES["measure"] = StageCode(
     tuple(dict.fromkeys((*STAGES["train"].roots, *STAGES["attack"].roots, "harness.pipeline.compute"))),
     tuple(dict.fromkeys((*TRAINED, *STAGES["attack"].by_name, *JUDGED))),
 )
+STAGES["readings"] = STAGES["measure"]
 
 
 def paths_of(modules: tuple[str, ...]) -> list[str]:

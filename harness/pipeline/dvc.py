@@ -194,7 +194,7 @@ def flagship_text(context: Context, specs: Sequence[Loaded]) -> str:
     text += "      - flagship/resolved:\n          cache: false\n"
     if measured:
         text += MEASURE_EACH.format(specs=_items(measured, 6), code=_code("measure", 8))
-        text += READINGS_EACH.format(code=_code("measure", 8))
+        text += READINGS_EACH.format(code=_code("readings", 8))
         text += CHECK_EACH.format(code=_code("check", 8))
     if theory:
         text += THEORY_EACH.format(specs=_items(theory, 6), code=_code("theory", 8))

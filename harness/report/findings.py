@@ -22,7 +22,7 @@ from harness.spec.document import load_document, locate
 from harness.spec.model import Spec
 from harness.spec.page import Name, Panel
 
-Sort = Literal["print is wrong", "print holds", "left open"]
+Sort = Literal["print is wrong", "print is not met", "print holds", "left open"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 """In the order of the front."""
 

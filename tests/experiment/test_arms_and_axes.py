@@ -146,7 +146,7 @@ def test_axes_are_columns_of_the_measurements_and_claims_speak_of_them(make_proj
     assert sorted(table["rate"].unique()) == [0.05, 0.5]
     assert len(table[of_attack & (table["metric"] == "advantage")]) == 2 * 2 * 3 * 2 * 2
     page = (project.reports / "full/site/claims/own-cancer--faster-learns-more.html").read_text()
-    assert '<mi mathvariant="normal">accuracy_train</mi><mo stretchy="false">(</mo>' in page
+    assert '<mi mathvariant="normal">accuracy_train</mi><mrow><mo stretchy="false" form="prefix">(</mo>' in page
     assert '<mi mathvariant="normal">rate</mi><mo>=</mo><mn>0.05</mn>' in page
 
 
