@@ -24,6 +24,7 @@ from harness.errors import HarnessError
 from harness.formulas import formula_named
 from harness.formulas.gaussian import least_shuffled_epsilon, shuffled_epsilon
 from harness.metrics import METRICS
+from harness.metrics.metric import derived_from
 
 
 class NoneChosen(HarnessError):
@@ -85,6 +86,8 @@ class Measurements:
         numbers, errors = (ordered[name].to_numpy(float) for name in ("value", "stderr"))
         repeats = ordered["repeat"].to_numpy(int)
         keys = [ordered[name].to_numpy() for name in (*named, *self.axes)]
+        measured = set(zip(*keys[:3], strict=True))
+        derived = {metric: derived_from(metric) for metric in set(keys[2])}
         # Rows of a group follow each other; slices of columns cost a tenth of what frames of the groups would.
         group = ordered.groupby([*named, *self.axes], dropna=False).ngroup().to_numpy()
         ends = np.append(np.flatnonzero(np.diff(group)) + 1, len(group)) if len(group) else np.zeros(0, dtype=int)
@@ -94,15 +97,18 @@ class Measurements:
             where = place((axis, v) for axis, v in zip(self.axes, values, strict=True) if v == v and v is not None)
             rows = slice(start, end)
             drawn = self._drawn.get(arm)
-            series = series_of(numbers[rows], errors[rows], repeats[rows], metric, drawn)
-            self._groups[arm, attack, metric, where] = series
-            if of_runs(metric):
-                self._ends[arm, attack, metric, where] = repeats[rows]
-            self._repeats[arm, attack, metric, where] = repeats[rows]
-            self._varies[arm, attack, metric] = tuple(axis for axis, _ in where)
-            levels = self._levels.setdefault((arm, attack, metric), {})
-            for axis, value in where:
-                levels.setdefault(axis, {})[value] = None
+            for name, factor, summand in ((metric, 1.0, 0.0), *derived[metric]):
+                if name != metric and (arm, attack, name) in measured:
+                    continue
+                series = series_of(factor * numbers[rows] + summand, factor * errors[rows], repeats[rows], name, drawn)
+                self._groups[arm, attack, name, where] = series
+                if of_runs(name):
+                    self._ends[arm, attack, name, where] = repeats[rows]
+                self._repeats[arm, attack, name, where] = repeats[rows]
+                self._varies[arm, attack, name] = tuple(axis for axis, _ in where)
+                levels = self._levels.setdefault((arm, attack, name), {})
+                for axis, value in where:
+                    levels.setdefault(axis, {})[value] = None
         self.repeats = int(table["repeat"].max()) + 1 if len(table) else 0
         self._noise: dict[Cell, float] = {}
         self._epsilon: dict[Cell, float] = {}
@@ -111,6 +117,13 @@ class Measurements:
             for row in cells.to_dict("records"):
                 cell = (row["arm"], place((axis, row[axis]) for axis in self.cell_axes))
                 self._noise[cell], self._epsilon[cell] = row["noise_multiplier"], row["epsilon"]
+
+    def from_below(self, curve: MetricSeries) -> MetricSeries | None:
+        """The same of a metric that on average is not too high, where the curve's own is one that is not too low."""
+        if curve.metric not in METRICS:
+            return None
+        measured = (m for m in METRICS[curve.metric].never_above if (curve.arm, curve.attack, m) in self._varies)
+        return next((replace(curve, metric=metric) for metric in measured), None)
 
     def test(self, curves: Sequence[MetricSeries]) -> str:
         """How means of these are tested, in words."""

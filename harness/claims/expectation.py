@@ -40,6 +40,7 @@ from harness.claims.operands import (
 )
 from harness.claims.reasons import Reason
 from harness.config import Plugin, Registry
+from harness.metrics import METRICS
 
 
 def _as_epsilons(value: Any) -> Any:
@@ -109,6 +110,9 @@ class TheoryResult:
 class MeasuredClaimKind(ClaimKind):
     """A kind of claim about measurements."""
 
+    takes_ends: ClassVar[bool] = False
+    """Whether it can be of a metric that is known between two ends, such as `max_advantage`."""
+
     def parts(self, declared: NameScope) -> Sequence[Self]:
         """The claims that it stands for, one for each of the names that it lists, all of which must hold."""
         return [self]
@@ -143,6 +147,8 @@ class MeasuredClaimKind(ClaimKind):
         """Raises ValueError for a name that the spec does not declare; of one of its `parts`."""
         for operand in self.operands():
             declared.check(operand)
+            if not self.takes_ends:
+                refuse_ends(operand.metrics)
         at = getattr(self, "at", None)
         if at:
             declared.check_at(at, self.operands())
@@ -160,6 +166,16 @@ class MeasuredClaimKind(ClaimKind):
     def printed(self) -> Sequence[tuple[MetricSeries, Mapping[str, Any], float]]:
         """Numbers that the paper prints, as the claim has them: of which curve, where, and the number."""
         return ()
+
+
+def refuse_ends(metrics: Sequence[str]) -> None:
+    """Raises ValueError for a metric that is known between two ends, where what is asked cannot be told of both."""
+    for name in metrics:
+        if name in METRICS and (below := METRICS[name].never_above):
+            raise ValueError(
+                f"{name} is on average not too low, and {below[0]} not too high; only the left side of a compare, with "
+                f"nothing subtracted, takes both. Give {' or '.join(below)}"
+            )
 
 
 CLAIM_KINDS: Registry[ClaimKind] = Registry("kind of claim")

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from harness.arrays import Array
+from harness.claims.ends import clearer_end
 from harness.claims.evidence import Measurements
 from harness.claims.operands import (
     OWNER_SET,
@@ -166,23 +167,48 @@ def compare_at(
     """`left RELATION right + margin` at one place."""
     own, value, difference = gap(evidence, left, right, where)
     upward = relation in (">", ">=")
-    effect = difference.shifted(-margin) if upward else difference.shifted(margin, -1.0)
-    comparison = point(index, where, own.mean, value + margin, effect)
+
+    def distance(left_minus_right: MeanEstimate) -> MeanEstimate:
+        return left_minus_right.shifted(-margin) if upward else left_minus_right.shifted(margin, -1.0)
+
+    least, effect = own, distance(difference)
+    if (below := evidence.from_below(left)) is None:
+        comparison = point(index, where, own.mean, value + margin, effect)
+    else:
+        least, _, from_below = gap(evidence, below, right, where)
+        ends = (distance(from_below), effect) if upward else (effect, distance(from_below))
+        effect = clearer_end(*ends)
+        comparison = _between_ends(index, where, own.mean, value + margin, effect, *ends)
+        comparison = comparison.model_copy(update={"left_from_below": least.mean})
     if isinstance(right, FormulaValue):
-        comparison = _with_bound(comparison, right, own, left, where, evidence)
+        comparison = _with_bound(comparison, right, least, own, left, where, evidence)
     curves = [left, right] if isinstance(right, MetricSeries) else [left]
     holds = None if effect.each is None else effect.each >= 0 if relation in (">=", "<=") else effect.each > 0
     return PointResult(comparison, effect, evidence.cells(curves, where), holds)
 
 
-def _status(left: MeanEstimate, bound: float) -> BoundStatus:
-    if left.p_above(bound) <= (1 - LEVEL) / 2:
+def _between_ends(
+    index: int, where: Where, left: float, right: float, effect: MeanEstimate, low: MeanEstimate, high: MeanEstimate
+) -> Point:
+    """A point whose effect is known between two estimates: the lower one supports the claim, the higher opposes it."""
+    interval = low.interval(LEVEL)[0], high.interval(LEVEL)[1]
+    return point(index, where, left, right, effect, interval, low.p_above(0), high.p_below(0))
+
+
+def _status(from_below: MeanEstimate, from_above: MeanEstimate, bound: float) -> BoundStatus:
+    if from_below.p_above(bound) <= (1 - LEVEL) / 2:
         return "broken"
-    return "held" if left.p_below(bound) <= (1 - LEVEL) / 2 else "undecided"
+    return "held" if from_above.p_below(bound) <= (1 - LEVEL) / 2 else "undecided"
 
 
 def _with_bound(
-    comparison: Point, right: FormulaValue, own: MeanEstimate, left: MetricSeries, where: Where, evidence: Measurements
+    comparison: Point,
+    right: FormulaValue,
+    from_below: MeanEstimate,
+    from_above: MeanEstimate,
+    left: MetricSeries,
+    where: Where,
+    evidence: Measurements,
 ) -> Point:
     """The same with how the measured side stands to the bound, as printed, converted, and as trained."""
     bound = formula_named(right.formula)
@@ -197,9 +223,9 @@ def _with_bound(
         corrected = evidence.formula(right, left, where, epsilon=twice, delta=more)
     more_: dict[str, Any] = {
         "bound": printed,
-        "bound_status": _status(own, printed),
+        "bound_status": _status(from_below, from_above, printed),
         "bound_corrected": corrected,
-        "bound_corrected_status": _status(own, corrected),
+        "bound_corrected_status": _status(from_below, from_above, corrected),
     }
     trained = evidence.epsilon_as_trained(left, where, replace)
     if trained is not None:
@@ -209,7 +235,7 @@ def _with_bound(
             "epsilon_as_trained": None if math.isinf(most) else most,
             "least_epsilon_as_trained": None if math.isinf(least) else least,
             "bound_as_trained": value,
-            "bound_as_trained_status": _status(own, value),
+            "bound_as_trained_status": _status(from_below, from_above, value),
         }
     return comparison.model_copy(update=more_)
 

@@ -46,6 +46,9 @@ class Point(Config):
     """Of each axis on which a side's place is chosen: the values that are, over all repeats."""
     left: float
     """Mean of the left side over repeats."""
+    left_from_below: float | None = None
+    """Where the left side is the largest over thresholds, which on average is not too low: the mean of what is not too
+    high, at thresholds that other records choose, or the attack's own."""
     right: float
     """Mean of the right side, margin included."""
     effect: float

@@ -126,6 +126,85 @@ def best_threshold(member_scores: Array, nonmember_scores: Array) -> float:
     return float(candidates[np.flatnonzero(gained >= gained.max() - 1e-12)[-1]])
 
 
+@metric(
+    "max_advantage",
+    "largest advantage over all thresholds, on the records that choose the threshold: on average not too low",
+    of="answers",
+    never_above=("held_out_advantage", "advantage"),
+    from_metric=("best_attack_accuracy", 2.0, -1.0),
+)
+def _max_advantage(answers: Answers) -> Value:
+    threshold = best_threshold(answers.member_scores, answers.nonmember_scores)
+    return _at_least_none(answers.member_scores >= threshold, answers.nonmember_scores >= threshold)
+
+
+@metric(
+    "held_out_advantage",
+    "advantage at the threshold that is best on the other half of the records: on average not above the largest",
+    of="answers",
+    low=-1.0,
+)
+def _held_out_advantage(answers: Answers) -> Value:
+    (inside, outside), halves = held_out_decisions(answers.member_scores, answers.nonmember_scores), (0, 1)
+    sides = [(decisions, _halves(len(decisions))) for decisions in (inside, outside)]
+    of_half = [_advantage_of(*(decisions[side == half] for decisions, side in sides)) for half in halves]
+    # Each half's threshold comes from the other, so the two errors may go together: they add up.
+    return Value(
+        advantage(inside, outside).value, float(np.mean([v.stderr for v in of_half])), len(inside) + len(outside)
+    )
+
+
+def held_out_decisions(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:
+    """Whether each member (m,), and each non-member (n,), is called a member, by a threshold that others choose.
+
+    Records are divided into halves without a look at their scores. For each half that threshold is taken at which
+    TPR - FPR is largest on the other, or one above all scores, where no threshold gains anything there.
+    """
+    m, scores = len(member_scores), np.concatenate([member_scores, nonmember_scores])
+    half = np.concatenate([_halves(m), _halves(len(nonmember_scores))])
+    order = np.argsort(-scores, kind="stable")
+    is_member, ordered = order < m, scores[order]
+    last_of_tie = np.append(np.diff(ordered) != 0, True)
+    decisions = np.zeros(len(scores), dtype=bool)
+    for asked in (0, 1):
+        learnt = half[order] != asked
+        sides = [side & learnt for side in (is_member, ~is_member)]
+        hit, false = (np.cumsum(side)[last_of_tie] / max(1, side.sum()) for side in sides)
+        gained = hit - false
+        if gained.max() > SMALLEST_GAIN:
+            threshold = ordered[last_of_tie][np.flatnonzero(gained >= gained.max() - SMALLEST_GAIN)[0]]
+            decisions |= (half == asked) & (scores >= threshold)
+    return decisions[:m], decisions[m:]
+
+
+SMALLEST_GAIN = 1e-12
+"""Advantages that differ by less are the same but for rounding."""
+
+
+def _halves(n: int) -> Array:
+    """(n,) in which half each of so many records is, 0 or 1."""
+    halves: Array = np.random.default_rng(n).permutation(n) % 2
+    return halves
+
+
+def _advantage_of(member_decisions: Array, nonmember_decisions: Array) -> Value:
+    """TPR - FPR with a standard error that is not 0 where all decisions are alike (two more of each; Agresti and Coull
+    1998)."""
+    value = advantage(member_decisions, nonmember_decisions)
+    variances = []
+    for decisions in (member_decisions, nonmember_decisions):
+        n = len(decisions) + 4
+        p = (decisions.sum() + 2) / n
+        variances.append(p * (1 - p) / n)
+    return Value(value.value, float(np.sqrt(sum(variances))), value.n)
+
+
+def _at_least_none(member_decisions: Array, nonmember_decisions: Array) -> Value:
+    """The same where calling nobody a member, which has an advantage of 0, is a choice too."""
+    value = _advantage_of(member_decisions, nonmember_decisions)
+    return Value(max(0.0, value.value), value.stderr, value.n)
+
+
 def _accuracy(difference: Value) -> Value:
     return Value((1 + difference.value) / 2, difference.stderr / 2, difference.n)
 

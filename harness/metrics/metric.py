@@ -44,20 +44,33 @@ class Metric:
     """Its range; infinite where it has no bound."""
     coordinates: Mapping[str, float] = field(default_factory=dict)
     """Parameters of formulas that it fixes, such as `fpr`."""
+    never_above: tuple[str, ...] = ()
+    """Of a metric that is on average not too low: metrics of the same answers that on average are not too high, the
+    sharpest first. Together they bracket the number that is meant."""
+    from_metric: tuple[str, float, float] | None = None
+    """Another metric of the same answers, a factor and a summand, which give it in tables that lack it."""
 
 
 METRICS: dict[str, Metric] = {}
 
 
 def metric(
-    name: str, text: str, *, of: Of, low: float = 0.0, high: float = 1.0, **coordinates: float
+    name: str,
+    text: str,
+    *,
+    of: Of,
+    low: float = 0.0,
+    high: float = 1.0,
+    never_above: tuple[str, ...] = (),
+    from_metric: tuple[str, float, float] | None = None,
+    **coordinates: float,
 ) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
     """Decorator: register a function under a name that specs may use. Raises ValueError for a name held already."""
 
     def register(function: Callable[..., Value]) -> Callable[..., Value]:
         if name in METRICS:
             raise ValueError(f"metric {name!r} is registered twice")
-        METRICS[name] = Metric(name, function, text, of, low, high, coordinates)
+        METRICS[name] = Metric(name, function, text, of, low, high, coordinates, never_above, from_metric)
         return function
 
     return register
@@ -66,6 +79,18 @@ def metric(
 def metrics_of(what: Of) -> tuple[str, ...]:
     """Names of the metrics that are functions of this, in the order in which they were registered."""
     return tuple(m.name for m in METRICS.values() if m.of == what)
+
+
+def derived_from(name: str) -> list[tuple[str, float, float]]:
+    """Metrics that follow from this one where they were not measured, each with its factor and summand."""
+    own = [(m.name, m.from_metric) for m in METRICS.values() if m.from_metric is not None]
+    return [(metric, factor, summand) for metric, (source, factor, summand) in own if source == name]
+
+
+def source_of(name: str) -> str:
+    """What has to be measured for a metric to be known: itself, or the one that it follows from."""
+    source = METRICS[name].from_metric if name in METRICS else None
+    return name if source is None else source[0]
 
 
 def of_answers(answers: Answers) -> dict[str, Value]:

@@ -25,6 +25,7 @@ from harness.execution.reuse import RUNS, Known, repeats_known, to_do
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
 from harness.metrics import METRICS
+from harness.metrics.metric import source_of
 from harness.pipeline.context import Context
 from harness.pipeline.judging import in_place
 from harness.pipeline.tables import Notes, join_notes, known_of, write_measurements
@@ -109,7 +110,7 @@ def _write_finished(context: Context, loaded: Loaded, chosen: Plan, known: Known
 
 def metrics_of_claims(scaled: Scaled) -> set[str]:
     parts = [part for claim in scaled.spec.claims if not claim.theory for part in scaled.spec.parts(claim)]
-    return {m for part in parts for o in part.operands() for m in o.metrics}
+    return {source_of(m) for part in parts for o in part.operands() for m in o.metrics}
 
 
 def _asked_by_all(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score, roc_curve
 
 from harness.metrics import METRICS, Answers, Outputs, Value, average
-from harness.metrics.membership import advantage, auc, best_threshold, rates, roc, tpr_at_fpr
+from harness.metrics.membership import advantage, auc, best_threshold, held_out_decisions, rates, roc, tpr_at_fpr
 from harness.metrics.metric import of_answers
 from harness.metrics.model import accuracy, accuracy_loss
 
@@ -87,7 +90,13 @@ def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
         "fpr",
         "auc",
         *(f"tpr_at_{level}_fpr" for level in levels),
-    } | precision | {"nonmember_precision_1pct", "attack_accuracy", "best_attack_accuracy"}
+    } | precision | {
+        "nonmember_precision_1pct",
+        "attack_accuracy",
+        "best_attack_accuracy",
+        "max_advantage",
+        "held_out_advantage",
+    }
     assert found["attack_accuracy"].value == (1 + found["advantage"].value) / 2 <= found["best_attack_accuracy"].value
     logp, labels = rng.normal(size=(50, 3)), rng.integers(3, size=50)
     assert accuracy(Outputs(logp, labels)).value == accuracy_score(labels, logp.argmax(axis=1))
@@ -160,3 +169,87 @@ def test_the_error_of_a_tpr_by_hand(fpr: float, n: int) -> None:
     assert found.value == at[0]
     assert found.stderr == pytest.approx(np.hypot(np.sqrt(at[0] * (1 - at[0]) / 83), (at[2] - at[1]) / 2))
     assert found.n == 83 + n
+
+
+def ends_of(members: np.ndarray, others: np.ndarray) -> tuple[Value, Value]:
+    """What is on average not too high, and not too low, of the largest advantage over thresholds."""
+    values = of_answers(Answers(members, others, members > 0, others > 0))
+    return values["held_out_advantage"], values["max_advantage"]
+
+
+@given(SCORES, SCORES)
+def test_the_largest_advantage_is_that_of_the_best_point_of_the_roc(members: np.ndarray, others: np.ndarray) -> None:
+    truth, scores = stacked(members, others)
+    fpr, tpr, _ = roc_curve(truth, scores, drop_intermediate=False)
+    low, high = ends_of(members, others)
+    answers = Answers(members, others, members > 0, others > 0)
+    assert high.value == pytest.approx(max(0.0, np.max(tpr - fpr)), abs=1e-12)
+    assert high.value == pytest.approx(2 * METRICS["best_attack_accuracy"].function(answers).value - 1, abs=1e-12)
+    assert min(low.stderr, high.stderr) > 0
+
+
+@given(SCORES, SCORES)
+def test_a_record_has_no_say_in_the_threshold_that_calls_it(members: np.ndarray, others: np.ndarray) -> None:
+    called = held_out_decisions(members, others)[0][0]
+    moved = np.r_[members[0] + (1000 if called else -1000), members[1:]]
+    assert held_out_decisions(moved, others)[0][0] == called
+
+
+def test_where_no_threshold_gains_anything_nobody_is_called_a_member() -> None:
+    """Members score lower: held out, too, the advantage is 0 and not negative."""
+    low, high = ends_of(np.zeros(20), np.ones(20))
+    assert (low.value, high.value) == (0.0, 0.0)
+
+
+def drawn_attack(kind: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
+    """Scores of `n` members and as many others, and the largest advantage that any threshold has."""
+    normal = scipy.stats.norm
+    if kind == "few far members":
+        members = np.where(rng.random(n) < 0.3, rng.normal(8, 1, n), rng.normal(0, 1, n))
+        return members, rng.normal(0, 1, n), 0.3 * (normal.sf(-3.8) - normal.sf(4.2))
+    if kind == "ties":
+        at = np.arange(-1, 11)
+        best = np.max(scipy.stats.binom.sf(at, 10, 0.62) - scipy.stats.binom.sf(at, 10, 0.5))
+        return rng.binomial(10, 0.62, n) / 10, rng.binomial(10, 0.5, n) / 10, float(best)
+    shift = {"no signal": 0.0, "weak": 0.2, "clear": 1.0, "strong": 4.0}[kind]
+    return rng.normal(shift, 1, n), rng.normal(0, 1, n), float(2 * normal.cdf(shift / 2) - 1)
+
+
+KINDS = ("no signal", "weak", "clear", "strong", "few far members", "ties")
+
+
+def miss_rates(kind: str, n: int, draws: int) -> tuple[float, float, float]:
+    """How often the 95% interval from the two ends is above the truth, and below it; its mean width."""
+    rng = np.random.default_rng(KINDS.index(kind))
+    above, below, width = 0, 0, 0.0
+    for _ in range(draws):
+        members, others, true = drawn_attack(kind, n, rng)
+        low, high = ends_of(members, others)
+        interval = low.value - 1.96 * low.stderr, high.value + 1.96 * high.stderr
+        above += interval[0] > true
+        below += interval[1] < true
+        width += interval[1] - interval[0]
+    return above / draws, below / draws, width / draws
+
+
+def dkw_width(n: int) -> float:
+    """Of a 95% interval, simultaneous in the threshold, from the Dvoretzky-Kiefer-Wolfowitz inequality."""
+    return 4 * math.sqrt(math.log(4 / 0.05) / (2 * n))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_two_ends_cover_the_largest_advantage(kind: str) -> None:
+    above, below, width = miss_rates(kind, 300, 300)
+    assert above + below <= 0.05
+    assert width < 0.75 * dkw_width(300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [50, 1000])
+def test_the_two_ends_cover_the_largest_advantage_of_many_attacks(kind: str, n: int) -> None:
+    above, below, width = miss_rates(kind, n, 10_000)
+    assert above <= 0.025
+    assert below <= 0.035
+    assert above + below <= 0.05
+    assert width < 0.65 * dkw_width(n)

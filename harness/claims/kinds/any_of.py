@@ -22,6 +22,7 @@ class AnyOf(MeasuredClaimKind):
 
     kind: Literal["any-of"] = "any-of"
     hashed_kind: ClassVar[str | None] = "either"
+    takes_ends: ClassVar[bool] = True
     arm: Several = ()
     """Arms of those comparisons that name none; one claim for each."""
     of: tuple[Compare, ...] = Field(min_length=2)

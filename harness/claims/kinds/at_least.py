@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr
@@ -34,6 +34,7 @@ class AtLeast(MeasuredClaimKind):
     """
 
     kind: Literal["at-least"] = "at-least"
+    takes_ends: ClassVar[bool] = True
     needed: Annotated[int, Field(ge=1)]
     """How many of them have to hold."""
     of: tuple[Annotated[Counted, Field(discriminator="kind")], ...] = Field(min_length=1)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
+from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, points_part
+from harness.claims.expectation import CLAIM_KINDS, points_part, refuse_ends
 from harness.claims.expression import Expression, chain, numeral, phrase
 from harness.claims.judge import Part, PartResult, PointResult, Right, Where, compare_at
 from harness.claims.kinds.two_sided import TwoSided
-from harness.claims.operands import MetricSeries, Real, Relation
+from harness.claims.operands import MetricOperand, MetricSeries, Real, Relation
 
 
 @CLAIM_KINDS.register
@@ -17,9 +18,17 @@ class Compare(TwoSided):
     """left RELATION right + margin, at the grid points of `at`."""
 
     kind: Literal["compare"] = "compare"
+    takes_ends: ClassVar[bool] = True
     relation: Relation
     margin: Real = 0.0
     """Added to the right side."""
+
+    def check(self, declared: NameScope) -> None:
+        super().check(declared)
+        if self.left.minus is not None:
+            refuse_ends(self.left.metrics)
+        if isinstance(self.right, MetricOperand):
+            refuse_ends(self.right.metrics)
 
     def tree(self) -> Expression:
         return phrase(self.comparison(), points_part(self.quantifier, self.at))

@@ -1,0 +1,67 @@
+"""An effect that is known between two estimates, one on average not too high and one on average not too low."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.arrays import Array
+from harness.claims.statistics import MeanEstimate, SequentialEstimate
+
+NEAR = 2.0
+"""Standard errors from 0 within which an end may come to lie on the other side, with more repeats."""
+
+
+def clearer_end(not_too_high: MeanEstimate, not_too_low: MeanEstimate) -> MeanEstimate:
+    """The end that says on which side of 0 an effect is.
+
+    Where 0 is between the two, that is an effect of 0: with the spread of the nearer end, where it is so near that more
+    repeats may move it, and else one that no number of repeats tells from 0.
+    """
+    if not_too_high.mean > 0:
+        return not_too_high
+    if not_too_low.mean < 0:
+        return not_too_low
+    nearer = min(not_too_high, not_too_low, key=lambda end: abs(end.mean))
+    if abs(nearer.mean) <= NEAR * nearer.stderr:
+        return nearer.shifted(-nearer.mean)
+    return Undecidable(nearer)
+
+
+@dataclass(frozen=True)
+class Undecidable(SequentialEstimate):
+    """An effect of 0, whatever is shifted, that no number of repeats tells from 0."""
+
+    nearer: MeanEstimate
+    """The end whose repeats and standard error it has."""
+    brief: bool = False
+
+    @property
+    def mean(self) -> float:
+        return 0.0
+
+    @property
+    def stderr(self) -> float:
+        return self.nearer.stderr
+
+    @property
+    def n(self) -> int:
+        return self.nearer.n
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        return self.nearer.shifted(-self.nearer.mean).interval(level)
+
+    def p_above(self, value: float) -> float:
+        return 1.0
+
+    def p_below(self, value: float) -> float:
+        return 1.0
+
+    def shifted(self, by: float, sign: float = 1.0) -> Undecidable:
+        return self
+
+    def projected(self, alpha: float, most: int) -> int | None:
+        return None
+
+    @property
+    def each(self) -> Array | None:
+        return None
