@@ -11,7 +11,7 @@ from pydantic import Field
 
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Fitted, HalfModel, Target
-from harness.attacks.pooled import PooledAttack, confidence, of_each_record
+from harness.attacks.pooled import THRESHOLD, PooledAttack, confidence, of_each_record
 from harness.metrics.answers import Outputs
 
 FEWEST_FOR_RECORDS = 64
@@ -38,7 +38,7 @@ class Lira(PooledAttack):
             return f"a record's own variance needs two models with it and two without, a pool of 4; found {pool_count}"
         return None
 
-    def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+    def fit_records(self, models: Sequence[HalfModel], seed: int) -> Fitted:
         """Means and variances of the confidence, with and without each record."""
         confidences = [confidence(self.first(m.at_stake)) for m in models]
         mean_in, var_in, mean_out, var_out = of_each_record(confidences, models)
@@ -53,7 +53,10 @@ class Lira(PooledAttack):
 
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
         """Log of the likelihood ratio, or standard deviations above the models without the record."""
-        confidences, of = confidence(attacked), {name: values[at] for name, values in fitted.items()}
+        confidences, of = (
+            confidence(attacked),
+            {name: values[at] for name, values in fitted.items() if name != THRESHOLD},
+        )
         outside: Array = (confidences - of["mean_out"]) / of["std_out"]
         if not self.online:
             return outside

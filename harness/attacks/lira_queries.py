@@ -12,6 +12,7 @@ from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Fitted, HalfModel, Target
 from harness.attacks.lira import Lira
 from harness.attacks.perturbed import Perturbation, perturb
+from harness.attacks.pooled import THRESHOLD
 from harness.errors import HarnessError
 from harness.hashing import generator
 from harness.metrics.answers import Outputs
@@ -45,12 +46,12 @@ class LiraQueries(Lira):
             raise ValueError(f"scale is {self.scale:g}; with by: {self.by} it is {right}")
         return self
 
-    def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+    def fit_records(self, models: Sequence[HalfModel], seed: int) -> Fitted:
         """What LiRA learns, of each query: (queries, k).
 
         Raises HarnessError for a pool whose models cannot be asked.
         """
-        asked = [super().fit_halves(models, seed)]
+        asked = [super().fit_records(models, seed)]
         labels = models[0].at_stake.labels[: self.points]
         for changed in self._copies(_records(models[0])[: self.points], seed):
             of_copies = []
@@ -59,13 +60,16 @@ class LiraQueries(Lira):
                     raise HarnessError(f"attack {self.plugin_name()}: the models of its pool cannot be asked")
                 answers = Outputs(model.oracle.log_probabilities(changed), labels)
                 of_copies.append(HalfModel(answers, model.test, model.trained_on[: self.points]))
-            asked.append(super().fit_halves(of_copies, seed))
+            asked.append(super().fit_records(of_copies, seed))
         stacked = {name: np.stack([one[name] for one in asked]) for name in asked[0]}
         return {**stacked, SEED: np.array(seed)}
 
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
         """Mean over the queries of LiRA's scores, (k,); offline their sum over the root of how many there are."""
-        of = [{name: values[q] for name, values in fitted.items() if name != SEED} for q in range(self.queries)]
+        of = [
+            {name: values[q] for name, values in fitted.items() if name not in (SEED, THRESHOLD)}
+            for q in range(self.queries)
+        ]
         by_query = [super().scores(attacked, target, of[0], at)]
         for query, changed in enumerate(self._copies(_at_stake(target)[: self.points], int(fitted[SEED])), 1):
             by_query.append(super().scores(target.query(changed[at], attacked.labels), target, of[query], at))

