@@ -16,11 +16,12 @@ from harness.execution.table import COLUMNS, read_measurements, read_table
 from harness.files import write_text
 from harness.hashing import canonical_json
 from harness.identity import experiment_name
+from harness.metrics.metric import source_of
 from harness.pipeline.context import Context
 from harness.pipeline.parallel import Task, side_by_side
 from harness.spec.document import locate
 from harness.spec.load import Loaded, spec_id
-from harness.spec.model import Spec
+from harness.spec.model import Claim, Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content
@@ -191,11 +192,23 @@ def _judge_one(
 ) -> list[Verdict]:
     scaled = context.scaled(loaded)
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
-    if reading and table is not None and CLAIMS in table.attrs:
-        every = [claim.id for claim in scaled.spec.claims] if claims is None else claims
-        claims = [name for name in every if name in table.attrs[CLAIMS]]
+    if reading and table is not None:
+        claims = [
+            claim.id
+            for claim in scaled.spec.claims
+            if (claims is None or claim.id in claims) and _is_measured_for(table, claim, scaled.spec)
+        ]
     with in_place(loaded):
         return check_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
+
+
+def _is_measured_for(table: pd.DataFrame, claim: Claim, spec: Spec) -> bool:
+    """Whether the table of a reading was measured for a claim, and has the metrics that it is about."""
+    if claim.id not in table.attrs.get(CLAIMS, (claim.id,)):
+        return False
+    parts = [] if claim.theory else spec.parts(claim)
+    needed = {source_of(m) for part in parts for operand in part.operands() for m in operand.metrics}
+    return needed <= set(table["metric"])
 
 
 @contextlib.contextmanager
