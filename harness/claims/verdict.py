@@ -223,7 +223,7 @@ def basis_text(verdict: Verdict) -> str:
         "computed": "computed at every point listed, without measurements",
         "simulated": "counted over simulated runs",
         "exact": "an exact count",
-        "distribution-free": "distribution-free: nothing is assumed of how runs vary",
+        "distribution-free": "a distribution-free test: nothing is assumed of how runs vary",
         "shape": f"a t-test: so few runs could miss an outcome that is rarer than 1 in {verdict.rarest}",
         "records": "errors of drawing records, for the models trained",
     }[verdict.basis]

@@ -20,6 +20,7 @@ from harness.report.findings import Shown, read_findings
 from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, keep_judged, read_measured, timings
 from harness.report.pictures import draw_picture
+from harness.report.provenance import provenance
 from harness.report.site import Site, chosen_findings, papers_of, write_site
 from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.document import load_document
@@ -78,6 +79,7 @@ def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Sectio
         alpha=ALPHA,
         docs=context.project.root / "docs",
         forms=read_forms(context.project.specs / FILE, specs),
+        about=provenance(context.project.root, sections, verdicts),
         left=tuple(loaded.spec.id for loaded in absent if left_out(context, loaded)),
         not_yet=tuple(loaded.spec.id for loaded in absent if not left_out(context, loaded)),
     )

@@ -12,13 +12,15 @@ import pandas as pd
 
 from harness.claims.verdict import Verdict, basis_text
 from harness.files import write_text
+from harness.report.prose import deciding
 from harness.verdicts.counts import GROUPS, WORDS, count
 
 COLUMNS = (
-    *("id", "paper", "where", "kind", "origin", "data", "verdict", "certainty"),
-    *("effect", "low", "high", "basis", "stands", "hangs_on", "reason"),
+    *("id", "paper", "where", "statement", "inequality", "kind", "origin", "data", "verdict", "certainty"),
+    *("estimate", "line", "effect", "low", "high", "runs", "basis", "stands", "hangs_on", "reason"),
+    *("spec_sha256", "data_sha256"),
 )
-NUMBERS: dict[str, list[str]] = {name: [""] for name in ("effect", "low", "high")}
+NUMBERS: dict[str, list[str]] = {name: [""] for name in ("estimate", "line", "effect", "low", "high", "runs")}
 """Columns that are empty where there is no number."""
 
 
@@ -29,14 +31,24 @@ def write_beside(root: Path, verdicts: Sequence[Verdict]) -> None:
 
 
 def claims_csv(verdicts: Sequence[Verdict]) -> str:
-    """One row a claim; the columns are `COLUMNS`, effect and interval at the deciding point."""
+    """One row a claim; the columns are `COLUMNS`.
+
+    Of the place that decides: `estimate`, the mean of the measured side over so many `runs`; `line`, what it is
+    compared with, margin included; `effect`, how far it is on the side that is claimed, with its 95% interval from
+    `low` to `high`. All are in the unit of the metric that the inequality names.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for v in verdicts:
         low, high = v.interval or (None, None)
-        row = [v.id, v.paper, v.where, v.kind, v.origin, v.data, v.verdict, v.certainty, v.effect, low, high]
-        writer.writerow([*row, basis_text(v), v.stands, "; ".join(v.hangs_on), v.reason])
+        point = deciding(v)
+        estimate, line = (point.left, point.right) if point is not None else (None, None)
+        said = [v.id, v.paper, v.where, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data, v.verdict]
+        numbers = [v.certainty, estimate, line, v.effect, low, high, v.repeats]
+        writer.writerow(
+            [*said, *numbers, basis_text(v), v.stands, "; ".join(v.hangs_on), v.reason, v.spec_sha256, v.data_sha256]
+        )
     return out.getvalue()
 
 

@@ -22,7 +22,7 @@ from harness.spec.document import load_document, locate
 from harness.spec.model import Spec
 from harness.spec.page import Name, Panel
 
-Sort = Literal["print is wrong", "print is not met", "print holds", "left open"]
+Sort = Literal["as printed it does not hold", "printed number not met", "holds as printed", "left open"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 """In the order of the front."""
 
@@ -56,9 +56,10 @@ class Finding(Config):
 
     id: Name
     title: str
+    """What was found, as a sentence; it may have numbers, as the text."""
     paper: Name
     where: str
-    sort: Sort = "print is wrong"
+    sort: Sort = "as printed it does not hold"
     text: str
     """In words; `{alias.value}`, `{alias.low}`, `{alias.high}`, `{alias.line}`, `{alias.at}` are of a verdict."""
     rests: dict[Name, Rests] = Field(min_length=1)
@@ -79,6 +80,7 @@ class Shown:
     """A finding whose claims came out as it says, with its numbers filled in."""
 
     finding: Finding
+    title: str
     text: str
     claims: tuple[Verdict, ...]
 
@@ -96,11 +98,14 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
         field = ".".join(map(str, keys))
         raise HarnessError(f"{locate(document, keys)}: {field}: {first['msg']}") from None
     for index, finding in enumerate(findings):
-        for alias, _ in _VALUE.findall(finding.text):
-            if alias not in finding.rests:
-                where = locate(document, ("findings", index, "text"))
-                known = ", ".join(finding.rests)
-                raise HarnessError(f"{where}: findings.{index}.text: {{{alias}.…}} is none of its claims ({known})")
+        for key, words in (("title", finding.title), ("text", finding.text)):
+            for alias, _ in _VALUE.findall(words):
+                if alias not in finding.rests:
+                    where = locate(document, ("findings", index, key))
+                    known = ", ".join(finding.rests)
+                    raise HarnessError(
+                        f"{where}: findings.{index}.{key}: {{{alias}.…}} is none of its claims ({known})"
+                    )
     return findings
 
 
@@ -119,13 +124,17 @@ def findings_that_hold(
             dropped.append(f"{finding.id}: {'; '.join(wrong)}")
             continue
         known = {alias: verdicts[r.claim] for alias, r in finding.rests.items()}
-        values = {m: _value(known[m[0]], m[1], specs) for m in _VALUE.findall(finding.text)}
+        values = {m: _value(known[m[0]], m[1], specs) for m in _VALUE.findall(f"{finding.title} {finding.text}")}
         if lacking := [f"{known[alias].id} has no {name}" for (alias, name), text in values.items() if text is None]:
             dropped.append(f"{finding.id}: {'; '.join(lacking)}")
             continue
-        text = _VALUE.sub(lambda m, v=values: str(v[m.group(1), m.group(2)]), finding.text)  # type: ignore[misc]
-        kept.append(Shown(finding, " ".join(text.split()), tuple(known.values())))
+        title, text = (_with_numbers(words, values) for words in (finding.title, finding.text))
+        kept.append(Shown(finding, title, text, tuple(known.values())))
     return kept, dropped
+
+
+def _with_numbers(text: str, values: Mapping[tuple[str, str], str | None]) -> str:
+    return " ".join(_VALUE.sub(lambda m: str(values[m.group(1), m.group(2)]), text).split())
 
 
 def _value(verdict: Verdict, name: str, specs: Mapping[str, Spec]) -> str | None:

@@ -35,10 +35,21 @@ class Form(Config):
     @property
     def text(self) -> str:
         """In words."""
+        since = _day(self.since)
         if self.measured is None:
-            return f"In its present form since {self.since}; nothing was measured for it."
+            return f"In its present form since {since}; nothing was measured for it."
         order = "before" if self.before else "not before"
-        return f"In its present form since {self.since}, {order} the first committed measurements ({self.measured})."
+        return f"In its present form since {since}, {order} the first committed measurements ({_day(self.measured)})."
+
+    @property
+    def commits(self) -> str:
+        """The commits that the words are about."""
+        return f"form {self.since}" + ("" if self.measured is None else f", first measurements {self.measured}")
+
+
+def _day(commit: str) -> str:
+    """The day of `<commit> (<day>)`."""
+    return commit.partition(" (")[2].removesuffix(")") or commit
 
 
 def forms_of(document: Document) -> dict[str, str]:

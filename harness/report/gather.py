@@ -20,6 +20,7 @@ from harness.execution.curves import ATTRIBUTE
 from harness.experiment import Experiment
 from harness.pipeline import Context, core_seconds, has_verdicts, left_out, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
+from harness.report.answers import read_answers
 from harness.report.figures import draw
 from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import Told, describe_preparation, said
@@ -29,6 +30,9 @@ from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.theory.kinds.inequality import Inequality
+
+SPENT = "core_seconds"
+"""What a table remembers of the time that its models took, by kind of work."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,10 @@ class Section:
     models: int
     models_fixed: int
     """Trained targets, and how many the fixed design has."""
+    answers: dict[str, str]
+    """By claim that the paper's authors answered: their words, as HTML."""
+    core_hours: float | None
+    """What all its models took, as the table remembers; None where it does not."""
 
 
 def keep_judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
@@ -84,7 +92,8 @@ def read_measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None
     part of the table."""
     table, why_not = measurements(context, loaded)
     if table is not None:
-        table.attrs = {key: value for key, value in table.attrs.items() if key in ("design", ATTRIBUTE, PREPARED)}
+        kept = ("design", ATTRIBUTE, PREPARED, SPENT)
+        table.attrs = {key: value for key, value in table.attrs.items() if key in kept}
     return table, why_not
 
 
@@ -103,6 +112,8 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         sequential=sequential,
         prepared=_preparations(experiment, table),
         models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
+        answers=read_answers(scaled.spec, loaded.said.files[0]),
+        core_hours=None if table is None or not table.attrs.get(SPENT) else sum(table.attrs[SPENT].values()) / 3600,
         models_fixed=experiment.models() if experiment else 0,
         spec=scaled.spec,
         reductions=next((v.reductions for v in judged if v.reductions), ()),

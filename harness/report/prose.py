@@ -17,6 +17,7 @@ from harness.claims.operands import AxisValue, FormulaValue, MetricSeries, Numbe
 from harness.claims.reasons import Reason
 from harness.claims.verdict import Point, Verdict, basis_text
 from harness.coordinates import format_level
+from harness.formulas import formula_named
 from harness.spec.model import Spec
 
 SIGNS = {
@@ -255,6 +256,34 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
     return _measured_sentence(verdict, spec, part, point, subject, right) + _of_choice(part, spec)
 
 
+def compared_numbers(verdict: Verdict, spec: Spec) -> tuple[str, str, str] | None:
+    """Of a comparison of numbers, at the place that decides: the number with its interval, what it is a number of and
+    where, and what it is compared with. None of other claims."""
+    claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
+    point = deciding(verdict)
+    parts = spec.parts(claim) if claim is not None and not claim.theory else ()
+    part = parts[point.expectation] if point is not None and point.expectation < len(parts) else None
+    if point is None or not isinstance(part, Compare | Close) or len(part.alternatives()) != 1:
+        return None
+    left, right = part.alternatives()[0]
+    where = where_words(point, part, spec.axes)
+    subject = curve_words(left, spec) + (f", {where}" if where else "")
+    line = f"{letter(part.relation)} {figure(point.right)}" if isinstance(part, Compare) else figure(point.right)
+    if isinstance(part, Close):
+        line += f" ± {figure(part.tolerance)}"
+    if isinstance(right, MetricSeries):
+        line += f", the {curve_words(right, spec)}"
+    elif isinstance(right, FormulaValue):
+        line += f", {formula_words(right.formula)}"
+    return figure(point.left) + span(left_interval(part, point)), subject, line
+
+
+def formula_words(name: str) -> str:
+    """A formula by what it is and where it is from: `the bound of humphries2020 Theorem 3.1, Eq. (8)`."""
+    formula = formula_named(name)
+    return f"the {'bound' if formula.bounds is not None else 'value'} of {formula.source}"
+
+
 def _of_table(verdict: Verdict) -> str:
     """How many entries of a printed table agree, and the one that is farthest from it or least clear."""
     entries, point = len(verdict.points), deciding(verdict)
@@ -344,7 +373,7 @@ def _line(part: Compare | Close, point: Point, right: Any, spec: Spec) -> str:
         shift = ", margin included" if part.margin else ""
         return f"where {need} the {curve_words(right, spec)} is claimed, {line}{shift}{room}"
     if isinstance(right, FormulaValue):
-        return f"where {need} {line} is claimed (the formula {right.formula})"
+        return f"where {need} {line} is claimed ({formula_words(right.formula)})"
     return f"where {need} {line} is claimed"
 
 
@@ -421,18 +450,16 @@ def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
     if text := basis_text(verdict):
         if verdict.basis in ("proof", "computed", "simulated", "exact"):
             sentences.append(
-                f"It rests on no sampling of runs: {text}."
-                if verdict.basis != "simulated"
-                else f"It rests on simulation: {text}."
+                f"It is no estimate: {text}." if verdict.basis != "simulated" else f"It rests on simulation: {text}."
             )
         else:
-            sentences.append(f"The interval is at 95%; what it rests on: {text}.")
+            sentences.append(f"The interval is at 95%. It rests on {text}.")
     if verdict.e_value is not None and math.isfinite(verdict.e_value):
         stands = ""
         if verdict.stands is not None:
             how = "stands" if verdict.stands else "does not stand"
-            stands = f"; among the {verdict.claims_tested} claims tested it {how} at a false discovery rate of 5%"
-        sentences.append(f"A bet on it would have multiplied its stake by {figure(verdict.e_value)}{stands}.")
+            stands = f" Among the {verdict.claims_tested} claims tested it {how} at a false discovery rate of 5%."
+        sentences.append(f"Its e-value, the evidence against the opposite, is {figure(verdict.e_value)}.{stands}")
     if verdict.stopped is not None:
         sentences.append(f"Runs were added until it was decided, after {verdict.stopped}.")
     if verdict.readings:

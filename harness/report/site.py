@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import jinja2
 from markupsafe import Markup
@@ -30,6 +31,7 @@ from harness.report.findings import findings_that_hold as shown_findings
 from harness.report.forest import forests
 from harness.report.forms import Form
 from harness.report.gather import Section
+from harness.report.headings import datasets_of, headings
 from harness.report.mathml import mathml
 from harness.report.prose import (
     DATA,
@@ -38,6 +40,7 @@ from harness.report.prose import (
     SAID,
     SIGNS,
     certainty_words,
+    compared_numbers,
     counterexample_words,
     deciding,
     expressions,
@@ -47,9 +50,10 @@ from harness.report.prose import (
     letters,
     sentence,
 )
+from harness.report.provenance import Provenance
 from harness.report.tex import untex
 from harness.spec.model import Claim, Spec
-from harness.verdicts.counts import GROUPS, WORDS, Count, count, group_of
+from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, Count, count, count_certainties, group_of
 
 STATIC = ("site.css", "site.js")
 KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
@@ -109,10 +113,26 @@ class Site:
     """By claim: since when it has its present form."""
     left: tuple[str, ...] = ()
     not_yet: tuple[str, ...] = ()
+    about: Provenance = field(default_factory=lambda: Provenance((), (), {}))
 
     @property
     def verdicts(self) -> list[Verdict]:
         return [v for paper in self.papers for v in paper.verdicts]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim in the table of all claims."""
+
+    paper: Paper
+    verdict: Verdict
+    datasets: tuple[str, ...]
+    measured: str
+    """Number and interval at the place that decides; empty where the claim is no comparison of numbers."""
+    of: str
+    """What that is a number of, and where."""
+    line: str
+    """What it is compared with."""
 
 
 def slug(verdict_id: str) -> str:
@@ -191,9 +211,12 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
     environment = _environment()
     specs = {s.spec.id: s for p in site.papers for s in p.sections}
     said = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
+    rows = [_row(paper, section, v) for paper in site.papers for section in paper.sections for v in section.verdicts]
     common: dict[str, Any] = {
         "site": site,
         "said": said,
+        "heading": headings(site.verdicts, {name: section.spec for name, section in specs.items()}),
+        "about": site.about,
         "signs": SIGNS,
         "groups": GROUPS,
         "group_of": group_of,
@@ -211,9 +234,10 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
 
     pictures = {f.finding.id: Markup(site.pictures.get(f.finding.id, "")) for f in site.findings}
     pages = [
-        ("index.html", page("front.html", "", pictures=pictures, counted=count(site.verdicts))),
+        ("index.html", page("front.html", "", pictures=pictures, **_totals(site))),
+        ("claims.html", page("claims.html", "", rows=rows, datasets=_in_use(rows))),
         ("reading.html", page("reading.html", "")),
-        ("run.html", page("run.html", "")),
+        ("about.html", page("about.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
     ]
     pages += _manual(site, page)
@@ -230,6 +254,29 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
                 neighbours = {"before": around[0], "after": around[1], "paper": paper, "section": section}
                 pages.append((f"claims/{slug(verdict.id)}.html", page("claim.html", "../", **given, **neighbours)))
     return pages
+
+
+def _totals(site: Site) -> dict[str, Any]:
+    """How many claims came out how; of the first group, how sure one is of those that are decided."""
+    counted = count(site.verdicts)
+    certain = count_certainties(site.verdicts, counted[0].group) if counted else {}
+    return {"counted": counted, "certain": certain, "certainties": CERTAINTIES}
+
+
+def _in_use(rows: Sequence[Row]) -> list[str]:
+    """Every data set that a row names, by name."""
+    return sorted({name for row in rows for name in row.datasets}, key=str.casefold)
+
+
+def _row(paper: Paper, section: Section, verdict: Verdict) -> Row:
+    numbers = compared_numbers(verdict, section.spec) or ("", "", "")
+    return Row(paper, verdict, datasets_of(section.spec), *numbers)
+
+
+def _report_link(site: Site, verdict: Verdict) -> str:
+    """Where an error in a verdict is reported; empty where the project does not say where its code is."""
+    repository = str(site.about.cited.get("repository-code", ""))
+    return f"{repository}/issues/new?{urlencode({'title': verdict.id})}" if repository else ""
 
 
 def _manual(site: Site, page: Callable[..., str]) -> list[tuple[str, str]]:
@@ -265,6 +312,8 @@ def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict
         "sure": how_sure(verdict, point),
         "fewer_runs": _runs_of_paper(verdict, spec),
         "form": site.forms.get(verdict.id),
+        "answer": Markup(section.answers.get(claim.id, "")),
+        "report": _report_link(site, verdict),
         "commands": _commands(site, section, verdict),
     }
 
@@ -321,6 +370,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["letters"] = letters
     environment.filters["letter"] = lambda name: LETTERS.get(name, name)
     environment.filters["slug"] = slug
+    environment.filters["host"] = lambda url: {"arxiv.org": "arXiv", "doi.org": "DOI"}.get(urlsplit(url).netloc, url)
     environment.filters["untex"] = untex
     environment.filters["said"] = lambda word: SAID.get(word, word)
     environment.filters["word"] = lambda text: text.replace(" ", "-")

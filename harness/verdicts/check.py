@@ -305,6 +305,10 @@ def _p_value(findings: list[PartResult], outcome: Outcome) -> float | None:
     return max(known) if outcome == "reproduced" else min(known)
 
 
+BATCHES = {"poisson": "Poisson sampling", "shuffle": "shuffling", "none": "taking all records"}
+"""How batches are drawn, in words."""
+
+
 def _flags(spec: Spec, parts: Sequence[MeasuredClaimKind]) -> tuple[str, ...]:
     """Where bound, accountant and training speak of different things."""
     if spec.experiment is None:
@@ -315,11 +319,11 @@ def _flags(spec: Spec, parts: Sequence[MeasuredClaimKind]) -> tuple[str, ...]:
         bound, privacy = FORMULAS[name], arms[arm].privacy
         if bound.adjacency is not None and bound.adjacency != privacy.adjacency:
             flags.append(
-                f"bound {name} is proved for {bound.adjacency} neighbours, epsilon is accounted for "
-                f"{privacy.adjacency}: each point also gives the bound at (2 epsilon, (1 + e^epsilon) delta)"
+                f"The bound of {bound.source} is proved for {bound.adjacency} neighbours, and epsilon is accounted for "
+                f"{privacy.adjacency}: each point also gives the bound at (2 epsilon, (1 + exp(epsilon)) delta)."
             )
         if bound.pure_only and privacy.delta > 0:
-            flags.append(f"bound {name} is proved for delta = 0, delta is {privacy.delta:g}")
+            flags.append(f"The bound of {bound.source} is proved for delta = 0, and delta is {privacy.delta:g}.")
     named = dict.fromkeys(arm for part in parts for arm in part.arms())
     flags += [worth for arm in named if (worth := worth_of_noise(arms[arm]))]
     bounded = dict.fromkeys(arm for part in parts if part.formulas() for arm in part.arms())
@@ -327,15 +331,15 @@ def _flags(spec: Spec, parts: Sequence[MeasuredClaimKind]) -> tuple[str, ...]:
         (arms[arm].privacy.accountant, arms[arm].privacy.sampling, arms[arm].training.sampling) for arm in bounded
     ):
         if assumed != trained:
-            more = "; each point also gives the epsilon and the bound as trained" if trained == "shuffle" else ""
+            more = " Each point also gives the epsilon and the bound as trained." if trained == "shuffle" else ""
             flags.append(
-                f"the accountant {accountant} assumes {assumed} sampling, training uses {trained}: epsilons are "
-                f"nominal{more}"
+                f"The accountant {accountant} assumes batches by {BATCHES[assumed]}, and training draws them by "
+                f"{BATCHES[trained]}: epsilons are nominal.{more}"
             )
     clipped = [arm for arm in named if arms[arm].training.clipping == "batch"]
     if clipped:
         flags.append(
             f"{', '.join(clipped)}: the mean of a batch is clipped, which one record moves by up to twice the clipping "
-            "norm; the accountants assume once: epsilons are nominal"
+            "norm, and the accountants assume once: epsilons are nominal."
         )
     return tuple(dict.fromkeys(flags))

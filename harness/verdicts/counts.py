@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.claims.verdict import Verdict, Word
+from harness.claims.verdict import Certainty, Verdict, Word
 from harness.verdicts.publish import ON_PAPERS_DATA
 
 Group = Literal["papers", "papers elsewhere", "corrected", "ours", "checks"]
@@ -55,6 +55,21 @@ class Count:
     def text(self) -> str:
         """`12 reproduced, 3 violated`."""
         return ", ".join(f"{n} {WORDS[word]}" for word, n in self.by_word.items())
+
+
+CERTAINTIES: dict[Certainty, str] = {
+    "proved": "proved",
+    "counted": "counted exactly",
+    "stands": "measured, and stand among all claims that were tested (false discovery rate of 5%)",
+    "by itself": "measured, each by itself only (level 5%)",
+}
+"""How sure one is of a verdict, the surest first, in words."""
+
+
+def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[Certainty, int]:
+    """How many decided claims of a group one is how sure of; of those words that are said of any."""
+    of_group = [v.certainty for v in verdicts if group_of(v) == group]
+    return {certainty: n for certainty in CERTAINTIES if (n := of_group.count(certainty))}
 
 
 def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:

@@ -29,7 +29,7 @@ def worth_of_noise(setup: Setup) -> str:
     if declared.made_by is not None and made is not None:
         run = Run(made.records, made.batch_size, made.epochs, privacy.delta)
         worth.insert(0, f"for {run.n:,} records {_epsilon_text(declared.made_by, noises, run)} by {declared.made_by}")
-    return f"noise is declared, not calibrated: nominal epsilons {nominal} are worth, {'; '.join(worth)}"
+    return f"Noise is declared, not calibrated: nominal epsilons {nominal} are worth, {'; '.join(worth)}."
 
 
 @cache

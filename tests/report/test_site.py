@@ -24,6 +24,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 SPECS = ["humphries2020", "thudi2022/theory", "tramer2025/lira", "tramer2025/theory"]
 PAGES = [
     "index.html",
+    "claims.html",
+    "about.html",
     "theory.html",
     "papers/humphries2020.html",
     "claims/humphries2020-fig6--logloss-cap.html",
@@ -75,7 +77,7 @@ def visible(page: Any) -> int:
 
 @browser_only
 def test_search_filters_and_order(site: Path, page: Any) -> None:
-    page.goto(f"file://{site}/index.html")
+    page.goto(f"file://{site}/claims.html")
     every = visible(page)
     known = json.loads((REPO / "reports/sequential/verdicts.json").read_text())["verdicts"]
     mine = [v for v in known if v["spec"].startswith(tuple(SPECS))]
@@ -99,17 +101,29 @@ def test_search_filters_and_order(site: Path, page: Any) -> None:
     assert visible(page) == sum(v["kind"] == "training" for v in on_papers_data)
     page.select_option("#by-group", "")
     page.select_option("#by-kind", "")
-    page.select_option("#sort", "verdict")
+    page.select_option("#by-dataset", "COMPAS")
+    assert visible(page) == sum(v["spec"] in ("humphries2020/blind", "humphries2020/fig4") for v in mine)
+    page.select_option("#by-dataset", "")
+    page.fill("#q", "tramer CIFAR-10")
+    assert visible(page) == sum(v["spec"] == "tramer2025/lira" for v in mine)
+    page.fill("#q", "")
+    page.click("th button:has-text('Verdict')")
+    assert page.get_attribute("th:has-text('Verdict')", "aria-sort") == "ascending"
     order = page.evaluate("[...document.querySelectorAll('#claims tbody tr')].map(r => r.dataset.verdict)")
     assert order == sorted(
         order, key=["violated", "differs", "inconclusive", "beside", "not run", "agrees", "reproduced"].index
     )
+    page.click("th button:has-text('Verdict')")
+    assert page.get_attribute("th:has-text('Verdict')", "aria-sort") == "descending"
+    turned = page.evaluate("[...document.querySelectorAll('#claims tbody tr')].map(r => r.dataset.verdict)")
+    assert turned == order[::-1]
     # What is chosen stands in the address, and is there again after a reload.
     page.select_option("#by-verdict", "inconclusive")
     here = page.url
     page.goto("about:blank")
     page.goto(here)
     assert page.input_value("#by-verdict") == "inconclusive"
+    assert page.get_attribute("th:has-text('Verdict')", "aria-sort") == "descending"
     assert visible(page) == sum(v["verdict"] == "inconclusive" for v in mine)
 
 
@@ -225,9 +239,10 @@ def test_print_shows_what_is_folded_and_no_controls(site: Path, page: Any) -> No
 def test_all_is_readable_without_scripts(site: Path, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     tab = context.new_page()
-    tab.goto(f"file://{site}/index.html")
+    tab.goto(f"file://{site}/claims.html")
     assert not tab.is_visible("#filter")
     assert tab.locator("#claims tbody tr").count() > 60
+    tab.goto(f"file://{site}/index.html")
     tab.locator("article.card h3 a").first.click()
     assert tab.is_visible(".answer.violated")
     context.close()
@@ -257,17 +272,75 @@ def test_every_link_leads_somewhere_and_every_claim_has_a_page(site: Path) -> No
 
 def test_the_front_is_light_and_says_first_what_is_wrong(site: Path) -> None:
     front = (site / "index.html").read_text()
-    assert len(front.encode()) < 500_000
+    assert len(front.encode()) < 400_000
     cards = re.findall(r'<article class="card">.*?</article>', front, flags=re.DOTALL)
     assert 3 <= len(cards) <= 6
-    assert "print is wrong" in cards[0]
+    assert "as printed it does not hold" in cards[0]
+    assert ", counted" in cards[0]
     assert "0.922" in cards[0] or re.search(r"reaches 0\.9\d", cards[0])
     assert not re.search(r"\{[a-z]+\.[a-z]+\}", front)
     rows = re.findall(r'<p class="of">.*?</p>', front, flags=re.DOTALL)
-    (humphries,) = [row for row in rows if "A cap that is not one" in row]
+    (humphries,) = [row for row in rows if "The attack is capped at 0.95" in row]
     assert re.search(r"\d+ claims of the papers, proved or on their data: \d+ reproduced, \d+ violated", humphries)
-    assert humphries.index("Print is wrong") < humphries.index("Print holds")
-    assert "One ε, four meanings" not in humphries
+    assert humphries.index("As printed it does not hold") < humphries.index("Holds as printed")
+    assert "RDP" not in humphries
+
+
+def test_the_front_says_how_sure_one_is_of_the_first_row(site: Path) -> None:
+    """Of the papers' claims on their data that are decided, each is counted under one word."""
+    text = (site / "index.html").read_text()
+    decided, words = re.search(
+        r"How sure, of the (\d+) claims in the first row that are decided:(.*?) A verdict", text
+    ).groups()  # type: ignore[union-attr]
+    known = json.loads((REPO / "reports/sequential/verdicts.json").read_text())["verdicts"]
+    mine = [v for v in known if v["spec"].startswith(tuple(SPECS)) and v["origin"] == "paper"]
+    mine = [v for v in mine if v["data"] in ("none", "paper", "smaller", "own") and v["certainty"]]
+    assert int(decided) == len(mine)
+    by_word = {
+        "proved": "proved",
+        "counted": "counted exactly",
+        "stands": "measured, and stand",
+        "by itself": "by itself",
+    }
+    for word, said in by_word.items():
+        n = sum(v["certainty"] == word for v in mine)
+        assert bool(n) == (said in words)
+        assert not n or re.search(rf" {n} [^;]*{said}", words)
+
+
+def test_claims_of_one_statement_have_headings_of_their_own(site: Path) -> None:
+    headings = [re.search(r"<h1[^>]*>(.*?)</h1>", path.read_text()).group(1) for path in site.glob("claims/*.html")]  # type: ignore[union-attr]
+    assert len(set(headings)) == len(headings)
+
+
+def test_the_page_about_the_site_says_what_was_trained_on_what_and_how_to_cite(site: Path) -> None:
+    text = (site / "about.html").read_text()
+    models = [int(n.replace(",", "")) for n in re.findall(r'</code></td><td class="n">([\d,]+)</td>', text)]
+    assert re.search(r"([\d,]+) models in \d+ core-hours", text).group(1) == f"{sum(models):,}"  # type: ignore[union-attr]
+    assert "@software{" in text
+    assert "Licence: MIT" in text
+    for name in ("humphries2020/fig2", "COMPAS", "tensorflow"):
+        assert name in text
+
+
+def test_an_answer_of_the_authors_stands_under_the_verdict(make_project: Callable[..., Project]) -> None:
+    project = make_project()
+    answers = project.specs / "own/cancer.answers.md"
+    answers.write_text("# Answers\n\n## counts\n\nWe *agree*. <script>alert(1)</script>\n")
+    assert run_cli(project.root, "check").returncode == 0
+    assert run_cli(project.root, "report").returncode == 0
+    page = (project.reports / "full/site/claims/own-cancer--counts.html").read_text()
+    assert "The authors’ answer" in page
+    assert "<em>agree</em>" in page
+    assert "<script>alert" not in page
+    others = [p.read_text() for p in (project.reports / "full/site/claims").glob("*.html") if "counts" not in p.name]
+    assert others
+    assert not any("The authors’ answer" in other for other in others)
+    answers.write_text("## no-such-claim\n\nText\n")
+    ran = run_cli(project.root, "report")
+    assert ran.returncode == 2
+    assert re.search(r"cancer.answers.md:1: answers the claim 'no-such-claim'; known: .*counts", ran.stderr)
+    assert len(ran.stderr.strip().splitlines()) == 1
 
 
 def test_text_of_a_spec_is_text(make_project: Callable[..., Project]) -> None:

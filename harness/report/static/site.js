@@ -3,31 +3,45 @@
   "use strict";
   var form = document.getElementById("filter");
   if (form) {
-    var body = document.querySelector("#claims tbody"), rows = Array.prototype.slice.call(body.rows), at = function (id) { return document.getElementById(id); };
-    var fields = ["q", "by-paper", "by-verdict", "by-kind", "by-group", "sort"];
+    var table = document.getElementById("claims"), body = table.tBodies[0], rows = Array.prototype.slice.call(body.rows), at = function (id) { return document.getElementById(id); };
+    var fields = ["q", "by-paper", "by-verdict", "by-dataset", "by-kind", "by-group"], order = "";
     var rank = { violated: 0, differs: 1, inconclusive: 2, beside: 3, "not run": 4, agrees: 5, reproduced: 6 };
-    var text = rows.map(function (row, i) { row.dataset.place = i; return row.textContent.toLowerCase(); });
+    var plain = function (text) { return text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, ""); };
+    var text = rows.map(function (row, i) { row.dataset.place = i; return plain(row.textContent + " " + row.dataset.more); });
+    var keys = rows.map(function (row) { return Array.prototype.map.call(row.cells, function (cell, i) { return i ? plain(cell.textContent) : rank[row.dataset.verdict]; }); });
     var update = function () {
-      var words = at("q").value.toLowerCase().split(/\s+/).filter(Boolean), count = 0;
+      var words = plain(at("q").value).split(/\s+/).filter(Boolean), count = 0;
       rows.forEach(function (row) {
         var d = row.dataset, own = text[+d.place];
         var on = (!at("by-paper").value || d.paper === at("by-paper").value) && (!at("by-verdict").value || d.verdict === at("by-verdict").value) &&
+          (!at("by-dataset").value || d.datasets.split("|").indexOf(at("by-dataset").value) >= 0) &&
           (!at("by-kind").value || d.kind === at("by-kind").value) && (!at("by-group").value || d.group === at("by-group").value) &&
           words.every(function (word) { return own.indexOf(word) >= 0; });
         row.hidden = !on; count += on ? 1 : 0;
       });
       at("shown").textContent = count + " of " + rows.length; at("none").hidden = count > 0;
-      var by = at("sort").value;
+      var column = order ? Math.abs(+order) - 1 : -1, sign = +order < 0 ? -1 : 1;
       rows.slice().sort(function (a, b) {
-        var first = by === "verdict" ? rank[a.dataset.verdict] - rank[b.dataset.verdict] : by === "effect" ? (+b.dataset.effect || -1) - (+a.dataset.effect || -1) : 0;
-        return first || a.dataset.place - b.dataset.place;
+        if (column < 0) { return a.dataset.place - b.dataset.place; }
+        var one = keys[+a.dataset.place][column], other = keys[+b.dataset.place][column];
+        var first = column ? String(one || "").localeCompare(String(other || ""), "en", { numeric: true }) : one - other;
+        return sign * first || a.dataset.place - b.dataset.place;
       }).forEach(function (row) { body.appendChild(row); });
-      var said = fields.map(function (id) { return encodeURIComponent(at(id).value); });
-      try { history.replaceState(null, "", said.join("") === "paper" ? location.pathname : "#" + said.join("/")); } catch (e) { /* some viewers forbid it */ }
+      Array.prototype.forEach.call(table.tHead.rows[0].cells, function (cell, i) {
+        if (i === column) { cell.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending"); } else { cell.removeAttribute("aria-sort"); }
+      });
+      var said = fields.map(function (id) { return encodeURIComponent(at(id).value); }).concat(order);
+      try { history.replaceState(null, "", said.join("") === "" ? location.pathname : "#" + said.join("/")); } catch (e) { /* some viewers forbid it */ }
     };
+    Array.prototype.forEach.call(table.tHead.rows[0].cells, function (cell, i) {
+      var button = document.createElement("button");
+      button.type = "button"; button.textContent = cell.textContent; cell.textContent = ""; cell.appendChild(button);
+      button.addEventListener("click", function () { order = order === String(i + 1) ? String(-i - 1) : order === String(-i - 1) ? "" : String(i + 1); update(); });
+    });
     var given = location.hash.slice(1).split("/");
-    if (given.length === fields.length) {
+    if (given.length === fields.length + 1) {
       fields.forEach(function (id, i) { at(id).value = decodeURIComponent(given[i]); });
+      order = given[fields.length];
     }
     form.hidden = false;
     form.addEventListener("input", update); form.addEventListener("submit", function (e) { e.preventDefault(); });

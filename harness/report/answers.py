@@ -1,0 +1,41 @@
+"""What the authors of a paper answer to verdicts: Markdown beside the spec, shown under the verdict.
+
+`specs/<paper>/<spec>.answers.md` has a heading `## <claim>` for each claim that is answered; what follows it, to the
+next such heading, is shown on the claim's page as the authors' words.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from harness.errors import HarnessError
+from harness.spec.model import Spec
+
+SUFFIX = ".answers.md"
+_CLAIM = re.compile(r"^## +(.+?) *$")
+
+
+def read_answers(spec: Spec, file: Path) -> dict[str, str]:
+    """By claim of a spec whose file is given: the answer as HTML, in which no markup of its own stands.
+
+    Raises HarnessError, with file and line, for an answer to a claim that the spec does not have, or to none.
+    """
+    path = file.with_name(file.name.removesuffix(".yaml") + SUFFIX)
+    if not path.is_file():
+        return {}
+    known, texts, claim = {c.id for c in spec.claims}, dict[str, list[str]](), ""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if (heading := _CLAIM.match(line)) is not None:
+            claim = heading.group(1)
+            if claim not in known:
+                raise HarnessError(f"{path}:{number}: answers the claim {claim!r}; known: {', '.join(sorted(known))}")
+            texts[claim] = []
+        elif claim:
+            texts[claim].append(line)
+        elif line.strip() and not line.startswith("# "):
+            raise HarnessError(f"{path}:{number}: text before the first heading `## <claim>`; begin with one")
+    render = MarkdownIt("commonmark", {"html": False}).render
+    return {claim: render("\n".join(lines).strip()) for claim, lines in texts.items()}
