@@ -1,17 +1,20 @@
-"""Fills what the docs take from somewhere else: `python docs/fill.py [--write]`, and tests/test_docs.py asks that it is done.
+"""Fills what the docs take from somewhere else: `python docs/fill.py [--write]`; tests/test_docs.py asks whether it is.
 
-A number that a comment follows is taken from what the comment names, to as many decimals as stand there (a share, where a
-per cent sign stands between them):
+A number that a comment follows is taken from what the comment names, to as many decimals as stand there, and times 100
+where a per cent sign stands between them:
 
-    0.92<!-- humphries2020/fig6#logloss-cap value -->       the point that decides a verdict; or low, high, line, at, repeats
-    0.07<!-- humphries2020/fig2#modest value epsilon=1 -->   another point of it
+    0.92<!-- humphries2020/fig6#logloss-cap value -->   of the point that decides a verdict; or low, high, line, at, repeats
+    0.07<!-- humphries2020/fig2#modest value epsilon=1 -->   of another point
     0.58<!-- rahimian2021/location30 mean accuracy_test arm=victim -->   a mean over repeats of the committed table
     7<!-- humphries2020 count claims verdict=reproduced -->  claims of a paper, by columns of claims.csv
-    1.2<!-- benchmarks/results.json engines/results/fast * 1000 -->      a number of a file; of a list, its median
+    1.2<!-- benchmarks/results.json engines/results/fast * 1000 -->   a number in a file; of a list, its median
     0.24<!-- formula humphries epsilon=0.5 delta=1e-5 -->   a registered formula
+    8.4<!-- accountant gaussian of=rdp epsilon=1 -->   an accountant's ε of the noise that another gives for an ε
+    0.81<!-- accountant rdp noise=7 n=10000 -->   an accountant's ε of a noise multiplier
 
-`paper:` in front of a spec takes it from the profile `paper` in place of the flagship. Between `<!-- begin NAME -->` and
-`<!-- end -->` stands what `BLOCKS` makes.
+Accountants are asked for 100 epochs of batches of 200, from 10,000 records unless `n` says otherwise. `paper:` before a
+spec takes it from the profile `paper` instead of the flagship. Between `<!-- begin NAME -->` and `<!-- end -->` stands
+what `BLOCKS` makes.
 """
 
 from __future__ import annotations
@@ -20,9 +23,11 @@ import ast
 import csv
 import functools
 import json
+import math
 import re
 import statistics
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +37,8 @@ import pandas as pd
 from harness.claims.verdict import Point, Verdict
 from harness.formulas import FORMULAS
 from harness.paths import Project
+from harness.privacy.accountants import ACCOUNTANTS
+from harness.privacy.accountants.accountant import Run
 from harness.report.findings import SORTS, findings_that_hold, read_findings
 from harness.report.manual import PARTS, opening, page_paths, title_of
 from harness.report.prose import deciding, left_interval
@@ -42,11 +49,25 @@ DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", DOCS / "README.md", *page_paths(DOCS).values())
 _NUMBER = re.compile(r"(?P<number>[−-]?\d[\d,]*(?:\.\d+)?)(?P<percent>%?)<!-- (?P<source>[^>]+?) -->")
 _BLOCK = re.compile(r"(?s)(<!-- begin ([a-z]+) -->\n).*?(<!-- end -->)")
+_PER_ROW = {
+    "delta",
+    "accountant",
+    "noise_multiplier",
+    "repeat",
+    "value",
+    "stderr",
+    "n",
+    "cell",
+    "work",
+    "code",
+    "outcome",
+}
+"""Columns of a table that may differ among rows of one mean."""
 _FIELDS = {"value": "left", "line": "right", "left": "left", "right": "right", "effect": "effect", "repeats": "repeats"}
 
 
 def filled(page: Path) -> str:
-    """The text of a page with its numbers and blocks as they are now. Raises ValueError where a source has no such number."""
+    """The text of a page with its numbers and blocks as they are now. Raises ValueError for a source without a number."""
 
     def number(match: re.Match[str]) -> str:
         try:
@@ -72,7 +93,9 @@ def value_of(source: str) -> float:
         words = words[:-2]
     first, rest = words[0], words[1:]
     if first == "formula":
-        return scale * float(FORMULAS[rest[0]](**{key: float(value) for key, value in _pairs(rest[1:]).items()}))
+        return scale * FORMULAS[rest[0]].value({key: float(value) for key, value in _pairs(rest[1:]).items()})
+    if first == "accountant":
+        return scale * _of_accountant(rest[0], _pairs(rest[1:]))
     if first.endswith(".json"):
         return scale * _of_file(first, " ".join(rest))
     profile, _, name = first.rpartition(":")
@@ -88,6 +111,18 @@ def value_of(source: str) -> float:
 
 def _pairs(words: list[str]) -> dict[str, str]:
     return dict(word.split("=", 1) for word in words)
+
+
+@functools.cache
+def _run_of(records: int) -> Run:
+    return Run(records, 200, 100, 1e-5)
+
+
+def _of_accountant(name: str, where: Mapping[str, str]) -> float:
+    run = _run_of(int(where.get("n", "10000")))
+    noise = where.get("noise")
+    multiplier = float(noise) if noise else ACCOUNTANTS[where["of"]].noise_multiplier(float(where["epsilon"]), run)
+    return float(ACCOUNTANTS[name].epsilon(multiplier, run))
 
 
 def _of_file(path: str, keys: str) -> float:
@@ -147,7 +182,7 @@ def _point(verdict: Verdict, where: Mapping[str, str]) -> Point:
 
 def _same(known: object, said: str) -> bool:
     if isinstance(known, int | float) and not isinstance(known, bool):
-        return float(known) == float(said)
+        return math.isclose(float(known), float(said), rel_tol=1e-9)
     return str(known) == said
 
 
@@ -163,7 +198,7 @@ def _mean(profile: str, spec: str, metric: str, where: Mapping[str, str]) -> flo
         kept = kept[[_same(value, said) for value in kept[column]]]
     if kept.empty:
         raise LookupError("no such rows")
-    several = [c for c in kept.columns if c in ("arm", "attack", "epsilon") and kept[c].nunique(dropna=False) > 1]
+    several = [c for c in kept.columns if c not in _PER_ROW and kept[c].nunique(dropna=False) > 1]
     if several:
         raise ValueError(f"rows of several values of {', '.join(several)}")
     return float(kept["value"].mean())
@@ -185,7 +220,8 @@ def _findings(page: Path) -> str:
         for shown in kept:
             if shown.finding.sort == sort:
                 claims = ", ".join(f"`{claim.id}`" for claim in shown.claims)
-                lines += [f"**{shown.finding.title}** ({shown.finding.where}). {shown.text}", "", f"Rests on {claims}.", ""]
+                text = f"**{shown.finding.title}** ({shown.finding.where}). {shown.text}"
+                lines += [*textwrap.wrap(text, 120, break_on_hyphens=False), "", f"Rests on {claims}.", ""]
     return "\n".join(lines)
 
 
@@ -196,9 +232,14 @@ def _contents(page: Path) -> str:
     lines: list[str] = []
     for part, names in PARTS.items():
         lines += [f"## {part}", ""]
+        if part == "Contribute":
+            lines.append(
+                "- [CONTRIBUTING](../CONTRIBUTING.md): set-up, tests, where things go, and the rules for changes."
+            )
         for name in names:
             text = paths[name].read_text(encoding="utf-8")
-            lines.append(f"- [{title_of(text)}]({paths[name].relative_to(DOCS).as_posix()}): {opening(text)}")
+            line = f"- [{title_of(text)}]({paths[name].relative_to(DOCS).as_posix()}): {opening(text)}"
+            lines += textwrap.wrap(line, 120, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
         lines.append("")
     return "\n".join(lines)
 
@@ -293,7 +334,9 @@ def _claims_table(page: Path) -> str:
         ]
         for name, one, two in [*pairs, ("all", fixed["all"]["all"], sequential["all"]["all"])]
     ]
-    return _table_text(["truth", "claims", "wrong, fixed", "wrong, sequential", "decided, fixed", "decided, sequential"], rows)
+    return _table_text(
+        ["truth", "claims", "wrong, fixed", "wrong, sequential", "decided, fixed", "decided, sequential"], rows
+    )
 
 
 def _power(page: Path) -> str:
@@ -317,10 +360,14 @@ def _bets(page: Path) -> str:
 
 
 def _stakes(page: Path) -> str:
-    """How often claims are decided within 120 repeats, by the share of the stake that waits for outcomes of the split."""
+    """How often claims are decided within 120 repeats, by the share of the stake that waits for outcomes."""
     del page
     rows = [
-        [row["outcomes"], f"{row['effect']:g}", *(f"{_percent(row[k])} ({row[f'{k}, repeats']:.0f})" for k in ("0", "0.25", "0.5"))]
+        [
+            row["outcomes"],
+            f"{row['effect']:g}",
+            *(f"{_percent(row[k])} ({row[f'{k}, repeats']:.0f})" for k in ("0", "0.25", "0.5")),
+        ]
         for row in _calibration()["stakes"]
     ]
     return _table_text(["outcomes", "effect", "none waits", "**a quarter**", "half"], rows)
@@ -338,7 +385,11 @@ def _reach(page: Path) -> str:
         "120": "never given up",
     }
     rows = [
-        [f"{row['effect']:g}", _percent(row["fixed"]), *(f"{_percent(row[k])} ({row[f'{k}, repeats']:.0f})" for k in names)]
+        [
+            f"{row['effect']:g}",
+            _percent(row["fixed"]),
+            *(f"{_percent(row[k])} ({row[f'{k}, repeats']:.0f})" for k in names),
+        ]
         for row in _calibration()["reach"]
     ]
     return _table_text(["effect", "fixed: 40", *names.values()], rows)
@@ -349,7 +400,8 @@ def _slopes(page: Path) -> str:
     del page
     by = {(row["noise"], row["slope"]): row for row in _calibration()["slopes"]}
     slopes = (0.0, 0.1, 0.25, 4 / 9)
-    near = {slope: min((s for _, s in by), key=lambda s, slope=slope: abs(s - slope)) for slope in slopes}
+    known = {s for _, s in by}
+    near = {slope: next(s for s in known if math.isclose(s, slope, abs_tol=0.01)) for slope in slopes}
     rows = []
     for noise in dict.fromkeys(noise for noise, _ in by):
         one = [by[noise, near[slope]] for slope in slopes]
@@ -375,10 +427,66 @@ def _parts(page: Path) -> str:
         cells = []
         for size in sizes:
             row = by[(*size, effects)]
-            cells += [f"{_percent(row[f'{k}, right'])} ({row[f'{k}, models']:.0f})" for k in ("the clearest", "all open")]
+            cells += [
+                f"{_percent(row[f'{k}, right'])} ({row[f'{k}, models']:.0f})" for k in ("the clearest", "all open")
+            ]
         rows.append([name, *cells])
-    header = [text for parts, repeats in sizes for text in (f"{parts} parts, {repeats} repeats", "all open parts alike")]
+    header = [
+        text for parts, repeats in sizes for text in (f"{parts} parts, {repeats} repeats", "all open parts alike")
+    ]
     return _table_text(["claim", *header], rows)
+
+
+# --- tables of accountants
+
+
+def _worth(page: Path) -> str:
+    """The noise of four accountants, and what it is worth on shuffled and on Poisson batches."""
+    del page
+    run = _run_of(10_000)
+    rows = []
+    for epsilon in (0.1, 1, 10, 100, 1000):
+        cells = []
+        for name in ("naive", "advanced", "zcdp", "rdp"):
+            noise = ACCOUNTANTS[name].noise_multiplier(epsilon, run)
+            low, high = ACCOUNTANTS["gaussian"].sides(noise, run)
+            cells.append(
+                f"{noise:.4g} ({_short(low)} to {_short(high)}; {_short(ACCOUNTANTS['pld'].epsilon(noise, run))})"
+            )
+        rows.append([f"{epsilon:g}", *cells])
+    return _table_text(["nominal ε", "naive", "advanced", "zCDP", "RDP (Poisson)"], rows)
+
+
+def _short(value: float) -> str:
+    return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
+
+
+def _declared(page: Path) -> str:
+    """What the noise released with jayaraman2019 is worth."""
+    del page
+    released = {
+        0.01: 525,
+        0.05: 150,
+        0.1: 70,
+        0.5: 13.8,
+        1: 7,
+        5: 1.669,
+        10: 1.056,
+        50: 0.551,
+        100: 0.445,
+        500: 0.275,
+        1000: 0.219,
+    }
+    kinds = {
+        "by `rdp-2019`, 10,000 records": ("rdp-2019", 10_000),
+        "by `rdp`, 10,000 records": ("rdp", 10_000),
+        "by `rdp`, 2,059 records (COMPAS)": ("rdp", 2_059),
+    }
+    rows = [["noise multiplier", *(f"{noise:g}" for noise in released.values())]]
+    for text, (name, n) in kinds.items():
+        worth = [ACCOUNTANTS[name].epsilon(noise, _run_of(n)) for noise in released.values()]
+        rows.append([text, *(f"{x:.3g}" if x < 999.5 else f"{x:,.0f}" for x in worth)])
+    return _table_text(["nominal ε", *(f"{epsilon:g}" for epsilon in released)], rows)
 
 
 BLOCKS: dict[str, Callable[[Path], str]] = {
@@ -394,10 +502,12 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "reach": _reach,
     "slopes": _slopes,
     "parts": _parts,
+    "worth": _worth,
+    "declared": _declared,
 }
 
 
-def main() -> Any:
+def main() -> int:
     """Say which pages are not as they would be filled; with `--write`, fill them. Exit 1 where one is not."""
     stale = {page: text for page in PAGES if (text := filled(page)) != page.read_text(encoding="utf-8")}
     for page, text in stale.items():

@@ -33,13 +33,38 @@ from harness.training.layer import LAYERS
 from harness.training.model import MODELS
 
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "Use": tuple("""
-        install walk-adult walk-table walk-paper authoring language profiles recipes auditing ci site cluster
-        """.split()),
-    "Understand": tuple("""
-        concepts findings verdicts architecture statistics calibration flagship accounting engines theory queries scattering
-        jayaraman2019 rahimian2021 thudi2022-tramer2025 glossary
-        """.split()),
+    "Use": (
+        "install",
+        "walk-adult",
+        "walk-table",
+        "walk-paper",
+        "authoring",
+        "language",
+        "profiles",
+        "recipes",
+        "auditing",
+        "ci",
+        "site",
+        "cluster",
+    ),
+    "Understand": (
+        "concepts",
+        "findings",
+        "verdicts",
+        "architecture",
+        "statistics",
+        "calibration",
+        "flagship",
+        "accounting",
+        "engines",
+        "theory",
+        "queries",
+        "scattering",
+        "jayaraman2019",
+        "rahimian2021",
+        "thudi2022-tramer2025",
+        "glossary",
+    ),
     "Contribute": ("extending", "identity", "what-may-enter", "speed"),
     "History": (
         "changelog",
@@ -50,7 +75,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "2026-11-26-papers",
     ),
 }
-"""The pages of the documentation by part, in the order in which somebody new reads them; others follow under the last."""
+"""Pages of the documentation by part, in the order in which somebody new reads them; others follow in the last."""
 _HEADING = re.compile(r"<h([1-4])>(.*?)</h\1>", re.DOTALL)
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 _COMMENT = re.compile(r"(?ms)^<!--.*?-->\n|<!--.*?-->")
@@ -87,7 +112,7 @@ def anchor(text: str) -> str:
 
 
 def page_paths(folder: Path) -> dict[str, Path]:
-    """Every page of a folder of Markdown and of its `notes` by name, those in `PARTS` first; its README is an index of them."""
+    """Every page of a folder of Markdown and of its `notes`, by name, those in `PARTS` first; its README is an index."""
     paths = {path.stem: path for path in (*folder.glob("*.md"), *folder.glob("notes/*.md")) if path.stem != "README"}
     listed = [name for names in PARTS.values() for name in names if name in paths]
     return {name: paths[name] for name in (*listed, *sorted(paths.keys() - set(listed)))}
@@ -114,10 +139,12 @@ def title_of(text: str) -> str:
 
 
 def opening(text: str) -> str:
-    """The first paragraph of a page, on one line and without marks."""
+    """The first sentence of a page, which says what it is for and who reads it, without marks and "This page is"."""
     after = re.split(r"(?m)^# .*$", _COMMENT.sub("", text), maxsplit=1)[-1].strip()
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", after.split("\n\n")[0])
-    return " ".join(re.sub(r"[`*]", "", plain).split())
+    sentence = re.split(r"(?<=\.) (?=[A-Z])", " ".join(re.sub(r"[`*]", "", plain).split()))[0]
+    said = re.sub(r"^This (page|note) (is )?", "", sentence)
+    return said[:1].upper() + said[1:]
 
 
 def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
@@ -137,8 +164,8 @@ def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
     html = _LINK.sub(link, html)
     html = _HEADING.sub(lambda m: f'<h{m.group(1)} id="{anchor(m.group(2))}">{m.group(2)}</h{m.group(1)}>', html)
     count = itertools.count(1)
-    opening = '<div class="scroll" tabindex="0" role="region" aria-label="Table {}"><table>'
-    html = re.sub("<table>", lambda _: opening.format(next(count)), html).replace("<th></th>", "<td></td>")
+    scroll = '<div class="scroll" tabindex="0" role="region" aria-label="Table {}"><table>'
+    html = re.sub("<table>", lambda _: scroll.format(next(count)), html).replace("<th></th>", "<td></td>")
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
     return Page(name, title_of(text) or name, opening(text), html, images)
 
