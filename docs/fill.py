@@ -3,7 +3,7 @@
 A number that a comment follows is taken from what the comment names, to as many decimals as stand there, and times 100
 where a per cent sign stands between them:
 
-    0.92<!-- humphries2020/fig6#logloss-cap value -->   of the point that decides a verdict; or low, high, line, at, repeats
+    0.92<!-- humphries2020/fig6#logloss-cap value -->   of the point that decides; or low, high, line, at, repeats
     0.07<!-- humphries2020/fig2#modest value epsilon=1 -->   of another point
     0.58<!-- rahimian2021/location30 mean accuracy_test arm=victim -->   a mean over repeats of the committed table
     7<!-- humphries2020 count claims verdict=reproduced -->  claims of a paper, by columns of claims.csv
@@ -67,7 +67,7 @@ _FIELDS = {"value": "left", "line": "right", "left": "left", "right": "right", "
 
 
 def filled(page: Path) -> str:
-    """The text of a page with its numbers and blocks as they are now. Raises ValueError for a source without a number."""
+    """The text of a page with numbers and blocks as they are now. Raises ValueError for a source without a number."""
 
     def number(match: re.Match[str]) -> str:
         try:

@@ -60,6 +60,17 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not fragment or fragment in anchors(there.read_text()), target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPO).as_posix())
+def test_paths_are_there(page: Path) -> None:
+    """Files and folders of the repository that a page of today names, but for what a run makes."""
+    if page in NOTES or page.name == "changelog.md":
+        return
+    top = "harness|tests|benchmarks|specs|docs|examples|flagship|\\.ci|\\.github"
+    for path in re.findall(rf"`((?:{top})/[\w./-]*)`", page.read_text()):
+        made = path.startswith("specs/own/")
+        assert made or (REPO / path).exists() or (page.parent / path).exists(), path
+
+
 def faults_of_commands(line: str) -> str:
     """What of a `harness ...` is no command, or an option that it does not have; empty where all is there."""
     words, command = line.split()[1:], typer.main.get_command(app)

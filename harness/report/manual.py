@@ -112,7 +112,7 @@ def anchor(text: str) -> str:
 
 
 def page_paths(folder: Path) -> dict[str, Path]:
-    """Every page of a folder of Markdown and of its `notes`, by name, those in `PARTS` first; its README is an index."""
+    """The pages of a folder of Markdown and of its `notes`, by name, those in `PARTS` first; its README is an index."""
     paths = {path.stem: path for path in (*folder.glob("*.md"), *folder.glob("notes/*.md")) if path.stem != "README"}
     listed = [name for names in PARTS.values() for name in names if name in paths]
     return {name: paths[name] for name in (*listed, *sorted(paths.keys() - set(listed)))}
