@@ -12,8 +12,16 @@ from types import ModuleType
 import pytest
 import typer
 
+from harness.attacks import ATTACKS
+from harness.auditing import AUDITORS
+from harness.claims.expectation import CLAIM_KINDS
 from harness.commands.app import FORMER_VERBS, app
+from harness.defences import DEFENCES
+from harness.paths import Project
+from harness.privacy.accountants import ACCOUNTANTS
 from harness.report.manual import PARTS, page_paths
+from harness.spec.profile import load_params
+from harness.training.engine import ENGINES
 from tests.conftest import REPO, run_cli
 
 NOTES = sorted((REPO / "docs" / "notes").glob("*.md"))
@@ -153,6 +161,27 @@ def test_a_page_begins_with_what_it_is_for(page: Path) -> None:
 def test_every_page_has_its_part() -> None:
     named = [name for names in PARTS.values() for name in names]
     assert sorted(named) == sorted(page_paths(REPO / "docs"))
+
+
+def first_column(page: str, header: str) -> set[str]:
+    """The names in code of the first column of the tables of a page whose header begins so."""
+    names: set[str] = set()
+    for table in re.findall(rf"(?m)^\| {header} \|.*\n\|[ |-]*\n((?:\|.*\n)+)", (REPO / "docs" / page).read_text()):
+        names |= {name for row in table.splitlines() for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
+    return names
+
+
+def test_tables_of_what_there_is_are_whole() -> None:
+    """Kinds of claims, accountants, auditors, defences, engines, profiles and extras: all of them, and no others."""
+    assert first_column("language.md", "kind") == set(CLAIM_KINDS.names())
+    assert first_column("accounting.md", "name") == set(ACCOUNTANTS)
+    assert first_column("auditing.md", "auditor") == set(AUDITORS.names())
+    assert first_column("queries.md", "defence") == {"none", *DEFENCES.names()}
+    assert first_column("queries.md", "attack") <= set(ATTACKS.names())
+    assert first_column("engines.md", "engine") == set(ENGINES.names())
+    assert first_column("profiles.md", "profile") == set(load_params(Project(REPO)).profiles)
+    extras = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert first_column("install.md", "extra") == set(extras)
 
 
 def test_numbers_and_lists_are_those_of_their_sources(fill: ModuleType) -> None:
