@@ -1,6 +1,6 @@
 """How often a verdict is wrong, and how often there is one: claims whose truth is known, judged on simulated repeats.
 
-`python -m benchmarks.calibration` writes benchmarks/calibration.json; docs/statistics.md shows the numbers. Three
+`python -m benchmarks.calibration` writes benchmarks/calibration.json; docs/calibration.md shows the numbers. Three
 things are measured:
 
 - *claims*: drawn from a design of quantifiers, grid sizes, repeats, noise shapes and effects, and judged as

@@ -1,4 +1,4 @@
-"""The documentation as pages of the site: `docs/*.md`, and a reference made from what is registered.
+"""The documentation as pages of the site: `docs/*.md`, `docs/notes/*.md`, and a reference made from what is registered.
 
 Links between pages stay links; those to files of the repository are shown as their paths, since a site may be published
 without it. Search works on a list of all sections that the first page carries, so it needs no server.
@@ -32,14 +32,53 @@ from harness.training.engine import ENGINES
 from harness.training.layer import LAYERS
 from harness.training.model import MODELS
 
-_ORDER = """
-concepts glossary findings verdicts walk-adult walk-table walk-paper authoring language profiles recipes flagship site
-theory statistics accounting auditing queries jayaraman2019 rahimian2021 engines speed scattering cluster ci layout
-"""
-ORDER = tuple(_ORDER.split())
-"""Pages in the order in which somebody new reads them; others follow."""
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "Use": (
+        "install",
+        "walk-adult",
+        "walk-table",
+        "walk-paper",
+        "authoring",
+        "language",
+        "profiles",
+        "recipes",
+        "auditing",
+        "ci",
+        "site",
+        "cluster",
+    ),
+    "Understand": (
+        "concepts",
+        "findings",
+        "verdicts",
+        "architecture",
+        "statistics",
+        "calibration",
+        "flagship",
+        "accounting",
+        "engines",
+        "theory",
+        "queries",
+        "scattering",
+        "jayaraman2019",
+        "rahimian2021",
+        "thudi2022-tramer2025",
+        "glossary",
+    ),
+    "Contribute": ("extending", "identity", "what-may-enter", "speed"),
+    "History": (
+        "changelog",
+        "moved",
+        "2026-11-26-speed",
+        "2026-11-26-from-nothing",
+        "2026-11-26-statistics",
+        "2026-11-26-papers",
+    ),
+}
+"""Pages of the documentation by part, in the order in which somebody new reads them; others follow in the last."""
 _HEADING = re.compile(r"<h([1-4])>(.*?)</h\1>", re.DOTALL)
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
+_COMMENT = re.compile(r"(?ms)^<!--.*?-->\n|<!--.*?-->")
 _IMAGE = re.compile(r'<img src="([^"]*)" alt="([^"]*)" ?/?>')
 
 
@@ -49,6 +88,8 @@ class Page:
 
     name: str
     title: str
+    about: str
+    """Its first sentence: what it is for, and who reads it."""
     html: str
     images: tuple[str, ...]
     """Files that it shows, as it names them."""
@@ -70,14 +111,44 @@ def anchor(text: str) -> str:
     return re.sub(r"[^\w -]", "", plain).replace(" ", "-")
 
 
+def page_paths(folder: Path) -> dict[str, Path]:
+    """The pages of a folder of Markdown and of its `notes`, by name, those in `PARTS` first; its README is an index."""
+    paths = {path.stem: path for path in (*folder.glob("*.md"), *folder.glob("notes/*.md")) if path.stem != "README"}
+    listed = [name for names in PARTS.values() for name in names if name in paths]
+    return {name: paths[name] for name in (*listed, *sorted(paths.keys() - set(listed)))}
+
+
 def pages(folder: Path) -> list[Page]:
-    """Every page of a folder of Markdown, those in `ORDER` first; none where there is no such folder."""
-    paths = {path.stem: path for path in folder.glob("*.md")}
-    names = [*(name for name in ORDER if name in paths), *sorted(paths.keys() - set(ORDER))]
-    return [_page(name, paths[name].read_text(encoding="utf-8"), set(names)) for name in names]
+    """The pages of a folder in the order of `page_paths`; none where there is no such folder."""
+    paths = page_paths(folder)
+    return [_page(name, path, {path.resolve(): name for name, path in paths.items()}) for name, path in paths.items()]
 
 
-def _page(name: str, text: str, known: set[str]) -> Page:
+def by_part(manual_pages: Sequence[Page]) -> dict[str, list[Page]]:
+    """The pages by the part of the documentation that they belong to; a page that no part names is in the last."""
+    *parts, last = PARTS
+    found = {part: [page for page in manual_pages if page.name in PARTS[part]] for part in parts}
+    placed = {page.name for named in found.values() for page in named}
+    return {**found, last: [page for page in manual_pages if page.name not in placed]}
+
+
+def title_of(text: str) -> str:
+    """The heading of a page, without marks."""
+    heading = re.search(r"(?m)^# (.*)$", text)
+    return re.sub(r"[`*]", "", heading[1]) if heading else ""
+
+
+def opening(text: str) -> str:
+    """The first sentence of a page, which says what it is for and who reads it, without marks and "This page is"."""
+    after = re.split(r"(?m)^# .*$", _COMMENT.sub("", text), maxsplit=1)[-1].strip()
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", after.split("\n\n")[0])
+    sentence = re.split(r"(?<=\.) (?=[A-Z])", " ".join(re.sub(r"[`*]", "", plain).split()))[0]
+    said = re.sub(r"^This (page|note) (is )?", "", sentence)
+    return said[:1].upper() + said[1:]
+
+
+def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
+    text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     images = tuple(match.group(1) for match in _IMAGE.finditer(html) if not match.group(1).startswith("http"))
 
@@ -86,19 +157,17 @@ def _page(name: str, text: str, known: set[str]) -> Page:
         page, _, fragment = target.partition("#")
         if target.startswith(("http", "#")):
             return match.group()
-        if page.endswith(".md") and page[:-3] in known:
-            return f'<a href="{page[:-3]}.html{"#" + fragment if fragment else ""}">{said}</a>'
+        if other := known.get((path.parent / page).resolve()):
+            return f'<a href="{other}.html{"#" + fragment if fragment else ""}">{said}</a>'
         return f"<span>{said}</span>" if "<code>" in said else f"<code>{said}</code>"
 
     html = _LINK.sub(link, html)
     html = _HEADING.sub(lambda m: f'<h{m.group(1)} id="{anchor(m.group(2))}">{m.group(2)}</h{m.group(1)}>', html)
     count = itertools.count(1)
-    opening = '<div class="scroll" tabindex="0" role="region" aria-label="Table {}"><table>'
-    html = re.sub("<table>", lambda _: opening.format(next(count)), html).replace("<th></th>", "<td></td>")
+    scroll = '<div class="scroll" tabindex="0" role="region" aria-label="Table {}"><table>'
+    html = re.sub("<table>", lambda _: scroll.format(next(count)), html).replace("<th></th>", "<td></td>")
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
-    heading = re.search(r"<h1[^>]*>(.*?)</h1>", html, re.DOTALL)
-    title = unescape(re.sub(r"<[^>]*>", "", heading.group(1))) if heading else name
-    return Page(name, title, html, images)
+    return Page(name, title_of(text) or name, opening(text), html, images)
 
 
 def sections(manual_pages: Sequence[Page]) -> Iterator[dict[str, str]]:

@@ -284,7 +284,7 @@ def _manual(site: Site, page: Callable[..., str]) -> list[tuple[str, str]]:
     written = manual.pages(site.docs)
     index = Markup(manual.index_json(written))
     pages = [
-        ("docs/index.html", page("manual.html", "../", manual=written, index=index)),
+        ("docs/index.html", page("manual.html", "../", parts=manual.by_part(written), index=index)),
         ("docs/reference.html", page("reference.html", "../", reference=manual.reference())),
     ]
     return pages + [
