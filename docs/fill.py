@@ -220,7 +220,7 @@ def _findings(page: Path) -> str:
         for shown in kept:
             if shown.finding.sort == sort:
                 claims = ", ".join(f"`{claim.id}`" for claim in shown.claims)
-                text = f"**{shown.finding.title}** ({shown.finding.where}). {shown.text}"
+                text = f"**{shown.title}** ({shown.finding.where}). {shown.text}"
                 lines += [*textwrap.wrap(text, 120, break_on_hyphens=False), "", f"Rests on {claims}.", ""]
     return "\n".join(lines)
 

@@ -111,7 +111,7 @@ def test_a_verdict_says_what_declared_noise_is_worth(make_project: Make) -> None
     worth = [f"{ACCOUNTANTS['rdp'].epsilon(noise, run):.3g}" for noise in (9.5, 3.0)]
     assert worth_of_noise(arm) == (
         "Noise is declared, not calibrated: nominal epsilons 1, 10 are worth, "
-        f"for the {arm.trained} records here {worth[0]}, {worth[1]} by rdp"
+        f"for the {arm.trained} records here {worth[0]}, {worth[1]} by rdp."
     )
 
 
