@@ -103,10 +103,12 @@ class ReadingVerdict(Config):
 
 
 def value_text(value: Any) -> str:
-    """A value of a reading as YAML has it, or the name that it gives itself."""
+    """A value of a reading as YAML has it, or the name that it gives itself; of a mapping and a list, the parts."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return str(value.get("name") or value) if isinstance(value, dict) else str(value)
+    if isinstance(value, dict):
+        return str(value.get("name") or ", ".join(f"{name} {value_text(part)}" for name, part in value.items()))
+    return ", ".join(map(value_text, value)) or "[]" if isinstance(value, list | tuple) else str(value)
 
 
 class Verdict(Config):

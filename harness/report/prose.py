@@ -61,6 +61,22 @@ ATTACKS = {
     "lrn-free": "threshold on the largest posterior (LRN-Free)",
     "blind": "attack that never sees the model",
     "gap": "gap attack",
+    "attribute": "attribute-inference attack",
+    "quantile": "quantile-regression attack",
+    "boundary": "boundary attack",
+    "gradients": "attack on gradient norms",
+    "gradient-norm": "attack on gradient norms",
+    "points": "likelihood ratios of each record",
+    "sampling-100": "sampling attack with 100 queries",
+    "at-0005": "sampling attack at a scale of 0.005",
+    "at-0015": "sampling attack at a scale of 0.015",
+    "at-011": "sampling attack at a scale of 0.11",
+    "at-013": "sampling attack at a scale of 0.13",
+    "images": "sampling attack",
+    "places": "sampling attack",
+    "purchases": "sampling attack",
+    "stays": "sampling attack",
+    "lira-8": "LiRA with eight queries",
 }
 METRICS = {
     "advantage": "membership advantage",
@@ -78,6 +94,32 @@ METRICS = {
     "best_precision": "best precision over thresholds",
     "best_precision_gain": "best precision over thresholds, less the share of members",
     "held_out_precision": "precision at a threshold of other records",
+    "held_out_precision_gain": "precision at a threshold of other records, less the share of members",
+    "shuffled_best_precision": "best precision over thresholds with memberships shuffled",
+    "share_of_members": "share of members",
+    "max_advantage": "largest advantage over thresholds",
+    "held_out_advantage": "advantage at a threshold of other records",
+    "value_advantage": "advantage on the attribute's value",
+    "exposed_in_every_run_at_1pct_fpr": "members exposed in every run at 1% FPR",
+    "exposed_in_every_run_at_2pct_fpr": "members exposed in every run at 2% FPR",
+    "exposed_in_every_run_at_5pct_fpr": "members exposed in every run at 5% FPR",
+    "member_stability": "share of a member's copies that keep their label",
+    "nonmember_stability": "share of a non-member's copies that keep their label",
+    "perturbation": "size of the changes to copies",
+    "loss_train": "mean loss on members",
+    "loss_test": "mean loss on test records",
+    "loss_nonmembers": "mean loss on non-members",
+    "nonmember_precision_1pct": "share of non-members among the 1% with the lowest scores",
+    "between_point_share": "share of the losses' variance that is between records",
+    "between_inlier_share": "share of the losses' variance that is between inliers",
+    "separation": "distance by which training moves a record's confidence",
+    "separation_of_top_tenth": "distance by which training moves the confidence of the tenth moved most",
+    "hardness_separation": "rank correlation of a record's loss with how far training moves it",
+    "share_nearly_always_caught": "share of records caught in 90% of models",
+    "median_point_tpr": "true-positive rate on the median record",
+    "mean_point_tpr": "mean true-positive rate over records",
+    "tpr_of_most_vulnerable": "true-positive rate on the most vulnerable records",
+    "epsilon_of_most_vulnerable": "lower bound on ε from the most vulnerable records",
 }
 LETTERS = {"epsilon": "ε", "eps": "ε", "delta": "δ", "sigma": "σ", "alpha": "α", "mu": "μ", "lambda": "λ", "inf": "∞"}
 RELATIONS = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
@@ -131,6 +173,11 @@ def attack_words(attack: str) -> str:
     return ATTACKS.get(attack, f"{attack.replace('-', ' ')} attack")
 
 
+def with_article(attack: str) -> str:
+    """An attack's name with its article, where it is none that goes by its letters: `the loss attack`, `LiRA`."""
+    return attack if attack.startswith(("LiRA", "RMIA", "likelihood ratios")) else f"the {attack.removeprefix('the ')}"
+
+
 def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
     """`at ε = 5`, or nothing where there is one place alone, or where each side has its own."""
     places = [level_words(name, value) for name, value in (point.at or {}).items()]
@@ -160,7 +207,7 @@ def level_words(axis: str, value: Any) -> str:
     """`ε = 5`, `without noise`, `q = 0.1`."""
     if axis == "epsilon" and value in (math.inf, None):
         return "without noise"
-    return f"{LETTERS.get(axis, axis)} = {format_level(value)}"
+    return f"{LETTERS.get(axis, axis.replace('_', ' '))} = {format_level(value)}"
 
 
 def curve_words(curve: MetricSeries, spec: Spec) -> str:
@@ -169,14 +216,14 @@ def curve_words(curve: MetricSeries, spec: Spec) -> str:
     if curve.minus is not None:
         name = f"{name} less {metric_words(curve.minus)}"
     if curve.attack:
-        name = f"{name} of the {attack_words(curve.attack).removeprefix('the ')}"
+        name = f"{name} of {with_article(attack_words(curve.attack))}"
     arms = spec.experiment.arms if spec.experiment is not None else {}
     if len(arms) > 1 and curve.arm in arms:
         name += f" ({arms[curve.arm].label or curve.arm})"
     if curve.at:
         name += ", " + ", ".join(level_words(n, v) for n, v in curve.at)
     if curve.mean_over:
-        name = f"mean over {', '.join(curve.mean_over)} of the {name}"
+        name = f"mean over {', '.join(LETTERS.get(axis, axis) for axis in curve.mean_over)} of the {name}"
     return name if curve.times == 1 else f"{curve.times:g} × the {name}"
 
 
@@ -298,7 +345,7 @@ def _of_table(verdict: Verdict) -> str:
     text = "; ".join(filter(None, [many, which + one]))
     if verdict.verdict == "beside":
         return f"Set beside what the paper prints, not judged: {text}."
-    hangs = f", but that hangs on {'; '.join(verdict.hangs_on)}" if verdict.hangs_on else ""
+    hangs = f", but that hangs on {_hangs_on(verdict)}" if verdict.hangs_on else ""
     return f"{text[:1].upper()}{text[1:]}{hangs}."
 
 
@@ -307,7 +354,7 @@ def _bare(verdict: Verdict) -> str:
     reasons = [verdict.reasons[index] for index in verdict.because]
     text = letters("; ".join(reason.text(effect=False) for reason in reasons)).replace("_", " ")
     if verdict.hangs_on:
-        text = f"not decided: {text}, but that hangs on {'; '.join(verdict.hangs_on)}"
+        text = f"not decided: {text}, but that hangs on {_hangs_on(verdict)}"
     text = text[:1].upper() + text[1:]
     if verdict.verdict == "beside":
         text = f"Set beside what the paper prints, not judged: {text[:1].lower()}{text[1:]}"
@@ -324,7 +371,8 @@ def _measured_sentence(
     places = len(verdict.points)
     if verdict.verdict in ("reproduced", "agrees"):
         close = f"{where[:1].upper()}{where[1:]} the" if where else "The"
-        many = f"Holds in all {places} comparisons. Closest: {close[:1].lower()}{close[1:]}" if places > 1 else close
+        whole = "both" if places == 2 else f"all {places}"
+        many = f"Holds in {whole} comparisons. Closest: {close[:1].lower()}{close[1:]}" if places > 1 else close
         if part.quantifier == "some":
             many = f"Holds, and most clearly {where}: the" if where else "The"
         return f"{many} {subject} is {value}, {line}."
@@ -337,9 +385,14 @@ def _measured_sentence(
         return f"{at} {subject} is {value}, {line}{several}."
     at = f" {where}" if where else ""
     if verdict.hangs_on:
-        return f"Not decided{at}: the {subject} is {value}, {line}, but that hangs on {'; '.join(verdict.hangs_on)}."
+        return f"Not decided{at}: the {subject} is {value}, {line}, but that hangs on {_hangs_on(verdict)}."
     decide = f" To decide it: {verdict.would_decide}." if verdict.would_decide else ""
     return f"Too close to call{at}: the {subject} is {value}, {line}.{decide}"
+
+
+def _hangs_on(verdict: Verdict) -> str:
+    """Readings and tolerances that a verdict hangs on, fields of specs by their words."""
+    return letters("; ".join(verdict.hangs_on)).replace("_", " ")
 
 
 def _of_readings(verdict: Verdict) -> str:
@@ -404,7 +457,7 @@ def _theorem(reason: Reason) -> str:
     if left is None:
         text = letters(reason.text())
         return f"{text[:1].upper()}{text[1:]}."
-    places = ", ".join(f"{letters(name)} = {_place_text(value)}" for name, value in reason.at.items())
+    places = ", ".join(f"{letters(name).replace('_', ' ')} = {_place_text(value)}" for name, value in reason.at.items())
     where = f" at {places}" if places else ""
     if reason.found == "refuted":
         often = "" if reason.share is None else f" (at {reason.share:.0%} of the points)"
@@ -446,7 +499,7 @@ def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
             f"at least {point.share:.0%} of all runs (97.5% sure)."
         )
     elif point is not None:
-        sentences.append(f"{point.repeats} runs at the place that decides.")
+        sentences.append(f"{point.repeats} run{'s' if point.repeats != 1 else ''} at the place that decides.")
     if text := basis_text(verdict):
         if verdict.basis in ("proof", "computed", "simulated", "exact"):
             sentences.append(

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from harness.claims.expression import domains
 from harness.claims.verdict import Verdict, basis_text, value_text
@@ -240,6 +241,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
         ("about.html", page("about.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
     ]
+    known = frozenset(said)
     pages += _manual(site, page)
     for paper in site.papers:
         mine = [f for f in site.findings if f.finding.paper == paper.key]
@@ -252,6 +254,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
                 given = _claim(site, section, verdict, claims[verdict.id])
                 around = section.verdicts[index - 1 : index] if index else (), section.verdicts[index + 1 : index + 2]
                 neighbours = {"before": around[0], "after": around[1], "paper": paper, "section": section}
+                neighbours["prose"] = partial(_prose_html, spec=section.spec.id, known=known)
                 pages.append((f"claims/{slug(verdict.id)}.html", page("claim.html", "../", **given, **neighbours)))
     return pages
 
@@ -352,6 +355,22 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
         if rows:
             by_paper.append((paper, rows))
     return by_paper
+
+
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def _prose_html(text: str, spec: str, known: Collection[str]) -> Markup:
+    """Text of a spec as HTML: names in backticks are links where they are claims of it, or in full, and else code."""
+
+    def shown(match: re.Match[str]) -> str:
+        name = match.group(1)
+        for claim in (name, f"{spec}#{name}", f"{spec.partition('/')[0]}/{name}"):
+            if claim in known:
+                return f'<a href="{slug(claim)}.html">{name}</a>'
+        return f"<code>{name}</code>"
+
+    return Markup(_CODE.sub(shown, str(escape(letters(text)))))
 
 
 def _environment() -> jinja2.Environment:

@@ -228,7 +228,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     axes = {key: value for key, value in spec.attack_axes.items() if key in attacks}
     scaled = spec.changed(experiment=after, attacks=attacks, attack_axes=axes)
     substitutions = [s for arm in before.arms.values() if (s := _substitute(arm.dataset, profile)[1]) is not None]
-    said = "; ".join(dict.fromkeys(substitutions)) or None
+    said = " ".join(dict.fromkeys(substitutions)) or None
     return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis, max_repeats)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -341,6 +342,31 @@ def test_an_answer_of_the_authors_stands_under_the_verdict(make_project: Callabl
     assert ran.returncode == 2
     assert re.search(r"cancer.answers.md:1: answers the claim 'no-such-claim'; known: .*counts", ran.stderr)
     assert len(ran.stderr.strip().splitlines()) == 1
+
+
+MACHINE = {
+    "a mapping or a list": r"\{'|\['|\[\]",
+    "a backtick": r"`",
+    "two full stops": r"(?<!\.)\.\.(?!\.)|[;,:]\.|(?<!al)\.[;:]| [,;](?= |$)",
+    "a name of the code": r"\b[a-z]+(?:_[a-z0-9]+)+\b",
+    "one of several": r"\b1 (?:runs|points|parts|models|entries|boxes|comparisons)\b",
+    "a Greek letter in Latin ones": r"\b(?:epsilon|delta|eps)\b",
+    "no number": r"\bnan\b",
+}
+
+
+def test_pages_of_claims_have_no_words_of_the_machine(site: Path) -> None:
+    """All that is not folded, but for quotations, code and formulas."""
+    for path in site.glob("claims/*.html"):
+        text = path.read_text()
+        main = text[text.index("<main") : text.index("<h2>Check it yourself")]
+        main = re.sub(r"<(math|code|svg|dl|blockquote|details|a)\b.*?</\1>", "x", main, flags=re.DOTALL)
+        for line in unescape(
+            re.sub(r"</?(?:p|li|h\d|td|th|section|div|ul|table|tr|caption)\b[^>]*>", "\n", main)
+        ).split("\n"):
+            said = re.sub(r"<[^>]+>", "", line).strip()
+            for what, pattern in MACHINE.items():
+                assert not re.search(pattern, said), (path.name, what, said)
 
 
 def test_text_of_a_spec_is_text(make_project: Callable[..., Project]) -> None:
