@@ -249,10 +249,22 @@ def schema_text() -> str:
     return json.dumps(schema, indent=1, sort_keys=True) + "\n"
 
 
+TREE = "\0"
+"""What stands for a tree until its line is put in; no text of a verdict has it."""
+
+
 def dump(file: VerdictFile) -> str:
-    """The file's content; infinities are left out by construction, so it is strict JSON."""
-    data = {**file.model_dump(mode="json", exclude={"verdicts"}), "verdicts": [in_json(v) for v in file.verdicts]}
-    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    """The file's content; infinities are left out by construction, so it is strict JSON. A tree is one line."""
+    verdicts = [in_json(v) for v in file.verdicts]
+    trees = [tree for verdict in verdicts for tree in verdict.get("expressions", ())]
+    for verdict in verdicts:
+        if "expressions" in verdict:
+            verdict["expressions"] = [TREE] * len(verdict["expressions"])
+    data = {**file.model_dump(mode="json", exclude={"verdicts"}), "verdicts": verdicts}
+    text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
+    pieces = text.split(json.dumps(TREE))
+    lines = [json.dumps(tree, allow_nan=False, ensure_ascii=False) for tree in trees]
+    return "".join(piece + line for piece, line in zip(pieces, [*lines, "\n"], strict=True))
 
 
 def in_json(verdict: Verdict) -> dict[str, Any]:

@@ -209,3 +209,13 @@ def test_mathml_knows_no_regular_expression() -> None:
     assert not imported & {"re", "regex", "tokenize", "shlex"}
     called = {node.func.attr for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)}  # fmt: skip
     assert not called & TAKES_APART
+
+
+def test_a_file_of_verdicts_has_a_tree_on_a_line() -> None:
+    file = VerdictFile.model_validate_json((REPO / "reports/sequential/humphries2020/games/verdicts.json").read_text())
+    written = dump(file)
+    assert VerdictFile.model_validate_json(written) == file
+    trees = [tree for verdict in json.loads(written)["verdicts"] for tree in verdict["expressions"]]
+    lines = [json.loads(line.strip().rstrip(",")) for line in written.splitlines() if line.strip().startswith('{"')]
+    assert len(trees) > 5
+    assert lines == trees
