@@ -78,6 +78,7 @@ def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Sectio
         flagship=_flagship(context),
         alpha=ALPHA,
         docs=context.project.root / "docs",
+        tables=context.page,
         forms=read_forms(context.project.specs / FILE, specs),
         about=provenance(context.project.root, sections, verdicts),
         left=tuple(loaded.spec.id for loaded in absent if left_out(context, loaded)),

@@ -57,6 +57,8 @@ from harness.spec.model import Claim, Spec
 from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, Count, count, count_certainties, group_of
 
 STATIC = ("site.css", "site.js")
+TABLES = ("measurements.parquet", "advantage.csv")
+"""Of a spec's folder: files that its page offers."""
 KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
 
 
@@ -110,6 +112,8 @@ class Site:
     alpha: float
     docs: Path
     """Folder of Markdown; none of its pages where it is not there."""
+    tables: Path
+    """Folder of the profile, where the folders of specs are."""
     forms: Mapping[str, Form] = field(default_factory=dict)
     """By claim: since when it has its present form."""
     left: tuple[str, ...] = ()
@@ -202,6 +206,10 @@ def write_site(root: Path, site: Site) -> int:
     for image in {image for one in manual.pages(site.docs) for image in one.images}:
         if (site.docs / image).is_file():
             write_bytes(root / "docs" / image, (site.docs / image).read_bytes())
+    for section in (section for paper in site.papers for section in paper.sections if section.measured):
+        for name in TABLES:
+            if (table := site.tables / section.files / name).is_file():
+                write_bytes(root / "tables" / section.spec.id / name, table.read_bytes())
     for path in root.rglob("*.html"):
         if path.relative_to(root).as_posix() not in pages:
             path.unlink()

@@ -86,6 +86,6 @@
     var out = function () { section.classList.remove("lit"); marks().forEach(function (mark) { mark.classList.remove("its"); }); };
     chip.addEventListener("mouseenter", light); chip.addEventListener("focus", light); chip.addEventListener("mouseleave", out); chip.addEventListener("blur", out);
   });
-  window.addEventListener("beforeprint", function () { document.querySelectorAll("details").forEach(function (d) { if (d.dataset.was === undefined) { d.dataset.was = d.open ? "1" : ""; } d.open = true; }); });
+  window.addEventListener("beforeprint", function () { document.querySelectorAll("details[data-print]").forEach(function (d) { if (d.dataset.was === undefined) { d.dataset.was = d.open ? "1" : ""; } d.open = true; }); });
   window.addEventListener("afterprint", function () { document.querySelectorAll("details").forEach(function (d) { if (d.dataset.was !== undefined) { d.open = d.dataset.was === "1"; delete d.dataset.was; } }); });
 })();
