@@ -35,10 +35,13 @@ RESULTS = Path(__file__).parent / "mutants.json"
 MODULES = (
     "harness/claims/anytime.py",
     "harness/claims/betting.py",
+    "harness/claims/combine.py",
     "harness/claims/design.py",
     "harness/claims/evidence.py",
     "harness/claims/judge.py",
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "harness/claims/kinds").glob("*.py")),
+    "harness/claims/owner_sets.py",
+    "harness/claims/results.py",
     "harness/claims/sequential.py",
     "harness/claims/series.py",
     "harness/claims/statistics.py",

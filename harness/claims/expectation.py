@@ -27,7 +27,6 @@ from harness.claims.expression import (
     listing,
     phrase,
 )
-from harness.claims.judge import Part, PartResult
 from harness.claims.operands import (
     NAMED,
     OWNER_SET,
@@ -39,6 +38,7 @@ from harness.claims.operands import (
     Quantifier,
 )
 from harness.claims.reasons import Reason
+from harness.claims.results import Part, PartResult
 from harness.config import Plugin, Registry
 
 

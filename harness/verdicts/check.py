@@ -13,8 +13,8 @@ import pandas as pd
 
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind, TheoryResult
-from harness.claims.judge import PartResult
 from harness.claims.reasons import Reason, of_parts
+from harness.claims.results import PartResult
 from harness.claims.sequential import cells_used
 from harness.claims.statistics import rarest
 from harness.claims.verdict import Basis, Outcome, Verdict

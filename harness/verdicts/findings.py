@@ -12,8 +12,8 @@ import pandas as pd
 from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import ArmFacts, Measurements, NoneChosen
 from harness.claims.expectation import MeasuredClaimKind
-from harness.claims.judge import Part, PartResult, not_run, unknown
 from harness.claims.kinds.at_least import AtLeast
+from harness.claims.results import Part, PartResult, not_run, unknown
 from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, first_verdict, is_decided
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from harness.claims.declared import NameScope
 from harness.claims.design import Design
 from harness.claims.evidence import ArmFacts, Measurements
-from harness.claims.judge import Part, PartResult
+from harness.claims.results import Part, PartResult
 from harness.coordinates import Attacked
 from harness.metrics import metrics_of
 from harness.spec.model import AnyExpectation

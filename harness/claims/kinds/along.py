@@ -9,8 +9,8 @@ from typing import Any, Self
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import At, MeasuredClaimKind
-from harness.claims.judge import PartResult, Where, not_run
 from harness.claims.operands import MetricOperand, MetricSeries, Several
+from harness.claims.results import PartResult, Where, not_run
 from harness.coordinates import place
 
 

@@ -7,13 +7,14 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
+from harness.claims.combine import any_of, over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
 from harness.claims.expression import Expression, chain, phrase
-from harness.claims.judge import Part, PartResult, any_of, over_grid
 from harness.claims.kinds.compare import Compare
 from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Several
+from harness.claims.results import Part, PartResult
 
 
 @CLAIM_KINDS.register

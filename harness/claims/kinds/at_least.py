@@ -8,17 +8,18 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, PrivateAttr
 
+from harness.claims.combine import combine, in_each
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements, NoneChosen
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Bracketed, Expression, listing, numeral, phrase
-from harness.claims.judge import Part, PartResult, PointResult, combine, in_each, unknown
 from harness.claims.kinds.arg_max import ArgMax
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.monotone import Monotone
 from harness.claims.kinds.order import Order
 from harness.claims.operands import NAMED, FormulaValue, Level, MetricOperand
+from harness.claims.results import Part, PartResult, PointResult, unknown
 
 Counted = ArgMax | Close | Compare | Monotone | Order
 OPERAND = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left", "order": "of"}

@@ -10,9 +10,10 @@ from typing import Any, Literal, Self
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Absolute, Expression, chain, numeral, phrase
-from harness.claims.judge import Part, PartResult, close
+from harness.claims.judge import close
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries, Number, Width
+from harness.claims.results import Part, PartResult
 
 
 @CLAIM_KINDS.register

@@ -7,9 +7,10 @@ from typing import Literal, Self
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, chain, numeral, phrase
-from harness.claims.judge import Part, PartResult, PointResult, Right, Where, compare_at
+from harness.claims.judge import Right, compare_at
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries, Real, Relation
+from harness.claims.results import Part, PartResult, PointResult, Where
 
 
 @CLAIM_KINDS.register

@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
+from harness.claims.combine import combine
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Expression, Numeral, aside, chain, listing, numeral, phrase, width
-from harness.claims.judge import Part, PartResult, close, combine, not_run
+from harness.claims.judge import close
 from harness.claims.operands import MetricOperand, MetricSeries, Number, Real, Width
+from harness.claims.results import Part, PartResult, not_run
 from harness.config import Config
 
 
