@@ -45,6 +45,7 @@ MODULES = (
     "harness/claims/sequential.py",
     "harness/claims/series.py",
     "harness/claims/statistics.py",
+    "harness/claims/table_index.py",
     "harness/metrics/answers.py",
     "harness/metrics/exposure.py",
     "harness/metrics/membership.py",

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import pandas as pd
 
+from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Bounded, Design, design_of
-from harness.claims.evidence import ArmFacts, Measurements, NoneChosen
+from harness.claims.evidence import Measurements, NoneChosen
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.at_least import AtLeast
 from harness.claims.results import Part, PartResult, not_run, unknown
