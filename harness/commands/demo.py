@@ -84,7 +84,8 @@ def _judge_copy(copy: Project, profile: str) -> list[Verdict]:
 
 
 def _say(verdicts: list[Verdict], copy: Project, profile: str) -> None:
-    from harness.report.prose import SIGNS, sentence
+    from harness.report.prose import sentence
+    from harness.report.vocabulary import SIGNS
 
     context, loaded = _load_copy(copy, profile)
     verdict = next(v for v in verdicts if v.id == f"{DEMO}#{DEMO_CLAIM}")

@@ -47,20 +47,10 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     """
     from harness.claims.verdict import in_json
     from harness.pipeline import read_verdicts
-    from harness.report.prose import (
-        DATA,
-        ORIGINS,
-        SAID,
-        SIGNS,
-        certainty_words,
-        deciding,
-        expressions,
-        how_sure,
-        letter,
-        letters,
-        sentence,
-    )
+    from harness.report.certainty import certainty_words, how_sure
+    from harness.report.prose import deciding, expressions, sentence
     from harness.report.tex import untex
+    from harness.report.vocabulary import DATA, ORIGINS, SAID, SIGNS, letter, letters
 
     context, loaded, name = find_claim(claim, profile)
     every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}

@@ -18,7 +18,8 @@ from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
 from harness.files import atomic_path
 from harness.pipeline import Context, read_verdicts
-from harness.report.prose import letters, sentence
+from harness.report.prose import sentence
+from harness.report.vocabulary import letters
 from harness.spec.load import Loaded
 
 PROJECT_FILES = ("LICENSE", "CITATION.cff", "pyproject.toml", "requirements.lock", "params.yaml")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from itertools import product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -11,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from harness.arrays import Array
-from harness.claims.series import groups_by_outcome, means
-from harness.coordinates import Place, format_level, place
+from harness.claims.series import groups_by_outcome
+from harness.coordinates import format_level, place
 from harness.coordinates import text as places_text
-from harness.experiment import Experiment
 from harness.formulas import FORMULAS
-from harness.formulas.gaussian import shuffled_epsilon
 from harness.report.anchors import mark
 from harness.report.curves import draw_curves
-from harness.report.prose import attack_words, figure, metric_words
+from harness.report.lines import as_trained, largest, over_all_outcomes, place_of_infinity, printed_values, series
 from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, said, svg_of
+from harness.report.vocabulary import attack_words, figure, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 
@@ -41,35 +38,6 @@ METRIC_LABELS = {
     "accuracy_test": "test",
     "accuracy_nonmembers": "non-members",
 }
-
-
-Line = tuple[Array, Array, Array, Array]
-"""(x, mean, low, high), (k,) each."""
-
-
-def series(
-    table: pd.DataFrame, arm: str, attack: str, metric: str, x: str = "epsilon", axes: Sequence[str] = ("epsilon",)
-) -> dict[Place, Line]:
-    """Curves over the axis `x`, with 95% intervals over repeats: one for each place on the other axes."""
-    averages = means(table[table["arm"] == arm], (metric,), axes)
-    lines: dict[Place, list[tuple[Any, ...]]] = {}
-    for (_, of, _, where), mean in averages.items():
-        at = dict(where)
-        if of == attack and x in at:
-            rest = place((axis, value) for axis, value in where if axis != x)
-            lines.setdefault(rest, []).append((at[x], mean.mean, *mean.interval()))
-    return {rest: _line(rows) for rest, rows in lines.items()}
-
-
-def _line(rows: list[tuple[Any, ...]]) -> Line:
-    columns = list(zip(*sorted(rows, key=lambda row: (isinstance(row[0], str), row[0])), strict=True))
-    return (np.array(columns[0]), *(np.array(c, float) for c in columns[1:]))  # type: ignore[return-value]
-
-
-def _beyond(epsilon: Array) -> float:
-    """Where infinity is drawn: one decade to the right of the largest finite epsilon."""
-    finite = epsilon[np.isfinite(epsilon)]
-    return float(finite.max() if len(finite) else 1.0) * 10
 
 
 def draw(spec: Spec, table: pd.DataFrame) -> list[str]:
@@ -146,8 +114,7 @@ def _arms(
     for metric in panel.metrics:
         for nth, attack in enumerate(panel.attacks or tuple(spec.attacks) if metric in of_attacks else ("",)):
             of_arms = [
-                (i, _largest(series(table, arm, attack, metric, axes=spec.axes), panel.at))
-                for i, arm in enumerate(arms)
+                (i, largest(series(table, arm, attack, metric, axes=spec.axes), panel.at)) for i, arm in enumerate(arms)
             ]
             points = [(i, *values[1:]) for i, values in of_arms if values is not None]
             wheres = {i: values[0] for i, values in of_arms if values is not None}
@@ -191,17 +158,6 @@ def _arms(
     return highest, labels
 
 
-def _largest(lines: dict[Place, Line], at: Mapping[str, Any]) -> tuple[Place, float, float, float] | None:
-    """Where it is, mean and interval at the largest epsilon, or that of `at`; other axes are as `at` has them."""
-    for rest, (levels, mean, low, high) in lines.items():
-        if any(at.get(axis, value) != value for axis, value in rest):
-            continue
-        i = int(np.argmin(np.abs(levels - at["epsilon"]))) if math.isfinite(at.get("epsilon", math.inf)) else -1
-        where = place({**dict(rest), "epsilon": float(levels[i])})
-        return where, float(mean[i]), float(low[i]), float(high[i])
-    return None
-
-
 def _curves(
     axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame, titles: dict[str, list[Hover]]
 ) -> tuple[float, list[Label]]:
@@ -218,8 +174,8 @@ def _curves(
     ]
     by_arm, over = len(arms) > 1, "epsilon" if panel.x == "epsilon-as-trained" else panel.x
     grids = {arm: np.array(dict(experiment.levels(arm)).get("epsilon", ()), float) for arm in arms}
-    places = grids if panel.x != "epsilon-as-trained" else {a: _as_trained(experiment, table, a) for a in arms}
-    beyond = _beyond(np.concatenate(list(places.values()))) if over == "epsilon" else math.inf
+    places = grids if panel.x != "epsilon-as-trained" else {a: as_trained(experiment, table, a) for a in arms}
+    beyond = place_of_infinity(np.concatenate(list(places.values()))) if over == "epsilon" else math.inf
     printed = printed_values(spec)
     across: list[float] = []
     labels, highest = list[Label](), 0.0
@@ -313,47 +269,9 @@ def _outcomes(
     return max((value for points in lines.values() for _, value in points), default=0.0)
 
 
-def over_all_outcomes(table: pd.DataFrame, curve: tuple[str, str, str], levels: Array) -> Array:
-    """Which of the epsilons (n,) a curve has a mean at that is comparable with the others: where its split drew every
-    outcome that it drew elsewhere, if there are such; all of them otherwise."""
-    arm, attack, metric = curve
-    drawn: dict[float, set[int]] = {}
-    for _, name, outcome, epsilon, _ in groups_by_outcome(table[table["arm"] == arm], metric):
-        if name == attack:
-            drawn.setdefault(epsilon, set()).add(outcome)
-    most = max(map(len, drawn.values()), default=0)
-    complete: Array = np.array([len(drawn.get(float(e), ())) == most for e in levels])
-    return complete if complete.any() else ~complete
-
-
-def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
-    """What the noise at each epsilon of the grid is worth on shuffled batches, without amplification, for
-    add/remove-one neighbours."""
-    noise = table[table["arm"] == arm].groupby("epsilon")["noise_multiplier"].first()
-    setup = experiment.arms[arm]
-    twice = setup.training.clipping == "batch"
-    known = {
-        e: shuffled_epsilon(float(sigma), setup.training.epochs, setup.privacy.delta, twice)
-        for e, sigma in noise.items()
-    }
-    return np.array([known.get(e, math.nan) for e in experiment.levels(arm)["epsilon"]])
-
-
-def printed_values(spec: Spec) -> dict[tuple[tuple[str, str, str], Place], float]:
-    """Numbers that the paper prints, as claims declare them: by (arm, attack or "", metric), and place."""
-    numbers = {}
-    for claim in spec.claims:
-        for part in spec.parts(claim) if claim.catalogue else ():
-            for curve, where, value in part.printed():
-                if curve.minus is None and curve.times == 1:
-                    key = (curve.arm, curve.attack, curve.metric), place({**where, **dict(curve.at)})
-                    numbers[key] = value
-    return numbers
-
-
 def _ticks(axis: Axes, epsilons: tuple[float, ...]) -> None:
     grid = np.array(epsilons)
-    where = np.minimum(grid, _beyond(grid))
+    where = np.minimum(grid, place_of_infinity(grid))
     few = len(grid) <= FEW
     wanted = [i for i, e in enumerate(grid) if few or not math.isfinite(e) or math.log10(e) % 1 == 0]
     axis.set_xticks(where[wanted], ["∞" if math.isinf(grid[i]) else f"{grid[i]:g}" for i in wanted])

@@ -23,8 +23,8 @@ from harness.pipeline.tables import PREPARED
 from harness.report.figures import draw
 from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import Told, describe_preparation, said
-from harness.report.prose import metric_words
 from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
+from harness.report.vocabulary import metric_words
 from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled

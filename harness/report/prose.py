@@ -1,9 +1,8 @@
-"""A verdict in one plain sentence, and the names of this project in words that anybody in the field knows."""
+"""A verdict in one plain sentence."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,93 +14,12 @@ from harness.claims.kinds.table import PrintedTable
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import AxisValue, FormulaValue, MetricSeries, Number
 from harness.claims.reasons import Reason
-from harness.claims.verdict import Point, Verdict, basis_text
+from harness.claims.verdict import Point, Verdict
 from harness.coordinates import format_level
+from harness.report.vocabulary import LETTERS, attack_words, figure, letters, level_words, metric_words, span
 from harness.spec.model import Spec
 
-SIGNS = {
-    "reproduced": "✓",
-    "violated": "✗",
-    "agrees": "≈",
-    "differs": "≠",
-    "beside": "∥",
-    "inconclusive": "?",
-    "not run": "–",
-}
-SAID = {"beside": "set beside print"}
-"""Verdicts that are shown by other words."""
-ORIGINS = {
-    "paper": "The paper's claim",
-    "corrected": "Corrected: right in the place of a claim of the paper",
-    "ours": "A claim of our own",
-    "check": "A check of the software: it cannot fail if that is right",
-}
-DATA = {
-    "none": "no data",
-    "paper": "the paper's data, at its scale",
-    "smaller": "the paper's data, at a smaller scale",
-    "other": "other data than the paper's",
-    "stand-in": "a stand-in for the paper's data",
-    "own": "data of its own",
-}
-CERTAINTY = {
-    "proved": "proved",
-    "counted": "counted",
-    "stands": "measured, stands over all claims",
-    "by itself": "measured, by itself only",
-}
-ATTACKS = {
-    "logloss": "loss attack",
-    "shokri": "shadow-model attack",
-    "lira": "LiRA",
-    "rmia": "RMIA",
-    "lira-queries": "LiRA with several queries",
-    "lrn": "learned attack (LRN)",
-    "lrn-free": "threshold on the largest posterior (LRN-Free)",
-    "blind": "attack that never sees the model",
-    "gap": "gap attack",
-}
-METRICS = {
-    "advantage": "membership advantage",
-    "auc": "AUC",
-    "tpr": "true-positive rate",
-    "fpr": "false-positive rate",
-    "accuracy_train": "accuracy on members",
-    "accuracy_test": "test accuracy",
-    "accuracy_nonmembers": "accuracy on non-members",
-    "accuracy_loss_test": "accuracy lost to noise, on test records",
-    "accuracy_loss_nonmembers": "accuracy lost to noise, on non-members",
-    "attack_accuracy": "attack accuracy",
-    "best_attack_accuracy": "best attack accuracy",
-    "best_accuracy_test": "best test accuracy after any epoch",
-    "best_precision": "best precision over thresholds",
-    "best_precision_gain": "best precision over thresholds, less the share of members",
-    "held_out_precision": "precision at a threshold of other records",
-}
-LETTERS = {"epsilon": "ε", "eps": "ε", "delta": "δ", "sigma": "σ", "alpha": "α", "mu": "μ", "lambda": "λ", "inf": "∞"}
 RELATIONS = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
-_LETTER = re.compile(r"(?<!\w)(?<!\w-)(" + "|".join(LETTERS) + r")(?![\w]|-(?!DP))")
-_RATE = re.compile(r"tpr_at_(.+)pct_fpr")
-
-
-def figure(value: float) -> str:
-    """A number as a reader wants it: at most three significant digits, thousands apart, no e-notation near one."""
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
-        mantissa, _, power = f"{value:.2e}".partition("e")
-        return f"{mantissa.rstrip('0').rstrip('.')}×10{_superscript(int(power))}".replace("-", "−")
-    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return text.replace("-", "−")
-
-
-def _superscript(power: int) -> str:
-    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
-def letter(name: str) -> str:
-    """A name or an operator of an inequality as its letter or its sign, where it has one."""
-    return {"<=": "≤", ">=": "≥", "log_inverse_delta": "ln(1/δ)"}.get(name) or LETTERS.get(name, name)
 
 
 def expressions(verdict: Verdict, spec: Spec) -> tuple[Expression, ...]:
@@ -110,24 +28,6 @@ def expressions(verdict: Verdict, spec: Spec) -> tuple[Expression, ...]:
     if verdict.expressions or claim is None:
         return verdict.expressions
     return tuple(part.tree() for part in claim.theory or spec.parts(claim))
-
-
-def letters(text: str) -> str:
-    """Names of Greek letters as the letters, and signs of order as such."""
-    text = text.replace("<=", "≤").replace(">=", "≥").replace("log_inverse_delta", "ln(1/δ)")
-    return _LETTER.sub(lambda m: LETTERS[m.group(1)], text)
-
-
-def metric_words(metric: str) -> str:
-    """A metric by the name that the field has for it."""
-    if rate := _RATE.fullmatch(metric):
-        return f"TPR at {rate.group(1)}% FPR"
-    return METRICS.get(metric, metric.replace("_", " "))
-
-
-def attack_words(attack: str) -> str:
-    """An attack by the name that the field has for it."""
-    return ATTACKS.get(attack, f"{attack.replace('-', ' ')} attack")
 
 
 def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
@@ -153,13 +53,6 @@ def _on_its_own_epsilon(part: ClaimKind) -> bool:
         or "epsilon" in operand.mean_over
         for operand in operands
     )
-
-
-def level_words(axis: str, value: Any) -> str:
-    """`ε = 5`, `without noise`, `q = 0.1`."""
-    if axis == "epsilon" and value in (math.inf, None):
-        return "without noise"
-    return f"{LETTERS.get(axis, axis)} = {format_level(value)}"
 
 
 def curve_words(curve: MetricSeries, spec: Spec) -> str:
@@ -214,16 +107,6 @@ def _plus(x: float, y: float | None) -> float | None:
 
 def _minus(x: float, y: float | None) -> float | None:
     return None if y is None else x - y
-
-
-def span(interval: tuple[float | None, float | None] | None) -> str:
-    """` (0.92 to 0.93)`, or nothing where there is no interval."""
-    if interval is None or interval == (None, None):
-        return ""
-    low, high = interval
-    if low is None:
-        return f" (at most {figure(high or 0.0)})"
-    return f" (at least {figure(low)})" if high is None else f" ({figure(low)} to {figure(high)})"
 
 
 def deciding(verdict: Verdict) -> Point | None:
@@ -313,17 +196,6 @@ def _measured_sentence(
     return f"Too close to call{at}: the {subject} is {value}, {line}.{decide}"
 
 
-def _of_readings(verdict: Verdict) -> str:
-    """In how many other readings of what the paper leaves open the verdict is the same, open, or another."""
-    words = [reading.verdict for reading in verdict.readings]
-    same = words.count(verdict.verdict)
-    open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
-    told = [(same, "say", "the same"), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
-    said = [f"{n} {verb}{'s' if n == 1 else ''} {what}" for n, verb, what in told if n]
-    were = "reading was" if len(words) == 1 else "readings were"
-    return f"Of what the paper leaves open {len(words)} other {were} run: {', '.join(said)}."
-
-
 def _count(verdict: Verdict, outcome: str) -> str:
     return f"{sum(p == outcome for p in verdict.parts)} of {len(verdict.parts)} parts fail"
 
@@ -395,48 +267,3 @@ def counterexample_words(counterexample: Mapping[str, float]) -> str:
     return ", ".join(
         f"{LETTERS.get(k, k)} = {figure(v)}" for k, v in counterexample.items() if k not in ("left", "right")
     )
-
-
-HELD = ("reproduced", "agrees")
-
-
-def certainty_words(verdict: Verdict) -> str:
-    """How sure, in a few words; empty where nothing is decided."""
-    if verdict.certainty is None:
-        return ""
-    runs = f" ({verdict.repeats} runs)" if verdict.certainty in ("stands", "by itself") and verdict.repeats else ""
-    return CERTAINTY[verdict.certainty] + runs
-
-
-def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
-    """How sure one is of a verdict, one sentence each."""
-    sentences = []
-    if point is not None and point.holds is not None and point.share is not None and verdict.verdict in HELD:
-        sentences.append(
-            f"At the closest place it holds in {point.holds} of {point.repeats} runs, each taken by itself, and so in "
-            f"at least {point.share:.0%} of all runs (97.5% sure)."
-        )
-    elif point is not None:
-        sentences.append(f"{point.repeats} runs at the place that decides.")
-    if text := basis_text(verdict):
-        if verdict.basis in ("proof", "computed", "simulated", "exact"):
-            sentences.append(
-                f"It rests on no sampling of runs: {text}."
-                if verdict.basis != "simulated"
-                else f"It rests on simulation: {text}."
-            )
-        else:
-            sentences.append(f"The interval is at 95%; what it rests on: {text}.")
-    if verdict.e_value is not None and math.isfinite(verdict.e_value):
-        stands = ""
-        if verdict.stands is not None:
-            how = "stands" if verdict.stands else "does not stand"
-            stands = f"; among the {verdict.claims_tested} claims tested it {how} at a false discovery rate of 5%"
-        sentences.append(f"A bet on it would have multiplied its stake by {figure(verdict.e_value)}{stands}.")
-    if verdict.stopped is not None:
-        sentences.append(f"Runs were added until it was decided, after {verdict.stopped}.")
-    if verdict.readings:
-        sentences.append(_of_readings(verdict))
-    if verdict.halves:
-        sentences.append(f"{verdict.halves[:1].upper()}{verdict.halves[1:]}.")
-    return sentences

@@ -24,6 +24,7 @@ from harness.execution.table import write_parquet
 from harness.files import write_bytes, write_text
 from harness.report import manual
 from harness.report.anchors import marks_of
+from harness.report.certainty import certainty_words, how_sure
 from harness.report.exports import claims_csv, claims_table
 from harness.report.findings import SORTS, Finding, Shown
 from harness.report.findings import findings_that_hold as shown_findings
@@ -31,23 +32,9 @@ from harness.report.forest import forests
 from harness.report.forms import Form
 from harness.report.gather import Section
 from harness.report.mathml import mathml
-from harness.report.prose import (
-    DATA,
-    LETTERS,
-    ORIGINS,
-    SAID,
-    SIGNS,
-    certainty_words,
-    counterexample_words,
-    deciding,
-    expressions,
-    figure,
-    how_sure,
-    letter,
-    letters,
-    sentence,
-)
+from harness.report.prose import counterexample_words, deciding, expressions, sentence
 from harness.report.tex import untex
+from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SAID, SIGNS, figure, letter, letters
 from harness.spec.model import Claim, Spec
 from harness.verdicts.counts import GROUPS, WORDS, Count, count, group_of
 

@@ -25,10 +25,12 @@ from harness.claims.expression import (
 from harness.claims.kinds.waits_for import WaitsFor
 from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
+from harness.report.certainty import _of_readings
 from harness.report.forest import WIDTH, forests
 from harness.report.mathml import mathml
-from harness.report.prose import _of_readings, deciding, expressions, figure, left_interval, letter, letters, sentence
+from harness.report.prose import deciding, expressions, left_interval, sentence
 from harness.report.tex import untex
+from harness.report.vocabulary import figure, letter, letters
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from tests.conftest import REPO
