@@ -35,7 +35,8 @@ from harness.report.mathml import mathml
 from harness.report.prose import counterexample_words, deciding, expressions, sentence
 from harness.report.tex import untex
 from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SAID, SIGNS, figure, letter, letters
-from harness.spec.model import Claim, Spec
+from harness.spec.claim import Claim
+from harness.spec.model import Spec
 from harness.verdicts.counts import GROUPS, WORDS, Count, count, group_of
 
 STATIC = ("site.css", "site.js")

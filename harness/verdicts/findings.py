@@ -23,7 +23,8 @@ from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
 from harness.hashing import fingerprint
 from harness.metrics import METRICS
-from harness.spec.model import Claim, Spec
+from harness.spec.claim import Claim
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.partial import repeats_of
 

@@ -22,7 +22,8 @@ from harness.claims.kinds.table import PrintedTable
 from harness.claims.operands import Number
 from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
 from harness.data.dataset import TableDataset
-from harness.spec.model import Claim, Spec
+from harness.spec.claim import Claim
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading
 from harness.verdicts.partial import parts_text

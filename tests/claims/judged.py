@@ -14,7 +14,7 @@ from harness.claims.evidence import Measurements
 from harness.claims.results import Part, PartResult
 from harness.coordinates import Attacked
 from harness.metrics import metrics_of
-from harness.spec.model import AnyExpectation
+from harness.spec.claim import AnyExpectation
 
 PARSE = TypeAdapter(AnyExpectation).validate_python
 DELTA = 1e-5
