@@ -48,7 +48,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     from harness.claims.verdict import in_json
     from harness.pipeline import read_verdicts
     from harness.report.certainty import certainty_words, how_sure
-    from harness.report.prose import deciding, expressions, sentence
+    from harness.report.prose import deciding, sentence
     from harness.report.tex import untex
     from harness.report.vocabulary import DATA, ORIGINS, SAID, SIGNS, letter, letters
 
@@ -71,7 +71,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
     console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
     console.print(said + "\n", highlight=False)
-    for tree in expressions(verdict, spec):
+    for tree in verdict.expressions:
         console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
     for title, lines in (("How sure", sure), ("What it rests on", _rests(verdict))):
         if lines:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind
-from harness.claims.expression import Expression
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.table import PrintedTable
@@ -20,14 +19,6 @@ from harness.report.vocabulary import LETTERS, attack_words, figure, letters, le
 from harness.spec.model import Spec
 
 RELATIONS = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
-
-
-def expressions(verdict: Verdict, spec: Spec) -> tuple[Expression, ...]:
-    """Its inequality as trees; from its spec, where its file was written before verdicts had them."""
-    claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
-    if verdict.expressions or claim is None:
-        return verdict.expressions
-    return tuple(part.tree() for part in claim.theory or spec.parts(claim))
 
 
 def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:

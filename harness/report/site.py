@@ -32,7 +32,7 @@ from harness.report.forest import forests
 from harness.report.forms import Form
 from harness.report.gather import Section
 from harness.report.mathml import mathml
-from harness.report.prose import counterexample_words, deciding, expressions, sentence
+from harness.report.prose import counterexample_words, deciding, sentence
 from harness.report.tex import untex
 from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SAID, SIGNS, figure, letter, letters
 from harness.spec.claim import Claim
@@ -244,7 +244,7 @@ def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict
         "slug": slug(verdict.id),
         "math": [
             (Markup(mathml(tree)), verdict.parts[i] if i < len(verdict.parts) else None)
-            for i, tree in enumerate(expressions(verdict, spec))
+            for i, tree in enumerate(verdict.expressions)
         ],
         "forests": drawn,
         "hidden": hidden,
@@ -286,7 +286,7 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
             claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
             for verdict in section.verdicts:
                 if claims[verdict.id].theory:
-                    over = [part.of(letter) for tree in expressions(verdict, section.spec) for part in domains(tree)]
+                    over = [part.of(letter) for tree in verdict.expressions for part in domains(tree)]
                     rows.append((verdict, "; ".join(dict.fromkeys(over))))
         if rows:
             by_paper.append((paper, rows))
