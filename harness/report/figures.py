@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -10,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from harness.arrays import Array
 from harness.claims.series import groups_by_outcome
-from harness.coordinates import format_level, place
+from harness.coordinates import Place, format_level, place
 from harness.coordinates import text as places_text
+from harness.experiment import Arm, Experiment
 from harness.formulas import FORMULAS
 from harness.report.anchors import mark
 from harness.report.curves import draw_curves
@@ -158,6 +162,33 @@ def _arms(
     return highest, labels
 
 
+@dataclass(frozen=True)
+class _Across:
+    """The horizontal axis of a panel: where each epsilon of an arm is drawn, or the axis' own values."""
+
+    over: str
+    """The axis that curves are over."""
+    epsilons: Mapping[str, Array]
+    """By arm: its grid."""
+    positions: Mapping[str, Array]
+    """By arm: where each of those is drawn, infinity left out."""
+    beyond: float
+    """Where infinity is drawn."""
+
+    def at(self, arm: str) -> dict[float, float]:
+        """By epsilon of an arm: where it is drawn."""
+        pairs = zip(self.epsilons[arm], self.positions[arm], strict=True)
+        return {float(e): float(min(p, self.beyond)) for e, p in pairs}
+
+
+def _across_of(panel: Panel, experiment: Experiment, table: pd.DataFrame, arms: Sequence[str]) -> _Across:
+    grids = {arm: np.array(dict(experiment.levels(arm)).get("epsilon", ()), float) for arm in arms}
+    places = grids if panel.x != "epsilon-as-trained" else {a: as_trained(experiment, table, a) for a in arms}
+    over = "epsilon" if panel.x == "epsilon-as-trained" else panel.x
+    beyond = place_of_infinity(np.concatenate(list(places.values()))) if over == "epsilon" else math.inf
+    return _Across(over, grids, places, beyond)
+
+
 def _curves(
     axis: Axes, panel: Panel, spec: Spec, table: pd.DataFrame, titles: dict[str, list[Hover]]
 ) -> tuple[float, list[Label]]:
@@ -172,72 +203,85 @@ def _curves(
         for arm, metric in product(arms, panel.metrics)
         for attack in (attacks if metric in of_attacks else ("",))
     ]
-    by_arm, over = len(arms) > 1, "epsilon" if panel.x == "epsilon-as-trained" else panel.x
-    grids = {arm: np.array(dict(experiment.levels(arm)).get("epsilon", ()), float) for arm in arms}
-    places = grids if panel.x != "epsilon-as-trained" else {a: as_trained(experiment, table, a) for a in arms}
-    beyond = place_of_infinity(np.concatenate(list(places.values()))) if over == "epsilon" else math.inf
-    printed = printed_values(spec)
-    across: list[float] = []
-    labels, highest = list[Label](), 0.0
-    for index, (arm, attack, metric) in enumerate(curves):
-        at = {float(e): float(min(p, beyond)) for e, p in zip(grids[arm], places[arm], strict=True)}
-        lines = series(table, arm, attack, metric, over, spec.axes)
-        fixed = {key: value for key, value in panel.at.items() if key != over}
+    by_arm, across, printed = len(arms) > 1, _across_of(panel, experiment, table, arms), printed_values(spec)
+    over_epsilon = across.over == "epsilon"
+    labels, highest, drawn = list[Label](), 0.0, list[float]()
+    for index, curve in enumerate(curves):
+        arm, attack, metric = curve
+        at = across.at(arm)
+        lines = series(table, arm, attack, metric, across.over, spec.axes)
+        fixed = {key: value for key, value in panel.at.items() if key != across.over}
         lines = {rest: line for rest, line in lines.items() if fixed.items() <= dict(rest).items()}
-        for nth, (rest, (levels, mean, low, high)) in enumerate(lines.items()):
-            if metric in of_attacks and over == "epsilon":
-                kept = over_all_outcomes(table, (arm, attack, metric), levels)
-                levels, mean, low, high = levels[kept], mean[kept], low[kept], high[kept]
-            x = np.array([at[e] for e in levels]) if over == "epsilon" else levels
-            across += [float(v) for v in x if over == "epsilon" and v < beyond]
-            highest = max(highest, float(mean.max()))
+        for nth, (rest, line) in enumerate(lines.items()):
+            by_outcome = metric in of_attacks and over_epsilon
+            if by_outcome:
+                kept = over_all_outcomes(table, curve, line[0])
+                line = line[0][kept], line[1][kept], line[2][kept], line[3][kept]
+            x = np.array([at[e] for e in line[0]]) if over_epsilon else line[0]
+            drawn += [float(v) for v in x if over_epsilon and v < across.beyond]
             colour = COLOURS[(arms.index(arm) if by_arm else index) % len(COLOURS)]
             told = panel.metrics.index(metric) if by_arm else 0
             style = STYLES[((attacks.index(attack) if attack else 0) + told + nth) % len(STYLES)]
-            label = _label(spec, panel, (arm, attack, metric), dict(rest), by_arm, len(attacks) > 1)
-            texts = [
-                Hover(
-                    _point_text(label, over, *row),
-                    mark(arm, attack, metric, place({**dict(rest), over: row[0].item()})),
-                )
-                for row in zip(levels, mean, low, high, strict=True)
-            ]
-            look: dict[str, Any] = {"color": colour, "marker": "o", "markersize": 3.5, "linewidth": 1.6}
-            axis.plot(x, mean, style, **look, label=label, gid=said(titles, texts))
-            labels.append((label, colour, float(mean[-1])))
-            axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
-            if metric in of_attacks and over == "epsilon":
-                line = {"color": colour, "linestyle": style, "linewidth": 0.8, "alpha": 0.55}
-                reached = _outcomes(axis, table, (arm, attack, metric), at, line)
-                highest = max(highest, reached)
-            key = arm, attack, metric
-            known = [
-                (where, printed[key, place({**dict(rest), over: level})])
-                for level, where in zip(levels, x, strict=True)
-                if (key, place({**dict(rest), over: level})) in printed
-            ]
-            if known:
-                there, given = zip(*known, strict=True)
-                texts = [Hover(f"the paper prints {figure(v)} for {label}") for v in given]
-                axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **CROSS)
-    if over != "epsilon":
-        axis.set_xlabel(over)
+            label = _label(spec, panel, curve, dict(rest), by_arm, len(attacks) > 1)
+            where = [place({**dict(rest), across.over: level}) for level in line[0].tolist()]
+            _paint_line(axis, curve, where, across.over, (x, *line), (label, colour, style), titles)
+            highest = max(highest, float(line[1].max()))
+            labels.append((label, colour, float(line[1][-1])))
+            if by_outcome:
+                thin = {"color": colour, "linestyle": style, "linewidth": 0.8, "alpha": 0.55}
+                highest = max(highest, _outcomes(axis, table, curve, at, thin))
+            known = [(v, printed[curve, spot]) for spot, v in zip(where, x, strict=True) if (curve, spot) in printed]
+            _paint_printed(axis, known, label, colour, titles)
+    if not over_epsilon:
+        axis.set_xlabel(across.over)
         return highest, labels
-    finite = [float(e) for grid in grids.values() for e in grid if math.isfinite(e)]
-    finite = across or finite if panel.x != "epsilon" else finite
-    facts = {"delta": experiment.arms[arms[0]].privacy.delta, "prior": experiment.arms[arms[0]].prior}
-    for name in panel.formulas if finite else ():
-        fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
-        curve = FORMULAS[name].curve(fine, **facts)
-        axis.plot(fine, curve, color=BOUND, linewidth=1.3, label=f"bound ({name})")
-        labels.append((f"bound ({name})", BOUND, float(curve[-1])))
+    finite = [float(e) for grid in across.epsilons.values() for e in grid if math.isfinite(e)]
+    _paint_formulas(axis, panel, experiment.arms[arms[0]], drawn if panel.x != "epsilon" and drawn else finite, labels)
     axis.set_xscale("log")
     if panel.x == "epsilon":
-        _ticks(axis, tuple(sorted({float(e) for grid in grids.values() for e in grid})))
+        _ticks(axis, tuple(sorted({float(e) for grid in across.epsilons.values() for e in grid})))
         axis.set_xlabel("ε")
     else:
         axis.set_xlabel("ε as trained (shuffled batches, without amplification)")
     return highest, labels
+
+
+def _paint_line(
+    axis: Axes,
+    curve: tuple[str, str, str],
+    where: Sequence[Place],
+    over: str,
+    line: tuple[Array, Array, Array, Array, Array],
+    look: tuple[str, str, str],
+    titles: dict[str, list[Hover]],
+) -> None:
+    """A mean with its interval: `line` is x, levels, mean, low, high, (k,) each; `look` its name, colour and style."""
+    x, levels, mean, low, high = line
+    label, colour, style = look
+    rows = zip(levels, mean, low, high, strict=True)
+    texts = [Hover(_point_text(label, over, *row), mark(*curve, spot)) for row, spot in zip(rows, where, strict=True)]
+    gid = said(titles, texts)
+    axis.plot(x, mean, style, color=colour, marker="o", markersize=3.5, linewidth=1.6, label=label, gid=gid)
+    axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
+
+
+def _paint_printed(
+    axis: Axes, known: Sequence[tuple[float, float]], label: str, colour: str, titles: dict[str, list[Hover]]
+) -> None:
+    """Crosses where the paper prints a number: horizontal place and value."""
+    if known:
+        there, given = zip(*known, strict=True)
+        texts = [Hover(f"the paper prints {figure(v)} for {label}") for v in given]
+        axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **CROSS)
+
+
+def _paint_formulas(axis: Axes, panel: Panel, arm: Arm, finite: Sequence[float], labels: list[Label]) -> None:
+    """The formulas that a panel names, from the least to the largest finite epsilon; adds their names to `labels`."""
+    for name in panel.formulas if finite else ():
+        fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
+        curve = FORMULAS[name].curve(fine, delta=arm.privacy.delta, prior=arm.prior)
+        axis.plot(fine, curve, color=BOUND, linewidth=1.3, label=f"bound ({name})")
+        labels.append((f"bound ({name})", BOUND, float(curve[-1])))
 
 
 def _label(
