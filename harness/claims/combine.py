@@ -21,9 +21,10 @@ from harness.arrays import Array
 from harness.claims.evidence import Measurements
 from harness.claims.operands import MetricSeries, PointQuantifier, Quantifier
 from harness.claims.reasons import Found, Reason, place_of
-from harness.claims.results import Part, PartResult, PointResult, Where, not_run
+from harness.claims.results import Part, PartResult, PointResult, not_run
 from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable, repeats_needed
 from harness.claims.verdict import Outcome, Point
+from harness.coordinates import Where
 from harness.coordinates import text as place_text
 
 FAR = 10_000

@@ -19,7 +19,7 @@ from harness.claims.operands import Chosen, FormulaValue, Level, MetricSeries
 from harness.claims.series import of_runs
 from harness.claims.statistics import MeanEstimate
 from harness.claims.table_index import index_table
-from harness.coordinates import Cell, Place, place
+from harness.coordinates import Cell, Place, Where, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
 from harness.formulas import formula_named
@@ -143,9 +143,7 @@ class Measurements:
                     unmeasured.append(place_text({axis: value}))
         return sorted(set(unmeasured))
 
-    def epsilon_as_trained(
-        self, curve: MetricSeries, where: Mapping[str, Any], replace: bool
-    ) -> tuple[float, float] | None:
+    def epsilon_as_trained(self, curve: MetricSeries, where: Where, replace: bool) -> tuple[float, float] | None:
         """What a nominal epsilon's noise gives for the batches that were trained on, from below and from above; None:
         the nominal one."""
         facts, cell = self.arm(curve.arm), self.cell(curve, where)
@@ -155,12 +153,12 @@ class Measurements:
         least = 0.0 if facts.batch_clipped else least_shuffled_epsilon(sigma, facts.batches, epochs, delta, replace)
         return least, shuffled_epsilon(sigma, epochs, delta, replace or facts.batch_clipped)
 
-    def cell(self, curve: MetricSeries, where: Mapping[str, Any]) -> Cell:
+    def cell(self, curve: MetricSeries, where: Where) -> Cell:
         """The models that a curve's value at a place is measured on."""
         at = {**where, **dict(curve.at)}
         return curve.arm, place((axis, at[axis]) for axis in self.cell_axes if axis in at)
 
-    def cells(self, curves: Sequence[MetricSeries], where: Mapping[str, Any]) -> frozenset[Cell]:
+    def cells(self, curves: Sequence[MetricSeries], where: Where) -> frozenset[Cell]:
         """The models that several curves' values at a place are measured on: of a metric relative to the model without
         noise, that one too."""
         cells: set[Cell] = set()
@@ -178,7 +176,7 @@ class Measurements:
             return {cell, (cell[0], place({**dict(cell[1]), "epsilon": math.inf}))}
         return {cell}
 
-    def series(self, curve: MetricSeries, where: Mapping[str, Any]) -> Series:
+    def series(self, curve: MetricSeries, where: Where) -> Series:
         """One number a repeat. Raises HarnessError where there are none."""
         if curve.chosen is not None:
             return self._chosen(curve, curve.chosen, where).times(curve.times)
@@ -188,7 +186,7 @@ class Measurements:
             total = total.plus(other)
         return total.times(curve.times / len(parts))
 
-    def _points(self, curve: MetricSeries, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _points(self, curve: MetricSeries, where: Where) -> list[dict[str, Any]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
         axes = {axis: self.levels(curve, axis) for axis in curve.mean_over}
         if (chosen := curve.chosen) is not None:
@@ -197,7 +195,7 @@ class Measurements:
                 axes[chosen.axis] = [levels[self._choice(curve, chosen, where)[0]]]
         return [{**where, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
 
-    def choices(self, curve: MetricSeries, where: Mapping[str, Any]) -> dict[float, int]:
+    def choices(self, curve: MetricSeries, where: Where) -> dict[float, int]:
         """Of a curve whose place on an axis is chosen: values of that axis, with the repeats in which each is."""
         assert curve.chosen is not None
         levels = self._candidates(curve, curve.chosen)
@@ -210,7 +208,7 @@ class Measurements:
         levels = self.levels(curve, chosen.axis)
         return [v for v in levels if math.isfinite(v)] if chosen.axis == "epsilon" else levels
 
-    def _choice(self, curve: MetricSeries, chosen: Chosen, where: Mapping[str, Any]) -> Array:
+    def _choice(self, curve: MetricSeries, chosen: Chosen, where: Where) -> Array:
         """Which place of an axis is chosen, (n,) int: in each repeat, or as often in the repeats that choose for all.
 
         The least of which the metric is as it has to be. Raises NoneChosen where none is.
@@ -235,7 +233,7 @@ class Measurements:
         first: Array = holds.argmax(axis=0)
         return first
 
-    def _chosen(self, curve: MetricSeries, chosen: Chosen, where: Mapping[str, Any]) -> Series:
+    def _chosen(self, curve: MetricSeries, chosen: Chosen, where: Where) -> Series:
         """In each repeat the value at the place of an axis that is chosen there."""
         first, open_ = self._choice(curve, chosen, where), replace(curve, chosen=None, times=1.0)
         if chosen.repeats is not None:
@@ -250,18 +248,18 @@ class Measurements:
             high=max(series.high for series in values),
         )
 
-    def _at(self, curve: MetricSeries, where: Mapping[str, Any]) -> Series:
+    def _at(self, curve: MetricSeries, where: Where) -> Series:
         series = self._one(curve, curve.metric, where)
         if curve.minus is not None:
             series = series.minus(self._one(curve, curve.minus, where))
         return series
 
-    def _key(self, curve: MetricSeries, metric: str, where: Mapping[str, Any]) -> tuple[str, str, str, Place]:
+    def _key(self, curve: MetricSeries, metric: str, where: Where) -> tuple[str, str, str, Place]:
         at = {**where, **dict(curve.at)}
         axes = self._index.varies.get((curve.arm, curve.attack, metric), ())
         return curve.arm, curve.attack, metric, place((axis, at[axis]) for axis in axes if axis in at)
 
-    def _one(self, curve: MetricSeries, metric: str, where: Mapping[str, Any]) -> Series:
+    def _one(self, curve: MetricSeries, metric: str, where: Where) -> Series:
         key = self._key(curve, metric, where)
         if key not in self._index.series:
             raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run the spec again")
@@ -274,20 +272,20 @@ class Measurements:
         sizes, repeats = self._index.owner_sets[curve.arm], self._index.repeats_of[key][: len(series.values)]
         return series.of(np.array([sizes[repeat] == self._owner_set[1] for repeat in repeats], dtype=bool))
 
-    def mean(self, curve: MetricSeries, where: Mapping[str, Any]) -> MeanEstimate:
+    def mean(self, curve: MetricSeries, where: Where) -> MeanEstimate:
         """Mean over repeats of a curve's value at a place."""
         if of_runs(curve.metric):
             return self.design.of_records([self.series(curve, where)], self._runs([curve], where))
         return self.design.mean(self.series(curve, where))
 
-    def _runs(self, curves: Sequence[MetricSeries], where: Mapping[str, Any]) -> int:
+    def _runs(self, curves: Sequence[MetricSeries], where: Where) -> int:
         """Runs that a number of several runs is of."""
         if self.design.name == "fixed":
             return self.repeats
         ends = [self._index.repeats_of[self._key(curve, curve.metric, where)][:1] for curve in curves]
         return min(int(end[0]) + 1 for end in ends)
 
-    def gap(self, left: MetricSeries, right: MetricSeries, where: Mapping[str, Any]) -> MeanEstimate:
+    def gap(self, left: MetricSeries, right: MetricSeries, where: Where) -> MeanEstimate:
         """Of left - right: paired by repeat where both have the same records, of independent models else."""
         sides = [self.series(curve, where) for curve in (left, right)]
         kinds = {of_runs(curve.metric) for curve in (left, right)}
@@ -306,7 +304,7 @@ class Measurements:
         """The noise multiplier of an arm at epsilon; infinite where nothing is known of it."""
         return self._index.noise.get((arm, place({"epsilon": epsilon})), math.inf)
 
-    def coordinates(self, curve: MetricSeries, where: Mapping[str, Any]) -> dict[str, float]:
+    def coordinates(self, curve: MetricSeries, where: Where) -> dict[str, float]:
         """What a formula's parameters may be at a place: epsilon, delta, prior, the metric's FPR, numeric axes."""
         facts, at = self.arm(curve.arm), {**where, **dict(curve.at)}
         numeric = {name: float(v) for name, v in at.items() if isinstance(v, int | float) and not isinstance(v, bool)}
@@ -316,7 +314,7 @@ class Measurements:
         fixed = METRICS[curve.metric].coordinates if curve.metric in METRICS else {}
         return {"delta": facts.delta, "prior": facts.prior, **facts.at.get(cell[1], {}), **fixed, **numeric}
 
-    def formula(self, right: FormulaValue, curve: MetricSeries, where: Mapping[str, Any], **instead: float) -> float:
+    def formula(self, right: FormulaValue, curve: MetricSeries, where: Where, **instead: float) -> float:
         """A formula's value for what a curve measures at a place; `instead` replaces coordinates."""
         return formula_named(right.formula).value({**self.coordinates(curve, where), **instead, **right.given})
 

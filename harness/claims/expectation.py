@@ -40,6 +40,7 @@ from harness.claims.operands import (
 from harness.claims.reasons import Reason
 from harness.claims.results import Part, PartResult
 from harness.config import Plugin, Registry
+from harness.coordinates import Where
 
 
 def _as_epsilons(value: Any) -> Any:
@@ -157,7 +158,7 @@ class MeasuredClaimKind(ClaimKind):
         """The same with its tolerance doubled, and that in words; None where it has none."""
         return None
 
-    def printed(self) -> Sequence[tuple[MetricSeries, Mapping[str, Any], float]]:
+    def printed(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         """Numbers that the paper prints, as the claim has them: of which curve, where, and the number."""
         return ()
 

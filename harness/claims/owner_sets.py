@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from harness.claims.evidence import Measurements
 from harness.claims.operands import OWNER_SET, MetricSeries
-from harness.claims.results import Part, PointResult, Where
+from harness.claims.results import Part, PointResult
+from harness.coordinates import Where
 
 FEWEST_ESTIMATED = 2
 """Repeats without which a mean has no error."""

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from harness.arrays import Array
 from harness.claims.operands import PointQuantifier
 from harness.claims.reasons import Reason, reason_in_words
 from harness.claims.statistics import MeanEstimate
 from harness.claims.verdict import Outcome, Point
-from harness.coordinates import Cell
+from harness.coordinates import Cell, Where
 
 LEVEL = 0.95
-Where = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.series import groups_by_outcome, means
-from harness.coordinates import Place, place
+from harness.coordinates import Place, Where, place
 from harness.experiment import Experiment
 from harness.formulas.gaussian import shuffled_epsilon
 from harness.spec.model import Spec
@@ -48,7 +48,7 @@ def place_of_infinity(epsilon: Array) -> float:
     return float(finite.max() if len(finite) else 1.0) * 10
 
 
-def largest(lines: dict[Place, Line], at: Mapping[str, Any]) -> tuple[Place, float, float, float] | None:
+def largest(lines: dict[Place, Line], at: Where) -> tuple[Place, float, float, float] | None:
     """Where it is, mean and interval at the largest epsilon, or that of `at`; other axes are as `at` has them."""
     for rest, (levels, mean, low, high) in lines.items():
         if any(at.get(axis, value) != value for axis, value in rest):

@@ -10,8 +10,8 @@ from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import At, MeasuredClaimKind
 from harness.claims.operands import MetricOperand, MetricSeries, Several
-from harness.claims.results import PartResult, Where, not_run
-from harness.coordinates import place
+from harness.claims.results import PartResult, not_run
+from harness.coordinates import Where, place
 
 
 class Along(MeasuredClaimKind):

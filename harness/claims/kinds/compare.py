@@ -10,7 +10,8 @@ from harness.claims.expression import Expression, chain, numeral, phrase
 from harness.claims.judge import Right, compare_at
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries, Real, Relation
-from harness.claims.results import Part, PartResult, PointResult, Where
+from harness.claims.results import Part, PartResult, PointResult
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register

@@ -11,7 +11,8 @@ from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, aside, names, numeral, phrase
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
-from harness.claims.results import Part, PartResult, PointResult, Where, point
+from harness.claims.results import Part, PartResult, PointResult, point
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register

@@ -14,7 +14,8 @@ from harness.claims.expression import Expression, Name, numeral, phrase
 from harness.claims.judge import compare_at
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
-from harness.claims.results import Part, PartResult, PointResult, Where, not_run
+from harness.claims.results import Part, PartResult, PointResult, not_run
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register

@@ -12,7 +12,8 @@ from harness.claims.expression import Expression, Name, aside, numeral, phrase
 from harness.claims.judge import compare_at
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
-from harness.claims.results import Part, PartResult, PointResult, Where
+from harness.claims.results import Part, PartResult, PointResult
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register

@@ -13,7 +13,8 @@ from harness.claims.combine import combine
 from harness.claims.design import Series
 from harness.claims.evidence import Measurements
 from harness.claims.operands import MetricSeries
-from harness.claims.results import Part, PartResult, PointResult, Where, point
+from harness.claims.results import Part, PartResult, PointResult, point
+from harness.coordinates import Where
 
 Place = tuple[MetricSeries, Where]
 

@@ -17,6 +17,7 @@ from harness.claims.judge import close
 from harness.claims.operands import MetricOperand, MetricSeries, Number, Real, Width
 from harness.claims.results import Part, PartResult, not_run
 from harness.config import Config
+from harness.coordinates import Where
 
 
 class TableRow(Config):
@@ -106,5 +107,5 @@ class PrintedTable(MeasuredClaimKind):
         update = {"rows": rows, "tolerance": 2 * self.tolerance}
         return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}", self.model_copy(update=update)
 
-    def printed(self) -> Sequence[tuple[MetricSeries, Mapping[str, Any], float]]:
+    def printed(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         return [(e.curve, {self.along: e.level}, e.printed) for e in self.entries()]

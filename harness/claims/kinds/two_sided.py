@@ -15,7 +15,8 @@ from harness.claims.expectation import At, For, MeasuredClaimKind, names_for_som
 from harness.claims.judge import Right, as_one_series
 from harness.claims.operands import OWNER_SET, FormulaValue, MetricOperand, MetricSeries, Operand
 from harness.claims.owner_sets import some_owner_set
-from harness.claims.results import Part, PartResult, PointResult, Where
+from harness.claims.results import Part, PartResult, PointResult
+from harness.coordinates import Where
 
 
 class TwoSided(MeasuredClaimKind):
