@@ -21,7 +21,7 @@ def place(values: Where | Iterable[tuple[str, Any]]) -> Place:
     return tuple(sorted(dict(values).items()))
 
 
-def format_level(value: Any) -> str:
+def format_level(value: object) -> str:
     """A value of an axis as people write it."""
     if isinstance(value, float):
         return "∞" if math.isinf(value) else f"{value:g}"
@@ -35,5 +35,5 @@ def text(where: Where | Place) -> str:
     )
 
 
-def _items(where: Where | Place) -> Iterable[tuple[str, Any]]:
+def _items(where: Where | Place) -> Iterable[tuple[str, object]]:
     return where.items() if isinstance(where, Mapping) else where

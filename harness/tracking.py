@@ -150,12 +150,12 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
     return str(parent)
 
 
-def _parameters(scaled: Scaled) -> dict[str, Any]:
+def _parameters(scaled: Scaled) -> dict[str, object]:
     experiment = scaled.spec.experiment
     assert experiment is not None
     arms = experiment.arms.values()
 
-    def of_arms(field: Callable[[Arm], Any]) -> str:
+    def of_arms(field: Callable[[Arm], object]) -> str:
         return ", ".join(dict.fromkeys(str(field(arm)) for arm in arms))
 
     return {

@@ -171,7 +171,7 @@ def at_least(share: float, points: int) -> int:
     return max(1, math.ceil(share * points - 1e-9))
 
 
-def _reason(how: Found, quantifier: PointQuantifier, index: int, decides: Point, more: Mapping[str, Any]) -> Reason:
+def _reason(how: Found, quantifier: PointQuantifier, index: int, decides: Point, more: Mapping[str, object]) -> Reason:
     return Reason(
         found=how,
         quantifier=quantifier,

@@ -186,7 +186,7 @@ class Measurements:
             total = total.plus(other)
         return total.times(curve.times / len(parts))
 
-    def _points(self, curve: MetricSeries, where: Where) -> list[dict[str, Any]]:
+    def _points(self, curve: MetricSeries, where: Where) -> list[dict[str, object]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
         axes = {axis: self.levels(curve, axis) for axis in curve.mean_over}
         if (chosen := curve.chosen) is not None:

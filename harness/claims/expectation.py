@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator
 
@@ -43,11 +43,11 @@ from harness.config import Plugin, Registry
 from harness.coordinates import Where
 
 
-def _as_epsilons(value: Any) -> Any:
+def _as_epsilons(value: object) -> object:
     return {"epsilon": value} if isinstance(value, list | tuple | int | float) else value
 
 
-def _as_lists(value: Any) -> Any:
+def _as_lists(value: object) -> object:
     listed = _as_epsilons(value)
     if isinstance(listed, dict):
         return {k: v if isinstance(v, list | tuple) else [v] for k, v in listed.items()}
@@ -132,7 +132,7 @@ class MeasuredClaimKind(ClaimKind):
                 by_arm.setdefault(operand.chosen.arm, {})[""] = None
         return {arm: tuple(attacks) for arm, attacks in by_arm.items()}
 
-    def levels_asked(self) -> Mapping[str, Sequence[Any]]:
+    def levels_asked(self) -> Mapping[str, Sequence[object]]:
         """By axis: the values that it looks at; every value of an axis that is not named."""
         return getattr(self, "at", None) or {}
 
@@ -184,7 +184,7 @@ def names_for_some(quantifier: For) -> frozenset[str]:
     return frozenset() if isinstance(quantifier, str) else some_of(quantifier, ()) & frozenset(NAMED)
 
 
-def points_part(quantifier: For, at: Mapping[str, Sequence[Any]] | None) -> DomainPart:
+def points_part(quantifier: For, at: Mapping[str, Sequence[object]] | None) -> DomainPart:
     """At which grid points."""
     if not isinstance(quantifier, str) and OWNER_SET in quantifier:
         others = points_part({n: q for n, q in quantifier.items() if n != OWNER_SET} or "all", at)

@@ -82,7 +82,7 @@ def _with_bound(
     if replace:
         twice, more = to_replace_one(epsilon, delta)
         corrected = evidence.formula(right, left, where, epsilon=twice, delta=more)
-    more_: dict[str, Any] = {
+    more_: dict[str, object] = {
         "bound": printed,
         "bound_status": _status(own, printed),
         "bound_corrected": corrected,

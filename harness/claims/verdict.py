@@ -99,7 +99,7 @@ class ReadingVerdict(Config):
         return f"{self.field} = {value_text(self.value)}"
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """A value of a reading as YAML has it, or the name that it gives itself."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]

@@ -135,7 +135,7 @@ def table_of(*columns: str) -> Table:
     return table
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """For programs: one document of strict JSON, in which infinities and what is no number are text."""
     try:
         text = json.dumps(_strict(value), indent=1, ensure_ascii=False, allow_nan=False)
@@ -145,7 +145,7 @@ def print_json(value: Any) -> None:
     print(text, file=state.get("document", sys.stdout))
 
 
-def _strict(value: Any) -> Any:
+def _strict(value: object) -> object:
     """What JSON has no number for is `Infinity`, `-Infinity` or `NaN` in quotes; what it does not know, text."""
     if isinstance(value, dict):
         return {str(key): _strict(one) for key, one in value.items()}

@@ -11,7 +11,6 @@ import shlex
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from harness import tracking
 from harness.claims.verdict import Verdict, in_json
@@ -57,7 +56,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
     crate.description = sentence(verdict, context.scaled(loaded).spec)
     crate.license = "https://spdx.org/licenses/MIT"
     crate.datePublished = _date(context)
-    added: dict[str, Any] = {}
+    added: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
         for path, about in _files(context, loaded):
             name = path.relative_to(root).as_posix()
@@ -146,7 +145,7 @@ def _inside(context: Context, path: Path) -> str:
     return path.relative_to(context.project.root).as_posix()
 
 
-def _judging(crate: Any, context: Context, loaded: Loaded, added: dict[str, Any]) -> Any:
+def _judging(crate: object, context: Context, loaded: Loaded, added: dict[str, object]) -> object:
     """The act of judging, from table and spec to verdict."""
     from rocrate.model.contextentity import ContextEntity
 

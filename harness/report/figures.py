@@ -285,7 +285,7 @@ def _paint_formulas(axis: Axes, panel: Panel, arm: Arm, finite: Sequence[float],
 
 
 def _label(
-    spec: Spec, panel: Panel, curve: tuple[str, str, str], rest: dict[str, Any], by_arm: bool, several: bool
+    spec: Spec, panel: Panel, curve: tuple[str, str, str], rest: dict[str, object], by_arm: bool, several: bool
 ) -> str:
     """Name of a curve in the legend."""
     arm, attack, metric = curve

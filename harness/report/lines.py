@@ -37,7 +37,7 @@ def series(
     return {rest: _line(rows) for rest, rows in lines.items()}
 
 
-def _line(rows: list[tuple[Any, ...]]) -> Line:
+def _line(rows: list[tuple[object, ...]]) -> Line:
     columns = list(zip(*sorted(rows, key=lambda row: (isinstance(row[0], str), row[0])), strict=True))
     return (np.array(columns[0]), *(np.array(c, float) for c in columns[1:]))  # type: ignore[return-value]
 

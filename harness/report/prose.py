@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind
 from harness.claims.kinds.close import Close
@@ -161,7 +160,7 @@ def _bare(verdict: Verdict) -> str:
 
 
 def _measured_sentence(
-    verdict: Verdict, spec: Spec, part: Compare | Close, point: Point, subject: str, right: Any
+    verdict: Verdict, spec: Spec, part: Compare | Close, point: Point, subject: str, right: object
 ) -> str:
     where = where_words(point, part, spec.axes)
     value = figure(point.left) + span(left_interval(part, point))
@@ -191,7 +190,7 @@ def _count(verdict: Verdict, outcome: str) -> str:
     return f"{sum(p == outcome for p in verdict.parts)} of {len(verdict.parts)} parts fail"
 
 
-def _line(part: Compare | Close, point: Point, right: Any, spec: Spec) -> str:
+def _line(part: Compare | Close, point: Point, right: object, spec: Spec) -> str:
     """What the left side has to clear."""
     line = figure(point.right)
     if isinstance(part, Close):

@@ -179,7 +179,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
     environment = _environment()
     specs = {s.spec.id: s for p in site.papers for s in p.sections}
     said = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
-    common: dict[str, Any] = {
+    common: dict[str, object] = {
         "site": site,
         "said": said,
         "signs": SIGNS,
@@ -194,7 +194,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
         "sorts": SORTS,
     }
 
-    def page(template: str, up: str, **given: Any) -> str:
+    def page(template: str, up: str, **given: object) -> str:
         return environment.get_template(template).render(**common, up=up, **given)
 
     pictures = {f.finding.id: Markup(site.pictures.get(f.finding.id, "")) for f in site.findings}
@@ -233,7 +233,7 @@ def _manual(site: Site, page: Callable[..., str]) -> list[tuple[str, str]]:
     ]
 
 
-def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict[str, Any]:
+def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict[str, object]:
     spec = section.spec
     parts = [] if claim.theory else spec.parts(claim)
     point = deciding(verdict)

@@ -111,7 +111,7 @@ def exposed_rows(table: pd.DataFrame) -> list[Row]:
     if joint.empty:
         return []
     averages = table.groupby(["arm", "epsilon", "attack", "metric"])["value"].mean()
-    means: dict[Any, float] = {key: float(value) for key, value in averages.items()}
+    means: dict[object, float] = {key: float(value) for key, value in averages.items()}
     members = float(table.loc[table["metric"] == "count_members", "value"].iloc[0])
     rows = []
     for (arm, epsilon, attack), group in joint.groupby(["arm", "epsilon", "attack"]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 from harness.coordinates import format_level
 
@@ -110,7 +109,7 @@ def attack_words(attack: str) -> str:
     return ATTACKS.get(attack, f"{attack.replace('-', ' ')} attack")
 
 
-def level_words(axis: str, value: Any) -> str:
+def level_words(axis: str, value: object) -> str:
     """`ε = 5`, `without noise`, `q = 0.1`."""
     if axis == "epsilon" and value in (math.inf, None):
         return "without noise"

@@ -290,9 +290,9 @@ def _explain(document: Document, fault: ErrorDetails) -> str:
 
 def _known_fields(loc: Keys) -> list[str]:
     """Field names of the model at a location, found by walking the annotations."""
-    types_here: list[Any] = [Spec]
+    types_here: list[object] = [Spec]
     for part in loc:
-        following: list[Any] = []
+        following: list[object] = []
         for candidate in types_here:
             following += _step(candidate, part)
         types_here = following or types_here
@@ -303,7 +303,7 @@ def _known_fields(loc: Keys) -> list[str]:
     return sorted(set(names) - {"id"} if types_here == [Spec] else set(names))
 
 
-def _step(candidate: Any, part: str | int) -> list[Any]:
+def _step(candidate: object, part: str | int) -> list[object]:
     if isinstance(candidate, _Values):
         return candidate.members
     if isinstance(candidate, type) and issubclass(candidate, BaseModel):
@@ -317,7 +317,7 @@ def _step(candidate: Any, part: str | int) -> list[Any]:
     return []
 
 
-def _members(annotation: Any) -> list[Any]:
+def _members(annotation: object) -> list[object]:
     origin = get_origin(annotation)
     if origin is Annotated:
         return _members(get_args(annotation)[0])
@@ -333,5 +333,5 @@ def _members(annotation: Any) -> list[Any]:
 class _Values:
     """Stands for the members of a dict or sequence; any key leads to them."""
 
-    def __init__(self, members: list[Any]) -> None:
+    def __init__(self, members: list[object]) -> None:
         self.members = members

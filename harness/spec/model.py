@@ -73,7 +73,7 @@ class Spec(Config):
     layout: tuple[Layout, ...] = ()
     """Printed tables of formulas, drawn with the verdict on each entry."""
 
-    def changed(self, **fields: Any) -> Spec:
+    def changed(self, **fields: object) -> Spec:
         """The same with other values of some fields, which are not checked again."""
         changed = self.model_copy(update=fields)
         for name in ("declared", "attacks_asked"):  # worked out from the fields before
@@ -158,7 +158,7 @@ class Spec(Config):
             return f"{top}.{canonical_path(next(iter(self.experiment.arms.values())), below)}"
         return canonical_path(self, path)
 
-    def variants_of(self, attack: str) -> Iterable[tuple[dict[str, Any], Attack]]:
+    def variants_of(self, attack: str) -> Iterable[tuple[dict[str, object], Attack]]:
         """An attack at every place of its own axes."""
         return attack_variants(self.attacks[attack], self.attack_axes.get(attack, {}))
 
@@ -284,7 +284,7 @@ def _check_pool(where: str, attack: Attack, pool: ShadowPool, name: str) -> None
         raise ValueError(f"{where}: {refusal}")
 
 
-def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dict[str, Any], Attack]]:
+def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dict[str, object], Attack]]:
     """An attack at every place of its axes. Raises ValueError for a value that its field cannot have."""
     for chosen in product(*(axis.values for axis in axes.values())):
         data = attack.model_dump(by_alias=True)

@@ -168,7 +168,7 @@ def _take(document: Document, root: Fields, field: str, keys: Keys, axis: Fields
     return axis["axis"]
 
 
-def _copy_node(node: Any) -> Any:
+def _copy_node(node: object) -> object:
     return {key: _copy_node(value) for key, value in node.items()} if isinstance(node, dict) else node
 
 

@@ -104,7 +104,7 @@ def identical(left: Side, right: Side, names: Sequence[str]) -> bool:
     symbols = ctx.gens()
     one = ctx.constant(1)
     unit = RationalFunction(one, one, tuple(names))
-    given: dict[str, Any] = {n: RationalFunction(symbols[i], one, tuple(names)) for i, n in enumerate(names)}
+    given: dict[str, object] = {n: RationalFunction(symbols[i], one, tuple(names)) for i, n in enumerate(names)}
     given[LIFT] = unit.lift
     try:
         difference = left(given) - right(given)

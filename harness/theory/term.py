@@ -176,13 +176,13 @@ KINDS: dict[str, type[Config]] = {
 }
 
 
-def _sort(value: Any) -> str | None:
+def _sort(value: object) -> str | None:
     if isinstance(value, dict):
         return next((key for key in KINDS if key in value), None)
     return next((key for key, kind in KINDS.items() if isinstance(value, kind)), None)
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: object) -> object:
     return {"value": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 

@@ -106,7 +106,7 @@ def publish(
     data, smaller = data_of(claim, scaled)
     parts = [] if claim.theory else scaled.spec.parts(claim)
     raw: Outcome = verdict.verdict  # type: ignore[assignment]
-    update: dict[str, Any] = {
+    update: dict[str, object] = {
         "origin": claim.origin,
         "corrects": claim.corrects,
         "quotes": claim.quotes,

@@ -91,7 +91,7 @@ def _at(one: Counted, where: Mapping[str, Level]) -> Counted:
     """A claim at values of axes, and of these names."""
     names = {name: (str(value),) for name, value in where.items() if name in NAMED}
     at = {name: (value,) for name, value in where.items() if name not in NAMED}
-    update: dict[str, Any] = {"at": {**(one.at or {}), **at}} if at else {}
+    update: dict[str, object] = {"at": {**(one.at or {}), **at}} if at else {}
     if names:
         field = OPERAND[one.kind]
         measured = getattr(one, field)

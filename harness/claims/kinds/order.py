@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
@@ -18,7 +18,7 @@ from harness.claims.operands import NAMED, MetricOperand, Real
 from harness.claims.results import Part, PartResult
 
 
-def _chain(value: Any) -> Any:
+def _chain(value: object) -> object:
     return [value] if isinstance(value, dict) else value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -71,7 +71,7 @@ class PrintedTable(MeasuredClaimKind):
     def operands(self) -> Sequence[MetricOperand]:
         return [row.of for row in self.rows]
 
-    def levels_asked(self) -> Mapping[str, Sequence[Any]]:
+    def levels_asked(self) -> Mapping[str, Sequence[object]]:
         return {self.along: sorted({level for row in self.rows for level in row.values})}
 
     def check(self, declared: NameScope) -> None:
