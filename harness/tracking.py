@@ -7,6 +7,7 @@ already are left alone. A store that cannot be written costs a warning, never a 
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import re
 import sqlite3
@@ -83,8 +84,6 @@ def _keep_log(connection: object, _: object) -> None:
 
 
 def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.DataFrame) -> str:
-    import logging
-
     logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     from mlflow.entities import Metric, Param, RunTag

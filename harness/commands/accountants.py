@@ -12,6 +12,7 @@ import typer
 
 from harness.commands.common import AsJson, Quiet, console, print_json, table_of
 from harness.errors import HarnessError
+from harness.files import write_text
 from harness.progress import Progress
 
 if TYPE_CHECKING:
@@ -135,7 +136,6 @@ def _strict(row: dict[str, object]) -> dict[str, object]:
 
 
 def _draw(rows: list[dict[str, Any]], target: Path) -> None:
-    from harness.files import write_text
     from harness.report.pictures import draw_lines
 
     names = list(dict.fromkeys(row["accountant"] for row in rows))

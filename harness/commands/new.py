@@ -17,6 +17,7 @@ import typer
 
 from harness.commands.common import project_here
 from harness.errors import HarnessError
+from harness.files import write_text
 
 Sort = Literal["spec", "attack", "dataset", "formula", "claim"]
 
@@ -35,8 +36,6 @@ def new(
 
     A package's `pip install -e .` makes it known to the harness. Nothing that is there is overwritten.
     """
-    from harness.files import write_text
-
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise HarnessError(f"{name!r} is no name; write it in lower case, with hyphens, such as my-{sort}")
     module = name.replace("-", "_")

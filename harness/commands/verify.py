@@ -11,6 +11,7 @@ import typer
 
 from harness.commands.common import AsJson, Names, ProfileName, Quiet, Workers, contexts, file_to_write, print_json
 from harness.errors import HarnessError
+from harness.files import write_text
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
@@ -45,7 +46,6 @@ def verify(
     Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
     """
     from harness import pipeline
-    from harness.files import write_text
     from harness.verdicts import baseline
 
     if tolerance is not None and not update:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 import shlex
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,8 +87,6 @@ def _verdict_of(context: Context, loaded: Loaded, claim: str) -> Verdict:
 
 def _date(context: Context) -> datetime.datetime:
     """Of the commit, so that the same checkout gives the same crate; now, outside of git."""
-    import subprocess
-
     asked = ["git", "-C", str(context.project.root), "log", "-1", "--format=%cI"]
     try:
         said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
