@@ -37,11 +37,12 @@ from rich.table import Table
 from harness.claims import anytime as anytime_module
 from harness.claims import betting, sequential
 from harness.claims.anytime import anytime
+from harness.claims.arm_facts import ArmFacts
 from harness.claims.betting import SHARES, WEIGHTS
 from harness.claims.design import Bounded, Fixed, Sequential, Series
-from harness.claims.evidence import ArmFacts, Measurements
-from harness.claims.judge import Part, PartResult
+from harness.claims.evidence import Measurements
 from harness.claims.kinds.compare import Compare
+from harness.claims.results import Part, PartResult
 from harness.claims.sequential import CEILING, PILOT, SHARE, allocate_repeats, first_verdict, next_look
 from harness.claims.series import OUTCOME
 from harness.claims.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarest

@@ -89,7 +89,7 @@ class Registry(Generic[P]):
     def names(self) -> list[str]:
         return sorted(self._classes)
 
-    def union(self) -> Any:
+    def union(self) -> object:
         """The pydantic type that accepts any registered class, told apart by `kind`."""
         classes = tuple(self._classes[name] for name in self.names())
         if len(classes) == 1:

@@ -12,26 +12,28 @@ Cell = tuple[str, Place]
 """An arm, and where on the axes of the experiment: all repeats of one model."""
 Attacked = tuple[Cell, str]
 """A cell and the attack on it; no attack: its models themselves."""
+Where = Mapping[str, Any]
+"""Values of axes, by name."""
 
 
-def place(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Place:
+def place(values: Where | Iterable[tuple[str, Any]]) -> Place:
     """The place at these values."""
     return tuple(sorted(dict(values).items()))
 
 
-def format_level(value: Any) -> str:
+def format_level(value: object) -> str:
     """A value of an axis as people write it."""
     if isinstance(value, float):
         return "∞" if math.isinf(value) else f"{value:g}"
     return str(value)
 
 
-def text(where: Mapping[str, Any] | Place) -> str:
+def text(where: Where | Place) -> str:
     """`epsilon 0.1, p 0.5`."""
     return ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in _items(where)
     )
 
 
-def _items(where: Mapping[str, Any] | Place) -> Iterable[tuple[str, Any]]:
+def _items(where: Where | Place) -> Iterable[tuple[str, object]]:
     return where.items() if isinstance(where, Mapping) else where

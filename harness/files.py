@@ -49,8 +49,5 @@ def write_bytes(target: Path, data: bytes) -> None:
 
 def sha256_file(path: Path) -> str:
     """SHA-256 of a file's bytes, read in blocks."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        for block in iter(lambda: stream.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -21,7 +21,7 @@ from harness.imports import parse_module
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=True, ensure_ascii=False)
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """JSON with sorted keys and no spaces; floats in their shortest exact form."""
     return _CANONICAL.encode(value)
 
@@ -31,13 +31,13 @@ def fingerprint(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
-def derive_seed(root: int, *coordinates: Any) -> int:
+def derive_seed(root: int, *coordinates: object) -> int:
     """A seed in [0, 2**63) determined by `root` and the coordinates, and by nothing else."""
     digest = hashlib.sha256(canonical_json([root, *coordinates]).encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-def generator(root: int, *coordinates: Any) -> np.random.Generator:
+def generator(root: int, *coordinates: object) -> np.random.Generator:
     """NumPy generator (Philox) for one random choice, keyed by its coordinates."""
     return np.random.Generator(np.random.Philox(derive_seed(root, *coordinates)))
 

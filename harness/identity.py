@@ -60,12 +60,12 @@ def canonical(config: BaseModel, exclude: set[str] | None = None) -> dict[str, A
     return content
 
 
-def without_defaults(content: dict[str, Any], added_later: Mapping[str, Any]) -> dict[str, Any]:
+def without_defaults(content: dict[str, object], added_later: Mapping[str, object]) -> dict[str, object]:
     """Content without the fields that came later, where they have the values given for them."""
     return {k: v for k, v in content.items() if k not in added_later or v != added_later[k]}
 
 
-def canonical_path(config: Any, path: str) -> str:
+def canonical_path(config: object, path: str) -> str:
     """A dotted path below a configuration by the names of version 1; parts that lead nowhere are as they are."""
     names = []
     for part in path.split("."):
@@ -91,12 +91,12 @@ def _hashed_as(cls: type[BaseModel]) -> dict[str, str]:
     return old_names
 
 
-def _by_hashed_names(value: Any, dumped: Any) -> Any:
+def _by_hashed_names(value: object, dumped: object) -> object:
     """What has been dumped of a value, by the names of version 1."""
     if isinstance(value, BaseModel) and isinstance(dumped, dict):
         cls = type(value)
         fields, renamed = spec_fields(cls), _hashed_as(cls)
-        content: dict[str, Any] = {}
+        content: dict[str, object] = {}
         for key, item in dumped.items():
             name = renamed.get(str(key), str(key))
             if name in content:
@@ -118,13 +118,13 @@ def _by_hashed_names(value: Any, dumped: Any) -> Any:
 
 def split_of(
     seed: int,
-    dataset: dict[str, Any],
+    dataset: dict[str, object],
     data: str,
-    preprocessing: dict[str, Any],
-    sizes: dict[str, Any],
-    split: dict[str, Any],
+    preprocessing: dict[str, object],
+    sizes: dict[str, object],
+    split: dict[str, object],
     repeat: int,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Describes the drawing of records; `data` names the data, `seed` is the root of all that stands on them."""
     return {
         "seed": seed,
@@ -140,11 +140,11 @@ def split_of(
 def training_of(
     role: Role,
     index: int | None,
-    model: dict[str, Any],
-    training: dict[str, Any],
+    model: dict[str, object],
+    training: dict[str, object],
     noise_multiplier: float,
     repeat: int | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Describes the training of one model: `index` counts those of a pool, a target has none.
 
     `repeat` is given where repeats share their records, which would tell them apart.
@@ -160,17 +160,17 @@ def training_of(
     }
 
 
-def fitting_of(attack: dict[str, Any]) -> dict[str, Any]:
+def fitting_of(attack: dict[str, object]) -> dict[str, object]:
     """Describes what an attack learns from shadow models."""
     return {"attack": attack}
 
 
-def evaluation_of(attack: dict[str, Any] | None, defence: dict[str, Any] | None = None) -> dict[str, Any]:
+def evaluation_of(attack: dict[str, object] | None, defence: dict[str, object] | None = None) -> dict[str, object]:
     """Describes an attack on a target, with what defends it; no attack: the target's own metrics."""
     return {"attack": attack, **({} if defence is None else {"defence": defence})}
 
 
-def work_name(kind: Kind, description: dict[str, Any], needs: Iterable[str]) -> str:
+def work_name(kind: Kind, description: dict[str, object], needs: Iterable[str]) -> str:
     """Names what is done (16 hexadecimal digits), on the work that it needs, whichever version of the code does it."""
     done = {k: v for k, v in description.items() if k not in VERSIONS}
     return fingerprint([kind, done, list(needs)])[:16]
@@ -186,7 +186,7 @@ def curve_name(curve: str, arm: str, work: str) -> str:
     return f"{curve} {arm} {work}"
 
 
-def experiment_name(content: dict[str, Any]) -> str:
+def experiment_name(content: dict[str, object]) -> str:
     """Names what measurements follow from: `harness.spec.resolve.content`."""
     return fingerprint(content)
 
@@ -194,18 +194,18 @@ def experiment_name(content: dict[str, Any]) -> str:
 # --- seeds ---
 
 
-def coordinates(description: dict[str, Any], needs: Sequence[list[Any]]) -> list[Any]:
+def coordinates(description: dict[str, object], needs: Sequence[list[object]]) -> list[object]:
     """What a piece's seed derives from: its description without versions, and the coordinates of what it needs."""
     return [_coordinates_of(description), list(needs)]
 
 
-def _coordinates_of(value: Any) -> Any:
+def _coordinates_of(value: object) -> object:
     if isinstance(value, dict):
         return {k: _coordinates_of(v) for k, v in value.items() if k not in NOT_COORDINATES}
     return value
 
 
-def seed_of(root: int, kind: Kind, where: list[Any]) -> int:
+def seed_of(root: int, kind: Kind, where: list[object]) -> int:
     """Seed of a piece's own random choices, from the seed of the split that it stands on and its coordinates."""
     return derive_seed(root, kind, where)
 

@@ -17,24 +17,15 @@ A package names the modules that register under the entry-point group `harness.p
 from typing import NoReturn
 
 from harness.attacks.attack import ATTACKS, Attack, AttackResult, MembershipAttack, ShadowOutputs, Target
+from harness.claims.combine import combine, over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, TheoryClaimKind, TheoryResult
 from harness.claims.expression import Expression, Name, aside, chain, listing, numeral, phrase
-from harness.claims.judge import (
-    Part,
-    PartResult,
-    PointResult,
-    close,
-    combine,
-    compare_at,
-    not_run,
-    over_grid,
-    point,
-    unknown,
-)
+from harness.claims.judge import close, compare_at
 from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Number, Real, Width
 from harness.claims.reasons import Reason, reason_in_words
+from harness.claims.results import Part, PartResult, PointResult, not_run, point, unknown
 from harness.config import Config, Plugin
 from harness.data.dataset import DATASETS, GeneratorDataset, Schema, TableDataset
 from harness.data.split import SPLITS, Split, TableSplit

@@ -7,6 +7,7 @@ already are left alone. A store that cannot be written costs a warning, never a 
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import re
 import sqlite3
@@ -83,8 +84,6 @@ def _keep_log(connection: object, _: object) -> None:
 
 
 def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.DataFrame) -> str:
-    import logging
-
     logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     from mlflow.entities import Metric, Param, RunTag
@@ -150,12 +149,12 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
     return str(parent)
 
 
-def _parameters(scaled: Scaled) -> dict[str, Any]:
+def _parameters(scaled: Scaled) -> dict[str, object]:
     experiment = scaled.spec.experiment
     assert experiment is not None
     arms = experiment.arms.values()
 
-    def of_arms(field: Callable[[Arm], Any]) -> str:
+    def of_arms(field: Callable[[Arm], object]) -> str:
         return ", ".join(dict.fromkeys(str(field(arm)) for arm in arms))
 
     return {

@@ -9,13 +9,19 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from harness.paths import Project
+
+if TYPE_CHECKING:
+    from harness.execution.executor import RunReport
+    from harness.execution.plan import WorkUnit
+    from harness.progress import Progress
 
 REPO = Path(__file__).resolve().parents[1]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -163,6 +169,21 @@ def run_process(root: Path, *arguments: str, **environment: str) -> subprocess.C
         check=False,
         timeout=300,
     )
+
+
+def run_pieces(
+    project: Project,
+    pieces: Sequence[WorkUnit],
+    workers: int,
+    progress: Progress,
+    label: str,
+    scheduler: str | None = None,
+) -> RunReport:
+    """Compute pieces by workers of their own."""
+    from harness.execution.executor import WorkerPool, run_with
+
+    with WorkerPool(project, workers, progress, scheduler) as worker_pool:
+        return run_with(worker_pool, pieces, label)
 
 
 def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

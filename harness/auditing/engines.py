@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,7 @@ class Question:
             raise HarnessError(f"audit: unknown accountant {self.accountant!r}; known: {known}")
         return _calibrate_noise(self)
 
-    def training(self, engine: str, **changed: Any) -> Training:
+    def training(self, engine: str, **changed: object) -> Training:
         """Plain steps of Poisson batches."""
         settings = {
             "engine": engine,
@@ -78,7 +77,7 @@ def _calibrate_noise(question: Question) -> float:
 class EngineTraining:
     """Training of logistic regression by an engine, as a training function; its initial weights are no secret."""
 
-    def __init__(self, name: str, question: Question, **changed: Any) -> None:
+    def __init__(self, name: str, question: Question, **changed: object) -> None:
         """`changed` are fields of the engine's settings. Raises HarnessError for an unknown engine."""
         if name not in ENGINES.names():
             raise HarnessError(f"audit: unknown engine {name!r}; known: {', '.join(ENGINES.names())}")

@@ -21,7 +21,6 @@ from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from harness.arrays import Array
 from harness.auditing.auditor import Trials
@@ -151,7 +150,7 @@ def _score_runs(parent: Connection, where: str, records: CanaryRecords, runs: in
     path, name = named_function(where)
     train, begun = load_function(path, name), 0
 
-    def telling(features: Array, labels: Array, at: int) -> Any:
+    def telling(features: Array, labels: Array, at: int) -> object:
         nonlocal begun
         begun += 1
         parent.send(begun)
@@ -181,7 +180,7 @@ def load_function(path: Path, name: str) -> Train:
     return function  # type: ignore[no-any-return]
 
 
-def _check_parameters(function: Callable[..., Any], name: str) -> None:
+def _check_parameters(function: Callable[..., object], name: str) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of a function in C

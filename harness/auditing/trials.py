@@ -36,7 +36,7 @@ def one_at_a_time(train: Train) -> TrainMany:
     """A function that trains one model, as one that trains several. A fault in it becomes a HarnessError."""
     begun = 0
 
-    def many(jobs: Sequence[tuple[Array, Array, int]]) -> list[Any]:
+    def many(jobs: Sequence[tuple[Array, Array, int]]) -> list[object]:
         nonlocal begun
         models = []
         for features, labels, seed in jobs:
@@ -78,7 +78,7 @@ def _relative_path(name: str) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def score_of(model: Any, records: CanaryRecords, score: Score) -> float:
+def score_of(model: object, records: CanaryRecords, score: Score) -> float:
     """How much a model looks as if it had seen the canary.
 
     `weights`: what a linear model's weights on the canary's column say for the canary's label; of arrays (kernel (d, k)
@@ -117,7 +117,7 @@ def kernel_of(model: Any, records: CanaryRecords) -> Array:
     return kernel
 
 
-def _numbers(values: Any) -> Array:
+def _numbers(values: object) -> Array:
     """As double precision. Raises TypeError for what that would change, such as complex numbers."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "biufO" or (numbers.dtype.kind == "O" and numbers.ndim == 0):
@@ -131,7 +131,7 @@ def _by_weights(kernel: Array, records: CanaryRecords) -> float:
         return float(row[records.canary_label] - np.delete(row, records.canary_label).mean())
 
 
-def _by_loss(model: Any, records: CanaryRecords) -> float:
+def _by_loss(model: object, records: CanaryRecords) -> float:
     name = next((name for name in ("predict_proba", "predict") if hasattr(model, name)), None)
     if name is None:
         raise _no_score("loss", "has neither predict_proba nor predict", model)
@@ -150,7 +150,7 @@ def _by_loss(model: Any, records: CanaryRecords) -> float:
     return float(np.log(max(chance, 1e-300))) if np.isfinite(chance) else float("nan")
 
 
-def _no_score(score: str, what: str, model: Any) -> HarnessError:
+def _no_score(score: str, what: str, model: object) -> HarnessError:
     other = "loss" if score == "weights" else "weights"
     return HarnessError(f"audit: the model ({type(model).__name__}) {what}, so it has no score by {score}; try {other}")
 
@@ -171,7 +171,7 @@ class _Run:
         chosen = r.with_canary() if self.inside else (r.features.copy(), r.labels.copy())
         return (*chosen, self.seed)
 
-    def score(self, model: Any, by: Score) -> float:
+    def score(self, model: object, by: Score) -> float:
         before = 0.0 if self.start is None or by != "weights" else score_of(self.start, self.records, by)
         return score_of(model, self.records, by) - before
 

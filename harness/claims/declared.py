@@ -106,7 +106,7 @@ class NameScope:
             raise ValueError(f"{metric} counts the same members over several runs; set experiment.resample to training")
 
     @staticmethod
-    def _check_level(name: str, value: Level, axes: Mapping[str, tuple[Any, ...]]) -> None:
+    def _check_level(name: str, value: Level, axes: Mapping[str, tuple[object, ...]]) -> None:
         if name not in axes:
             raise ValueError(nearest("axis", name, axes))
         if value not in axes[name]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -14,40 +13,22 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Design, Fixed, Series
 from harness.claims.operands import Chosen, FormulaValue, Level, MetricSeries
-from harness.claims.series import drawn_by_arm, of_runs, series_of
+from harness.claims.series import of_runs
 from harness.claims.statistics import MeanEstimate
-from harness.coordinates import Cell, Place, place
+from harness.claims.table_index import index_table
+from harness.coordinates import Cell, Place, Where, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
 from harness.formulas import formula_named
 from harness.formulas.gaussian import least_shuffled_epsilon, shuffled_epsilon
 from harness.metrics import METRICS
-from harness.metrics.metric import derived_from
 
 
 class NoneChosen(HarnessError):
     """At no place of an axis is a metric as it has to be, so there is none that a claim could be about."""
-
-
-@dataclass(frozen=True)
-class ArmFacts:
-    """What claims need to know of an arm, besides its measurements."""
-
-    delta: float
-    prior: float = 0.5
-    """Share of members among the records attacked."""
-    at: Mapping[Place, Mapping[str, float]] = field(default_factory=dict)
-    """Where axes vary them: `delta` and `prior` at each place."""
-    shuffled_epochs: int | None = None
-    """Where the accountant assumes other batches than the shuffled ones trained on: for how long."""
-    batches: int = 1
-    """Of an epoch."""
-    batch_clipped: bool = False
-    """The mean of a batch is clipped, which one record moves by up to twice the norm, be it removed or replaced."""
-    draws: str = ""
-    """Names the way to draw records; arms of one name have the same records in each repeat."""
 
 
 class Measurements:
@@ -69,65 +50,24 @@ class Measurements:
         self.design = design or Fixed()
         self.axes, self.cell_axes = tuple(axes), tuple(cell_axes)
         self._arms = arms
-        self.attacks = frozenset(table["attack"].unique()) - {""}
+        self._index = index_table(table, self.axes, self.cell_axes)
+        self.attacks = self._index.attacks
         """Those of which there are measurements."""
+        self.repeats = self._index.repeats
         self.first: int | None = None
-        self._table = table
         self._owner_set: tuple[str, float] | None = None
-        named = ["arm", "attack", "metric"]
-        ordered = table.sort_values([*named, *self.axes, "repeat"])
-        self._drawn = drawn_by_arm(ordered)
-        self._groups: dict[tuple[str, str, str, Place], Series] = {}
-        self._ends: dict[tuple[str, str, str, Place], Array] = {}
-        """Of metrics of several runs: the last run of each group of them."""
-        self._repeats: dict[tuple[str, str, str, Place], Array] = {}
-        self._varies: dict[tuple[str, str, str], tuple[str, ...]] = {}
-        self._levels: dict[tuple[str, str, str], dict[str, dict[Any, None]]] = {}
-        numbers, errors = (ordered[name].to_numpy(float) for name in ("value", "stderr"))
-        repeats = ordered["repeat"].to_numpy(int)
-        keys = [ordered[name].to_numpy() for name in (*named, *self.axes)]
-        measured = set(zip(*keys[:3], strict=True))
-        derived = {metric: derived_from(metric) for metric in set(keys[2])}
-        # Rows of a group follow each other; slices of columns cost a tenth of what frames of the groups would.
-        group = ordered.groupby([*named, *self.axes], dropna=False).ngroup().to_numpy()
-        ends = np.append(np.flatnonzero(np.diff(group)) + 1, len(group)) if len(group) else np.zeros(0, dtype=int)
-        for start, end in zip([0, *ends[:-1]], ends, strict=len(ends) > 0):
-            arm, attack, metric = (str(column[start]) for column in keys[:3])
-            values = (column[start] for column in keys[3:])
-            where = place((axis, v) for axis, v in zip(self.axes, values, strict=True) if v == v and v is not None)
-            rows = slice(start, end)
-            drawn = self._drawn.get(arm)
-            for name, factor, summand in ((metric, 1.0, 0.0), *derived[metric]):
-                if name != metric and (arm, attack, name) in measured:
-                    continue
-                series = series_of(factor * numbers[rows] + summand, factor * errors[rows], repeats[rows], name, drawn)
-                self._groups[arm, attack, name, where] = series
-                if of_runs(name):
-                    self._ends[arm, attack, name, where] = repeats[rows]
-                self._repeats[arm, attack, name, where] = repeats[rows]
-                self._varies[arm, attack, name] = tuple(axis for axis, _ in where)
-                levels = self._levels.setdefault((arm, attack, name), {})
-                for axis, value in where:
-                    levels.setdefault(axis, {})[value] = None
-        self.repeats = int(table["repeat"].max()) + 1 if len(table) else 0
-        self._noise: dict[Cell, float] = {}
-        self._epsilon: dict[Cell, float] = {}
-        if "noise_multiplier" in table:
-            cells = table.drop_duplicates(["arm", *self.cell_axes])
-            for row in cells.to_dict("records"):
-                cell = (row["arm"], place((axis, row[axis]) for axis in self.cell_axes))
-                self._noise[cell], self._epsilon[cell] = row["noise_multiplier"], row["epsilon"]
 
     def from_below(self, curve: MetricSeries) -> MetricSeries | None:
         """The same of a metric that on average is not too high, where the curve's own is one that is not too low."""
         if curve.metric not in METRICS:
             return None
-        measured = (m for m in METRICS[curve.metric].never_above if (curve.arm, curve.attack, m) in self._varies)
+        varies = self._index.varies
+        measured = (m for m in METRICS[curve.metric].never_above if (curve.arm, curve.attack, m) in varies)
         return next((replace(curve, metric=metric) for metric in measured), None)
 
     def test(self, curves: Sequence[MetricSeries]) -> str:
         """How means of these are tested, in words."""
-        drawn = any(curve.arm in self._drawn for curve in curves)
+        drawn = any(curve.arm in self._index.drawn for curve in curves)
         return self.design.test + (self.design.test_drawn if drawn else "")
 
     def of_first(self, n: int) -> Measurements:
@@ -136,17 +76,10 @@ class Measurements:
         part.first = n
         return part
 
-    @cached_property
-    def _owner_sets(self) -> dict[str, dict[int, float]]:
-        """By arm whose owner set is not of the same size in every repeat: its size in each."""
-        rows = self._table[self._table["metric"] == "count_owner_set"].drop_duplicates(["arm", "repeat"])
-        by_arm = {str(arm): dict(zip(of["repeat"], of["value"], strict=True)) for arm, of in rows.groupby("arm")}
-        return {arm: sizes for arm, sizes in by_arm.items() if len(set(sizes.values())) > 1}
-
     def owner_sets(self, arm: str) -> list[float]:
         """Sizes of the owner sets that an arm's split draws, in the order in which repeats draw them first; none where
         all are of one size."""
-        sizes = self._owner_sets.get(arm, {})
+        sizes = self._index.owner_sets.get(arm, {})
         seen = (sizes[repeat] for repeat in sorted(sizes) if self.first is None or repeat < self.first)
         return list(dict.fromkeys(seen))
 
@@ -178,7 +111,7 @@ class Measurements:
         return tuple(axis for axis in self.axes if axis in self._known(curve) and axis not in curve.closed)
 
     def _known(self, curve: MetricSeries) -> tuple[str, ...]:
-        varying = self._varies.get((curve.arm, curve.attack, curve.metric))
+        varying = self._index.varies.get((curve.arm, curve.attack, curve.metric))
         if varying is None:
             raise HarnessError(f"no measurements of {curve.text()}; run the spec again")
         return varying
@@ -186,7 +119,7 @@ class Measurements:
     def levels(self, curve: MetricSeries, axis: str) -> list[Any]:
         """Values of an axis at which the curve was measured, in order."""
         self._known(curve)
-        return order_levels(self._levels[curve.arm, curve.attack, curve.metric].get(axis, ()))
+        return order_levels(self._index.levels[curve.arm, curve.attack, curve.metric].get(axis, ()))
 
     def grid(
         self, curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None = None
@@ -218,24 +151,22 @@ class Measurements:
                     unmeasured.append(place_text({axis: value}))
         return sorted(set(unmeasured))
 
-    def epsilon_as_trained(
-        self, curve: MetricSeries, where: Mapping[str, Any], replace: bool
-    ) -> tuple[float, float] | None:
+    def epsilon_as_trained(self, curve: MetricSeries, where: Where, replace: bool) -> tuple[float, float] | None:
         """What a nominal epsilon's noise gives for the batches that were trained on, from below and from above; None:
         the nominal one."""
         facts, cell = self.arm(curve.arm), self.cell(curve, where)
-        if facts.shuffled_epochs is None or cell not in self._noise:
+        if facts.shuffled_epochs is None or cell not in self._index.noise:
             return None
-        sigma, epochs, delta = self._noise[cell], facts.shuffled_epochs, facts.delta
+        sigma, epochs, delta = self._index.noise[cell], facts.shuffled_epochs, facts.delta
         least = 0.0 if facts.batch_clipped else least_shuffled_epsilon(sigma, facts.batches, epochs, delta, replace)
         return least, shuffled_epsilon(sigma, epochs, delta, replace or facts.batch_clipped)
 
-    def cell(self, curve: MetricSeries, where: Mapping[str, Any]) -> Cell:
+    def cell(self, curve: MetricSeries, where: Where) -> Cell:
         """The models that a curve's value at a place is measured on."""
         at = {**where, **dict(curve.at)}
         return curve.arm, place((axis, at[axis]) for axis in self.cell_axes if axis in at)
 
-    def cells(self, curves: Sequence[MetricSeries], where: Mapping[str, Any]) -> frozenset[Cell]:
+    def cells(self, curves: Sequence[MetricSeries], where: Where) -> frozenset[Cell]:
         """The models that several curves' values at a place are measured on: of a metric relative to the model without
         noise, that one too."""
         cells: set[Cell] = set()
@@ -253,7 +184,7 @@ class Measurements:
             return {cell, (cell[0], place({**dict(cell[1]), "epsilon": math.inf}))}
         return {cell}
 
-    def series(self, curve: MetricSeries, where: Mapping[str, Any]) -> Series:
+    def series(self, curve: MetricSeries, where: Where) -> Series:
         """One number a repeat. Raises HarnessError where there are none."""
         if curve.chosen is not None:
             return self._chosen(curve, curve.chosen, where).times(curve.times)
@@ -263,7 +194,7 @@ class Measurements:
             total = total.plus(other)
         return total.times(curve.times / len(parts))
 
-    def _points(self, curve: MetricSeries, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _points(self, curve: MetricSeries, where: Where) -> list[dict[str, object]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
         axes = {axis: self.levels(curve, axis) for axis in curve.mean_over}
         if (chosen := curve.chosen) is not None:
@@ -272,7 +203,7 @@ class Measurements:
                 axes[chosen.axis] = [levels[self._choice(curve, chosen, where)[0]]]
         return [{**where, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
 
-    def choices(self, curve: MetricSeries, where: Mapping[str, Any]) -> dict[float, int]:
+    def choices(self, curve: MetricSeries, where: Where) -> dict[float, int]:
         """Of a curve whose place on an axis is chosen: values of that axis, with the repeats in which each is."""
         assert curve.chosen is not None
         levels = self._candidates(curve, curve.chosen)
@@ -285,7 +216,7 @@ class Measurements:
         levels = self.levels(curve, chosen.axis)
         return [v for v in levels if math.isfinite(v)] if chosen.axis == "epsilon" else levels
 
-    def _choice(self, curve: MetricSeries, chosen: Chosen, where: Mapping[str, Any]) -> Array:
+    def _choice(self, curve: MetricSeries, chosen: Chosen, where: Where) -> Array:
         """Which place of an axis is chosen, (n,) int: in each repeat, or as often in the repeats that choose for all.
 
         The least of which the metric is as it has to be. Raises NoneChosen where none is.
@@ -310,7 +241,7 @@ class Measurements:
         first: Array = holds.argmax(axis=0)
         return first
 
-    def _chosen(self, curve: MetricSeries, chosen: Chosen, where: Mapping[str, Any]) -> Series:
+    def _chosen(self, curve: MetricSeries, chosen: Chosen, where: Where) -> Series:
         """In each repeat the value at the place of an axis that is chosen there."""
         first, open_ = self._choice(curve, chosen, where), replace(curve, chosen=None, times=1.0)
         if chosen.repeats is not None:
@@ -325,44 +256,44 @@ class Measurements:
             high=max(series.high for series in values),
         )
 
-    def _at(self, curve: MetricSeries, where: Mapping[str, Any]) -> Series:
+    def _at(self, curve: MetricSeries, where: Where) -> Series:
         series = self._one(curve, curve.metric, where)
         if curve.minus is not None:
             series = series.minus(self._one(curve, curve.minus, where))
         return series
 
-    def _key(self, curve: MetricSeries, metric: str, where: Mapping[str, Any]) -> tuple[str, str, str, Place]:
+    def _key(self, curve: MetricSeries, metric: str, where: Where) -> tuple[str, str, str, Place]:
         at = {**where, **dict(curve.at)}
-        axes = self._varies.get((curve.arm, curve.attack, metric), ())
+        axes = self._index.varies.get((curve.arm, curve.attack, metric), ())
         return curve.arm, curve.attack, metric, place((axis, at[axis]) for axis in axes if axis in at)
 
-    def _one(self, curve: MetricSeries, metric: str, where: Mapping[str, Any]) -> Series:
+    def _one(self, curve: MetricSeries, metric: str, where: Where) -> Series:
         key = self._key(curve, metric, where)
-        if key not in self._groups:
+        if key not in self._index.series:
             raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run the spec again")
         first = self.first
-        if first is not None and key in self._ends:
-            first = int((self._ends[key] < first).sum())
-        series = self._groups[key].first(first)
+        if first is not None and of_runs(metric):
+            first = int((self._index.repeats_of[key] < first).sum())
+        series = self._index.series[key].first(first)
         if self._owner_set is None or self._owner_set[0] != curve.arm:
             return series
-        sizes, repeats = self._owner_sets[curve.arm], self._repeats[key][: len(series.values)]
+        sizes, repeats = self._index.owner_sets[curve.arm], self._index.repeats_of[key][: len(series.values)]
         return series.of(np.array([sizes[repeat] == self._owner_set[1] for repeat in repeats], dtype=bool))
 
-    def mean(self, curve: MetricSeries, where: Mapping[str, Any]) -> MeanEstimate:
+    def mean(self, curve: MetricSeries, where: Where) -> MeanEstimate:
         """Mean over repeats of a curve's value at a place."""
         if of_runs(curve.metric):
             return self.design.of_records([self.series(curve, where)], self._runs([curve], where))
         return self.design.mean(self.series(curve, where))
 
-    def _runs(self, curves: Sequence[MetricSeries], where: Mapping[str, Any]) -> int:
+    def _runs(self, curves: Sequence[MetricSeries], where: Where) -> int:
         """Runs that a number of several runs is of."""
         if self.design.name == "fixed":
             return self.repeats
-        ends = [self._ends[self._key(curve, curve.metric, where)][:1] for curve in curves]
+        ends = [self._index.repeats_of[self._key(curve, curve.metric, where)][:1] for curve in curves]
         return min(int(end[0]) + 1 for end in ends)
 
-    def gap(self, left: MetricSeries, right: MetricSeries, where: Mapping[str, Any]) -> MeanEstimate:
+    def gap(self, left: MetricSeries, right: MetricSeries, where: Where) -> MeanEstimate:
         """Of left - right: paired by repeat where both have the same records, of independent models else."""
         sides = [self.series(curve, where) for curve in (left, right)]
         kinds = {of_runs(curve.metric) for curve in (left, right)}
@@ -379,25 +310,25 @@ class Measurements:
 
     def noise(self, arm: str, epsilon: float) -> float:
         """The noise multiplier of an arm at epsilon; infinite where nothing is known of it."""
-        return self._noise.get((arm, place({"epsilon": epsilon})), math.inf)
+        return self._index.noise.get((arm, place({"epsilon": epsilon})), math.inf)
 
-    def coordinates(self, curve: MetricSeries, where: Mapping[str, Any]) -> dict[str, float]:
+    def coordinates(self, curve: MetricSeries, where: Where) -> dict[str, float]:
         """What a formula's parameters may be at a place: epsilon, delta, prior, the metric's FPR, numeric axes."""
         facts, at = self.arm(curve.arm), {**where, **dict(curve.at)}
         numeric = {name: float(v) for name, v in at.items() if isinstance(v, int | float) and not isinstance(v, bool)}
         cell = self.cell(curve, where)
-        if cell in self._epsilon:  # an epsilon that follows from other axes
-            numeric.setdefault("epsilon", self._epsilon[cell])
+        if cell in self._index.epsilon:  # an epsilon that follows from other axes
+            numeric.setdefault("epsilon", self._index.epsilon[cell])
         fixed = METRICS[curve.metric].coordinates if curve.metric in METRICS else {}
         return {"delta": facts.delta, "prior": facts.prior, **facts.at.get(cell[1], {}), **fixed, **numeric}
 
-    def formula(self, right: FormulaValue, curve: MetricSeries, where: Mapping[str, Any], **instead: float) -> float:
+    def formula(self, right: FormulaValue, curve: MetricSeries, where: Where, **instead: float) -> float:
         """A formula's value for what a curve measures at a place; `instead` replaces coordinates."""
         return formula_named(right.formula).value({**self.coordinates(curve, where), **instead, **right.given})
 
     def counts(self, arm: str, name: str) -> Array:
         """Every value that a count took, sorted. Raises HarnessError for an unknown count."""
-        counts = [group.values for k, group in self._groups.items() if k[:3] == (arm, "", f"count_{name}")]
+        counts = [group.values for k, group in self._index.series.items() if k[:3] == (arm, "", f"count_{name}")]
         if not counts:
             raise HarnessError(f"arm {arm!r} counts no {name!r}")
         return np.asarray(np.unique(np.concatenate(counts)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator
 
@@ -27,7 +27,6 @@ from harness.claims.expression import (
     listing,
     phrase,
 )
-from harness.claims.judge import Part, PartResult
 from harness.claims.operands import (
     NAMED,
     OWNER_SET,
@@ -39,15 +38,17 @@ from harness.claims.operands import (
     Quantifier,
 )
 from harness.claims.reasons import Reason
+from harness.claims.results import Part, PartResult
 from harness.config import Plugin, Registry
+from harness.coordinates import Where
 from harness.metrics import METRICS
 
 
-def _as_epsilons(value: Any) -> Any:
+def _as_epsilons(value: object) -> object:
     return {"epsilon": value} if isinstance(value, list | tuple | int | float) else value
 
 
-def _as_lists(value: Any) -> Any:
+def _as_lists(value: object) -> object:
     listed = _as_epsilons(value)
     if isinstance(listed, dict):
         return {k: v if isinstance(v, list | tuple) else [v] for k, v in listed.items()}
@@ -135,7 +136,7 @@ class MeasuredClaimKind(ClaimKind):
                 by_arm.setdefault(operand.chosen.arm, {})[""] = None
         return {arm: tuple(attacks) for arm, attacks in by_arm.items()}
 
-    def levels_asked(self) -> Mapping[str, Sequence[Any]]:
+    def levels_asked(self) -> Mapping[str, Sequence[object]]:
         """By axis: the values that it looks at; every value of an axis that is not named."""
         return getattr(self, "at", None) or {}
 
@@ -163,7 +164,7 @@ class MeasuredClaimKind(ClaimKind):
         """The same with its tolerance doubled, and that in words; None where it has none."""
         return None
 
-    def printed(self) -> Sequence[tuple[MetricSeries, Mapping[str, Any], float]]:
+    def printed(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         """Numbers that the paper prints, as the claim has them: of which curve, where, and the number."""
         return ()
 
@@ -199,7 +200,7 @@ def names_for_some(quantifier: For) -> frozenset[str]:
     return frozenset() if isinstance(quantifier, str) else some_of(quantifier, ()) & frozenset(NAMED)
 
 
-def points_part(quantifier: For, at: Mapping[str, Sequence[Any]] | None) -> DomainPart:
+def points_part(quantifier: For, at: Mapping[str, Sequence[object]] | None) -> DomainPart:
     """At which grid points."""
     if not isinstance(quantifier, str) and OWNER_SET in quantifier:
         others = points_part({n: q for n, q in quantifier.items() if n != OWNER_SET} or "all", at)

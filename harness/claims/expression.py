@@ -155,13 +155,13 @@ KINDS: dict[str, type[Config]] = {
 """Sorts of nodes, by the field that each has and no other."""
 
 
-def _sort(value: Any) -> str | None:
+def _sort(value: object) -> str | None:
     if isinstance(value, dict):
         return next((key for key in KINDS if key in value), None)
     return next((key for key, kind in KINDS.items() if isinstance(value, kind)), None)
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> object:
     if isinstance(value, str):
         return {"name": value}
     if isinstance(value, list):
@@ -203,7 +203,7 @@ def numeral(value: float) -> Expression:
     return Operation(operator="-", terms=(numeral(-value),), tight=True) if value < 0 else Name(name=f"{value:g}")
 
 
-def level(value: Any, infinity: str = "inf") -> Expression:
+def level(value: object, infinity: str = "inf") -> Expression:
     """A value of an axis: a number, or the name of one."""
     if not isinstance(value, float):
         return Name(name=str(value))

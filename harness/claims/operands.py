@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -47,7 +47,7 @@ Level = float | str | bool
 """A value of an axis."""
 
 
-def _one_or_many(value: Any) -> Any:
+def _one_or_many(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
@@ -154,7 +154,7 @@ class MetricOperand(Config):
 
     def inheriting(self, left: MetricOperand) -> MetricOperand:
         """This side with what it leaves out taken from the left one."""
-        inherited: dict[str, Any] = {"arm": self.arm or left.arm, "mean_over": self.mean_over or left.mean_over}
+        inherited: dict[str, object] = {"arm": self.arm or left.arm, "mean_over": self.mean_over or left.mean_over}
         if not self.arm:
             inherited["chosen"] = self.chosen or left.chosen
         if not self.metric:
@@ -235,7 +235,7 @@ class Number(Config, HasTree):
         return numeral(self.value)
 
 
-def _sort(value: Any) -> str:
+def _sort(value: object) -> str:
     keys = value if isinstance(value, dict) else type(value).model_fields if isinstance(value, Config) else {}
     return next((key for key in ("formula", "axis", "value") if key in keys), "measured")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import Field
 
@@ -13,7 +13,6 @@ from harness.config import Config
 Origin = Literal["paper", "corrected", "ours", "check"]
 """Who makes a claim. `paper`: the paper. `corrected`: nobody, it is what is right in a paper's claim's place. `ours`:
 whoever wrote the spec. `check`: it cannot fail if the software is right."""
-ORIGINS: tuple[Origin, ...] = get_args(Origin)
 
 
 class Quote(Config):

@@ -94,7 +94,7 @@ class Reason(Config):
 
     @field_validator("at")
     @classmethod
-    def _infinite(cls, value: dict[str, Any]) -> dict[str, Any]:
+    def _infinite(cls, value: dict[str, object]) -> dict[str, object]:
         """A number without end is written as a word (JSON has no other way), and is a number again when read."""
         return {name: float(one) if one in ("inf", "-inf") else one for name, one in value.items()}
 
@@ -175,7 +175,7 @@ class Reason(Config):
         return f"{head}{self.left_name} = {self.left:.6g} against {self.right:.6g}{f' at {at}' if at else ''}"
 
 
-def _strict(value: Any) -> Any:
+def _strict(value: object) -> object:
     """A number that strict JSON has; infinities as words."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 

@@ -36,7 +36,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.claims.evidence import Measurements
-from harness.claims.judge import PartResult, PointResult
+from harness.claims.results import PartResult, PointResult
 from harness.claims.statistics import FEWEST, SequentialEstimate
 from harness.coordinates import Attacked, Cell
 

@@ -18,6 +18,7 @@ from harness.metrics import METRICS
 
 OUTCOME = ("count_outcome", "count_outcomes")
 """Metrics that say which outcome a split drew in a repeat, and of how many equally likely ones."""
+NUMBERS = {"value": np.float64, "stderr": np.float64, "repeat": np.int64}
 
 
 def of_runs(metric: str) -> bool:
@@ -30,23 +31,31 @@ def means(
 ) -> dict[tuple[str, str, str, Place], MeanEstimate]:
     """Mean over repeats by arm, attack, metric and place on the axes, as claims see it."""
     design = design_of(table)
-    needed = table[table["metric"].isin([*metrics, *OUTCOME])].sort_values("repeat")
+    needed = table[table["metric"].isin([*metrics, *OUTCOME])]
     drawn = drawn_by_arm(needed)
-    wanted = needed[needed["metric"].isin(metrics)]
-    by = ["arm", "attack", "metric", *axes]
-    # Slices of columns cost a tenth of what frames of the groups would.
-    group = wanted.groupby(by, dropna=False).ngroup().to_numpy()
-    order = np.argsort(group, kind="stable")
-    columns = [wanted[name].to_numpy()[order] for name in by]
-    numbers = [wanted[name].to_numpy()[order] for name in ("value", "stderr", "repeat")]
     estimates = {}
+    for key, (values, errors, repeats) in groups_of(needed[needed["metric"].isin(metrics)], axes):
+        arm, _, metric, _ = key
+        estimates[key] = design.mean(series_of(values, errors, repeats, metric, drawn.get(arm)))
+    return estimates
+
+
+def groups_of(
+    table: pd.DataFrame, axes: Sequence[str]
+) -> Iterator[tuple[tuple[str, str, str, Place], tuple[Array, Array, Array]]]:
+    """Values, errors and repeats, (n,) each in the order of repeats, by arm, attack, metric and place on the axes."""
+    by = ["arm", "attack", "metric", *axes]
+    ordered = table.sort_values("repeat", kind="stable")
+    # Slices of columns cost a tenth of what frames of the groups would.
+    group = ordered.groupby(by, dropna=False).ngroup().to_numpy()
+    order = np.argsort(group, kind="stable")
+    columns = [ordered[name].to_numpy()[order] for name in by]
+    numbers = [ordered[name].to_numpy(kind)[order] for name, kind in NUMBERS.items()]
     for rows in np.split(np.arange(len(order)), np.flatnonzero(np.diff(group[order])) + 1) if len(order) else ():
         arm, attack, metric, *levels = (column[rows[0]] for column in columns)
         where = place((axis, v) for axis, v in zip(axes, levels, strict=True) if v == v and v is not None)
         values, errors, repeats = (column[rows] for column in numbers)
-        series = series_of(values, errors, repeats, str(metric), drawn.get(arm))
-        estimates[str(arm), str(attack), str(metric), where] = design.mean(series)
-    return estimates
+        yield (str(arm), str(attack), str(metric), where), (values, errors, repeats)
 
 
 def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, str, int, float, pd.DataFrame]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import Field
 
 from harness.claims.expression import Expression
 from harness.claims.origin import Origin, Quote
@@ -102,7 +102,7 @@ class ReadingVerdict(Config):
         return f"{self.field} = {value_text(self.value)}"
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """A value of a reading as YAML has it, or the name that it gives itself; of a mapping and a list, the parts."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
@@ -163,9 +163,7 @@ class Verdict(Config):
     deviations: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     """Mismatches of adjacency or sampling between bound, accountant and training."""
-    ambiguities: tuple[dict[str, Any], ...] = Field(
-        default=(), validation_alias=AliasChoices("ambiguities", "unstated")
-    )
+    ambiguities: tuple[dict[str, Any], ...] = ()
     """Choices the paper leaves open, and the reading taken."""
     readings: tuple[ReadingVerdict, ...] = ()
     """The verdict in other readings, one choice changed at a time, of those that were run."""

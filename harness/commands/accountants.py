@@ -12,6 +12,7 @@ import typer
 
 from harness.commands.common import AsJson, Quiet, console, print_json, table_of
 from harness.errors import HarnessError
+from harness.files import write_text
 from harness.progress import Progress
 
 if TYPE_CHECKING:
@@ -129,13 +130,12 @@ def _format_epsilon(high: float | None, low: float | None = None) -> str:
     return above if low is None or f"{low:.4g}" == above else f"{low:.4g} to {above}"
 
 
-def _strict(row: dict[str, Any]) -> dict[str, Any]:
+def _strict(row: dict[str, object]) -> dict[str, object]:
     """What strict JSON has numbers for; the rest is null."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
 def _draw(rows: list[dict[str, Any]], target: Path) -> None:
-    from harness.files import write_text
     from harness.report.pictures import draw_lines
 
     names = list(dict.fromkeys(row["accountant"] for row in rows))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,14 +11,18 @@ import typer
 
 from harness.commands.common import (
     COLOURS,
+    GOES_ON,
     AsJson,
+    Minutes,
     Names,
     ProfileName,
     Quiet,
     Workers,
     console,
     contexts,
+    deadline_in,
     print_json,
+    stoppable,
     table_of,
 )
 from harness.errors import HarnessError
@@ -53,10 +56,7 @@ def alternatives(
     measure_only: Annotated[
         bool, typer.Option("--measure-only", help="Measure, and leave it to `harness check` to say what comes of it.")
     ] = False,
-    minutes: Annotated[
-        float | None,
-        typer.Option(help="Begin nothing after so many minutes; judge what is there. The same command goes on."),
-    ] = None,
+    minutes: Minutes = None,
     workers: Workers = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -69,12 +69,10 @@ def alternatives(
     `reports/<profile>/<spec>/readings/`; to drop a reading, delete its folder. Run the spec itself first
     (`harness run`).
     """
-    if minutes is not None and not minutes > 0:
-        raise HarnessError(f"--minutes {minutes:g}: nothing can be done in that; give more than 0")
+    deadline = deadline_in(minutes)
     from harness import pipeline
     from harness.execution.executor import OutOfTime
 
-    deadline = None if minutes is None else time.monotonic() + 60 * minutes
     groups = [
         (
             dataclasses.replace(context, until_decided=until_decided, deadline=deadline),
@@ -108,18 +106,12 @@ def alternatives(
         console.print(table)
         return
     try:
-        with pipeline.worker_pool_of(groups[0][0]) as worker_pool:
+        with stoppable(), pipeline.worker_pool_of(groups[0][0]) as worker_pool:
             for context, _, _, variant in chosen:
                 pipeline.train(context, [variant], worker_pool)
                 pipeline.attack(context, [variant], worker_pool)
-    except KeyboardInterrupt:
-        print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
-        raise typer.Exit(130) from None
     except OutOfTime:
-        print(
-            f"harness: out of time at {variant.spec.id}; finished cells are kept, the same command goes on from here",
-            file=sys.stderr,
-        )
+        print(f"harness: out of time at {variant.spec.id}; {GOES_ON}", file=sys.stderr)
     _index(groups)
     if measure_only:
         return

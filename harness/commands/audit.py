@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,8 @@ import typer
 
 from harness.commands.common import AsJson, Quiet, console, file_to_write, print_json, table_of
 from harness.errors import HarnessError
+from harness.files import write_text
+from harness.progress import Progress
 
 if TYPE_CHECKING:
     from harness.auditing import Bound
@@ -62,7 +65,6 @@ def audit(
     from harness.auditing.engines import EngineTraining, Question
     from harness.auditing.functions import named_function, own_trials
     from harness.config import load_external_plugins
-    from harness.progress import Progress
     from harness.training.engine import ENGINES
 
     if score not in ("weights", "loss"):
@@ -122,12 +124,8 @@ def _show(rows: list[tuple[float, Bound]], what: str, delta: float, runs: int) -
 
 
 def _draw(rows: list[tuple[float, Bound]], what: str, delta: float, path: Path) -> None:
-    import io
-
     import matplotlib as mpl
     from matplotlib.figure import Figure
-
-    from harness.files import write_text
 
     figure = Figure(figsize=(5, 4), layout="constrained")
     axes = figure.subplots()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import math
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,10 +36,34 @@ ProfileName = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Worker processes; default: one a core.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+Minutes = Annotated[
+    float | None,
+    typer.Option(help="Begin nothing after so many minutes; judge what is there. The same command goes on."),
+]
 Root = Annotated[Path | None, typer.Option("--project", help="The checkout; default: found from here upwards.")]
 
 console = Console()
 state: dict[str, Any] = {}
+
+
+GOES_ON = "finished cells are kept, the same command goes on from here"
+
+
+def deadline_in(minutes: float | None) -> float | None:
+    """When a run of so many minutes begins nothing more; None: it has no end. Raises HarnessError for no time."""
+    if minutes is not None and not minutes > 0:
+        raise HarnessError(f"--minutes {minutes:g}: nothing can be done in that; give more than 0")
+    return None if minutes is None else time.monotonic() + 60 * minutes
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """On Ctrl-C say that the same command goes on from here, and exit with 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"harness: stopped; {GOES_ON}", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 def project_here() -> Project:
@@ -68,8 +96,6 @@ def contexts(
 
     A profile that is asked for by name holds for own specs too, but their results and page stay their own.
     """
-    import dataclasses
-
     from harness.pipeline import OWN
     from harness.spec.profile import Profile
 
@@ -109,7 +135,7 @@ def table_of(*columns: str) -> Table:
     return table
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """For programs: one document of strict JSON, in which infinities and what is no number are text."""
     try:
         text = json.dumps(_strict(value), indent=1, ensure_ascii=False, allow_nan=False)
@@ -119,7 +145,7 @@ def print_json(value: Any) -> None:
     print(text, file=state.get("document", sys.stdout))
 
 
-def _strict(value: Any) -> Any:
+def _strict(value: object) -> object:
     """What JSON has no number for is `Infinity`, `-Infinity` or `NaN` in quotes; what it does not know, text."""
     if isinstance(value, dict):
         return {str(key): _strict(one) for key, one in value.items()}

@@ -7,8 +7,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.commands.common import project_here
 from harness.errors import HarnessError
 from harness.paths import Project
+from harness.progress import Progress
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
@@ -24,7 +26,6 @@ def demo() -> None:
 
     Works on a copy in a temporary folder; nothing of the checkout changes. Needs no network and no TensorFlow.
     """
-    from harness.commands.common import project_here
     from harness.spec.profile import load_params
 
     project = project_here()
@@ -69,7 +70,6 @@ def _copy(project: Project, copy: Project, profile: str) -> None:
 
 def _load_copy(copy: Project, profile: str) -> tuple[Context, Loaded]:
     from harness.pipeline import Context
-    from harness.progress import Progress
     from harness.spec.load import load_specs
     from harness.spec.profile import load_params
 
@@ -84,7 +84,8 @@ def _judge_copy(copy: Project, profile: str) -> list[Verdict]:
 
 
 def _say(verdicts: list[Verdict], copy: Project, profile: str) -> None:
-    from harness.report.prose import SIGNS, sentence
+    from harness.report.prose import sentence
+    from harness.report.vocabulary import SIGNS
 
     context, loaded = _load_copy(copy, profile)
     verdict = next(v for v in verdicts if v.id == f"{DEMO}#{DEMO_CLAIM}")

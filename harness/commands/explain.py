@@ -47,20 +47,10 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     """
     from harness.claims.verdict import in_json
     from harness.pipeline import read_verdicts
-    from harness.report.prose import (
-        DATA,
-        ORIGINS,
-        SAID,
-        SIGNS,
-        certainty_words,
-        deciding,
-        expressions,
-        how_sure,
-        letter,
-        letters,
-        sentence,
-    )
+    from harness.report.certainty import certainty_words, how_sure
+    from harness.report.prose import deciding, sentence
     from harness.report.tex import untex
+    from harness.report.vocabulary import DATA, ORIGINS, SAID, SIGNS, letter, letters
 
     context, loaded, name = find_claim(claim, profile)
     every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
@@ -81,7 +71,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
     console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
     console.print(said + "\n", highlight=False)
-    for tree in expressions(verdict, spec):
+    for tree in verdict.expressions:
         console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
     for title, lines in (("How sure", sure), ("What it rests on", _rests(verdict))):
         if lines:

@@ -9,6 +9,7 @@ import typer
 
 from harness.commands.common import Names, ProfileName, context_for, load
 from harness.errors import HarnessError
+from harness.files import write_text
 
 
 def pipeline(
@@ -18,8 +19,6 @@ def pipeline(
 
     To add a spec, write its file; `make repro` calls this first.
     """
-    from harness.files import write_text
-
     for path, text, name in _pipelines():
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue

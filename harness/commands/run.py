@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from harness.commands.common import (
+    GOES_ON,
     AsJson,
+    Minutes,
     Names,
     ProfileName,
     Quiet,
     Workers,
     console,
     contexts,
+    deadline_in,
     print_json,
+    stoppable,
     table_of,
 )
 from harness.commands.judging import write_page
@@ -131,10 +134,7 @@ def run(
             help="Repeats that a cell may get where an open claim needs them, in place of the profile's `max_repeats`.",
         ),
     ] = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(help="Begin nothing after so many minutes; judge what is there. The same command goes on."),
-    ] = None,
+    minutes: Minutes = None,
     quiet: Quiet = False,
 ) -> None:
     """Run specs. Finished cells are never run again; Ctrl-C or a crash loses only the cells at work.
@@ -149,12 +149,10 @@ def run(
         raise HarnessError(f"--stage {stage!r}: unknown; it is train, attack or all")
     if partial and until_decided:
         raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
-    if minutes is not None and not minutes > 0:
-        raise HarnessError(f"--minutes {minutes:g}: nothing can be done in that; give more than 0")
+    deadline = deadline_in(minutes)
     from harness import pipeline
     from harness.execution.executor import OutOfTime
 
-    deadline = None if minutes is None else time.monotonic() + 60 * minutes
     groups = [
         (
             dataclasses.replace(
@@ -171,7 +169,7 @@ def run(
         )
     reached: list[tuple[Context, list[Loaded]]] = []
     try:
-        with pipeline.worker_pool_of(groups[0][0]) as worker_pool:
+        with stoppable(), pipeline.worker_pool_of(groups[0][0]) as worker_pool:
             for context, loaded in groups:
                 reached.append((context, []))
                 # A stage of a fixed design computes for all specs at once; else each is judged as it is finished.
@@ -179,15 +177,9 @@ def run(
                 for batch in [loaded] if at_once else [[one] for one in loaded]:
                     _run_batch(context, batch, stage, partial, worker_pool)
                     reached[-1][1].extend(batch)
-    except KeyboardInterrupt:
-        print("harness: stopped; finished cells are kept, the same command goes on from here", file=sys.stderr)
-        raise typer.Exit(130) from None
     except OutOfTime:
-        left = [one.spec.id for _, loaded in groups for one in loaded][sum(len(done) for _, done in reached) :]
-        what = f"{left[0]} is not finished" if len(batch) == 1 else f"not all of {len(batch)} specs are finished"
-        more = f" and {len(left) - len(batch)} more not looked at" if left[len(batch) :] else ""
-        print(f"harness: out of time, {what}{more}", file=sys.stderr, end="")
-        print("; finished cells are kept, the same command goes on from here", file=sys.stderr)
+        every = [one for _, loaded in groups for one in loaded]
+        _say_out_of_time(every[sum(len(done) for _, done in reached) :], len(batch))
         context, loaded = reached[-1]
         if stage != "train" and len(batch) == 1 and pipeline.plot(context, batch[0]):
             loaded.append(batch[0])
@@ -197,6 +189,13 @@ def run(
         for context, loaded in reached:
             if loaded:
                 write_page(context, loaded)
+
+
+def _say_out_of_time(left: list[Loaded], at_once: int) -> None:
+    """Say which specs are left, of which so many were begun."""
+    what = f"{left[0].spec.id} is not finished" if at_once == 1 else f"not all of {at_once} specs are finished"
+    more = f" and {len(left) - at_once} more not looked at" if left[at_once:] else ""
+    print(f"harness: out of time, {what}{more}; {GOES_ON}", file=sys.stderr)
 
 
 def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool, worker_pool: WorkerPool) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from harness.commands.common import AsJson, Names, console, load, print_json, project_here, table_of
 from harness.errors import HarnessError
+from harness.files import write_text
 
 
 def list_specs(specs: Names = None, as_json: AsJson = False) -> None:
@@ -60,7 +61,6 @@ def schema(
 ) -> None:
     """Write the JSON Schemas: `specs/schema.json` for editors, `reports/verdicts.schema.json` for readers."""
     from harness.claims import verdict
-    from harness.files import write_text
     from harness.spec import schema as spec_schema
 
     project = project_here()

@@ -9,6 +9,7 @@ from harness.commands.common import (
     ProfileName,
     console,
     context_for,
+    load,
     print_json,
     table_of,
 )
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 def status(profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Say how things stand under a profile: verdicts by paper, what is open, what would decide it."""
-    from harness.commands.common import load
     from harness.pipeline import has_verdicts, read_verdicts
     from harness.verdicts.counts import GROUPS, count
 

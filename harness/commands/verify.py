@@ -11,10 +11,11 @@ import typer
 
 from harness.commands.common import AsJson, Names, ProfileName, Quiet, Workers, contexts, file_to_write, print_json
 from harness.errors import HarnessError
+from harness.files import write_text
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.verdicts.baseline import Baseline, Difference
+    from harness.verdicts.baseline import Difference
 
 
 def verify(
@@ -45,7 +46,6 @@ def verify(
     Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
     """
     from harness import pipeline
-    from harness.files import write_text
     from harness.verdicts import baseline
 
     if tolerance is not None and not update:
@@ -61,7 +61,7 @@ def verify(
         path = context.page / "baseline.json"
         profile_given = () if context.own is not None else ("--profile", context.profile_name)
         writes = shlex.join(["harness", "verify", "--update", *profile_given, *(specs or ())])
-        accepted = _read_accepted(path, writes, anew=update and not specs)
+        accepted = baseline.read(path, writes) if path.is_file() else None
         within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         if within is not None:  # of what each machine measures anew, a profile's own specs
             loaded = [one for one in loaded if not pipeline.left_out(context, one)]
@@ -97,18 +97,6 @@ def verify(
         print(f"profile {name}: {len(every)} claims judged, {outcome}")
     if differences and not update:
         raise typer.Exit(1)
-
-
-def _read_accepted(path: Path, writes: str, anew: bool) -> Baseline | None:
-    """What is accepted so far; none where there is nothing, or where all is accepted `anew` over an old version."""
-    from harness.verdicts import baseline
-
-    try:
-        return baseline.read(path, writes) if path.is_file() else None
-    except baseline.OldBaseline:
-        if anew:
-            return None
-        raise
 
 
 def _junit(profile: str, verdicts: list[Verdict], differences: list[Difference]) -> str:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -73,7 +73,7 @@ class TableDataset(Dataset):
         """What names a canonical table: its SHA-256."""
         return table_digest(frame)
 
-    def derivation(self) -> dict[str, Any] | None:
+    def derivation(self) -> dict[str, object] | None:
         """What names the table that `derive` makes of the canonical one; None: the canonical table is used as it is."""
         return None
 

@@ -47,7 +47,7 @@ class Step:
     detail: str = ""
     """A former name, a value, or a rule in words."""
 
-    def in_json(self) -> dict[str, Any]:
+    def in_json(self) -> dict[str, object]:
         return asdict(self)
 
 
@@ -62,7 +62,7 @@ class Preparation:
     features: int
     steps: tuple[Step, ...]
 
-    def in_json(self) -> dict[str, Any]:
+    def in_json(self) -> dict[str, object]:
         return {**asdict(self), "arms": list(self.arms), "steps": [step.in_json() for step in self.steps]}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -95,7 +95,7 @@ def _round_points(values: Array) -> list[float]:
     return [float(f"{value:.{DIGITS}g}") for value in np.asarray(values, float)]
 
 
-def curves_of(table: pd.DataFrame, panel: Panel) -> Iterator[tuple[Mapping[str, Any], list[Line]]]:
+def curves_of(table: pd.DataFrame, panel: Panel) -> Iterator[tuple[Mapping[str, object], list[Line]]]:
     """What a table keeps of a panel's curve: what each is of (`arm`, `attack`, `at`), and its lines."""
     for one in json.loads(table.attrs.get(ATTRIBUTE) or "{}").values():
         named = one["curve"] == panel.curve and one["attack"] in panel.attacks

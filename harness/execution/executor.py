@@ -19,7 +19,6 @@ from harness.paths import Project
 from harness.progress import Bar, Progress
 
 MAX_DEATHS_IN_A_ROW = 3
-SCHEDULER_VARIABLE = "DASK_SCHEDULER_ADDRESS"
 
 
 @dataclass
@@ -112,20 +111,6 @@ class WorkerPool:
         if self._hired is not None:
             self._hired.close()
             self._hired = None
-
-
-def run_pieces(
-    project: Project,
-    pieces: Sequence[WorkUnit],
-    workers: int,
-    progress: Progress,
-    label: str,
-    scheduler: str | None = None,
-    deadline: float | None = None,
-) -> RunReport:
-    """`run_with` on a worker_pool of its own."""
-    with WorkerPool(project, workers, progress, scheduler, deadline) as worker_pool:
-        return run_with(worker_pool, pieces, label)
 
 
 def run_with(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import Any
 
 from harness.attacks import Attack
 from harness.config import Config
@@ -207,7 +206,7 @@ class Naming:
         return code_fingerprint(*metric_modules(), "harness.execution.attack_cell")
 
     @cached_property
-    def _training_code(self) -> dict[str, Any]:
+    def _training_code(self) -> dict[str, object]:
         engine = ENGINES[self.setup.training.engine]()
         modules = (*engine.modules_for(self.setup.model), "harness.execution.train_cell")
         return {

@@ -63,7 +63,7 @@ class WorkUnit:
         return fingerprint([versions, sorted({need.code for need in self.needs})])[:12]
 
     @cached_property
-    def coordinates(self) -> list[Any]:
+    def coordinates(self) -> list[object]:
         """What its seed derives from."""
         return coordinates(self.description, [need.coordinates for need in self.needs])
 
@@ -83,7 +83,7 @@ class WorkUnit:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WorkUnit) and self.key == other.key
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         names = ("kind", "description", "needs", "cost", "stack", "settings")
         return {name: getattr(self, name) for name in names}
 

@@ -74,7 +74,7 @@ class AtPoint(Config):
     at: dict[str, float]
 
 
-def _one_or_many(value: Any) -> Any:
+def _one_or_many(value: object) -> object:
     return [value] if isinstance(value, int | float) else value
 
 

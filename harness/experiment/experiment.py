@@ -118,7 +118,7 @@ class Experiment(Config):
         }
 
 
-def with_fields(setup: Setup, values: dict[str, Any]) -> Setup:
+def with_fields(setup: Setup, values: dict[str, object]) -> Setup:
     """The set-up with fields at dotted paths set, validated as a whole.
 
     Raises ValueError for a value that cannot stand there, or a field that there is not.
@@ -134,7 +134,7 @@ def with_fields(setup: Setup, values: dict[str, Any]) -> Setup:
         raise ValueError(first_fault(error)) from None
 
 
-def set_at(data: dict[str, Any], field: str, value: Any) -> None:
+def set_at(data: dict[str, object], field: str, value: object) -> None:
     """Set what stands at a dotted path of nested mappings, which are made where they are not there."""
     *way, last = field.split(".")
     for part in way:

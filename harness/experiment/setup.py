@@ -47,7 +47,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 """A name in a spec: of a claim, an arm, an attack, an axis."""
 
 
-def epsilon_of(value: Any) -> Any:
+def epsilon_of(value: object) -> object:
     """YAML writes infinity as `.inf`; `inf` and `infinity` are taken too."""
     return math.inf if isinstance(value, str) and value.lower() in ("inf", "infinity") else value
 
@@ -77,7 +77,7 @@ class DeclaredNoise(Config):
 
     @model_validator(mode="before")
     @classmethod
-    def _plain(cls, value: Any) -> Any:
+    def _plain(cls, value: object) -> object:
         named = {"name", "values", "made_by", "made_for"}
         return {"values": value} if isinstance(value, dict) and not named & {str(key) for key in value} else value
 
@@ -134,7 +134,7 @@ class Privacy(Accounting):
 
     @field_validator("epsilons", mode="before")
     @classmethod
-    def _infinity(cls, value: Any) -> Any:
+    def _infinity(cls, value: object) -> object:
         return [epsilon_of(v) for v in value] if isinstance(value, list | tuple) else value
 
     @field_validator("epsilons")

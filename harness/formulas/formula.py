@@ -6,6 +6,7 @@ linear program, an enumeration or a search and gives a float at a point: claims 
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -116,8 +117,6 @@ def formula_named(name: str) -> Formula:
 
 def unknown(name: str) -> str:
     """What to say of a name that no formula has."""
-    import difflib
-
     close = difflib.get_close_matches(name, FORMULAS, n=3)
     return f"unknown formula {name!r}; " + (
         f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(sorted(FORMULAS))}"

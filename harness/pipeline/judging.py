@@ -19,9 +19,10 @@ from harness.identity import experiment_name
 from harness.metrics.metric import source_of
 from harness.pipeline.context import Context
 from harness.pipeline.parallel import Task, side_by_side
+from harness.spec.claim import Claim
 from harness.spec.document import locate
 from harness.spec.load import Loaded, spec_id
-from harness.spec.model import Claim, Spec
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content

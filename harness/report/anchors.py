@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from harness.claims.verdict import Verdict
 from harness.coordinates import Place, place
@@ -27,7 +26,7 @@ def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
             continue
         for operand in parts[point.expectation].operands():
             epsilon = math.inf if point.epsilon is None else point.epsilon
-            where: dict[str, Any] = {"epsilon": epsilon, **(point.at or {}), **operand.fixed}
+            where: dict[str, object] = {"epsilon": epsilon, **(point.at or {}), **operand.fixed}
             for arm in operand.arm or tuple(spec.declared.arms)[:1]:
                 for attack in operand.attack or ("",):
                     axes = spec.declared.axes(arm, attack)

@@ -8,17 +8,18 @@ from __future__ import annotations
 import datetime
 import json
 import shlex
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from harness import tracking
 from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
 from harness.files import atomic_path
 from harness.pipeline import Context, read_verdicts
-from harness.report.prose import letters, sentence
+from harness.report.prose import sentence
+from harness.report.vocabulary import letters
 from harness.spec.load import Loaded
 
 PROJECT_FILES = ("LICENSE", "CITATION.cff", "pyproject.toml", "requirements.lock", "params.yaml")
@@ -56,7 +57,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
     crate.description = sentence(verdict, context.scaled(loaded).spec)
     crate.license = "https://spdx.org/licenses/MIT"
     crate.datePublished = _date(context)
-    added: dict[str, Any] = {}
+    added: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
         for path, about in _files(context, loaded):
             name = path.relative_to(root).as_posix()
@@ -86,8 +87,6 @@ def _verdict_of(context: Context, loaded: Loaded, claim: str) -> Verdict:
 
 def _date(context: Context) -> datetime.datetime:
     """Of the commit, so that the same checkout gives the same crate; now, outside of git."""
-    import subprocess
-
     asked = ["git", "-C", str(context.project.root), "log", "-1", "--format=%cI"]
     try:
         said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
@@ -145,7 +144,7 @@ def _inside(context: Context, path: Path) -> str:
     return path.relative_to(context.project.root).as_posix()
 
 
-def _judging(crate: Any, context: Context, loaded: Loaded, added: dict[str, Any]) -> Any:
+def _judging(crate: object, context: Context, loaded: Loaded, added: dict[str, object]) -> object:
     """The act of judging, from table and spec to verdict."""
     from rocrate.model.contextentity import ContextEntity
 

@@ -13,8 +13,8 @@ from harness.execution.curves import curves_of
 from harness.metrics import metrics_of
 from harness.metrics.curves import CURVES, Curve, Line
 from harness.report.anchors import mark
-from harness.report.prose import attack_words, figure
 from harness.report.theme import ACROSS, COLOURS, Hover, Label, Titles, label_ends, said, svg_of
+from harness.report.vocabulary import attack_words, figure
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -12,16 +13,16 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.series import groups_by_outcome, means
+from harness.claims.series import groups_by_outcome
 from harness.coordinates import Place, format_level, place
 from harness.coordinates import text as places_text
-from harness.experiment import Experiment
+from harness.experiment import Arm, Experiment
 from harness.formulas import FORMULAS
-from harness.formulas.gaussian import shuffled_epsilon
 from harness.report.anchors import mark
 from harness.report.curves import draw_curves
-from harness.report.prose import attack_words, figure, metric_words
+from harness.report.lines import as_trained, largest, over_all_outcomes, place_of_infinity, printed_values, series
 from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, said, svg_of
+from harness.report.vocabulary import attack_words, figure, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 
@@ -41,35 +42,6 @@ METRIC_LABELS = {
     "accuracy_test": "test",
     "accuracy_nonmembers": "non-members",
 }
-
-
-Line = tuple[Array, Array, Array, Array]
-"""(x, mean, low, high), (k,) each."""
-
-
-def series(
-    table: pd.DataFrame, arm: str, attack: str, metric: str, x: str = "epsilon", axes: Sequence[str] = ("epsilon",)
-) -> dict[Place, Line]:
-    """Curves over the axis `x`, with 95% intervals over repeats: one for each place on the other axes."""
-    averages = means(table[table["arm"] == arm], (metric,), axes)
-    lines: dict[Place, list[tuple[Any, ...]]] = {}
-    for (_, of, _, where), mean in averages.items():
-        at = dict(where)
-        if of == attack and x in at:
-            rest = place((axis, value) for axis, value in where if axis != x)
-            lines.setdefault(rest, []).append((at[x], mean.mean, *mean.interval()))
-    return {rest: _line(rows) for rest, rows in lines.items()}
-
-
-def _line(rows: list[tuple[Any, ...]]) -> Line:
-    columns = list(zip(*sorted(rows, key=lambda row: (isinstance(row[0], str), row[0])), strict=True))
-    return (np.array(columns[0]), *(np.array(c, float) for c in columns[1:]))  # type: ignore[return-value]
-
-
-def _beyond(epsilon: Array) -> float:
-    """Where infinity is drawn: one decade to the right of the largest finite epsilon."""
-    finite = epsilon[np.isfinite(epsilon)]
-    return float(finite.max() if len(finite) else 1.0) * 10
 
 
 def draw(spec: Spec, table: pd.DataFrame) -> list[str]:
@@ -146,8 +118,7 @@ def _arms(
     for metric in panel.metrics:
         for nth, attack in enumerate(panel.attacks or tuple(spec.attacks) if metric in of_attacks else ("",)):
             of_arms = [
-                (i, _largest(series(table, arm, attack, metric, axes=spec.axes), panel.at))
-                for i, arm in enumerate(arms)
+                (i, largest(series(table, arm, attack, metric, axes=spec.axes), panel.at)) for i, arm in enumerate(arms)
             ]
             points = [(i, *values[1:]) for i, values in of_arms if values is not None]
             wheres = {i: values[0] for i, values in of_arms if values is not None}
@@ -191,15 +162,31 @@ def _arms(
     return highest, labels
 
 
-def _largest(lines: dict[Place, Line], at: Mapping[str, Any]) -> tuple[Place, float, float, float] | None:
-    """Where it is, mean and interval at the largest epsilon, or that of `at`; other axes are as `at` has them."""
-    for rest, (levels, mean, low, high) in lines.items():
-        if any(at.get(axis, value) != value for axis, value in rest):
-            continue
-        i = int(np.argmin(np.abs(levels - at["epsilon"]))) if math.isfinite(at.get("epsilon", math.inf)) else -1
-        where = place({**dict(rest), "epsilon": float(levels[i])})
-        return where, float(mean[i]), float(low[i]), float(high[i])
-    return None
+@dataclass(frozen=True)
+class _Across:
+    """The horizontal axis of a panel: where each epsilon of an arm is drawn, or the axis' own values."""
+
+    over: str
+    """The axis that curves are over."""
+    epsilons: Mapping[str, Array]
+    """By arm: its grid."""
+    positions: Mapping[str, Array]
+    """By arm: where each of those is drawn, infinity left out."""
+    beyond: float
+    """Where infinity is drawn."""
+
+    def at(self, arm: str) -> dict[float, float]:
+        """By epsilon of an arm: where it is drawn."""
+        pairs = zip(self.epsilons[arm], self.positions[arm], strict=True)
+        return {float(e): float(min(p, self.beyond)) for e, p in pairs}
+
+
+def _across_of(panel: Panel, experiment: Experiment, table: pd.DataFrame, arms: Sequence[str]) -> _Across:
+    grids = {arm: np.array(dict(experiment.levels(arm)).get("epsilon", ()), float) for arm in arms}
+    places = grids if panel.x != "epsilon-as-trained" else {a: as_trained(experiment, table, a) for a in arms}
+    over = "epsilon" if panel.x == "epsilon-as-trained" else panel.x
+    beyond = place_of_infinity(np.concatenate(list(places.values()))) if over == "epsilon" else math.inf
+    return _Across(over, grids, places, beyond)
 
 
 def _curves(
@@ -216,76 +203,89 @@ def _curves(
         for arm, metric in product(arms, panel.metrics)
         for attack in (attacks if metric in of_attacks else ("",))
     ]
-    by_arm, over = len(arms) > 1, "epsilon" if panel.x == "epsilon-as-trained" else panel.x
-    grids = {arm: np.array(dict(experiment.levels(arm)).get("epsilon", ()), float) for arm in arms}
-    places = grids if panel.x != "epsilon-as-trained" else {a: _as_trained(experiment, table, a) for a in arms}
-    beyond = _beyond(np.concatenate(list(places.values()))) if over == "epsilon" else math.inf
-    printed = printed_values(spec)
-    across: list[float] = []
-    labels, highest = list[Label](), 0.0
-    for index, (arm, attack, metric) in enumerate(curves):
-        at = {float(e): float(min(p, beyond)) for e, p in zip(grids[arm], places[arm], strict=True)}
-        lines = series(table, arm, attack, metric, over, spec.axes)
-        fixed = {key: value for key, value in panel.at.items() if key != over}
+    by_arm, across, printed = len(arms) > 1, _across_of(panel, experiment, table, arms), printed_values(spec)
+    over_epsilon = across.over == "epsilon"
+    labels, highest, drawn = list[Label](), 0.0, list[float]()
+    for index, curve in enumerate(curves):
+        arm, attack, metric = curve
+        at = across.at(arm)
+        lines = series(table, arm, attack, metric, across.over, spec.axes)
+        fixed = {key: value for key, value in panel.at.items() if key != across.over}
         lines = {rest: line for rest, line in lines.items() if fixed.items() <= dict(rest).items()}
-        for nth, (rest, (levels, mean, low, high)) in enumerate(lines.items()):
-            if metric in of_attacks and over == "epsilon":
-                kept = over_all_outcomes(table, (arm, attack, metric), levels)
-                levels, mean, low, high = levels[kept], mean[kept], low[kept], high[kept]
-            x = np.array([at[e] for e in levels]) if over == "epsilon" else levels
-            across += [float(v) for v in x if over == "epsilon" and v < beyond]
-            highest = max(highest, float(mean.max()))
+        for nth, (rest, line) in enumerate(lines.items()):
+            by_outcome = metric in of_attacks and over_epsilon
+            if by_outcome:
+                kept = over_all_outcomes(table, curve, line[0])
+                line = line[0][kept], line[1][kept], line[2][kept], line[3][kept]
+            x = np.array([at[e] for e in line[0]]) if over_epsilon else line[0]
+            drawn += [float(v) for v in x if over_epsilon and v < across.beyond]
             colour = COLOURS[(arms.index(arm) if by_arm else index) % len(COLOURS)]
             told = panel.metrics.index(metric) if by_arm else 0
             style = STYLES[((attacks.index(attack) if attack else 0) + told + nth) % len(STYLES)]
-            label = _label(spec, panel, (arm, attack, metric), dict(rest), by_arm, len(attacks) > 1)
-            texts = [
-                Hover(
-                    _point_text(label, over, *row),
-                    mark(arm, attack, metric, place({**dict(rest), over: row[0].item()})),
-                )
-                for row in zip(levels, mean, low, high, strict=True)
-            ]
-            look: dict[str, Any] = {"color": colour, "marker": "o", "markersize": 3.5, "linewidth": 1.6}
-            axis.plot(x, mean, style, **look, label=label, gid=said(titles, texts))
-            labels.append((label, colour, float(mean[-1])))
-            axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
-            if metric in of_attacks and over == "epsilon":
-                line = {"color": colour, "linestyle": style, "linewidth": 0.8, "alpha": 0.55}
-                reached = _outcomes(axis, table, (arm, attack, metric), at, line)
-                highest = max(highest, reached)
-            key = arm, attack, metric
-            known = [
-                (where, printed[key, place({**dict(rest), over: level})])
-                for level, where in zip(levels, x, strict=True)
-                if (key, place({**dict(rest), over: level})) in printed
-            ]
-            if known:
-                there, given = zip(*known, strict=True)
-                texts = [Hover(f"the paper prints {figure(v)} for {label}") for v in given]
-                axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **CROSS)
-    if over != "epsilon":
-        axis.set_xlabel(over)
+            label = _label(spec, panel, curve, dict(rest), by_arm, len(attacks) > 1)
+            where = [place({**dict(rest), across.over: level}) for level in line[0].tolist()]
+            _paint_line(axis, curve, where, across.over, (x, *line), (label, colour, style), titles)
+            highest = max(highest, float(line[1].max()))
+            labels.append((label, colour, float(line[1][-1])))
+            if by_outcome:
+                thin = {"color": colour, "linestyle": style, "linewidth": 0.8, "alpha": 0.55}
+                highest = max(highest, _outcomes(axis, table, curve, at, thin))
+            known = [(v, printed[curve, spot]) for spot, v in zip(where, x, strict=True) if (curve, spot) in printed]
+            _paint_printed(axis, known, label, colour, titles)
+    if not over_epsilon:
+        axis.set_xlabel(across.over)
         return highest, labels
-    finite = [float(e) for grid in grids.values() for e in grid if math.isfinite(e)]
-    finite = across or finite if panel.x != "epsilon" else finite
-    facts = {"delta": experiment.arms[arms[0]].privacy.delta, "prior": experiment.arms[arms[0]].prior}
-    for name in panel.formulas if finite else ():
-        fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
-        curve = FORMULAS[name].curve(fine, **facts)
-        axis.plot(fine, curve, color=BOUND, linewidth=1.3, label=f"bound ({name})")
-        labels.append((f"bound ({name})", BOUND, float(curve[-1])))
+    finite = [float(e) for grid in across.epsilons.values() for e in grid if math.isfinite(e)]
+    _paint_formulas(axis, panel, experiment.arms[arms[0]], drawn if panel.x != "epsilon" and drawn else finite, labels)
     axis.set_xscale("log")
     if panel.x == "epsilon":
-        _ticks(axis, tuple(sorted({float(e) for grid in grids.values() for e in grid})))
+        _ticks(axis, tuple(sorted({float(e) for grid in across.epsilons.values() for e in grid})))
         axis.set_xlabel("ε")
     else:
         axis.set_xlabel("ε as trained (shuffled batches, without amplification)")
     return highest, labels
 
 
+def _paint_line(
+    axis: Axes,
+    curve: tuple[str, str, str],
+    where: Sequence[Place],
+    over: str,
+    line: tuple[Array, Array, Array, Array, Array],
+    look: tuple[str, str, str],
+    titles: dict[str, list[Hover]],
+) -> None:
+    """A mean with its interval: `line` is x, levels, mean, low, high, (k,) each; `look` its name, colour and style."""
+    x, levels, mean, low, high = line
+    label, colour, style = look
+    rows = zip(levels, mean, low, high, strict=True)
+    texts = [Hover(_point_text(label, over, *row), mark(*curve, spot)) for row, spot in zip(rows, where, strict=True)]
+    gid = said(titles, texts)
+    axis.plot(x, mean, style, color=colour, marker="o", markersize=3.5, linewidth=1.6, label=label, gid=gid)
+    axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
+
+
+def _paint_printed(
+    axis: Axes, known: Sequence[tuple[float, float]], label: str, colour: str, titles: dict[str, list[Hover]]
+) -> None:
+    """Crosses where the paper prints a number: horizontal place and value."""
+    if known:
+        there, given = zip(*known, strict=True)
+        texts = [Hover(f"the paper prints {figure(v)} for {label}") for v in given]
+        axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **CROSS)
+
+
+def _paint_formulas(axis: Axes, panel: Panel, arm: Arm, finite: Sequence[float], labels: list[Label]) -> None:
+    """The formulas that a panel names, from the least to the largest finite epsilon; adds their names to `labels`."""
+    for name in panel.formulas if finite else ():
+        fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
+        curve = FORMULAS[name].curve(fine, delta=arm.privacy.delta, prior=arm.prior)
+        axis.plot(fine, curve, color=BOUND, linewidth=1.3, label=f"bound ({name})")
+        labels.append((f"bound ({name})", BOUND, float(curve[-1])))
+
+
 def _label(
-    spec: Spec, panel: Panel, curve: tuple[str, str, str], rest: dict[str, Any], by_arm: bool, several: bool
+    spec: Spec, panel: Panel, curve: tuple[str, str, str], rest: dict[str, object], by_arm: bool, several: bool
 ) -> str:
     """Name of a curve in the legend."""
     arm, attack, metric = curve
@@ -313,47 +313,9 @@ def _outcomes(
     return max((value for points in lines.values() for _, value in points), default=0.0)
 
 
-def over_all_outcomes(table: pd.DataFrame, curve: tuple[str, str, str], levels: Array) -> Array:
-    """Which of the epsilons (n,) a curve has a mean at that is comparable with the others: where its split drew every
-    outcome that it drew elsewhere, if there are such; all of them otherwise."""
-    arm, attack, metric = curve
-    drawn: dict[float, set[int]] = {}
-    for _, name, outcome, epsilon, _ in groups_by_outcome(table[table["arm"] == arm], metric):
-        if name == attack:
-            drawn.setdefault(epsilon, set()).add(outcome)
-    most = max(map(len, drawn.values()), default=0)
-    complete: Array = np.array([len(drawn.get(float(e), ())) == most for e in levels])
-    return complete if complete.any() else ~complete
-
-
-def _as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
-    """What the noise at each epsilon of the grid is worth on shuffled batches, without amplification, for
-    add/remove-one neighbours."""
-    noise = table[table["arm"] == arm].groupby("epsilon")["noise_multiplier"].first()
-    setup = experiment.arms[arm]
-    twice = setup.training.clipping == "batch"
-    known = {
-        e: shuffled_epsilon(float(sigma), setup.training.epochs, setup.privacy.delta, twice)
-        for e, sigma in noise.items()
-    }
-    return np.array([known.get(e, math.nan) for e in experiment.levels(arm)["epsilon"]])
-
-
-def printed_values(spec: Spec) -> dict[tuple[tuple[str, str, str], Place], float]:
-    """Numbers that the paper prints, as claims declare them: by (arm, attack or "", metric), and place."""
-    numbers = {}
-    for claim in spec.claims:
-        for part in spec.parts(claim) if claim.catalogue else ():
-            for curve, where, value in part.printed():
-                if curve.minus is None and curve.times == 1:
-                    key = (curve.arm, curve.attack, curve.metric), place({**where, **dict(curve.at)})
-                    numbers[key] = value
-    return numbers
-
-
 def _ticks(axis: Axes, epsilons: tuple[float, ...]) -> None:
     grid = np.array(epsilons)
-    where = np.minimum(grid, _beyond(grid))
+    where = np.minimum(grid, place_of_infinity(grid))
     few = len(grid) <= FEW
     wanted = [i for i, e in enumerate(grid) if few or not math.isfinite(e) or math.log10(e) % 1 == 0]
     axis.set_xticks(where[wanted], ["∞" if math.isinf(grid[i]) else f"{grid[i]:g}" for i in wanted])

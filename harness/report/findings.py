@@ -17,7 +17,8 @@ from pydantic import Field, ValidationError
 from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError
-from harness.report.prose import deciding, figure, left_interval
+from harness.report.prose import deciding, left_interval
+from harness.report.vocabulary import figure
 from harness.spec.document import load_document, locate
 from harness.spec.model import Spec
 from harness.spec.page import Name, Panel

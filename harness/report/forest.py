@@ -13,7 +13,8 @@ from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Point
-from harness.report.prose import curve_words, figure, left_interval, where_words
+from harness.report.prose import curve_words, left_interval, where_words
+from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 
 WIDTH = 320.0

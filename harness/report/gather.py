@@ -24,8 +24,8 @@ from harness.report.answers import read_answers
 from harness.report.figures import draw
 from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import Told, describe_preparation, said
-from harness.report.prose import metric_words
-from harness.report.tables import exposed_rows, formula_tables, outcome_rows, printed_tables
+from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables
+from harness.report.vocabulary import metric_words
 from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
@@ -49,14 +49,14 @@ class Section:
     """Its panels, each one `<svg>`."""
     counterexamples: dict[str, str]
     """By claim: both sides of what is refuted, as one `<svg>`."""
-    means: list[dict[str, Any]]
-    tables: list[dict[str, Any]]
+    means: list[Row]
+    tables: list[Row]
     """Tables that the paper prints, in its layout."""
-    formulas: list[dict[str, Any]]
+    formulas: list[Row]
     """Printed tables of formulas, in its layout."""
-    exposed: list[dict[str, Any]]
+    exposed: list[Row]
     """Members exposed in one, in some and in every run."""
-    outcomes: list[dict[str, Any]]
+    outcomes: list[Row]
     """Advantage by the outcome that a split draws."""
     sha256: str
     data_sha256: str
@@ -178,13 +178,13 @@ def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:
     return len(table.drop_duplicates(["arm", *axes, "repeat"]))
 
 
-def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[dict[str, Any]]:
+def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[Row]:
     """Mean and 95% interval of every metric but counts, by arm, attack and place, ready to print.
 
     Columns are the values of epsilon, or of the first axis where epsilon follows from others.
     """
     wanted = ("advantage", "tpr", "fpr", "auc", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    rows: dict[tuple[str, ...], Row] = {}
     every = means(table, wanted, axes)
     across = "epsilon" if "epsilon" in axes else axes[0]
     levels = order_levels({dict(where)[across]: None for *_, where in every if across in dict(where)})

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from harness.claims.verdict import Verdict
-from harness.report.prose import letters
+from harness.report.vocabulary import letters
 from harness.spec.model import Spec
 
 DATASETS = {

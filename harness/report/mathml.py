@@ -17,7 +17,7 @@ from harness.claims.expression import (
     Row,
     Words,
 )
-from harness.report.prose import LETTERS
+from harness.report.vocabulary import LETTERS
 
 OPERATORS = {"<=": "≤", ">=": "≥", "!=": "≠", "*": "·", "-": "−", "+-": "±"}
 """Signs for what plain text has no sign for."""

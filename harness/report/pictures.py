@@ -15,8 +15,8 @@ from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
 from harness.report.figures import LETTER, STYLES, paint_panel
 from harness.report.findings import Picture
-from harness.report.prose import figure
 from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, said, standing_alone, svg_of
+from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 from harness.theory.domain import Interval, number

@@ -26,6 +26,7 @@ from harness.execution.table import write_parquet
 from harness.files import write_bytes, write_text
 from harness.report import manual
 from harness.report.anchors import marks_of
+from harness.report.certainty import certainty_words, how_sure
 from harness.report.exports import claims_csv, claims_table
 from harness.report.findings import SORTS, Finding, Shown
 from harness.report.findings import findings_that_hold as shown_findings
@@ -34,26 +35,12 @@ from harness.report.forms import Form
 from harness.report.gather import Section
 from harness.report.headings import datasets_of, headings
 from harness.report.mathml import mathml
-from harness.report.prose import (
-    DATA,
-    LETTERS,
-    ORIGINS,
-    SAID,
-    SIGNS,
-    certainty_words,
-    compared_numbers,
-    counterexample_words,
-    deciding,
-    expressions,
-    figure,
-    how_sure,
-    letter,
-    letters,
-    sentence,
-)
+from harness.report.prose import compared_numbers, counterexample_words, deciding, sentence
 from harness.report.provenance import Provenance
 from harness.report.tex import untex
-from harness.spec.model import Claim, Spec
+from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SAID, SIGNS, figure, letter, letters
+from harness.spec.claim import Claim
+from harness.spec.model import Spec
 from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, Count, count, count_certainties, group_of
 
 STATIC = ("site.css", "site.js")
@@ -221,7 +208,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
     specs = {s.spec.id: s for p in site.papers for s in p.sections}
     said = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
     rows = [_row(paper, section, v) for paper in site.papers for section in paper.sections for v in section.verdicts]
-    common: dict[str, Any] = {
+    common: dict[str, object] = {
         "site": site,
         "said": said,
         "heading": headings(site.verdicts, {name: section.spec for name, section in specs.items()}),
@@ -238,7 +225,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
         "sorts": SORTS,
     }
 
-    def page(template: str, up: str, **given: Any) -> str:
+    def page(template: str, up: str, **given: object) -> str:
         return environment.get_template(template).render(**common, up=up, **given)
 
     pictures = {f.finding.id: Markup(site.pictures.get(f.finding.id, "")) for f in site.findings}
@@ -303,7 +290,7 @@ def _manual(site: Site, page: Callable[..., str]) -> list[tuple[str, str]]:
     ]
 
 
-def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict[str, Any]:
+def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict[str, object]:
     spec = section.spec
     parts = [] if claim.theory else spec.parts(claim)
     point = deciding(verdict)
@@ -314,7 +301,7 @@ def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict
         "slug": slug(verdict.id),
         "math": [
             (Markup(mathml(tree)), verdict.parts[i] if i < len(verdict.parts) else None)
-            for i, tree in enumerate(expressions(verdict, spec))
+            for i, tree in enumerate(verdict.expressions)
         ],
         "forests": drawn,
         "hidden": hidden,
@@ -358,7 +345,7 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
             claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
             for verdict in section.verdicts:
                 if claims[verdict.id].theory:
-                    over = [part.of(letter) for tree in expressions(verdict, section.spec) for part in domains(tree)]
+                    over = [part.of(letter) for tree in verdict.expressions for part in domains(tree)]
                     rows.append((verdict, "; ".join(dict.fromkeys(over))))
         if rows:
             by_paper.append((paper, rows))

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from harness.claims.verdict import Verdict
+from harness.report.certainty import certainty_words
 from harness.report.gather import Section
-from harness.report.prose import DATA, SAID, SIGNS, certainty_words, sentence
+from harness.report.prose import sentence
+from harness.report.vocabulary import DATA, SAID, SIGNS
 from harness.verdicts.catalogue import RATE
 from harness.verdicts.counts import GROUPS, count
 from harness.verdicts.findings import ALPHA

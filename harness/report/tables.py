@@ -27,12 +27,15 @@ HEADINGS = {
     "tpr_at_5pct_fpr": "5%",
 }
 
+Row = dict[str, Any]
+"""What a template shows of a row of a table, or of a table."""
 
-def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+
+def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[Row]:
     """Printed tables of formulas: each entry with the outcome of the parts of the claim that settles it."""
     by_claim = {v.id.split("#")[1]: v for v in verdicts}
 
-    def settled(entry: Entry) -> dict[str, Any]:
+    def settled(entry: Entry) -> Row:
         verdict = None if entry.claim is None else by_claim.get(entry.claim)
         if verdict is None:
             return {"text": entry.text, "verdict": None, "id": None}
@@ -50,7 +53,7 @@ def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, An
     ]
 
 
-def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[Row]:
     """One entry for each claim that is a printed table: rows are values of its axis, columns are grouped by arm."""
     by_claim = {v.id.split("#")[1]: v for v in verdicts}
     entries = []
@@ -62,11 +65,11 @@ def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[dict[str, An
     return entries
 
 
-def _printed_entry(part: PrintedTable, index: int, where: str, verdict: Verdict) -> dict[str, Any]:
+def _printed_entry(part: PrintedTable, index: int, where: str, verdict: Verdict) -> Row:
     mine = [p for p in verdict.points if p.expectation == index]
     points = iter(mine)
     measured_at = {p.epsilon if part.along == "epsilon" else (p.at or {}).get(part.along) for p in mine}
-    cells: dict[tuple[int, float], dict[str, Any]] = {}
+    cells: dict[tuple[int, float], Row] = {}
     for entry in part.entries():
         if (None if math.isinf(entry.level) else entry.level) not in measured_at:
             continue
@@ -102,13 +105,13 @@ def _short(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 2 and not _whole(value) else f"{value:.0f}"
 
 
-def exposed_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+def exposed_rows(table: pd.DataFrame) -> list[Row]:
     """Members exposed at each rate by arm and epsilon: in one run on average, in some run, and in every run."""
     joint = table[table["metric"].str.startswith((EVERY, SOME))]
     if joint.empty:
         return []
     averages = table.groupby(["arm", "epsilon", "attack", "metric"])["value"].mean()
-    means: dict[Any, float] = {key: float(value) for key, value in averages.items()}
+    means: dict[object, float] = {key: float(value) for key, value in averages.items()}
     members = float(table.loc[table["metric"] == "count_members", "value"].iloc[0])
     rows = []
     for (arm, epsilon, attack), group in joint.groupby(["arm", "epsilon", "attack"]):
@@ -132,14 +135,14 @@ def exposed_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def outcome_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+def outcome_rows(table: pd.DataFrame) -> list[Row]:
     """Where a split draws one of a few outcomes: mean advantage in each, by arm, attack and epsilon."""
     drawn = drawn_by_arm(table)
     sizes = table[table["metric"] == "count_owner_set"].drop_duplicates(["arm", "repeat"])
     owner_set = {(a, r): f"{v:,.0f}" for a, r, v in zip(sizes["arm"], sizes["repeat"], sizes["value"], strict=True)}
     groups = list(groups_by_outcome(table, "advantage"))
     epsilons = sorted({epsilon for _, _, _, epsilon, _ in groups})
-    rows: dict[tuple[str, str, int], dict[str, Any]] = {}
+    rows: dict[tuple[str, str, int], Row] = {}
     for arm, attack, outcome, epsilon, part in groups:
         sets = ", ".join(sorted({owner_set[arm, r] for r in part["repeat"]}))
         row = rows.setdefault(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness.report.prose import LETTERS
+from harness.report.vocabulary import LETTERS
 
 _TEX = {
     **{name: letter for name, letter in LETTERS.items() if name != "inf"},

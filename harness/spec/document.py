@@ -22,6 +22,8 @@ from harness.spec.yaml_nodes import compose, events, items_of, line_of, value_of
 
 Place = tuple[Path, int]
 Keys = tuple[str | int, ...]
+Fields = dict[str, Any]
+"""A mapping of YAML, as it is read."""
 MOST_DEPTH = 40
 MOST_VALUES = 200_000
 """What a file may come to, aliases followed: a spec of 100 claims has a few thousand values."""
@@ -31,7 +33,7 @@ MOST_VALUES = 200_000
 class Document:
     """Plain data, and for each path of keys the file and line that set it."""
 
-    data: dict[str, Any]
+    data: Fields
     places: dict[Keys, Place]
     files: list[Path] = field(default_factory=list)
     """The file itself and everything that it extends."""
@@ -122,7 +124,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     return Document(merged, merged_places, [path, *base.files])
 
 
-def _keeps_claims(base: Document, data: dict[str, Any], where: str, name: str) -> None:
+def _keeps_claims(base: Document, data: Fields, where: str, name: str) -> None:
     """Raises HarnessError where a list would silently take the place of claims that are inherited."""
     inherited, own = base.data.get("claims"), data.get("claims")
     if inherited and own is not None and not (isinstance(inherited, dict) and isinstance(own, dict)):
@@ -195,7 +197,7 @@ def _within_limits(path: Path, text: str) -> None:
 
 def _plain(node: Node, keys: Keys, path: Path, places: dict[Keys, Place]) -> Any:
     if isinstance(node, MappingNode):
-        result: dict[str, Any] = {}
+        result: Fields = {}
         for key, value in items_of(node):
             written = _text(_scalar(key, path))
             if (name := former_names.current_key(written, keys)) != written:
@@ -229,9 +231,7 @@ def _text(key: Any) -> str:
     return key if isinstance(key, str) else str(key)
 
 
-def _merge(
-    base: dict[str, Any], own: dict[str, Any], keys: Keys, places: dict[Keys, Place], own_places: dict[Keys, Place]
-) -> dict[str, Any]:
+def _merge(base: Fields, own: Fields, keys: Keys, places: dict[Keys, Place], own_places: dict[Keys, Place]) -> Fields:
     merged = dict(base)
     for key, value in own.items():
         path = (*keys, key)
@@ -249,7 +249,7 @@ def _merge(
     return merged
 
 
-def merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def merge(base: Fields, own: Fields) -> Fields:
     """`own` over `base`: mappings merge key by key, everything else is replaced; nulls stay."""
     merged = dict(base)
     for key, value in own.items():
@@ -257,7 +257,7 @@ def merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def without_nulls(merged: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+def without_nulls(merged: Fields, base: Fields) -> Fields:
     """Without the keys that are null where `base` has something: a null takes away what would be inherited."""
     kept = {key: value for key, value in merged.items() if value is not None or base.get(key) is None}
     return {

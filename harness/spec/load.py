@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import to_jsonable_python
+from pydantic_core import ErrorDetails, to_jsonable_python
 
 from harness.config import Plugin
 from harness.errors import HarnessError
@@ -154,7 +154,7 @@ def load_specs(project: Project, names: list[str]) -> list[Loaded]:
     return loaded
 
 
-def _check_ambiguity(document: Document, spec: Spec, index: int, field: str | None, chosen: Any) -> None:
+def _check_ambiguity(document: Document, spec: Spec, index: int, field: str | None, chosen: object) -> None:
     if field is None:
         return
     settings = _values(spec, field)
@@ -168,7 +168,7 @@ def _check_ambiguity(document: Document, spec: Spec, index: int, field: str | No
         raise HarnessError(f"{place}: ambiguities.chosen: says {chosen!r} but {field} is {shown}")
 
 
-def _means(chosen: Any, value: Any) -> bool:
+def _means(chosen: object, value: object) -> bool:
     """Whether a mapping as it is written in a spec is this value."""
     if not (isinstance(chosen, dict) and isinstance(value, BaseModel)):
         return False
@@ -221,7 +221,7 @@ def _check_axes(document: Document, spec: Spec) -> None:
         raise HarnessError("\n".join(faults))
 
 
-def _real_keys(document: Document, loc: tuple[Any, ...]) -> Keys:
+def _real_keys(document: Document, loc: Keys) -> Keys:
     """Pydantic's location without the union tags that are not keys of the YAML."""
     keys: Keys = ()
     for position, part in enumerate(loc):
@@ -230,7 +230,7 @@ def _real_keys(document: Document, loc: tuple[Any, ...]) -> Keys:
     return keys
 
 
-def _of_all_arms(document: Document, faults: list[Any]) -> list[Any]:
+def _of_all_arms(document: Document, faults: list[ErrorDetails]) -> list[ErrorDetails]:
     """Faults, but one of the experiment in place of the same one in every arm."""
     experiment = document.data.get("experiment")
     arms = experiment.get("arms", {}) if isinstance(experiment, dict) else {}
@@ -248,7 +248,7 @@ def _of_all_arms(document: Document, faults: list[Any]) -> list[Any]:
     return distinct
 
 
-def _explain(document: Document, fault: Any) -> str:
+def _explain(document: Document, fault: ErrorDetails) -> str:
     loc = tuple(fault["loc"])
     keys = _real_keys(document, loc)
     if not loc and (named := re.match(r"Value error, claim '([^']*)'", fault["msg"])):
@@ -288,11 +288,11 @@ def _explain(document: Document, fault: Any) -> str:
     return f"{locate(document, keys)}: {dotted}: {message}"
 
 
-def _known_fields(loc: tuple[Any, ...]) -> list[str]:
+def _known_fields(loc: Keys) -> list[str]:
     """Field names of the model at a location, found by walking the annotations."""
-    types_here: list[Any] = [Spec]
+    types_here: list[object] = [Spec]
     for part in loc:
-        following: list[Any] = []
+        following: list[object] = []
         for candidate in types_here:
             following += _step(candidate, part)
         types_here = following or types_here
@@ -303,7 +303,7 @@ def _known_fields(loc: tuple[Any, ...]) -> list[str]:
     return sorted(set(names) - {"id"} if types_here == [Spec] else set(names))
 
 
-def _step(candidate: Any, part: Any) -> list[Any]:
+def _step(candidate: object, part: str | int) -> list[object]:
     if isinstance(candidate, _Values):
         return candidate.members
     if isinstance(candidate, type) and issubclass(candidate, BaseModel):
@@ -317,7 +317,7 @@ def _step(candidate: Any, part: Any) -> list[Any]:
     return []
 
 
-def _members(annotation: Any) -> list[Any]:
+def _members(annotation: object) -> list[object]:
     origin = get_origin(annotation)
     if origin is Annotated:
         return _members(get_args(annotation)[0])
@@ -333,5 +333,5 @@ def _members(annotation: Any) -> list[Any]:
 class _Values:
     """Stands for the members of a dict or sequence; any key leads to them."""
 
-    def __init__(self, members: list[Any]) -> None:
+    def __init__(self, members: list[object]) -> None:
         self.members = members

@@ -4,108 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-import harness.claims.kinds
-import harness.theory.kinds  # noqa: F401  (these imports register the built-in kinds of claims)
 from harness.attacks import ATTACKS, Attack, ScoringAttack
 from harness.attacks.logloss import Logloss
 from harness.claims.declared import NameScope, list_names, nearest
-from harness.claims.expectation import CLAIM_KINDS, ClaimKind, MeasuredClaimKind, TheoryClaimKind
-from harness.claims.origin import Origin, Quote
+from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
 from harness.experiment import Axis, Experiment, ShadowPool
 from harness.experiment.axes import RESERVED
+from harness.experiment.experiment import first_fault, set_at
 from harness.experiment.setup import Name
 from harness.formulas import FORMULAS
 from harness.identity import canonical, canonical_path
 from harness.metrics import METRICS
 from harness.metrics.curves import CURVES, Of
 from harness.metrics.metric import OF_MODELS, metrics_of
+from harness.spec.claim import Claim
 from harness.spec.page import Layout, Panel
 from harness.spec.paper_run import PaperRun
 from harness.spec.surface import SHARED
 
 if TYPE_CHECKING:
     AnyAttack = Attack
-    AnyExpectation = ClaimKind
 else:
-    AnyAttack, AnyExpectation = ATTACKS.union(), CLAIM_KINDS.union()
-
-
-def _one_or_many(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-Catalogue = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...])]
-Expectations = Annotated[
-    tuple[AnyExpectation, ...],
-    BeforeValidator(
-        lambda value: [value] if isinstance(value, dict) else value,
-        json_schema_input_type=AnyExpectation | tuple[AnyExpectation, ...],
-    ),
-]
-
-
-class Claim(Config):
-    """One checkable statement of a paper."""
-
-    id: Name
-    """Unique in its spec."""
-    catalogue: Catalogue = ()
-    """Id or ids of the claim in the catalogue of claims."""
-    where: str
-    """Place in the paper."""
-    kind: Literal["theory", "simulation", "training"] = "training"
-    statement: str
-    """The claim in words."""
-    origin: Origin = "ours"
-    """Who makes it: the `paper`; `corrected`, in the place of a paper's claim; `ours`; or a `check` of the software."""
-    corrects: str | None = None
-    """Of a corrected claim: the one that it corrects, such as `thm1` or `paper/spec#claim`."""
-    quotes: tuple[Quote, ...] = Field(default=(), max_length=3)
-    """The sentences of the paper that it renders, or corrects."""
-    hedge: str = ""
-    """How the inequality renders what the sentence hedges (can, often, almost, up to)."""
-    expect: Expectations
-    """The inequality; several must all hold."""
-    also_read_as: dict[str, Expectations] = Field(default={}, exclude_if=lambda readings: not readings)
-    """Other readings of the sentence, on the same measurements, by what they read otherwise: `a meaningful epsilon is
-    at most 0.1`. A claim that is violated as it stands is only called so if it is in each of these, too."""
-    note: str = ""
-    """What a reader of the verdict should know."""
-
-    @model_validator(mode="after")
-    def _one_sort(self) -> Claim:
-        if not self.expect:
-            raise ValueError("expect: names no inequality; a claim needs at least one")
-        sorts = {isinstance(e, TheoryClaimKind) for e in self.expect}
-        if len(sorts) > 1:
-            raise ValueError(f"claim {self.id!r} mixes theory and measurements; make two claims of it")
-        others = (e for expect in self.also_read_as.values() for e in expect)
-        if self.also_read_as and (sorts == {True} or any(isinstance(e, TheoryClaimKind) for e in others)):
-            raise ValueError(f"claim {self.id!r}: also_read_as is for claims about measurements")
-        if self.origin in ("paper", "corrected") and not self.quotes:
-            raise ValueError(
-                f"claim {self.id!r} is of origin {self.origin!r}; quote the sentence of the paper (quotes)"
-            )
-        if (self.origin == "corrected") != (self.corrects is not None):
-            raise ValueError(f"claim {self.id!r}: `corrects` goes with origin `corrected`, and names a claim")
-        return self
-
-    def otherwise(self) -> list[tuple[str, Claim]]:
-        """The claim in each other reading of its sentence, by what that reads otherwise."""
-        return [
-            (name, self.model_copy(update={"also_read_as": {}, "expect": expect}))
-            for name, expect in self.also_read_as.items()
-        ]
-
-    @property
-    def theory(self) -> tuple[TheoryClaimKind, ...]:
-        """What it says of theory; empty for a claim about measurements."""
-        return tuple(e for e in self.expect if isinstance(e, TheoryClaimKind))
+    AnyAttack = ATTACKS.union()
 
 
 class Ambiguity(Config):
@@ -147,7 +73,7 @@ class Spec(Config):
     layout: tuple[Layout, ...] = ()
     """Printed tables of formulas, drawn with the verdict on each entry."""
 
-    def changed(self, **fields: Any) -> Spec:
+    def changed(self, **fields: object) -> Spec:
         """The same with other values of some fields, which are not checked again."""
         changed = self.model_copy(update=fields)
         for name in ("declared", "attacks_asked"):  # worked out from the fields before
@@ -232,7 +158,7 @@ class Spec(Config):
             return f"{top}.{canonical_path(next(iter(self.experiment.arms.values())), below)}"
         return canonical_path(self, path)
 
-    def variants_of(self, attack: str) -> Iterable[tuple[dict[str, Any], Attack]]:
+    def variants_of(self, attack: str) -> Iterable[tuple[dict[str, object], Attack]]:
         """An attack at every place of its own axes."""
         return attack_variants(self.attacks[attack], self.attack_axes.get(attack, {}))
 
@@ -358,14 +284,8 @@ def _check_pool(where: str, attack: Attack, pool: ShadowPool, name: str) -> None
         raise ValueError(f"{where}: {refusal}")
 
 
-def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dict[str, Any], Attack]]:
+def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dict[str, object], Attack]]:
     """An attack at every place of its axes. Raises ValueError for a value that its field cannot have."""
-    from itertools import product
-
-    from pydantic import ValidationError
-
-    from harness.experiment.experiment import first_fault, set_at
-
     for chosen in product(*(axis.values for axis in axes.values())):
         data = attack.model_dump(by_alias=True)
         for axis, value in zip(axes.values(), chosen, strict=True):

@@ -79,7 +79,7 @@ class Profile(Config):
 
     @field_validator("epsilons", mode="before")
     @classmethod
-    def _infinity(cls, value: Any) -> Any:
+    def _infinity(cls, value: object) -> object:
         if not isinstance(value, list | tuple):
             return value
         epsilons = [epsilon_of(v) for v in value]

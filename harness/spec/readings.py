@@ -52,7 +52,7 @@ class SentenceReading:
         return f"of {self.field} by which {self.value}"
 
 
-def with_field(document: Document, field: str, value: Any, name: str) -> tuple[Spec, Document]:
+def with_field(document: Document, field: str, value: object, name: str) -> tuple[Spec, Document]:
     """The spec with the field at a dotted path set. Raises HarnessError where the value is not a valid one."""
     data = copy.deepcopy(document.data)
     set_at(data, field, value)

@@ -62,7 +62,7 @@ def json_schema() -> dict[str, Any]:
     return schema
 
 
-def _by_name_too(listed: dict[str, Any]) -> None:
+def _by_name_too(listed: dict[str, object]) -> None:
     """A list that may be given as a mapping of names to its entries, so that a file can change what it extends."""
     item = listed.pop("items")
     array = {key: listed.pop(key) for key in list(listed) if key in ("type", "minItems")}
@@ -86,7 +86,7 @@ def _differing(plugin: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [plugin, {"type": "object", "properties": fields, "additionalProperties": False}]}
 
 
-def _axis() -> dict[str, Any]:
+def _axis() -> dict[str, object]:
     values = copy.deepcopy(Axis.model_json_schema(schema_generator=DescribedSchema)["properties"]["values"])
     return {
         "type": "object",

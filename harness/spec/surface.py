@@ -14,7 +14,7 @@ from harness.errors import HarnessError
 from harness.experiment import Experiment, Setup
 from harness.experiment.experiment import Arm, set_at
 from harness.identity import spec_fields
-from harness.spec.document import Document, Keys, locate, merge, without_nulls
+from harness.spec.document import Document, Fields, Keys, locate, merge, without_nulls
 
 SHARED = frozenset(spec_fields(Setup))
 """Fields that an experiment gives for all its arms, and an arm for itself."""
@@ -53,7 +53,7 @@ def _list(document: Document, name: str, key: str | None) -> None:
     document.data[name] = listed
 
 
-def _complete_arms(document: Document, experiment: dict[str, Any]) -> None:
+def _complete_arms(document: Document, experiment: Fields) -> None:
     own = {name: value for name, value in experiment.items() if name not in SHARED}
     shared = {name: value for name, value in experiment.items() if name in SHARED}
     for key in ("axes",):
@@ -62,7 +62,7 @@ def _complete_arms(document: Document, experiment: dict[str, Any]) -> None:
             raise HarnessError(
                 f"{place}: experiment.axes: an axis is written where its field stands: {{axis: NAME, values: [...]}}"
             )
-    axes: dict[str, Any] = {}
+    axes: Fields = {}
     for field, keys, axis in list(_axes(shared, ("experiment",))):
         name = _take(document, shared, field, keys, axis, 1)
         if name in axes:
@@ -74,15 +74,13 @@ def _complete_arms(document: Document, experiment: dict[str, Any]) -> None:
         return
     if axes:
         own["axes"] = axes
-    whole: dict[str, Any] = {}
+    whole: Fields = {}
     for name in arms:
         whole[name] = _complete_arm(document, shared, arms, name, ())
     document.data["experiment"] = {**own, "arms": whole}
 
 
-def _complete_arm(
-    document: Document, shared: dict[str, Any], arms: dict[str, Any], name: str, chain: tuple[str, ...]
-) -> Any:
+def _complete_arm(document: Document, shared: Fields, arms: Fields, name: str, chain: tuple[str, ...]) -> Any:
     """An arm with what it leaves out taken from the arm that it extends, or from the experiment."""
     here: Keys = ("experiment", "arms", name)
     base_keys: Keys = ("experiment",)
@@ -123,8 +121,8 @@ def _complete_arm(
     return without_nulls(merged, base)
 
 
-def _attack_axes(document: Document, attacks: dict[str, Any]) -> None:
-    axes: dict[str, Any] = {}
+def _attack_axes(document: Document, attacks: Fields) -> None:
+    axes: Fields = {}
     changed = dict(attacks)
     for attack, value in attacks.items():
         if not isinstance(value, dict):
@@ -140,7 +138,7 @@ def _attack_axes(document: Document, attacks: dict[str, Any]) -> None:
         document.data["attack_axes"] = axes
 
 
-def _axes(node: dict[str, Any], keys: Keys, field: str = "") -> Iterator[tuple[str, Keys, dict[str, Any]]]:
+def _axes(node: Fields, keys: Keys, field: str = "") -> Iterator[tuple[str, Keys, Fields]]:
     """Axes that stand in place of values: the field's path below the root, all its keys, and the axis."""
     for key, value in node.items():
         if not isinstance(value, dict):
@@ -152,7 +150,7 @@ def _axes(node: dict[str, Any], keys: Keys, field: str = "") -> Iterator[tuple[s
             yield from _axes(value, here, name)
 
 
-def _take(document: Document, root: dict[str, Any], field: str, keys: Keys, axis: dict[str, Any], depth: int) -> str:
+def _take(document: Document, root: Fields, field: str, keys: Keys, axis: Fields, depth: int) -> str:
     """Put an axis' first value where it stands. Returns its name. Raises HarnessError where it is none."""
     shown = ".".join(map(str, keys))
     odd = sorted(set(axis) - AXIS_KEYS)
@@ -170,7 +168,7 @@ def _take(document: Document, root: dict[str, Any], field: str, keys: Keys, axis
     return axis["axis"]
 
 
-def _copy_node(node: Any) -> Any:
+def _copy_node(node: object) -> object:
     return {key: _copy_node(value) for key, value in node.items()} if isinstance(node, dict) else node
 
 

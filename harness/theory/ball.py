@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from operator import add, neg, sub
-from typing import Any
 
 from flint import arb, ctx
+from flint.flint_base.flint_context import PrecisionManager
 
 PRECISION = 128
 """Bits of a midpoint."""
-ctx.prec = PRECISION
 
-
-Vector = tuple[Any, ...]
+Vector = tuple[arb, ...]
 Matrix = tuple[Vector, ...]
 
 
-def interval(low: float, high: float) -> Any:
+def in_high_precision() -> PrecisionManager:
+    """A context, or a decorator, with `PRECISION` for what is computed in it; after it precision is as it was."""
+    return ctx.workprec(PRECISION)
+
+
+def interval(low: float, high: float) -> arb:
     """The smallest ball that covers [low, high]."""
     return arb(low) if low == high else arb(low).union(arb(high))
 
@@ -44,7 +47,7 @@ class Ball:
 
     __slots__ = ("bends", "flat", "gradient", "value")
 
-    def __init__(self, value: Any, gradient: Vector, bends: Vector, flat: bool = False) -> None:
+    def __init__(self, value: arb, gradient: Vector, bends: Vector, flat: bool = False) -> None:
         """
         Args:
             bends: the Hessian from the diagonal on, row by row; empty where it is not carried along.
@@ -74,10 +77,10 @@ class Ball:
         """A number among the same variables."""
         return Ball.constant(value, len(self.gradient), 2 if self.bends else 1)
 
-    def _lift(self, other: Any) -> Ball:
+    def _lift(self, other: Ball | float) -> Ball:
         return other if isinstance(other, Ball) else self.like(other)
 
-    def _chain(self, value: Any, slope: Any, bend: Any) -> Ball:
+    def _chain(self, value: arb, slope: arb, bend: arb) -> Ball:
         """f(self), from f and its first and second derivative at the value."""
         if self.flat:
             return Ball(value, self.gradient, self.bends, flat=True)
@@ -87,7 +90,7 @@ class Ball:
             bends = tuple([bent[i] * g[j] + slope * h for (i, j), h in zip(_pairs(len(g)), self.bends, strict=True)])
         return Ball(value, tuple([slope * a for a in g]), bends)
 
-    def __add__(self, other: Any) -> Ball:
+    def __add__(self, other: Ball | float) -> Ball:
         o = self._lift(other)
         value = self.value + o.value
         if self.flat or o.flat:
@@ -102,7 +105,7 @@ class Ball:
             return Ball(-self.value, self.gradient, self.bends, flat=True)
         return Ball(-self.value, tuple(map(neg, self.gradient)), tuple(map(neg, self.bends)))
 
-    def __sub__(self, other: Any) -> Ball:
+    def __sub__(self, other: Ball | float) -> Ball:
         o = self._lift(other)
         value = self.value - o.value
         if o.flat:
@@ -111,10 +114,10 @@ class Ball:
             return Ball(value, tuple(map(neg, o.gradient)), tuple(map(neg, o.bends)))
         return Ball(value, tuple(map(sub, self.gradient, o.gradient)), tuple(map(sub, self.bends, o.bends)))
 
-    def __rsub__(self, other: Any) -> Ball:
+    def __rsub__(self, other: Ball | float) -> Ball:
         return self._lift(other) - self
 
-    def __mul__(self, other: Any) -> Ball:
+    def __mul__(self, other: Ball | float) -> Ball:
         o = self._lift(other)
         if self.flat or o.flat:
             factor, curved = (self.value, o) if self.flat else (o.value, self)
@@ -128,7 +131,7 @@ class Ball:
         )
         return Ball(x * y, tuple([a * y + b * x for a, b in zip(g, k, strict=True)]), bends)
 
-    def _scaled(self, factor: Any) -> Ball:
+    def _scaled(self, factor: arb) -> Ball:
         """Times a number that does not depend on the variables."""
         if self.flat:
             return Ball(self.value * factor, self.gradient, self.bends, flat=True)
@@ -138,10 +141,10 @@ class Ball:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Ball:
+    def __truediv__(self, other: Ball | float) -> Ball:
         return self * self._lift(other)._reciprocal()
 
-    def __rtruediv__(self, other: Any) -> Ball:
+    def __rtruediv__(self, other: Ball | float) -> Ball:
         return self._lift(other) * self._reciprocal()
 
     def _reciprocal(self) -> Ball:

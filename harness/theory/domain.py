@@ -72,10 +72,11 @@ def number(term: Term, at: Mapping[str, float]) -> float:
     """Value of a term at a point; formulas in high precision, so that far tails neither vanish nor cancel."""
     if not term.exact():
         return computed_at(term.evaluate, at)
-    from harness.theory.ball import Ball
+    from harness.theory.ball import Ball, in_high_precision
 
     lifted: dict[str, Any] = {n: Ball.constant(v, 0) for n, v in at.items()}
-    return float(term.evaluate({**lifted, LIFT: lambda value: Ball.constant(value, 0)}).value.mid())
+    with in_high_precision():
+        return float(term.evaluate({**lifted, LIFT: lambda value: Ball.constant(value, 0)}).value.mid())
 
 
 def computed_at(function: Callable[[Mapping[str, Any]], Any], at: Mapping[str, float]) -> float:

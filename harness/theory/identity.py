@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
-from flint import Ordering, fmpq, fmpq_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from harness.theory.term import LIFT
 
@@ -27,10 +27,10 @@ class RationalFunction:
 
     __slots__ = ("bottom", "names", "top")
 
-    def __init__(self, top: Any, bottom: Any, names: Sequence[str]) -> None:
+    def __init__(self, top: fmpq_mpoly, bottom: fmpq_mpoly, names: Sequence[str]) -> None:
         self.top, self.bottom, self.names = top, bottom, names
 
-    def lift(self, other: Any) -> RationalFunction:
+    def lift(self, other: RationalFunction | float) -> RationalFunction:
         """A number as a constant of the same field."""
         if isinstance(other, RationalFunction):
             return other
@@ -38,7 +38,7 @@ class RationalFunction:
         one = self.bottom * 0 + 1
         return RationalFunction(one * fmpq(value.numerator, value.denominator), one, self.names)
 
-    def __add__(self, other: Any) -> RationalFunction:
+    def __add__(self, other: RationalFunction | float) -> RationalFunction:
         o = self.lift(other)
         return RationalFunction(self.top * o.bottom + o.top * self.bottom, self.bottom * o.bottom, self.names)
 
@@ -47,25 +47,25 @@ class RationalFunction:
     def __neg__(self) -> RationalFunction:
         return RationalFunction(-self.top, self.bottom, self.names)
 
-    def __sub__(self, other: Any) -> RationalFunction:
+    def __sub__(self, other: RationalFunction | float) -> RationalFunction:
         return self + (-self.lift(other))
 
-    def __rsub__(self, other: Any) -> RationalFunction:
+    def __rsub__(self, other: RationalFunction | float) -> RationalFunction:
         return self.lift(other) - self
 
-    def __mul__(self, other: Any) -> RationalFunction:
+    def __mul__(self, other: RationalFunction | float) -> RationalFunction:
         o = self.lift(other)
         return RationalFunction(self.top * o.top, self.bottom * o.bottom, self.names)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> RationalFunction:
+    def __truediv__(self, other: RationalFunction | float) -> RationalFunction:
         o = self.lift(other)
-        if o.top == 0:
+        if o.top.is_zero():
             raise NotRational
         return RationalFunction(self.top * o.bottom, self.bottom * o.top, self.names)
 
-    def __rtruediv__(self, other: Any) -> RationalFunction:
+    def __rtruediv__(self, other: RationalFunction | float) -> RationalFunction:
         return self.lift(other) / self
 
     def exp(self) -> RationalFunction:
@@ -73,7 +73,7 @@ class RationalFunction:
         symbols = self.top.context().gens()
         for i, _ in enumerate(self.names):
             # self = q * variable exactly when top = q * variable * bottom, for a constant q.
-            if self.top == 0:
+            if self.top.is_zero():
                 return self.lift(1.0)
             for power in (p for p in range(-4 * ROOTS, 4 * ROOTS + 1) if p):
                 if self.top * ROOTS == symbols[i] * self.bottom * power:
@@ -89,7 +89,7 @@ class RationalFunction:
         twice = (self * 2.0).exp()
         return (twice - 1.0) / (twice + 1.0)
 
-    def _no(self) -> Any:
+    def _no(self) -> NoReturn:
         raise NotRational
 
     log = sqrt = erfc = _no
@@ -104,10 +104,10 @@ def identical(left: Side, right: Side, names: Sequence[str]) -> bool:
     symbols = ctx.gens()
     one = ctx.constant(1)
     unit = RationalFunction(one, one, tuple(names))
-    given: dict[str, Any] = {n: RationalFunction(symbols[i], one, tuple(names)) for i, n in enumerate(names)}
+    given: dict[str, object] = {n: RationalFunction(symbols[i], one, tuple(names)) for i, n in enumerate(names)}
     given[LIFT] = unit.lift
     try:
         difference = left(given) - right(given)
     except NotRational:
         return False
-    return bool(difference.top == 0)
+    return bool(difference.top.is_zero())

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from flint import arb
 
-from harness.theory.ball import Ball, interval
+from harness.theory.ball import Ball, in_high_precision, interval
 from harness.theory.term import LIFT
 
 Box = tuple[tuple[float, float], ...]
@@ -57,6 +57,7 @@ def sample(domain: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
     return {name: g.ravel() for name, g in zip(names, grid, strict=True)}
 
 
+@in_high_precision()
 def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance: float, strict: bool = False) -> Proof:
     """Prove or refute that `formula` >= -tolerance (`strict`: > tolerance) on the whole box `domain`."""
     names = list(domain)
@@ -65,10 +66,10 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
     def at(box: Box, order: int = 2) -> Ball:
         return _enclosure(formula, names, box, order)
 
-    def holds(value: Any) -> bool:
+    def holds(value: arb) -> bool:
         return bool(value > threshold) if strict else bool(value >= threshold)
 
-    def fails(value: Any) -> bool:
+    def fails(value: arb) -> bool:
         return bool(value <= threshold) if strict else bool(value < threshold)
 
     worst, where = _look(formula, domain)
@@ -113,7 +114,7 @@ def _enclosure(formula: Formula, names: list[str], box: Box, order: int) -> Ball
     return enclosure
 
 
-def _taylor(centre: Ball, enclosure: Ball, box: Box, middle: tuple[float, ...]) -> Any:
+def _taylor(centre: Ball, enclosure: Ball, box: Box, middle: tuple[float, ...]) -> arb:
     """Enclosure of f on the box: Taylor's formula to second order about the centre, with the Hessian's range."""
     steps = [interval(low, high) - arb(m) for (low, high), m in zip(box, middle, strict=True)]
     total = centre.value
@@ -168,7 +169,7 @@ def _look(formula: Formula, domain: Mapping[str, tuple[float, float]]) -> tuple[
     return float(values[i]), {n: float(v[i]) for n, v in points.items()}
 
 
-def _plain_sign(value: Any) -> int:
+def _plain_sign(value: arb) -> int:
     if bool(value >= 0):
         return 1
     return -1 if bool(value <= 0) else 0
@@ -181,6 +182,7 @@ def _face(side: tuple[float, float], sign: int) -> tuple[float, float]:
     return (low, low) if sign > 0 else (high, high)
 
 
+@in_high_precision()
 def prove_sign(formula: Formula, domain: Mapping[str, tuple[float, float]], along: str, sign: int) -> Proof:
     """Prove or refute that `sign` times the derivative of `formula` by `along` is nowhere negative on a box."""
     names = list(domain)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -18,13 +19,8 @@ LIFT = ""
 """Key under which an evaluation finds what turns a constant into its own sort of number."""
 
 
-class Constant(Config, HasTree):
-    """A number, also written bare."""
-
-    value: float
-
-    def tree(self) -> Expression:
-        return numeral(self.value)
+class _Leaf(Config, HasTree):
+    """A term that has no parts."""
 
     def variables(self) -> set[str]:
         return set()
@@ -35,12 +31,21 @@ class Constant(Config, HasTree):
     def names(self) -> set[str]:
         return set()
 
+
+class Constant(_Leaf):
+    """A number, also written bare."""
+
+    value: float
+
+    def tree(self) -> Expression:
+        return numeral(self.value)
+
     def evaluate(self, at: Mapping[str, Any]) -> Any:
         lift = at.get(LIFT)
         return self.value if lift is None else lift(self.value)
 
 
-class Variable(Config, HasTree):
+class Variable(_Leaf):
     """A variable of the domain."""
 
     variable: str
@@ -50,12 +55,6 @@ class Variable(Config, HasTree):
 
     def variables(self) -> set[str]:
         return {self.variable}
-
-    def exact(self) -> bool:
-        return True
-
-    def names(self) -> set[str]:
-        return set()
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
         return at[self.variable]
@@ -110,7 +109,10 @@ class Named(Config, HasTree):
 
 
 class _Operation(Config, HasTree):
+    """Two terms and what is done with them."""
+
     sign: ClassVar[str]
+    operate: ClassVar[Callable[[Any, Any], Any]]
 
     def _terms(self) -> tuple[Term, Term]:
         return next(iter(self.__dict__.values()))  # type: ignore[no-any-return]
@@ -130,45 +132,37 @@ class _Operation(Config, HasTree):
         left, right = self._terms()
         return left.names() | right.names()
 
+    def evaluate(self, at: Mapping[str, Any]) -> Any:
+        left, right = self._terms()
+        return type(self).operate(left.evaluate(at), right.evaluate(at))
+
 
 class Plus(_Operation):
     """The sum of two terms."""
 
     plus: tuple[Term, Term]
-    sign: ClassVar[str] = "+"
-
-    def evaluate(self, at: Mapping[str, Any]) -> Any:
-        return self.plus[0].evaluate(at) + self.plus[1].evaluate(at)
+    sign, operate = "+", operator.add
 
 
 class Minus(_Operation):
     """The first term less the second."""
 
     minus: tuple[Term, Term]
-    sign: ClassVar[str] = "-"
-
-    def evaluate(self, at: Mapping[str, Any]) -> Any:
-        return self.minus[0].evaluate(at) - self.minus[1].evaluate(at)
+    sign, operate = "-", operator.sub
 
 
 class Times(_Operation):
     """The product of two terms."""
 
     times: tuple[Term, Term]
-    sign: ClassVar[str] = "*"
-
-    def evaluate(self, at: Mapping[str, Any]) -> Any:
-        return self.times[0].evaluate(at) * self.times[1].evaluate(at)
+    sign, operate = "*", operator.mul
 
 
 class Ratio(_Operation):
     """The first term over the second."""
 
     ratio: tuple[Term, Term]
-    sign: ClassVar[str] = "/"
-
-    def evaluate(self, at: Mapping[str, Any]) -> Any:
-        return self.ratio[0].evaluate(at) / self.ratio[1].evaluate(at)
+    sign, operate = "/", operator.truediv
 
 
 KINDS: dict[str, type[Config]] = {
@@ -182,13 +176,13 @@ KINDS: dict[str, type[Config]] = {
 }
 
 
-def _sort(value: Any) -> str | None:
+def _sort(value: object) -> str | None:
     if isinstance(value, dict):
         return next((key for key in KINDS if key in value), None)
     return next((key for key, kind in KINDS.items() if isinstance(value, kind)), None)
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: object) -> object:
     return {"value": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 

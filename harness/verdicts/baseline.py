@@ -7,7 +7,6 @@ anew, their means have to be within a tolerance of the accepted ones.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from pydantic import Field, ValidationError
 from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError, first_fault
+from harness.files import sha256_file
 
 COMPARED = ("advantage", "accuracy_train", "accuracy_test")
 """Metrics, between 0 and 1, whose means are compared within a tolerance."""
@@ -61,18 +61,6 @@ class Difference(Config):
     what: str
 
 
-class OldBaseline(HarnessError):
-    """A baseline whose words are not those of today."""
-
-
-def digest(path: Path) -> str | None:
-    """SHA-256 of a file; none where it is not there."""
-    if not path.is_file():
-        return None
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def gather(
     profile: str,
     checked: Iterable[tuple[str, str, Path, Sequence[Verdict]]],
@@ -87,7 +75,7 @@ def gather(
     for spec, sha256, measurements, verdicts in checked:
         specs[spec] = Accepted(
             spec_sha256=sha256,
-            measurements_sha256=digest(measurements) if tolerance is None else None,
+            measurements_sha256=sha256_file(measurements) if tolerance is None and measurements.is_file() else None,
             verdicts=_outcomes(verdicts),
             effects=_effects(verdicts) if tolerance is None else None,
             values={} if tolerance is None else dict((means or {}).get(spec, {})),
@@ -133,13 +121,7 @@ def _alike(was: Shown | None, now: Shown | None) -> bool:
 def read(path: Path, writes: str = "harness verify --update") -> Baseline:
     """Raises HarnessError where there is no baseline (`writes`: what to type for one), or it is not one."""
     try:
-        text = path.read_text(encoding="utf-8")
-        if is_old(path):
-            raise OldBaseline(
-                f"{path}: a baseline of version 1, whose words do not say on what a claim was judged; look at "
-                f"docs/verdicts.md, then accept what is found: `{writes}`"
-            )
-        return Baseline.model_validate_json(text)
+        return Baseline.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise HarnessError(f"{path}: no baseline yet; `{writes}` writes one") from None
     except ValidationError as error:
@@ -158,15 +140,6 @@ def text(baseline: Baseline) -> str:
     for accepted in said["specs"].values():
         del accepted["values" if baseline.tolerance is None else "effects"]
     return json.dumps(said, indent=1, sort_keys=True) + "\n"
-
-
-def is_old(path: Path) -> bool:
-    """Whether a file is a baseline whose words are not those of today."""
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError):
-        return False
-    return isinstance(said, dict) and said.get("schema_version") == 1
 
 
 def compare(accepted: Baseline, now: Baseline) -> list[Difference]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from harness.claims.design import Bounded, Design, Sequential
 from harness.claims.evidence import Measurements
-from harness.claims.judge import PartResult, PointResult
+from harness.claims.results import PartResult, PointResult
 from harness.claims.sequential import first_verdict, is_decided
 from harness.claims.statistics import share_at_least
 from harness.claims.verdict import Basis, Outcome, Point

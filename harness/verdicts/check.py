@@ -13,8 +13,8 @@ import pandas as pd
 
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind, TheoryResult
-from harness.claims.judge import PartResult
 from harness.claims.reasons import Reason, of_parts
+from harness.claims.results import PartResult
 from harness.claims.sequential import cells_used
 from harness.claims.statistics import rarest
 from harness.claims.verdict import Basis, Outcome, Verdict
@@ -25,7 +25,8 @@ from harness.hashing import code_fingerprint
 from harness.imports import closure
 from harness.metrics import METRICS
 from harness.metrics.metric import module_of
-from harness.spec.model import Claim, Spec
+from harness.spec.claim import Claim
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, stopped_early
 from harness.verdicts.basis import Judged, combined_outcome, on_its_basis, points_of, rests_on
 from harness.verdicts.findings import ALPHA, ClaimError, Judge, evidence_of, judge_of, repeats_wanted

@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import pandas as pd
 
+from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Bounded, Design, design_of
-from harness.claims.evidence import ArmFacts, Measurements, NoneChosen
+from harness.claims.evidence import Measurements, NoneChosen
 from harness.claims.expectation import MeasuredClaimKind
-from harness.claims.judge import Part, PartResult, not_run, unknown
 from harness.claims.kinds.at_least import AtLeast
+from harness.claims.results import Part, PartResult, not_run, unknown
 from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, first_verdict, is_decided
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
@@ -22,7 +23,8 @@ from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
 from harness.hashing import fingerprint
 from harness.metrics import METRICS
-from harness.spec.model import Claim, Spec
+from harness.spec.claim import Claim
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.partial import repeats_of
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from harness.claims.judge import PartResult
 from harness.claims.kinds.table import PrintedTable
+from harness.claims.results import PartResult
 from harness.claims.sequential import allocate_repeats, by_cell
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Word

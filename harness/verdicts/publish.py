@@ -22,7 +22,8 @@ from harness.claims.kinds.table import PrintedTable
 from harness.claims.operands import Number
 from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
 from harness.data.dataset import TableDataset
-from harness.spec.model import Claim, Spec
+from harness.spec.claim import Claim
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading
 from harness.verdicts.partial import parts_text
@@ -105,7 +106,7 @@ def publish(
     data, smaller = data_of(claim, scaled)
     parts = [] if claim.theory else scaled.spec.parts(claim)
     raw: Outcome = verdict.verdict  # type: ignore[assignment]
-    update: dict[str, Any] = {
+    update: dict[str, object] = {
         "origin": claim.origin,
         "corrects": claim.corrects,
         "quotes": claim.quotes,

@@ -7,13 +7,14 @@ from typing import Any
 import pandas as pd
 from pydantic import TypeAdapter
 
+from harness.claims.arm_facts import ArmFacts
 from harness.claims.declared import NameScope
 from harness.claims.design import Design
-from harness.claims.evidence import ArmFacts, Measurements
-from harness.claims.judge import Part, PartResult
+from harness.claims.evidence import Measurements
+from harness.claims.results import Part, PartResult
 from harness.coordinates import Attacked
 from harness.metrics import metrics_of
-from harness.spec.model import AnyExpectation
+from harness.spec.claim import AnyExpectation
 
 PARSE = TypeAdapter(AnyExpectation).validate_python
 DELTA = 1e-5

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from harness.claims.evidence import NoneChosen
-from harness.claims.judge import Part
+from harness.claims.results import Part
 from harness.claims.sequential import allocate_repeats
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
 

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from harness.claims.combine import any_of
 from harness.claims.design import Bounded
-from harness.claims.judge import Part, PartResult, PointResult, any_of, equivalent, point
+from harness.claims.judge import equivalent
+from harness.claims.results import Part, PartResult, PointResult, point
 from harness.claims.statistics import Estimate, estimate, repeats_needed
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from harness.claims.judge import Part
 from harness.claims.kinds.variance_share import main_effects
+from harness.claims.results import Part
 from harness.formulas import FORMULAS
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
 

@@ -15,8 +15,8 @@ from scipy import stats
 from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, TMixtureCS, TwoStakeCS, anytime, two_stake_cs
 from harness.claims.betting import BettingMean, Stream, bet_on_streams
 from harness.claims.design import Bounded, Sequential, Series
-from harness.claims.judge import PartResult, PointResult
 from harness.claims.reasons import reason_in_words
+from harness.claims.results import PartResult, PointResult
 from harness.claims.sequential import _Rule, _turns
 from harness.claims.statistics import FEWEST, Estimate, detectable, estimate, moments, repeats_needed
 from harness.claims.verdict import Point

@@ -19,8 +19,8 @@ from scipy import integrate, stats
 from benchmarks.afresh import replayed
 from harness.claims.anytime import PRIOR_PRECISION, anytime
 from harness.claims.design import DESIGNS, Sequential, design_of
-from harness.claims.judge import PartResult
 from harness.claims.reasons import reason_in_words
+from harness.claims.results import PartResult
 from harness.claims.sequential import CEILING, PILOT, cells_used, first_verdict, is_decided, next_look
 from harness.claims.sequential import allocate_repeats as wanted_cells
 from harness.claims.statistics import FEWEST

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.claims.combine import at_least, combine
 from harness.claims.design import Sequential
-from harness.claims.judge import Part, PartResult, PointResult, at_least, combine, not_run
 from harness.claims.reasons import reason_in_words
+from harness.claims.results import Part, PartResult, PointResult, not_run
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import Estimate
 from harness.claims.verdict import Point

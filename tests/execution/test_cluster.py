@@ -16,14 +16,13 @@ import pytest
 
 from harness.errors import HarnessError
 from harness.execution import cluster
-from harness.execution.executor import run_pieces
 from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import load_specs
-from tests.conftest import SMALL_SPEC, run_cli
+from tests.conftest import SMALL_SPEC, run_cli, run_pieces
 
 Make = Callable[..., Project]
 TEXT = (

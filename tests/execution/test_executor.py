@@ -12,14 +12,13 @@ from collections.abc import Callable
 import pytest
 
 from harness.execution import executors
-from harness.execution.executor import run_pieces
 from harness.execution.plan import WorkUnit
 from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import load_specs
-from tests.conftest import SMALL_SPEC, worker_processes
+from tests.conftest import SMALL_SPEC, run_pieces, worker_processes
 
 Make = Callable[..., Project]
 

@@ -9,13 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.execution.executor import run_pieces
 from harness.execution.planner import make_plan
 from harness.execution.store import Result, Store
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import load_specs
-from tests.conftest import run_cli
+from tests.conftest import run_cli, run_pieces
 
 Make = Callable[..., Project]
 

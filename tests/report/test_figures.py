@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from sklearn.isotonic import IsotonicRegression
 
 from harness.paths import Project
-from harness.report.figures import draw, over_all_outcomes, paint_panel
+from harness.report.figures import draw, paint_panel
+from harness.report.lines import over_all_outcomes
 from harness.report.theme import Hover, spread_labels
 from harness.spec.load import load_specs
 from harness.spec.model import Spec

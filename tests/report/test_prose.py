@@ -25,10 +25,12 @@ from harness.claims.expression import (
 from harness.claims.kinds.waits_for import WaitsFor
 from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
+from harness.report.certainty import _of_readings
 from harness.report.forest import WIDTH, forests
 from harness.report.mathml import mathml
-from harness.report.prose import _of_readings, deciding, expressions, figure, left_interval, letter, letters, sentence
+from harness.report.prose import deciding, left_interval, sentence
 from harness.report.tex import untex
+from harness.report.vocabulary import figure, letter, letters
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from tests.conftest import REPO
@@ -177,7 +179,7 @@ def test_every_inequality_is_well_formed_mathml(judged: tuple[dict[str, Spec], l
 def test_letters_of_an_inequality_are_those_of_its_names(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
     """Of the tree, name by name; what `letters` makes of the text is the same."""
     for verdict in judged[1]:
-        shown = [tree.text(letter) for tree in expressions(verdict, judged[0][verdict.spec])]
+        shown = [tree.text(letter) for tree in verdict.expressions]
         assert shown == [letters(text) for text in verdict.inequality]
 
 

@@ -14,7 +14,7 @@ from harness.coordinates import place
 from harness.errors import HarnessError
 from harness.metrics.exposure import EXPOSURE_LEVELS
 from harness.paths import Project
-from harness.report.figures import printed_values
+from harness.report.lines import printed_values
 from harness.report.tables import exposed_rows, formula_tables, printed_tables
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.formulas import FORMULAS, numbers
-from harness.theory.ball import Ball
+from harness.theory.ball import PRECISION, Ball, in_high_precision
 from harness.theory.term import Named
 
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
@@ -26,6 +27,19 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "quotient": (lambda x: (x * x - 1.0) / (2.0 + x), lambda x: (x * x - 1) / (2 + x)),
     "mixture": (lambda x: 1.0 / (1.0 + numbers.exp(-1.0 * x)) - x, lambda x: 1 / (1 + mpmath.exp(-x)) - x),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _precision() -> Iterator[None]:
+    with in_high_precision():
+        yield
+
+
+def test_precision_is_given_back() -> None:
+    with ctx.workprec(60):
+        with in_high_precision():
+            assert ctx.prec == PRECISION
+        assert ctx.prec == 60
 
 
 def inside(value: Any, exact: Any) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.claims.judge import PartResult, PointResult
 from harness.claims.reasons import Reason
+from harness.claims.results import PartResult, PointResult
 from harness.claims.statistics import Estimate
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import Cell, place

@@ -14,8 +14,9 @@ from harness.claims.verdict import Verdict
 from harness.data.datasets.adult import Adult
 from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.paths import Project
+from harness.spec.claim import Claim
 from harness.spec.load import Loaded, load_specs
-from harness.spec.model import Claim, Spec
+from harness.spec.model import Spec
 from harness.spec.paper_run import PaperRun
 from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings

@@ -9,9 +9,9 @@ from typing import Any, Self
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import At, MeasuredClaimKind
-from harness.claims.judge import PartResult, Where, not_run
 from harness.claims.operands import MetricOperand, MetricSeries, Several
-from harness.coordinates import place
+from harness.claims.results import PartResult, not_run
+from harness.coordinates import Where, place
 
 
 class Along(MeasuredClaimKind):
@@ -53,7 +53,7 @@ class Along(MeasuredClaimKind):
         curve = self.of.curve
         return replace(curve, at=place({**dict(curve.at), self.along: level}))
 
-    def others(self) -> dict[str, tuple[Any, ...]] | None:
+    def others(self) -> dict[str, tuple[object, ...]] | None:
         """Grid points asked for of the other axes."""
         return {k: v for k, v in self.at.items() if k != self.along} if self.at else None
 
@@ -64,6 +64,6 @@ class Along(MeasuredClaimKind):
         runs = f"{len(levels)}" if len(levels) != 1 else "one"
         return not_run(f"{what} needs {needed} values of {self.along}, the profile runs {runs}")
 
-    def shown_at(self, where: Where, level: Any) -> dict[str, Any]:
+    def shown_at(self, where: Where, level: object) -> dict[str, object]:
         """A place with the axis in it, for the reader."""
         return {**where, self.along: level}

@@ -7,17 +7,19 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
+from harness.claims.combine import any_of, over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
+from harness.claims.expectation import CLAIM_KINDS, At, points_part
 from harness.claims.expression import Expression, chain, phrase
-from harness.claims.judge import Part, PartResult, any_of, over_grid
 from harness.claims.kinds.compare import Compare
-from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Several
+from harness.claims.kinds.of_several import OfSeveral
+from harness.claims.operands import MetricSeries, Several
+from harness.claims.results import Part, PartResult
 
 
 @CLAIM_KINDS.register
-class AnyOf(MeasuredClaimKind):
+class AnyOf(OfSeveral):
     """At every grid point of `at`, one of several comparisons holds at least: none fails together with the others."""
 
     kind: Literal["any-of"] = "any-of"
@@ -39,24 +41,6 @@ class AnyOf(MeasuredClaimKind):
             self.model_copy(update={"arm": arms, "of": tuple(_complete_option(one, arms, declared) for one in self.of)})
             for arms in each
         ]
-
-    def operands(self) -> Sequence[MetricOperand]:
-        return [operand for one in self.of for operand in one.operands()]
-
-    def formulas(self) -> Sequence[FormulaValue]:
-        return [formula for one in self.of for formula in one.formulas()]
-
-    def check(self, declared: NameScope) -> None:
-        super().check(declared)
-        for one in self.of:
-            one.check(declared)
-
-    def relaxed(self) -> tuple[str, Self] | None:
-        widened = {n: wider for n, one in enumerate(self.of) if (wider := one.relaxed()) is not None}
-        if not widened:
-            return None
-        of = tuple(widened[n][1] if n in widened else one for n, one in enumerate(self.of))
-        return " and ".join(text for text, _ in widened.values()), self.model_copy(update={"of": of})
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         pairs = [(one, *pair) for one in self.of for pair in one.alternatives()]

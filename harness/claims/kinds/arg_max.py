@@ -6,13 +6,15 @@ from typing import Literal
 
 from pydantic import Field
 
+from harness.claims.combine import over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, aside, chain, level, numeral, phrase
-from harness.claims.judge import Part, PartResult, compare_at, not_run, over_grid
+from harness.claims.judge import compare_at
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
+from harness.claims.results import Part, PartResult, not_run
 
 
 @CLAIM_KINDS.register

@@ -8,17 +8,19 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, PrivateAttr
 
+from harness.claims.combine import combine, in_each
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements, NoneChosen
-from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
+from harness.claims.expectation import CLAIM_KINDS
 from harness.claims.expression import Bracketed, Expression, listing, numeral, phrase
-from harness.claims.judge import Part, PartResult, PointResult, combine, in_each, unknown
 from harness.claims.kinds.arg_max import ArgMax
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.monotone import Monotone
+from harness.claims.kinds.of_several import OfSeveral
 from harness.claims.kinds.order import Order
-from harness.claims.operands import NAMED, FormulaValue, Level, MetricOperand
+from harness.claims.operands import NAMED, Level
+from harness.claims.results import Part, PartResult, PointResult, unknown
 
 Counted = ArgMax | Close | Compare | Monotone | Order
 OPERAND = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left", "order": "of"}
@@ -26,7 +28,7 @@ OPERAND = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left"
 
 
 @CLAIM_KINDS.register
-class AtLeast(MeasuredClaimKind):
+class AtLeast(OfSeveral):
     """At least so many of several claims hold: what a paper says happens often, or in most of its figures.
 
     A partial conjunction: of m claims, of which k are to hold, k each hold at the level over m - k + 1, or m - k + 1
@@ -66,25 +68,6 @@ class AtLeast(MeasuredClaimKind):
         ends = np.cumsum(self._sizes or [1] * len(self.of))
         return [self.of[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
-    def operands(self) -> Sequence[MetricOperand]:
-        return [operand for one in self.of for operand in one.operands()]
-
-    def formulas(self) -> Sequence[FormulaValue]:
-        return [formula for one in self.of for formula in one.formulas()]
-
-    def check(self, declared: NameScope) -> None:
-        super().check(declared)
-        for one in self.of:
-            one.check(declared)
-
-    def relaxed(self) -> tuple[str, Self] | None:
-        widened = {n: wider for n, one in enumerate(self.of) if (wider := one.relaxed()) is not None}
-        if not widened:
-            return None
-        of = tuple(widened[n][1] if n in widened else one for n, one in enumerate(self.of))
-        texts = dict.fromkeys(text for text, _ in widened.values())
-        return " and ".join(texts), self.model_copy(update={"of": of})
-
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         each = Part(part.index, 1, part.alpha, part.fewest)
         looks, tests, unknown_ones = [], [], []
@@ -109,7 +92,7 @@ def _at(one: Counted, where: Mapping[str, Level]) -> Counted:
     """A claim at values of axes, and of these names."""
     names = {name: (str(value),) for name, value in where.items() if name in NAMED}
     at = {name: (value,) for name, value in where.items() if name not in NAMED}
-    update: dict[str, Any] = {"at": {**(one.at or {}), **at}} if at else {}
+    update: dict[str, object] = {"at": {**(one.at or {}), **at}} if at else {}
     if names:
         field = OPERAND[one.kind]
         measured = getattr(one, field)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from typing import Literal, Self
 
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Absolute, Expression, chain, numeral, phrase
-from harness.claims.judge import Part, PartResult, close
+from harness.claims.judge import close
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries, Number, Width
+from harness.claims.results import Part, PartResult
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register
@@ -37,7 +39,7 @@ class Close(TwoSided):
         wider = 2 * self.tolerance
         return f"a tolerance of {wider:g} in place of {self.tolerance:g}", self.model_copy(update={"tolerance": wider})
 
-    def printed(self) -> Sequence[tuple[MetricSeries, Mapping[str, Any], float]]:
+    def printed(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         if not isinstance(self.right, Number) or self.quantifier != "all":
             return ()
         at = self.at or {}

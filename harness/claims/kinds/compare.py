@@ -8,9 +8,11 @@ from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part, refuse_ends
 from harness.claims.expression import Expression, chain, numeral, phrase
-from harness.claims.judge import Part, PartResult, PointResult, Right, Where, compare_at
+from harness.claims.judge import Right, compare_at
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricOperand, MetricSeries, Real, Relation
+from harness.claims.results import Part, PartResult, PointResult
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from harness.claims.combine import over_grid
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, aside, names, numeral, phrase
-from harness.claims.judge import Part, PartResult, PointResult, Where, over_grid, point
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
+from harness.claims.results import Part, PartResult, PointResult, point
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register

@@ -10,13 +10,14 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field
 
+from harness.claims.combine import combine
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, chain, numeral, phrase
-from harness.claims.judge import Part, PartResult, PointResult, combine, not_run, point, unknown
 from harness.claims.kinds.over_repeats import series_of, stack_repeats
 from harness.claims.operands import MetricOperand
+from harness.claims.results import Part, PartResult, PointResult, not_run, point, unknown
 from harness.claims.statistics import pearson
 
 FEWEST = 3

@@ -12,8 +12,8 @@ from harness.claims.declared import NameScope, nearest
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, Numeral, chain, listing
-from harness.claims.judge import Part, PartResult
 from harness.claims.reasons import Counted, Reason
+from harness.claims.results import Part, PartResult
 from harness.claims.verdict import Outcome, Point
 
 SHOWN = 6

@@ -6,13 +6,16 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from harness.claims.combine import any_of, in_each, over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, numeral, phrase
-from harness.claims.judge import Part, PartResult, PointResult, Where, any_of, compare_at, in_each, not_run, over_grid
+from harness.claims.judge import compare_at
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Level, Real
+from harness.claims.results import Part, PartResult, PointResult, not_run
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register

@@ -5,12 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Literal
 
+from harness.claims.combine import over_grid
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, aside, numeral, phrase
-from harness.claims.judge import Part, PartResult, PointResult, Where, compare_at, over_grid
+from harness.claims.judge import compare_at
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
+from harness.claims.results import Part, PartResult, PointResult
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
+from harness.claims.combine import over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
 from harness.claims.expression import Expression, aside, chain, numeral, phrase
-from harness.claims.judge import Part, PartResult, compare_at, over_grid
+from harness.claims.judge import compare_at
 from harness.claims.operands import NAMED, MetricOperand, Real
+from harness.claims.results import Part, PartResult
 
 
-def _chain(value: Any) -> Any:
+def _chain(value: object) -> object:
     return [value] if isinstance(value, dict) else value
 
 

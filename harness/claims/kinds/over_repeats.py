@@ -9,10 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from harness.arrays import Array
+from harness.claims.combine import combine
 from harness.claims.design import Series
 from harness.claims.evidence import Measurements
-from harness.claims.judge import Part, PartResult, PointResult, Where, combine, point
 from harness.claims.operands import MetricSeries
+from harness.claims.results import Part, PartResult, PointResult, point
+from harness.coordinates import Where
 
 Place = tuple[MetricSeries, Where]
 

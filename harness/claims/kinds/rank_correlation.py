@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -12,9 +12,10 @@ from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
 from harness.claims.expression import Expression, aside, chain, listing, names, numeral, phrase
-from harness.claims.judge import Part, PartResult, not_run, unknown
 from harness.claims.kinds.over_repeats import decided_by, stack_repeats
 from harness.claims.operands import MetricOperand, MetricSeries
+from harness.claims.results import Part, PartResult, not_run, unknown
+from harness.coordinates import Where
 
 FEWEST = 3
 
@@ -59,7 +60,7 @@ class RankCorrelation(MeasuredClaimKind):
         from scipy import stats
 
         pairs = [(one.curve, self.with_.model_copy(update={"arm": one.arm}).curve) for one in self.of.each()]
-        places: list[tuple[MetricSeries, MetricSeries, Mapping[str, Any]]] = [
+        places: list[tuple[MetricSeries, MetricSeries, Where]] = [
             (one, two, at) for one, two in pairs for at in evidence.grid([one, two], self.at)
         ]
         if len(places) < FEWEST:

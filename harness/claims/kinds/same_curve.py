@@ -11,12 +11,13 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from harness.claims.combine import combine, in_each
 from harness.claims.design import Series
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, aside, listing, names, phrase, width
-from harness.claims.judge import Part, PartResult, PointResult, combine, in_each, not_run, point
 from harness.claims.operands import MetricOperand, MetricSeries, Width
+from harness.claims.results import Part, PartResult, PointResult, not_run, point
 from harness.coordinates import Cell
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
+from harness.claims.combine import combine
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Expression, Numeral, aside, chain, listing, numeral, phrase, width
-from harness.claims.judge import Part, PartResult, close, combine, not_run
+from harness.claims.judge import close
 from harness.claims.operands import MetricOperand, MetricSeries, Number, Real, Width
+from harness.claims.results import Part, PartResult, not_run
 from harness.config import Config
+from harness.coordinates import Where
 
 
 class TableRow(Config):
@@ -68,7 +71,7 @@ class PrintedTable(MeasuredClaimKind):
     def operands(self) -> Sequence[MetricOperand]:
         return [row.of for row in self.rows]
 
-    def levels_asked(self) -> Mapping[str, Sequence[Any]]:
+    def levels_asked(self) -> Mapping[str, Sequence[object]]:
         return {self.along: sorted({level for row in self.rows for level in row.values})}
 
     def check(self, declared: NameScope) -> None:
@@ -104,5 +107,5 @@ class PrintedTable(MeasuredClaimKind):
         update = {"rows": rows, "tolerance": 2 * self.tolerance}
         return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}", self.model_copy(update=update)
 
-    def printed(self) -> Sequence[tuple[MetricSeries, Mapping[str, Any], float]]:
+    def printed(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         return [(e.curve, {self.along: e.level}, e.printed) for e in self.entries()]

@@ -8,20 +8,15 @@ from typing import Any, Self
 
 from pydantic import Field
 
+from harness.claims.combine import over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import At, For, MeasuredClaimKind, names_for_some, sides, some_of
-from harness.claims.judge import (
-    Part,
-    PartResult,
-    PointResult,
-    Right,
-    Where,
-    as_one_series,
-    over_grid,
-    some_owner_set,
-)
+from harness.claims.judge import Right, as_one_series
 from harness.claims.operands import OWNER_SET, FormulaValue, MetricOperand, MetricSeries, Operand
+from harness.claims.owner_sets import some_owner_set
+from harness.claims.results import Part, PartResult, PointResult
+from harness.coordinates import Where
 
 
 class TwoSided(MeasuredClaimKind):

@@ -12,9 +12,9 @@ from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, phrase
-from harness.claims.judge import Part, PartResult, not_run, unknown
 from harness.claims.kinds.over_repeats import decided_by, stack_repeats
 from harness.claims.operands import MetricOperand
+from harness.claims.results import Part, PartResult, not_run, unknown
 
 
 @CLAIM_KINDS.register

@@ -9,7 +9,7 @@ from pydantic import Field
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Expression, Words
-from harness.claims.judge import Part, PartResult, not_run
+from harness.claims.results import Part, PartResult, not_run
 
 
 @CLAIM_KINDS.register

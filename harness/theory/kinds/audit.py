@@ -8,11 +8,13 @@ import numpy as np
 import scipy
 from pydantic import Field, model_validator
 
-from harness.auditing import AUDITORS, Auditor
+from harness.auditing import AUDITORS, Auditor, Trials, canary_records, many_runs
+from harness.auditing.trials import score_of
 from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
 from harness.claims.expression import Expression, Name, Numeral, chain, level, listing, numeral, phrase
 from harness.claims.reasons import reason_in_words
 from harness.config import Config
+from harness.hashing import derive_seed
 from harness.theory.kinds.packages import PACKAGES
 
 if TYPE_CHECKING:
@@ -130,11 +132,8 @@ class Audit(TheoryClaimKind):
 
     def _bounds(self, number: int) -> tuple[float, float]:
         """Of the audit with this number: what it finds, and what one that sees what `right` names finds."""
-        from harness.auditing import Trials, canary_records, many_runs
         from harness.auditing.engines import Question
         from harness.auditing.planted import likelihood_of_steps, spread_of_steps, trains
-        from harness.auditing.trials import score_of
-        from harness.hashing import derive_seed
 
         of = self.of
         question = Question(of.epsilon, of.delta, of.records, of.batch_size, of.epochs, "rdp")

@@ -11,9 +11,10 @@ from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResul
 from harness.claims.expression import Expression, Name, aside, chain, numeral, phrase
 from harness.claims.reasons import Reason
 from harness.errors import HarnessError
+from harness.hashing import generator
 from harness.theory.domain import computed_at, point
 from harness.theory.kinds.packages import PACKAGES
-from harness.theory.simulations import SIMULATIONS
+from harness.theory.simulations import SIMULATIONS, measure
 from harness.theory.term import Term, definitions
 
 
@@ -65,9 +66,6 @@ class Game(TheoryClaimKind):
 
     def judge(self) -> TheoryResult:
         """Play, count, compare the interval with the term."""
-        from harness.hashing import generator
-        from harness.theory.simulations import measure
-
         rng = generator(self.seed, "game", self.game, sorted(self.given.items()))
         try:
             with np.errstate(all="ignore"):

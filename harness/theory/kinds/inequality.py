@@ -91,7 +91,7 @@ class Inequality(TheoryClaimKind):
 
         return self._prove(margin, slack, strict) if exact else self._scan(margin, slack, strict)
 
-    def _reason(self, how: Found, at: Mapping[str, float], **more: Any) -> Reason:
+    def _reason(self, how: Found, at: Mapping[str, float], **more: object) -> Reason:
         """With both sides at a point; without, where they are infinitely far apart wherever one looks."""
         known = not set(self.over) - set(at)
         return Reason(

@@ -1,0 +1,27 @@
+"""What claims need to know of an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.coordinates import Place
+
+
+@dataclass(frozen=True)
+class ArmFacts:
+    """What claims need to know of an arm, besides its measurements."""
+
+    delta: float
+    prior: float = 0.5
+    """Share of members among the records attacked."""
+    at: Mapping[Place, Mapping[str, float]] = field(default_factory=dict)
+    """Where axes vary them: `delta` and `prior` at each place."""
+    shuffled_epochs: int | None = None
+    """Where the accountant assumes other batches than the shuffled ones trained on: for how long."""
+    batches: int = 1
+    """Of an epoch."""
+    batch_clipped: bool = False
+    """The mean of a batch is clipped, which one record moves by up to twice the norm, be it removed or replaced."""
+    draws: str = ""
+    """Names the way to draw records; arms of one name have the same records in each repeat."""

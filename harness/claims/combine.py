@@ -1,0 +1,195 @@
+"""How what is found at the points of a claim is combined to the outcome of one of its parts.
+
+A claim for *all* grid points is an intersection: it is supported when every point supports it, each at
+its level (an intersection-union test, which needs no correction), and opposed when one point opposes
+it at that level over the number of points (Bonferroni). For *some* grid point it is the other way round.
+Between the two lies a claim for at least k of m points, such as nine in ten entries of a printed table: k
+points that each support it at the level over m - k + 1, or m - k + 1 that each oppose it at the level over k
+(the partial conjunction test: Benjamini and Heller 2008, "Screening for partial conjunction hypotheses").
+A claim of several parts is an intersection of its parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.claims.evidence import Measurements
+from harness.claims.operands import MetricSeries, PointQuantifier, Quantifier
+from harness.claims.reasons import Found, Reason, place_of
+from harness.claims.results import Part, PartResult, PointResult, not_run
+from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable, repeats_needed
+from harness.claims.verdict import Outcome, Point
+from harness.coordinates import Where
+from harness.coordinates import text as place_text
+
+FAR = 10_000
+"""Repeats past which a projection is not worth telling."""
+
+
+def any_of(looks: Sequence[PointResult]) -> PointResult:
+    """Supported where one of the looks is, at a level shared by all; opposed where every one is. Shows the clearest."""
+    best = min(looks, key=lambda look: look.point.p_support)
+    support = min(1.0, best.point.p_support * len(looks))
+    oppose = max(look.point.p_oppose for look in looks)
+    corrected = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
+    return PointResult(
+        corrected, best.effect, frozenset().union(*(look.cells for look in looks)), in_each(looks, np.logical_or)
+    )
+
+
+def in_each(looks: Sequence[PointResult], how: np.ufunc) -> Array | None:
+    """(n,) whether one of several (`np.logical_or`), or all of them (`np.logical_and`), hold in each repeat that all of
+    them have."""
+    known = [look.holds for look in looks if look.holds is not None]
+    if len(known) < len(looks):
+        return None
+    n = min(map(len, known))
+    held: Array = how.reduce([holds[:n] for holds in known])
+    return held
+
+
+def over_grid(
+    evidence: Measurements,
+    part: Part,
+    curves: Sequence[MetricSeries],
+    at: Mapping[str, Sequence[Any]] | None,
+    test: str,
+    some: frozenset[str],
+    look: Callable[[Where], Sequence[PointResult]],
+) -> PartResult:
+    """Judge at every place of the grid: `look` gives the alternatives at one place.
+
+    Args:
+        some: axes, and kinds of names, along which one alternative is enough.
+    """
+    if gone := evidence.missing(curves):
+        return not_run(f"the profile runs no {', no '.join(gone)}")
+    grid = evidence.grid(curves, at)
+    if not grid:
+        asked = "; ".join(
+            ", ".join(place_text({axis: value}) for value in values) for axis, values in (at or {}).items()
+        )
+        return not_run(f"the profile runs none of the grid points asked for ({asked or 'none is finite'})")
+    axes = frozenset(grid[0])
+    if "epsilon" not in axes and "epsilon" in dict(curves[0].at):  # nothing varies with it: where the first side is
+        grid = [{**place, "epsilon": dict(curves[0].at)["epsilon"]} for place in grid]
+    return combine(
+        _group_by_axes([(place, alternative) for place in grid for alternative in look(place)], axes, some, part),
+        part,
+        test,
+    )
+
+
+def _group_by_axes(
+    looks: Sequence[tuple[Where, PointResult]], axes: frozenset[str], some: frozenset[str], part: Part
+) -> tuple[list[PointResult], Quantifier]:
+    """Looks to combine, and how: where some axes are for all and others for some, one look a group of the latter."""
+    along = axes & some
+    names = some - axes
+    if not along and not names:
+        return [look for _, look in looks], "all"
+    if along == axes:
+        return [look for _, look in looks], "some"
+    groups: dict[Hashable, list[PointResult]] = {}
+    for where, look in looks:
+        groups.setdefault(tuple((k, v) for k, v in sorted(where.items()) if k not in along), []).append(look)
+    return [any_of(group) if len(group) > 1 else group[0] for group in groups.values()], "all"
+
+
+def combine(
+    looks: tuple[Sequence[PointResult], PointQuantifier], part: Part, test: str, share: float = 1.0, absent: int = 0
+) -> PartResult:
+    """The outcome of a part from what was found at its points.
+
+    Args:
+        share: of the points, at which it has to hold where the quantifier is `share`; rounded up.
+        absent: further points, of which nothing is known.
+    """
+    found_at, quantifier = looks
+    points = tuple(look.point for look in found_at)
+    m, alpha = len(points) + absent, part.alpha
+    k = {"all": m, "some": 1}.get(quantifier, at_least(share, m))
+    enough = [look.point.repeats >= part.fewest or look.effect.of_records for look in found_at]
+    supports = [p.p_support if many else 1.0 for p, many in zip(points, enough, strict=True)]
+    opposes = [p.p_oppose if many else 1.0 for p, many in zip(points, enough, strict=True)]
+    # Of the k points that support it most clearly, and of the m - k + 1 that oppose it most clearly, the last; of
+    # several that are alike, the first.
+    tie = -1 if k == m else 1
+    there = range(len(points))
+    hard = sorted(there, key=lambda i: (supports[i], points[i].p_support, tie * i))[min(k, len(points)) - 1]
+    against = sorted(there, key=lambda i: (opposes[i], -tie * i))[min(m - k, len(points) - 1)]
+    support = min(1.0, supports[hard] * (m - k + 1)) if k <= len(points) else 1.0
+    oppose = min(1.0, opposes[against] * k * part.parts) if m - k < len(points) else 1.0
+    if quantifier == "all":
+        correction = f"every one of {m} points at alpha/2; Bonferroni over {m * part.parts} to oppose"
+    elif quantifier == "some":
+        correction = f"Bonferroni over {m} points to support; every one of {m} points to oppose"
+    else:
+        correction = (
+            f"partial conjunction: {k} of {m} points at alpha/2 over {m - k + 1}; to oppose, {m - k + 1} of them at "
+            f"alpha/2 over {k * part.parts}"
+        )
+
+    def conclude(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: Any) -> PartResult:
+        both = None if p_value is None else 2 * p_value
+        rows, decided = tuple(found_at), points[place]
+        if quantifier == "share":
+            more |= {"needed": k, "looked_at": m}
+        reason = _reason(how, quantifier, place, decided, more)
+        return PartResult(
+            outcome,
+            reason,
+            points,
+            decided,
+            test,
+            correction,
+            rows,
+            quantifier,
+            k,
+            both,
+            support,
+            oppose,
+            absent=absent,
+        )
+
+    if support <= alpha:
+        return conclude("reproduced", "holds", hard, support)
+    if oppose <= alpha:
+        return conclude("violated", "fails", against, oppose)
+    if not enough[hard]:
+        return conclude("inconclusive", "few", hard, repeats=points[hard].repeats, fewest=part.fewest)
+    return conclude("inconclusive", "undecided", hard, **_outlook(found_at[hard].effect, alpha / (m - k + 1)))
+
+
+def at_least(share: float, points: int) -> int:
+    """How many of so many points a share of them is, rounded up."""
+    return max(1, math.ceil(share * points - 1e-9))
+
+
+def _reason(how: Found, quantifier: PointQuantifier, index: int, decides: Point, more: Mapping[str, object]) -> Reason:
+    return Reason(
+        found=how,
+        quantifier=quantifier,
+        point=index,
+        at=place_of(decides.epsilon, decides.at),
+        left=decides.left,
+        right=decides.right,
+        effect=decides.effect,
+        low=decides.low,
+        high=decides.high,
+        **more,
+    )
+
+
+def _outlook(effect: MeanEstimate, level: float) -> dict[str, float | None]:
+    """What more repeats would do, and what the present ones could have shown."""
+    if isinstance(effect, SequentialEstimate):
+        return {} if effect.brief else {"repeats": effect.n, "enough": effect.projected(level, FAR) or None}
+    needed, smallest = repeats_needed(effect, level), detectable(effect, level)
+    enough = needed if needed and needed <= FAR else None
+    return {"enough": enough, "detectable": smallest, "fewest": None if smallest is None else effect.n}

@@ -1,0 +1,36 @@
+"""What kinds share that are made of several claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+from harness.claims.declared import NameScope
+from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.operands import FormulaValue, MetricOperand
+
+
+class OfSeveral(MeasuredClaimKind):
+    """A kind of claim that is made of several others, its field `of`."""
+
+    if TYPE_CHECKING:
+        of: tuple[MeasuredClaimKind, ...]
+
+    def operands(self) -> Sequence[MetricOperand]:
+        return [operand for one in self.of for operand in one.operands()]
+
+    def formulas(self) -> Sequence[FormulaValue]:
+        return [formula for one in self.of for formula in one.formulas()]
+
+    def check(self, declared: NameScope) -> None:
+        super().check(declared)
+        for one in self.of:
+            one.check(declared)
+
+    def relaxed(self) -> tuple[str, Self] | None:
+        widened = {n: wider for n, one in enumerate(self.of) if (wider := one.relaxed()) is not None}
+        if not widened:
+            return None
+        of = tuple(widened[n][1] if n in widened else one for n, one in enumerate(self.of))
+        texts = dict.fromkeys(text for text, _ in widened.values())
+        return " and ".join(texts), self.model_copy(update={"of": of})

@@ -1,0 +1,62 @@
+"""How sure one is of a verdict, in words."""
+
+from __future__ import annotations
+
+import math
+
+from harness.claims.verdict import Point, Verdict, basis_text
+from harness.report.vocabulary import CERTAINTY, figure
+
+
+def _of_readings(verdict: Verdict) -> str:
+    """In how many other readings of what the paper leaves open the verdict is the same, open, or another."""
+    words = [reading.verdict for reading in verdict.readings]
+    same = words.count(verdict.verdict)
+    open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
+    told = [(same, "say", "the same"), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
+    said = [f"{n} {verb}{'s' if n == 1 else ''} {what}" for n, verb, what in told if n]
+    were = "reading was" if len(words) == 1 else "readings were"
+    return f"Of what the paper leaves open {len(words)} other {were} run: {', '.join(said)}."
+
+
+HELD = ("reproduced", "agrees")
+
+
+def certainty_words(verdict: Verdict) -> str:
+    """How sure, in a few words; empty where nothing is decided."""
+    if verdict.certainty is None:
+        return ""
+    runs = f" ({verdict.repeats} runs)" if verdict.certainty in ("stands", "by itself") and verdict.repeats else ""
+    return CERTAINTY[verdict.certainty] + runs
+
+
+def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
+    """How sure one is of a verdict, one sentence each."""
+    sentences = []
+    if point is not None and point.holds is not None and point.share is not None and verdict.verdict in HELD:
+        sentences.append(
+            f"At the closest place it holds in {point.holds} of {point.repeats} runs, each taken by itself, and so in "
+            f"at least {point.share:.0%} of all runs (97.5% sure)."
+        )
+    elif point is not None:
+        sentences.append(f"{point.repeats} run{'s' if point.repeats != 1 else ''} at the place that decides.")
+    if text := basis_text(verdict):
+        if verdict.basis in ("proof", "computed", "simulated", "exact"):
+            sentences.append(
+                f"It is no estimate: {text}." if verdict.basis != "simulated" else f"It rests on simulation: {text}."
+            )
+        else:
+            sentences.append(f"The interval is at 95%. It rests on {text}.")
+    if verdict.e_value is not None and math.isfinite(verdict.e_value):
+        stands = ""
+        if verdict.stands is not None:
+            how = "stands" if verdict.stands else "does not stand"
+            stands = f" Among the {verdict.claims_tested} claims tested it {how} at a false discovery rate of 5%."
+        sentences.append(f"Its e-value, the evidence against the opposite, is {figure(verdict.e_value)}.{stands}")
+    if verdict.stopped is not None:
+        sentences.append(f"Runs were added until it was decided, after {verdict.stopped}.")
+    if verdict.readings:
+        sentences.append(_of_readings(verdict))
+    if verdict.halves:
+        sentences.append(f"{verdict.halves[:1].upper()}{verdict.halves[1:]}.")
+    return sentences

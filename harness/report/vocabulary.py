@@ -1,0 +1,173 @@
+"""The names of this project in words that anybody in the field knows, and numbers as readers want them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from harness.coordinates import format_level
+
+SIGNS = {
+    "reproduced": "✓",
+    "violated": "✗",
+    "agrees": "≈",
+    "differs": "≠",
+    "beside": "∥",
+    "inconclusive": "?",
+    "not run": "–",
+}
+SAID = {"beside": "set beside print"}
+"""Verdicts that are shown by other words."""
+ORIGINS = {
+    "paper": "The paper's claim",
+    "corrected": "Corrected: right in the place of a claim of the paper",
+    "ours": "A claim of our own",
+    "check": "A check of the software: it cannot fail if that is right",
+}
+DATA = {
+    "none": "no data",
+    "paper": "the paper's data, at its scale",
+    "smaller": "the paper's data, at a smaller scale",
+    "other": "other data than the paper's",
+    "stand-in": "a stand-in for the paper's data",
+    "own": "data of its own",
+}
+CERTAINTY = {
+    "proved": "proved",
+    "counted": "counted",
+    "stands": "measured, stands over all claims",
+    "by itself": "measured, by itself only",
+}
+ATTACKS = {
+    "logloss": "loss attack",
+    "shokri": "shadow-model attack",
+    "lira": "LiRA",
+    "rmia": "RMIA",
+    "lira-queries": "LiRA with several queries",
+    "lrn": "learned attack (LRN)",
+    "lrn-free": "threshold on the largest posterior (LRN-Free)",
+    "blind": "attack that never sees the model",
+    "gap": "gap attack",
+    "attribute": "attribute-inference attack",
+    "quantile": "quantile-regression attack",
+    "boundary": "boundary attack",
+    "gradients": "attack on gradient norms",
+    "gradient-norm": "attack on gradient norms",
+    "points": "likelihood ratios of each record",
+    "sampling-100": "sampling attack with 100 queries",
+    "at-0005": "sampling attack at a scale of 0.005",
+    "at-0015": "sampling attack at a scale of 0.015",
+    "at-011": "sampling attack at a scale of 0.11",
+    "at-013": "sampling attack at a scale of 0.13",
+    "images": "sampling attack",
+    "places": "sampling attack",
+    "purchases": "sampling attack",
+    "stays": "sampling attack",
+    "lira-8": "LiRA with eight queries",
+}
+METRICS = {
+    "advantage": "membership advantage",
+    "auc": "AUC",
+    "tpr": "true-positive rate",
+    "fpr": "false-positive rate",
+    "accuracy_train": "accuracy on members",
+    "accuracy_test": "test accuracy",
+    "accuracy_nonmembers": "accuracy on non-members",
+    "accuracy_loss_test": "accuracy lost to noise, on test records",
+    "accuracy_loss_nonmembers": "accuracy lost to noise, on non-members",
+    "attack_accuracy": "attack accuracy",
+    "best_attack_accuracy": "best attack accuracy",
+    "best_accuracy_test": "best test accuracy after any epoch",
+    "best_precision": "best precision over thresholds",
+    "best_precision_gain": "best precision over thresholds, less the share of members",
+    "held_out_precision": "precision at a threshold of other records",
+    "held_out_precision_gain": "precision at a threshold of other records, less the share of members",
+    "shuffled_best_precision": "best precision over thresholds with memberships shuffled",
+    "share_of_members": "share of members",
+    "max_advantage": "largest advantage over thresholds",
+    "held_out_advantage": "advantage at a threshold of other records",
+    "value_advantage": "advantage on the attribute's value",
+    "exposed_in_every_run_at_1pct_fpr": "members exposed in every run at 1% FPR",
+    "exposed_in_every_run_at_2pct_fpr": "members exposed in every run at 2% FPR",
+    "exposed_in_every_run_at_5pct_fpr": "members exposed in every run at 5% FPR",
+    "member_stability": "share of a member's copies that keep their label",
+    "nonmember_stability": "share of a non-member's copies that keep their label",
+    "perturbation": "size of the changes to copies",
+    "loss_train": "mean loss on members",
+    "loss_test": "mean loss on test records",
+    "loss_nonmembers": "mean loss on non-members",
+    "nonmember_precision_1pct": "share of non-members among the 1% with the lowest scores",
+    "between_point_share": "share of the losses' variance that is between records",
+    "between_inlier_share": "share of the losses' variance that is between inliers",
+    "separation": "distance by which training moves a record's confidence",
+    "separation_of_top_tenth": "distance by which training moves the confidence of the tenth moved most",
+    "hardness_separation": "rank correlation of a record's loss with how far training moves it",
+    "share_nearly_always_caught": "share of records caught in 90% of models",
+    "median_point_tpr": "true-positive rate on the median record",
+    "mean_point_tpr": "mean true-positive rate over records",
+    "tpr_of_most_vulnerable": "true-positive rate on the most vulnerable records",
+    "epsilon_of_most_vulnerable": "lower bound on ε from the most vulnerable records",
+}
+LETTERS = {"epsilon": "ε", "eps": "ε", "delta": "δ", "sigma": "σ", "alpha": "α", "mu": "μ", "lambda": "λ", "inf": "∞"}
+_LETTER = re.compile(r"(?<!\w)(?<!\w-)(" + "|".join(LETTERS) + r")(?![\w]|-(?!DP))")
+_RATE = re.compile(r"tpr_at_(.+)pct_fpr")
+
+
+def figure(value: float) -> str:
+    """A number as a reader wants it: at most three significant digits, thousands apart, no e-notation near one."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
+        mantissa, _, power = f"{value:.2e}".partition("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}×10{_superscript(int(power))}".replace("-", "−")
+    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def _superscript(power: int) -> str:
+    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def letter(name: str) -> str:
+    """A name or an operator of an inequality as its letter or its sign, where it has one."""
+    return {"<=": "≤", ">=": "≥", "log_inverse_delta": "ln(1/δ)"}.get(name) or LETTERS.get(name, name)
+
+
+def letters(text: str) -> str:
+    """Names of Greek letters as the letters, and signs of order as such."""
+    text = text.replace("<=", "≤").replace(">=", "≥").replace("log_inverse_delta", "ln(1/δ)")
+    return _LETTER.sub(lambda m: LETTERS[m.group(1)], text)
+
+
+def metric_words(metric: str) -> str:
+    """A metric by the name that the field has for it."""
+    if rate := _RATE.fullmatch(metric):
+        return f"TPR at {rate.group(1)}% FPR"
+    return METRICS.get(metric, metric.replace("_", " "))
+
+
+def attack_words(attack: str) -> str:
+    """An attack by the name that the field has for it."""
+    return ATTACKS.get(attack, f"{attack.replace('-', ' ')} attack")
+
+
+def with_article(attack: str) -> str:
+    """An attack's name with its article, where it is none that goes by its letters: `the loss attack`, `LiRA`."""
+    return attack if attack.startswith(("LiRA", "RMIA", "likelihood ratios")) else f"the {attack.removeprefix('the ')}"
+
+
+def level_words(axis: str, value: object) -> str:
+    """`ε = 5`, `without noise`, `q = 0.1`."""
+    if axis == "epsilon" and value in (math.inf, None):
+        return "without noise"
+    return f"{LETTERS.get(axis, axis.replace('_', ' '))} = {format_level(value)}"
+
+
+def span(interval: tuple[float | None, float | None] | None) -> str:
+    """` (0.92 to 0.93)`, or nothing where there is no interval."""
+    if interval is None or interval == (None, None):
+        return ""
+    low, high = interval
+    if low is None:
+        return f" (at most {figure(high or 0.0)})"
+    return f" (at least {figure(low)})" if high is None else f" ({figure(low)} to {figure(high)})"
