@@ -32,12 +32,12 @@ _TEX_RATIO = re.compile(r"\\frac\{([^{}]*)\}\{([^{}]*)\}")
 _TEX_ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
 
 
-_RAISED = re.compile(r"\^\{([^{}]*)\}")
+_POWER = re.compile(r"\^\{([^{}]*)\}")
 _LOWERED = re.compile(r"_\{([^{}]*)\}")
 _SUPERSCRIPTS = str.maketrans("0123456789-+", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺")
 
 
-def _raised(match: re.Match[str]) -> str:
+def _power_text(match: re.Match[str]) -> str:
     """An exponent: digits as such, a name or a number with one behind a caret, anything longer in brackets."""
     power = match.group(1).strip()
     if re.fullmatch(r"[-+]?\d+", power):
@@ -49,5 +49,5 @@ def untex(text: str) -> str:
     """A quotation with its formulas as plain text, as far as that goes."""
     text = _TEX_ROOT.sub(r"√\1", _TEX_RATIO.sub(r"\1/\2", _TEX_FONT.sub(r"\1", text)))
     text = _TEX_NAME.sub(lambda m: _TEX.get(m.group(1), m.group(0)), text)
-    text = _LOWERED.sub(r"_\1", _RAISED.sub(_raised, text))
+    text = _LOWERED.sub(r"_\1", _POWER.sub(_power_text, text))
     return re.sub(r"\\([%{}])", r"\1", text).replace("\\,", " ").replace("$", "")

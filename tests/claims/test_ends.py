@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from harness.claims.design import Sequential
-from harness.claims.judge import Part
+from harness.claims.results import Part
 from harness.claims.sequential import allocate_repeats
 from harness.metrics.metric import METRICS, source_of
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
