@@ -215,3 +215,42 @@ def test_of_a_claim_of_which_nothing_is_known_nothing_is_taken() -> None:
     assert judge(counted(*"abde"), frame).outcome == "inconclusive"
     assert judge(counted(*"ade"), frame).outcome == "violated"
     assert judge(counted("e", needed=1), frame).reason.startswith("no epsilon can be chosen: accuracy_loss_test(e)")
+
+
+def test_a_claim_of_several_names_fails_at_the_level_over_their_number_and_holds_where_each_does() -> None:
+    frame = table_of({1.0: UP, 2.0: LEVEL, 3.0: DOWN}, by=0.1)
+    other = frame.assign(arm="b", value=frame["value"] + 0.1 * (frame["p"] == 0.5))
+    evidence = evidence_of(pd.concat([frame, other]), axes=AXES)
+    counted = claim(2, [1.0, 2.0, 3.0], left={"metric": "accuracy_test", "arm": ["a", "b"]})
+    for look, bound in zip(judge(counted, evidence).looks, (1.0, 2.0, 3.0), strict=True):
+        at = {"p": [0.1, 0.9], "bound": [bound]}
+        parts = parts_of({**counted["of"][0], "at": at}, evidence)
+        alone = [part.judge(evidence, Part(0, 1, 0.025)) for part in parts]
+        assert len(alone) == 2
+        assert look.point.p_support == max(one.support for one in alone)
+        assert look.point.p_oppose == pytest.approx(min(1.0, 2 * min(one.oppose for one in alone)))
+
+
+def test_where_some_place_is_enough_for_one_of_its_names_nothing_is_said_of_single_repeats() -> None:
+    """Arm a varies along p alone, so that one p is enough; b along epsilon too, at each of which one is."""
+    rows = [
+        (arm, "", "accuracy_test", p, epsilon, r, p + 0.01 * (-1.0) ** r, 0.0)
+        for arm, epsilons in (("a", (np.nan,)), ("b", (1.0, 2.0)))
+        for p in (0.1, 0.9)
+        for epsilon in epsilons
+        for r in range(8)
+    ]
+    columns = ["arm", "attack", "metric", "p", "epsilon", "repeat", "value", "stderr"]
+    evidence = evidence_of(pd.DataFrame(rows, columns=columns), axes=("p", "epsilon"))
+
+    def holds(*arms: str) -> Any:
+        left = {"metric": "accuracy_test", "arm": list(arms)}
+        one = {"kind": "compare", "left": left, "relation": ">", "right": {"value": 0.5}, "for": {"p": "some"}}
+        found = judge({"kind": "at-least", "needed": 1, "of": [one]}, evidence)
+        assert found.outcome == "reproduced"
+        return found.looks[0].holds
+
+    assert holds("a") is None
+    assert holds("b").all()
+    assert holds("a", "b") is None
+    assert holds("b", "a") is None

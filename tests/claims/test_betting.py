@@ -16,7 +16,17 @@ from scipy import optimize, stats
 from ville import BernoulliCS, BettingCS
 
 from harness.claims.anytime import LATER, TwoStakeCS, anytime
-from harness.claims.betting import SHARES, WEIGHTS, BettingMean, Stream, bet_on_streams, smallest
+from harness.claims.betting import (
+    SHARES,
+    WEIGHTS,
+    BettingMean,
+    Stream,
+    _log_capital_in_products,
+    bet_on_streams,
+    log_capitals,
+    mix_shares,
+    smallest,
+)
 from harness.claims.design import Bounded, Fixed, Sequential, Series, adjust_for_splits, repeats_to_see_all, stream_of
 from harness.claims.statistics import FEWEST, rarest, share_at_least
 from harness.errors import HarnessError
@@ -334,3 +344,62 @@ def test_one_result_outside_of_its_range_is_refused(wrong: float) -> None:
     values = np.array([0.5, wrong, 0.4])
     with pytest.raises(HarnessError, match="outside of the range 0 to 1 that their metric declares"):
         stream_of(Series(values, np.zeros(3), low=0.0, high=1.0))
+
+
+def test_an_interval_ends_where_a_look_has_won_as_much_as_its_level_asks() -> None:
+    """To the width of fourteen halvings, however the means between are searched."""
+    rng = np.random.default_rng(3)
+    high, wide = 0.9 + 0.02 * rng.standard_normal(12), rng.uniform(0.2, 0.9, 60)
+    for streams in ([bounded(high)], [bounded(wide)], [bounded(high), bounded(wide[:12]).negated()]):
+        one = bet_on_streams(streams)
+        ends = [(one, one.interval()[0]), (one.shifted(0.0, -1.0), -one.interval()[1])]
+        for toward, low in ends:
+            floor = sum(stream.floor for stream in toward.streams)
+            width = (toward.mean - floor) / 2**14
+            assert floor < low < toward.mean
+            assert toward.p_above(low) <= 0.025 < toward.p_above(low + width)
+
+
+@pytest.mark.parametrize("design", [Sequential(), Bounded()])
+def test_what_is_not_to_be_shown_has_no_interval_and_the_same_p_values(design: Any) -> None:
+    one = series(0.6 + 0.1 * np.random.default_rng(4).standard_normal(20))
+    for drawn in (None, np.arange(20) % 3):
+        whole, brief = (each.mean(replace(one, drawn=drawn, outcomes=3)) for each in (design, design.briefly()))
+        assert brief.interval() == (-math.inf, math.inf)
+        assert all(map(math.isfinite, whole.interval()))
+        assert (brief.p_above(0.5), brief.p_below(0.7)) == (whole.p_above(0.5), whole.p_below(0.7))
+    assert design.briefly().briefly(False) == design
+    assert Fixed().briefly().mean(one).interval() == Fixed().mean(one).interval()
+
+
+def test_a_projection_is_the_first_number_of_repeats_that_decides_whichever_are_looked_at_first() -> None:
+    values = np.tile([0.2, 0.9, 0.5, 0.8], 2)
+
+    def first(tested: float) -> int:
+        """By the definition: every result so far, over and over."""
+        rates = [np.mean([math.log1p(f * (v - tested) / tested) for v in values]) for f, _ in SHARES_LIST]
+        return next(
+            n
+            for n in range(len(values), 100_000)
+            if sum(weight * math.exp(n * rate) for rate, (_, weight) in zip(rates, SHARES_LIST, strict=True)) >= 40
+        )
+
+    for tested in (0.35, 0.45, 0.5, 0.52):
+        found, expected = bet_on_streams([bounded(values)]).shifted(-tested), first(tested)
+        for most in (expected, expected + 1, *range(expected + 100, expected + 2000, 97), 200 * expected):
+            assert found.projected(0.025, most) == expected
+
+
+@pytest.mark.parametrize("tested", [0.001, 0.1, 0.5, 0.999])
+@pytest.mark.parametrize("n", [10, 300, 3000])
+def test_capital_in_products_is_the_capital_or_is_not_known(n: int, tested: float) -> None:
+    """Products that are too large for floating point, or too small, are left to logarithms."""
+    rng = np.random.default_rng(n)
+    known = 0
+    for values in (rng.uniform(0, 1, n), np.full(n, 0.9), rng.integers(2, size=n), np.full(n, 1e-6)):
+        stream, at = bounded(values), np.array([tested])
+        found = _log_capital_in_products(stream, at)
+        if found is not None:
+            known += 1
+            assert found == pytest.approx(mix_shares(np.cumsum(log_capitals(stream, at), axis=-1)), abs=1e-9)
+    assert known or n > 10

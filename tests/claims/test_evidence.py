@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from harness.claims.design import Bounded
+from harness.claims.evidence import ArmFacts, Measurements
 from harness.claims.operands import MetricSeries
+from harness.claims.series import means
 from harness.coordinates import place
 from harness.errors import HarnessError
+from harness.formulas.gaussian import least_shuffled_epsilon, shuffled_epsilon
 from tests.claims.judged import TableEvidence, evidence_of
 
 
@@ -49,3 +54,47 @@ def test_a_count_is_of_its_arm_and_its_name() -> None:
     assert list(evidence().counts("b", "rows")) == [3.0]
     with pytest.raises(HarnessError, match="arm 'b' counts no 'members'"):
         evidence().counts("b", "members")
+
+
+def test_bets_on_a_metric_of_which_no_range_is_known_say_nothing() -> None:
+    rows = [("a", "", metric, 1.0, repeat, 0.9) for metric in ("loss", "accuracy_test") for repeat in range(12)]
+    frame = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"]).assign(stderr=0.0)
+    known, unknown = (
+        evidence_of(frame, Bounded()).mean(MetricSeries(metric, "a"), {"epsilon": 1.0})
+        for metric in ("accuracy_test", "loss")
+    )
+    assert known.p_above(0.1) < 0.001
+    assert unknown.p_above(0.1) == unknown.p_below(10.0) == 1.0
+    assert unknown.interval() == (-math.inf, math.inf)
+
+
+def test_a_place_that_was_measured_once_has_a_mean() -> None:
+    frame = evidence().frame
+    shown = means(frame[frame["repeat"] == 1], ("advantage",))
+    assert {key: found.mean for key, found in shown.items()} == {
+        (arm, "x", "advantage", place({"epsilon": epsilon})): pytest.approx(0.25 * epsilon + 0.1)
+        for arm in "ab"
+        for epsilon in (1.0, 2.0)
+    }
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("batch_clipped", [False, True])
+def test_an_epsilon_as_trained_is_of_the_neighbours_asked_for_or_of_a_batch_that_is_clipped(
+    replaced: bool, batch_clipped: bool
+) -> None:
+    """A record moves the mean of a clipped batch by up to twice the norm, be it removed or replaced; nothing is known
+    of it from below."""
+    facts = ArmFacts(1e-5, shuffled_epochs=3, batches=20, batch_clipped=batch_clipped)
+    frame = evidence().frame.assign(noise_multiplier=1.5)
+    curve, at = MetricSeries("advantage", "a", "x"), {"epsilon": 1.0}
+    found = Measurements(frame, {"a": facts, "b": ArmFacts(1e-5)}).epsilon_as_trained(curve, at, replaced)
+    assert found is not None
+    most = shuffled_epsilon(1.5, 3, 1e-5, replaced or batch_clipped)
+    least = 0.0 if batch_clipped else least_shuffled_epsilon(1.5, 20, 3, 1e-5, replaced)
+    assert found == (pytest.approx(least), pytest.approx(most))
+    assert shuffled_epsilon(1.5, 3, 1e-5, True) > shuffled_epsilon(1.5, 3, 1e-5, False)
+    as_said = replace(facts, shuffled_epochs=None)
+    assert Measurements(frame, {"a": as_said, "b": facts}).epsilon_as_trained(curve, at, replaced) is None
+    without_noise = evidence().frame
+    assert Measurements(without_noise, {"a": facts, "b": facts}).epsilon_as_trained(curve, at, replaced) is None

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 
 from harness.claims.combine import any_of
-from harness.claims.design import Bounded
+from harness.claims.design import Bounded, Sequential
 from harness.claims.judge import equivalent
 from harness.claims.results import Part, PartResult, PointResult, point
-from harness.claims.statistics import Estimate, estimate, repeats_needed
+from harness.claims.statistics import Estimate, SequentialEstimate, detectable, difference, estimate, repeats_needed
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.verdicts.basis import combined_outcome
@@ -551,3 +552,115 @@ def test_the_outlook_of_a_claim_for_some_point_is_at_the_level_shared_by_all() -
     needed = repeats_needed(best.effect, 0.025 / 3)
     assert needed is not None
     assert f"about {needed} repeats would decide" in found.reason
+
+
+def test_each_look_at_one_curve_by_hand() -> None:
+    """a at noise 4 and 1 between b at 6 and 2, and at 2 and 0.5; b at 6 and 2 between a at 8 and 4, and at 4 and 1."""
+    frame, tolerance = on_one_curve(0.06), 0.05
+    value = {key: group["value"].to_numpy() for key, group in frame.groupby(["arm", "epsilon"])}
+    enclosed = [
+        (("a", 1.0), ("b", 0.1), ("b", 1.0)),
+        (("a", 10.0), ("b", 1.0), ("b", 10.0)),
+        (("b", 0.1), ("a", 0.1), ("a", 1.0)),
+        (("b", 1.0), ("a", 1.0), ("a", 10.0)),
+    ]
+    claim = {"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": tolerance}
+    looks = verdict(claim, frame).looks
+    assert len(looks) == len(enclosed)
+    for look, (own, *ends) in zip(looks, enclosed, strict=True):
+        low, high = sorted(ends, key=lambda end: value[end].mean())
+        above, below = (difference(estimate(value[own]), estimate(value[end])) for end in (low, high))
+        assert look.point.p_support == pytest.approx(max(above.p_above(-tolerance), below.p_below(tolerance)))
+        outside = min(above.p_below(-tolerance), below.p_above(tolerance))
+        assert look.point.p_oppose == pytest.approx(min(1.0, 2 * outside))
+        assert look.point.effect == pytest.approx(min(tolerance + above.mean, tolerance - below.mean))
+        assert look.holds is not None
+        inside = (value[own] >= value[low] - tolerance) & (value[own] <= value[high] + tolerance)
+        assert look.holds.tolist() == inside.tolist()
+    assert 0 < sum(int(look.holds.sum()) for look in looks if look.holds is not None) < 4 * 8
+
+
+def test_one_curve_reads_as_it_is_declared() -> None:
+    of_models = {"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.01}
+    of_attacks = {**of_models, "metric": "advantage", "attack": "x"}
+    between = "between each other's values at neighbouring noise multipliers, +- 0.01"
+    assert PARSE(of_models).text() == f"accuracy_test of a, b: {between}"
+    assert PARSE(of_attacks).text() == f"advantage (x) of a, b: {between}"
+
+
+def test_tolerances_are_doubled_one_and_all() -> None:
+    curve = PARSE({"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.01})
+    left = {"metric": "advantage", "arm": "a", "attack": "x"}
+    close = PARSE({"kind": "close", "left": left, "right": {"value": 0.2}, "tolerance": 0.01})
+    table = PARSE({**printed({1.0: 0.3}, 0.01), "rows": [{"of": left, "values": {1.0: 0.3}, "tolerance": 0.05}]})
+    for kind in (curve, close, table):
+        said, wider = kind.relaxed()
+        assert said == "a tolerance of 0.02 in place of 0.01"
+        assert wider.tolerance == pytest.approx(0.02)
+    assert [entry.tolerance for entry in table.relaxed()[1].entries()] == [pytest.approx(0.1)]
+    assert [entry.tolerance for entry in PARSE(printed({1.0: 0.3}, 0.01)).relaxed()[1].entries()] == [0.02]
+
+
+def test_of_several_counts_the_one_farthest_from_what_is_printed_is_shown() -> None:
+    frame = table({"a//count_rows": 100, "a//count_members": 7, "a//count_owners": 20})
+    found = verdict({"kind": "count", "arm": "a", "equals": {"rows": 100, "owners": 12, "members": 8}}, frame)
+    assert [p.effect for p in found.points] == [0.0, -8.0, -1.0]
+    assert found.deciding is found.points[1]
+    frame.loc[(frame["metric"] == "count_rows") & (frame["repeat"] < 2), "value"] = (90, 104) * len(GRID)
+    (rows,) = verdict({"kind": "count", "arm": "a", "equals": {"rows": 100}}, frame).points
+    assert (rows.left, rows.effect) == (90.0, -10.0)
+
+
+def test_two_repeats_have_a_mean_correlation_and_one_has_none() -> None:
+    curve = (0.1, 0.4, 0.8)
+    left, right = {"metric": "accuracy_train", "arm": "a"}, {"metric": "advantage", "arm": "a", "attack": "x"}
+    claim = {"kind": "correlation", "left": left, "right": right, "above": 0.5}
+    frame = table({"a//accuracy_train": curve, "a/x/advantage": curve}, repeats=2, sd=0.05)
+    by_metric = [
+        frame[frame["metric"] == of["metric"]].pivot(index="epsilon", columns="repeat", values="value")
+        for of in (left, right)
+    ]
+    each = [np.corrcoef(by_metric[0][r], by_metric[1][r])[0, 1] for r in (0, 1)]
+    (point,) = verdict(claim, frame).points
+    assert point.left == pytest.approx(np.tanh(np.arctanh(each).mean()))
+    found = verdict(claim, frame[frame["repeat"] == 0])
+    assert (found.outcome, found.points) == ("inconclusive", ())
+
+
+def test_where_one_may_look_a_reason_says_after_how_many_repeats_and_how_many_would_decide() -> None:
+    frame = table({"a/x/advantage": 0.22}, repeats=8, sd=0.05)
+    claim = compare(">", {"value": 0.2}, at=[1.0])
+    found = verdict(claim, evidence_of(frame, Sequential()))
+    effect = found.looks[0].effect
+    assert isinstance(effect, SequentialEstimate)
+    many = effect.projected(0.025, 10_000)
+    assert found.outcome == "inconclusive"
+    assert (found.why.repeats, found.why.enough) == (8, many)
+    assert found.reason.endswith(f" after 8 repeats; about {many} would decide if the effect stays")
+    brief = verdict(claim, evidence_of(frame, Sequential().briefly()))
+    assert (brief.why.repeats, brief.why.enough) == (None, None)
+
+
+def test_what_a_claim_waits_for_is_said_in_ten_characters_or_more() -> None:
+    frame = table({"a/x/advantage": 0.2})
+    found = verdict({"kind": "waits-for", "what": "a proof, n"}, frame)
+    assert (found.outcome, found.reason) == ("not run", "it waits for a proof, n")
+    with pytest.raises(ValidationError, match="at least 10 characters"):
+        PARSE({"kind": "waits-for", "what": "a proof, "})
+
+
+@pytest.mark.parametrize(("quantifier", "over"), [("all", 1), ("some", 3)])
+def test_what_would_decide_and_what_could_be_found_are_at_the_level_of_a_point_that_supports(
+    quantifier: str, over: int
+) -> None:
+    frame = table({"a/x/advantage": 0.2}, repeats=8, sd=0.05)
+    for epsilon, effect in zip(GRID, (0.004, 0.003, 0.005), strict=True):
+        at = frame["epsilon"] == epsilon
+        frame.loc[at, "value"] += 0.2 + effect - frame.loc[at, "value"].mean()
+    found = verdict(compare(">", {"value": 0.2}, quantifier), frame)
+    effect = next(look.effect for look in found.looks if look.point is found.deciding)
+    needed = repeats_needed(effect, 0.025 / over)
+    assert needed is not None
+    assert 9 < needed < 10_000
+    assert (found.outcome, found.why.enough, found.why.fewest) == ("inconclusive", needed, 8)
+    assert found.why.detectable == pytest.approx(detectable(effect, 0.025 / over))

@@ -10,8 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from harness.claims.betting import Stream, bet_on_streams
+from harness.claims.design import Bounded
 from harness.claims.kinds.variance_share import main_effects
 from harness.claims.results import Part
+from harness.claims.statistics import estimate
 from harness.formulas import FORMULAS
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
 
@@ -236,3 +239,150 @@ def test_an_order_may_be_of_the_arms_that_one_operand_lists() -> None:
     assert [p.text() for p in parts_of(listed, evidence_of(frame, axes=AXES))] == [
         p.text() for p in parts_of(chain, evidence_of(frame, axes=AXES))
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed"),
+    [
+        ({"kind": "concave"}, 3),
+        ({"kind": "interior-peak"}, 3),
+        ({"kind": "monotone", "direction": "rising", "margin": -1.0}, 2),
+        ({"kind": "arg-max", "is": 0.5, "margin": -1.0}, 2),
+    ],
+)
+def test_a_shape_is_judged_on_as_few_values_as_it_takes(kind: dict[str, Any], needed: int) -> None:
+    of_axis = {**kind, "of": OF, "along": "p"}
+    enough = sorted((0.5, 0.1, 0.9)[:needed])
+    assert verdict({**of_axis, "at": {"p": enough}}, HUMP).outcome == "reproduced"
+    short = verdict({**of_axis, "at": {"p": [0.5, 0.1][: needed - 1]}}, HUMP)
+    runs = "one" if needed == 2 else str(needed - 1)
+    assert (short.outcome, short.points) == ("not run", ())
+    assert short.reason.endswith(f" needs {needed} values of p, the profile runs {runs}")
+
+
+@pytest.mark.parametrize("peak", RATES[1:-1])
+def test_a_peak_is_seen_at_whichever_value_between_it_lies_and_at_no_other(peak: float) -> None:
+    frame = measured(lambda _, p, e: 0.5 if p == peak else 0.2)
+    hump = {"kind": "interior-peak", "of": OF, "along": "p", "margin": 0.1}
+    somewhere = verdict(hump, frame)
+    assert somewhere.outcome == "reproduced"
+    assert {point.at["p"] for point in somewhere.points} == {peak}
+    for asked in RATES[1:-1]:
+        found = verdict({**hump, "peak": asked}, frame)
+        assert found.outcome == ("reproduced" if asked == peak else "violated")
+        assert {point.at["p"] for point in found.points} == {asked}
+
+
+def test_shares_of_variance_are_of_whole_grids_of_two_axes_alone() -> None:
+    kind = {"kind": "variance-share", "of": OF, "axis": "p", "than": "epsilon"}
+    for at in ({"p": [0.1, 0.5], "epsilon": [1]}, {"p": [0.5], "epsilon": [1, 10]}):
+        found = verdict({**kind, "at": at}, HUMP)
+        assert (found.outcome, found.points) == ("not run", ())
+        assert found.reason == "the profile runs no whole grid of two values or more of p and epsilon"
+    third = pd.concat([HUMP.assign(q=q) for q in (1.0, 2.0)])
+    evidence = evidence_of(third, axes=("q", *AXES))
+    assert judge(kind, evidence).outcome == "not run"
+    assert judge({**kind, "of": {**OF, "at": {"q": 1.0}}}, evidence).outcome == "reproduced"
+
+
+def scattered_ranks() -> pd.DataFrame:
+    """Four arms whose advantage rises with their accuracy, but for noise that changes the order in some repeats."""
+    level = dict(zip("abcd", (0.1, 0.2, 0.3, 0.4), strict=True))
+    return measured(lambda arm, p, e: level[arm], tuple("abcd"), sd=0.08)
+
+
+RANKS = {
+    "kind": "rank-correlation",
+    "of": {"metric": "advantage", "attack": "x"},
+    "with": {"metric": "accuracy_test"},
+    "at": {"p": [0.5], "epsilon": [1]},
+}
+
+
+@pytest.mark.parametrize(("side", "sign"), [("above", 1.0), ("below", -1.0)])
+@pytest.mark.parametrize("limit", [0.6, -0.3])
+def test_a_mean_over_repeats_is_tested_against_its_limit_on_the_side_claimed(
+    side: str, sign: float, limit: float
+) -> None:
+    frame = scattered_ranks()
+    here = frame[(frame["p"] == 0.5) & (frame["epsilon"] == 1.0)]
+    one, two = (here[here["attack"] == k].pivot(index="arm", columns="repeat", values="value") for k in ("x", ""))
+    ranks = np.array([stats.spearmanr(one[r], two[r]).statistic for r in one])
+    assert np.ptp(ranks) > 0
+    found = verdict({**RANKS, side: limit}, frame)
+    (point,) = found.points
+    assert (point.left, point.right) == (pytest.approx(ranks.mean()), limit)
+    assert point.effect == pytest.approx(sign * (ranks.mean() - limit))
+    tested = estimate(sign * (ranks - limit))
+    assert (point.p_support, point.p_oppose) == pytest.approx((tested.p_above(0), tested.p_below(0)))
+    assert found.looks[0].holds.tolist() == (sign * (ranks - limit) > 0).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
+def test_one_repeat_in_which_a_metric_does_not_vary_leaves_ranks_unknown() -> None:
+    frame = scattered_ranks()
+    assert verdict({**RANKS, "above": 0.0}, frame).points
+    frame.loc[(frame["repeat"] == 5) & (frame["metric"] == "accuracy_test"), "value"] = 0.5
+    found = verdict({**RANKS, "above": 0.0}, frame)
+    assert (found.outcome, found.points) == ("inconclusive", ())
+    assert found.reason == "a metric does not vary over the arms"
+
+
+def test_a_comparison_of_an_any_of_keeps_the_arm_that_it_names() -> None:
+    frame = measured(lambda *_: 0.2, ("a", "b", "c"))
+    unnamed = {"left": {"metric": "accuracy_test"}, "relation": "<", "right": {"value": 0.1}}
+    named = {"left": {**OF, "arm": "c"}, "relation": "<", "right": {"value": 0.3}}
+    parts = parts_of({"kind": "any-of", "arm": ["a", "b"], "of": [unnamed, named]}, evidence_of(frame, axes=AXES))
+    assert [[one.left.arm for one in part.of] for part in parts] == [[("a",), ("c",)], [("b",), ("c",)]]
+
+
+def test_a_bend_reads_with_the_scale_of_its_axis() -> None:
+    bend = {"kind": "concave", "of": OF, "along": "p"}
+    assert PARSE(bend).text() == "advantage(a, x) is concave in p for every epsilon"
+    assert PARSE({**bend, "scale": "log"}).text() == "advantage(a, x) is concave in log p for every epsilon"
+
+
+def test_one_repeat_in_which_a_metric_does_not_vary_leaves_shares_of_variance_unknown() -> None:
+    frame, kind = HUMP.copy(), {"kind": "variance-share", "of": OF, "axis": "p", "than": "epsilon"}
+    frame.loc[frame["repeat"] == 5, "value"] = 0.5
+    found = verdict(kind, frame)
+    assert (found.outcome, found.points) == ("inconclusive", ())
+    assert found.reason == "the metric does not vary over the grid"
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ({"kind": "concave", "of": OF, "along": "p"}, [[0.25, 0.25], [0.5, 0.5], [0.75, 0.75]]),
+        ({"kind": "variance-share", "of": OF, "axis": "p", "than": "epsilon"}, [[0.0, 0.5], [0.5, 1.0]]),
+        (
+            {"kind": "correlation", "left": OF, "right": {"metric": "accuracy_test"}, "at": {"epsilon": [1.0]}},
+            [[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]],
+        ),
+    ],
+)
+def test_what_is_exactly_at_its_limit_is_not_above_it_in_a_repeat(kind: dict[str, Any], values: Any) -> None:
+    """On a straight line; as much of the variance by rows as by columns; and a hump, uncorrelated with a line."""
+    rows = [
+        ("a", attack, metric, p, epsilon, repeat, value if attack else abs(value - 0.5), 0.0)
+        for p, of_row in enumerate(values)
+        for epsilon, value in zip(EPSILONS, of_row, strict=True)
+        for attack, metric in (("x", "advantage"), ("", "accuracy_test"))
+        for repeat in range(8)
+    ]
+    (look, *_) = verdict(kind, pd.DataFrame(rows, columns=HUMP.columns)).looks
+    assert look.effect.mean == 0.0
+    assert look.holds.tolist() == [False] * 8
+
+
+@pytest.mark.parametrize(("side", "sign"), [("above", 1.0), ("below", -1.0)])
+@pytest.mark.parametrize("limit", [0.3, 0.95])
+def test_bets_on_a_correlation_are_within_its_range(side: str, sign: float, limit: float) -> None:
+    frame = scattered_ranks()
+    found = judge({**RANKS, side: limit}, evidence_of(frame, Bounded(), AXES)).looks[0]
+    ranks = found.effect.each + sign * limit  # or the negative ones
+    assert np.abs(ranks).max() <= 1.0 + 1e-12
+    every = bet_on_streams([Stream(ranks, np.full(len(ranks), -1.0), np.full(len(ranks), 1.0))])
+    towards, against = every.p_above(sign * limit), every.p_below(sign * limit)
+    assert (found.point.p_support, found.point.p_oppose) == (pytest.approx(towards), pytest.approx(against))
+    assert 0 < min(towards, against) < 0.9

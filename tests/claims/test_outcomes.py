@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 
 from harness.claims.design import Fixed, Sequential, Series, adjust_for_splits
-from harness.claims.series import means
+from harness.claims.series import drawn_by_arm, means
 from harness.coordinates import place
 from harness.report.tables import outcome_rows
 from tests.claims.judged import PARSE, evidence_of, judge
@@ -155,3 +155,12 @@ def test_the_page_shows_the_means_that_claims_see_and_each_outcome() -> None:
     assert [row["repeats"] for row in rows] == np.bincount(one.drawn).tolist()
     assert [float(row["values"][0]) for row in rows] == pytest.approx((0.2 + OFFSETS).tolist(), abs=0.05)
     assert outcome_rows(table_of({"b": Series(one.values, one.errors)})) == []
+
+
+def test_one_repeat_draws_an_outcome_of_known_chance() -> None:
+    one = drawn(40)
+    assert one.drawn is not None
+    table = table_of({"a": one})
+    assert drawn_by_arm(table) == {"a": (dict(enumerate(one.drawn.tolist())), 4)}
+    first = drawn_by_arm(table[table["repeat"] == 0])
+    assert first == {"a": ({0: 0}, 4)}

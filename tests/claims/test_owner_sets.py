@@ -138,3 +138,13 @@ def test_it_errs_as_rarely_as_promised() -> None:
         noise = rng.normal(0, 0.05, len(frame)) * (frame["metric"] == "advantage")
         wrong += judge(claim({"value": 0.5}), frame.assign(value=frame["value"] + noise)).outcome == "reproduced"
     assert wrong <= 22
+
+
+def test_of_owner_sets_that_show_nothing_the_largest_effect_is_shown_with_a_p_value_of_one() -> None:
+    evidence = evidence_of(table_of([0, 1, 2] * 6, {0: 0.2, 1: 0.6, 2: 0.4}))
+    for least, fewest in ((0.8, 2), (0.1, 7)):  # each is below; or each is above, in fewer repeats than may decide
+        (part,) = parts_of(claim({"value": least}), evidence)
+        found = part.judge(evidence, Part(0, 1, 0.025, fewest))
+        (point,) = found.points
+        assert point.at == {"owner_set": SIZES[1]}
+        assert (point.p_support, point.p_oppose, found.support) == (1.0, 1.0, 1.0)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from harness.claims.combine import at_least, combine
 from harness.claims.design import Sequential
@@ -17,7 +18,7 @@ from harness.claims.results import Part, PartResult, PointResult, not_run
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import Estimate
 from harness.claims.verdict import Point
-from tests.claims.judged import evidence_of, judge, plain
+from tests.claims.judged import PARSE, evidence_of, judge, plain
 
 OF = {"metric": "advantage", "arm": "a", "attack": "x"}
 P_VALUES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
@@ -175,3 +176,25 @@ def test_of_more_entries_than_refute_it_the_clearest_by_p_values_go_first_though
     assert effects[0].mean / effects[0].stderr < effects[1].mean / effects[1].stderr < 0
     for others in ([], [not_run("the profile leaves it out")]):
         assert {e for _, e in plain(allocate_repeats([finding, *others], 0.05, 40))} == {2.0, 3.0, 4.0}
+
+
+@given(P_VALUES, st.sampled_from(["all", "some", "share"]), st.floats(0.05, 1), st.integers(1, 5), st.integers(0, 3))
+def test_p_values_of_a_part_are_those_of_a_partial_conjunction(
+    pairs: list[tuple[float, float]], quantifier: Any, share: float, parts: int, absent: int
+) -> None:
+    """Of m points k have to support it: the k-th smallest p-value times m - k + 1; the other way round to oppose it.
+
+    Of points of which nothing is known p-values are 1.
+    """
+    m = len(pairs) + absent
+    k = {"all": m, "some": 1, "share": at_least(share, m)}[quantifier]
+    found = combine(([look(*pair) for pair in pairs], quantifier), Part(0, parts, 0.025), "", share, absent)
+    support, oppose = (sorted([*side, *[1.0] * absent]) for side in zip(*pairs, strict=True))
+    assert found.support == pytest.approx(min(1.0, support[k - 1] * (m - k + 1)))
+    assert found.oppose == pytest.approx(min(1.0, oppose[m - k] * k * parts))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.01, -0.5])
+def test_a_share_is_above_none_and_at_most_all(share: float) -> None:
+    with pytest.raises(ValidationError, match="than or equal to 1" if share > 1 else "greater than 0"):
+        PARSE(printed(3, share=share))
