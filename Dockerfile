@@ -1,5 +1,5 @@
 # Everything, on the Python that TensorFlow Privacy's last release runs on:
-#   docker build -t claims . && docker run --rm -it -v "$PWD:/work" claims harness verify --profile sequential
+#   docker build -t claims . && docker run --rm -it -v "$PWD:/work" claims harness compare --profile sequential
 FROM python:3.11-slim-bookworm
 RUN apt-get update && apt-get install -y --no-install-recommends make git chromium && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/claims

@@ -1,4 +1,4 @@
-# make repro   set up and run the quick profile: fetch, train, attack, check, report
+# make repro   set up and run the quick profile: fetch, train, attack, judge, report
 # make test    set up, lint, type-check and test
 # make unit    the tests of parts alone: a minute on two cores
 # make kernels the numeric tests and the quick profile as other processors compute them

@@ -4,4 +4,4 @@ set -euo pipefail
 options=(--quiet --junit claims-junit.xml --summary claims-summary.md)
 if [ -n "${PROFILE:-}" ]; then options+=(--profile "$PROFILE"); fi
 # shellcheck disable=SC2086  # several specs are apart by blanks
-harness verify "${options[@]}" ${SPECS:-}
+harness compare "${options[@]}" ${SPECS:-}

@@ -234,7 +234,7 @@ def compared(root: Path, profile: str, spec: str) -> dict[str, Any]:
     """The tables and the verdicts of a checkout beside the committed ones."""
     place = Path("reports") / profile / spec
     environment = {**os.environ, "PYTHONPATH": str(root)}
-    check = [sys.executable, "-c", START, "check", "-q", "-p", profile, spec]
+    check = [sys.executable, "-c", START, "judge", "-q", "-p", profile, spec]
     subprocess.run(check, cwd=root, env=environment, check=True, stdout=subprocess.DEVNULL)
     again, kept = (read_table(base / place / "measurements.parquet") for base in (root, Path()))
     verdicts, before = (states(base / place / "verdicts.json") for base in (root, Path()))

@@ -25,7 +25,7 @@ from harness.files import write_text
 from harness.pipeline import measurements
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from harness.verdicts.findings import repeats_wanted
 
 RESULTS = Path(__file__).parent / "sequential.json"
@@ -81,7 +81,7 @@ def tables(loaded: Loaded, profile: str = "paper") -> tuple[pd.DataFrame | None,
 def compared(scaled: Scaled, sha256: str, table: pd.DataFrame, past: pd.DataFrame | None) -> dict[str, Any]:
     """Cells and verdicts of both designs on one spec."""
     part = replayed(scaled, table, past)
-    fixed, sequential = (check_spec(scaled, sha256, one) for one in (table, part))
+    fixed, sequential = (judge_spec(scaled, sha256, one) for one in (table, part))
     claims = {
         a.id: {
             "fixed": a.verdict,

@@ -47,7 +47,7 @@ def test_a_second_repository_verifies_its_own_spec(make_project: Make, tmp_path:
     """It declares one spec, accepts what was found, and hears of it when a verdict is no longer so."""
     project = make_project(SMALL_SPEC, where="second")
     assert run_cli(project.root, "run", "-q").returncode == 0
-    assert run_cli(project.root, "verify", "--update", "-q").returncode == 0
+    assert run_cli(project.root, "compare", "--update", "-q").returncode == 0
     ran = run_step("Verify", project, tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert "as accepted" in ran.stdout
@@ -104,7 +104,7 @@ main()
             "this needs tensorflow: pip install 'mi-dp-harness[train]'",
         ),
         (["audit", "fast", "-q"], 2, "this needs tensorflow: pip install 'mi-dp-harness[train]'"),
-        (["verify", "-q", "-p", "sequential", "humphries2020/fig1", "humphries2020/fig6"], 0, "as accepted"),
+        (["compare", "-q", "-p", "sequential", "humphries2020/fig1", "humphries2020/fig6"], 0, "as accepted"),
         (["list"], 0, "humphries2020/fig6"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The whole road on a small real table, as users walk it: run, kill, go on, check, report, track."""
+"""The whole road on a small real table, as users walk it: run, kill, go on, judge, report, track."""
 
 from __future__ import annotations
 
@@ -198,12 +198,12 @@ def test_check_exits_1_when_a_required_verdict_differs(finished: Project, tmp_pa
     path = root / "specs/own/cancer.yaml"
     text = SHADOWS[: SHADOWS.index("  - id: biased")] + SHADOWS[SHADOWS.index("  - id: counts") :]
     path.write_text(text)
-    assert run_cli(root, "check", "--require", "reproduced").returncode == 0
+    assert run_cli(root, "judge", "--require", "reproduced").returncode == 0
     path.write_text(text.replace("rows: 569", "rows: 570"))
-    ran = run_cli(root, "check", "--require", "reproduced", "--json")
+    ran = run_cli(root, "judge", "--require", "reproduced", "--json")
     assert ran.returncode == 1
     assert json.loads(ran.stdout)[0]["reason"] == "rows is 569 (printed: 570)"
-    assert run_cli(root, "check").returncode == 0
+    assert run_cli(root, "judge").returncode == 0
 
 
 def test_stale_measurements_are_not_judged(finished: Project, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_stale_measurements_are_not_judged(finished: Project, tmp_path: Path) ->
     shutil.copytree(finished.root, root, ignore=shutil.ignore_patterns(".harness"))
     path = root / "specs/own/cancer.yaml"
     path.write_text(SHADOWS.replace("learning_rate: 0.05", "learning_rate: 0.06"))
-    verdicts = json.loads(run_cli(root, "check", "--json").stdout)
+    verdicts = json.loads(run_cli(root, "judge", "--json").stdout)
     assert {v["verdict"] for v in verdicts} == {"not run"}
     assert "another version of the experiment" in verdicts[0]["reason"]
 
@@ -259,7 +259,7 @@ def test_missing_data_is_not_run_and_stops_nothing(finished: Project, tmp_path: 
         (["run", "nope"], "no spec 'nope'"),
         (["run", "--profile", "nope"], "unknown profile 'nope'; params.yaml has: full, one"),
         (["run", "--stage", "nope"], "--stage 'nope': unknown"),
-        (["check", "--require", "nope"], "--require 'nope': unknown verdict"),
+        (["judge", "--require", "nope"], "--require 'nope': unknown verdict"),
         (["data", "fetch", "nope"], "no dataset 'nope' to fetch; known: adult, ch-mnist"),
         (["validate", "nowhere.yaml"], "nowhere.yaml: no such file"),
     ],
@@ -338,7 +338,7 @@ def test_an_unwritable_store_and_a_full_disk_are_one_line(make_project: Make, fi
 
 
 def test_help_teaches_and_json_parses(finished: Project) -> None:
-    for command in ("list", "validate", "schema", "plan", "run", "check", "report", "data"):
+    for command in ("list", "validate", "schema", "plan", "run", "judge", "report", "data"):
         ran = run_cli(finished.root, command, "--help")
         assert ran.returncode == 0
         assert len(ran.stdout) > 200

@@ -24,7 +24,7 @@ def test_the_demo_catches_a_changed_number_and_a_changed_claim() -> None:
     assert ran.returncode == 0, ran.stderr
     one, two, three = ran.stdout.split("\n\n")[:3]
     assert "✓ reproduced" in one
-    assert "verify: as accepted" in one
+    assert "compare: as accepted" in one
     assert "the measurements changed" in two
     assert "the spec changed" in three
     assert "reproduced accepted, " in three

@@ -73,7 +73,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(REPO / ".dvc", root / ".dvc", ignore=lambda folder, names: set(names) - {"config", ".gitignore"})
     ran = repro(root)
     assert sorted(ran) == sorted(
-        ["resolve", "report", *(f"{stage}@{s}" for stage in ("measure", "readings", "check") for s in SPECS)]
+        ["resolve", "report", *(f"{stage}@{s}" for stage in ("measure", "readings", "judge") for s in SPECS)]
     )
     git(root, "add", "-A")
     git(root, "commit", "-qm", "run")
@@ -97,7 +97,7 @@ def test_a_clone_finds_everything_done(clone: Path) -> None:
 
 def test_an_edited_claim_runs_its_check_and_the_report_alone(clone: Path) -> None:
     edit(clone, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
-    assert repro(clone) == ["resolve", "readings@own/cancer", "check@own/cancer", "report"]
+    assert repro(clone) == ["resolve", "readings@own/cancer", "judge@own/cancer", "report"]
     assert "Rows is 569 (printed: 570)" in (clone / "reports/whole/summary.md").read_text()
     assert trained(clone) == set()
 
@@ -105,7 +105,7 @@ def test_an_edited_claim_runs_its_check_and_the_report_alone(clone: Path) -> Non
 def test_an_edited_experiment_measures_its_own_news_alone(clone: Path) -> None:
     before = measured(clone, "own/cancer")
     edit(clone, "specs/own/cancer.yaml", "epsilons: [1, 10, .inf]", "epsilons: [1, 10, 20, .inf]")
-    assert repro(clone) == ["resolve", "measure@own/cancer", "readings@own/cancer", "check@own/cancer", "report"]
+    assert repro(clone) == ["resolve", "measure@own/cancer", "readings@own/cancer", "judge@own/cancer", "report"]
     table = measured(clone, "own/cancer")
     new = table[table["epsilon"] == 20]
     assert trained(clone) == {f"{key}.npz" for key in new[new["metric"] == "accuracy_test"]["cell"]}
@@ -120,7 +120,7 @@ def test_a_changed_algorithm_keeps_what_was_measured_and_says_by_which_code(clon
     source.write_text(source.read_text() + "\n\nUNUSED = 1\n")
     assert {f"measure@{spec}" for spec in SPECS} <= stale(clone, "flagship/dvc.yaml")
     # By the clone's own code, which is the changed one.
-    ran = stages_run(clone, "flagship/dvc.yaml:check@own/cancer")
+    ran = stages_run(clone, "flagship/dvc.yaml:judge@own/cancer")
     assert "measure@own/cancer" in ran
     assert trained(clone) == set()
     after = measured(clone, "own/cancer")
@@ -203,7 +203,7 @@ def test_a_curve_is_kept_with_the_table_and_a_new_one_is_drawn_of_its_own_model(
     )
     plan = run_cli(clone, "plan", "--profile", "whole", "--json", "own/other")
     assert json.loads(plan.stdout)["specs"][0]["missing"] > 0
-    assert repro(clone) == ["resolve", "measure@own/other", "readings@own/other", "check@own/other", "report"]
+    assert repro(clone) == ["resolve", "measure@own/other", "readings@own/other", "judge@own/other", "report"]
     assert len(trained(clone)) == 1
     both = json.loads(measured(clone, "own/other").attrs["curves"])
     assert kept in both.values()
@@ -264,7 +264,7 @@ def test_a_run_without_its_data_leaves_the_table_as_it_is(clone: Path) -> None:
 def test_only_the_flagship_takes_what_tables_hold(tmp_path: Path) -> None:
     def fault(text: str) -> str:
         (tmp_path / "params.yaml").write_text(text)
-        ran = run_cli(tmp_path, "check")
+        ran = run_cli(tmp_path, "judge")
         assert ran.returncode == 2
         assert len(ran.stderr.strip().splitlines()) == 1
         return ran.stderr

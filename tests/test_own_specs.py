@@ -35,9 +35,9 @@ def test_an_own_spec_runs_as_declared_onto_a_page_of_its_own(make_project: Make)
     assert {(v["data"], v["origin"]) for v in verdicts} == {("own", "ours")}
     assert [v["id"] for v in verdicts] == ["mine#biased-beats-iid", "mine#iid-held", "mine#counts"]
     assert not (project.reports / "small").exists()
-    assert json.loads(run_cli(project.root, "check", "mine.yaml", "--json").stdout)[0]["profile"] == "own"
-    assert run_cli(project.root, "verify", "mine.yaml", "--update").returncode == 0
-    assert run_cli(project.root, "verify", "mine.yaml").returncode == 0
+    assert json.loads(run_cli(project.root, "judge", "mine.yaml", "--json").stdout)[0]["profile"] == "own"
+    assert run_cli(project.root, "compare", "mine.yaml", "--update").returncode == 0
+    assert run_cli(project.root, "compare", "mine.yaml").returncode == 0
 
 
 def test_running_one_spec_leaves_the_others_on_the_page(make_project: Make) -> None:
@@ -86,7 +86,7 @@ def test_a_damaged_table_is_one_clear_line(make_project: Make) -> None:
     assert run_cli(project.root, "run").returncode == 0
     path = project.reports / "full/own/cancer/measurements.parquet"
     path.write_bytes(path.read_bytes()[:2000])
-    for command in ("check", "verify", "report"):
+    for command in ("judge", "compare", "report"):
         ran = run_cli(project.root, command)
         assert ran.returncode == 2
         assert "measurements.parquet: damaged, not a readable Parquet table" in ran.stderr

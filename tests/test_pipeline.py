@@ -19,7 +19,7 @@ from harness.spec.profile import load_params
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli, write_cancer
 from tests.dvc_runs import dvc, edit, reproduce, stages_run, stale, trained
 
-ALL = ["resolve", "train", "attack", "check", "theory", "report"]
+ALL = ["resolve", "train", "attack", "judge", "theory", "report"]
 THEORY = """\
 paper: own
 title: The tight bound
@@ -63,14 +63,14 @@ def test_nothing_to_do_does_nothing(root: Path) -> None:
 
 def test_an_edited_expectation_runs_check_and_report_alone(root: Path) -> None:
     edit(root, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
-    assert sorted(reproduce(root)) == ["check", "report", "resolve"]
+    assert sorted(reproduce(root)) == ["judge", "report", "resolve"]
     assert "Rows is 569 (printed: 570)" in (root / "reports/full/summary.md").read_text()
 
 
 def test_an_edited_attack_never_retrains(root: Path) -> None:
     before = trained(root)
     edit(root, "specs/own/cancer.yaml", "epochs: 2}", "epochs: 4}")
-    assert [s for s in reproduce(root) if s != "check"] == ["resolve", "attack", "report"]
+    assert [s for s in reproduce(root) if s != "judge"] == ["resolve", "attack", "report"]
     assert trained(root) == before
     module, old, new = "harness/attacks/logloss.py", "threshold = inside.mean()", "threshold = inside.mean() + 0.0"
     edit(root, module, old, new)
@@ -107,7 +107,7 @@ def test_the_repository_pipeline_lists_every_spec_that_its_profile_runs() -> Non
     specs = {loaded.spec.id: loaded.spec for loaded in load_specs(Project(REPO), [])}
     measured = {name for name, spec in specs.items() if spec.experiment is not None}
     assert left_out < measured
-    for stage in ("train", "attack", "check"):
+    for stage in ("train", "attack", "judge"):
         assert set(stages[stage]["cmd"].split()[-len(measured - left_out) :]) == measured - left_out
     theory = set(specs) - measured
     assert set(stages["theory"]["cmd"].split()[-len(theory) :]) == theory
@@ -125,7 +125,7 @@ def test_every_module_that_a_stage_rests_on_is_among_its_dependencies(pipeline: 
         assert [p for p in paths if not any(p == dep or p.startswith(f"{dep}/") for dep in deps)] == []
 
 
-@pytest.mark.parametrize("name", ["check", "theory"])
+@pytest.mark.parametrize("name", ["judge", "theory"])
 def test_an_edit_in_any_module_of_the_judge_makes_its_stage_stale(root: Path, name: str) -> None:
     from dvc.repo import Repo
 
@@ -150,7 +150,7 @@ BEFORE = {
         *("harness.spec", "harness.claims", "harness.theory", "harness.execution", "harness.tracking"),
         "harness.verdicts.check",  # the name of the machine
     ),
-    "check": ("harness.attacks", "harness.data", "harness.training"),
+    "judge": ("harness.attacks", "harness.data", "harness.training"),
     "theory": (),
 }
 """What reads a spec, of which a stage has what `resolve` wrote; for the judge, what checks the settings of what was
@@ -158,7 +158,7 @@ measured; what names the attacks that come later, hands out work
 and logs it."""
 
 
-@pytest.mark.parametrize("name", ["train", "attack", "check", "theory"])
+@pytest.mark.parametrize("name", ["train", "attack", "judge", "theory"])
 def test_what_a_stage_calls_is_among_what_it_rests_on(root: Path, name: str) -> None:
     """Every function of the package that really runs is of a module that makes the stage run again."""
     command = (

@@ -202,12 +202,12 @@ OPTIONS = [
     ("run mine.yaml --minutes nan", "--minutes nan: nothing can be done in that; give more than 0"),
     ("run mine.yaml --max-repeats 0", "Invalid value for '--max-repeats': .*, found '0'"),
     ("run mine.yaml --stage nope", "--stage 'nope': unknown; it is train, attack or all"),
-    ("check -j 0", "Invalid value for '--workers' / '-j': .*, found '0'"),
-    ("check --require Reproduced", "--require 'Reproduced': unknown verdict; it is one of: reproduced, violated"),
-    ("verify --tolerance=nan", "Invalid value for '--tolerance': .*, found 'nan'"),
-    ("verify --update --tolerance inf", "--tolerance inf: would accept whatever is found"),
-    ("verify --junit specs", "--junit specs: is a folder; name a file"),
-    ("verify --summary ''", "--summary .: is a folder; name a file"),
+    ("judge -j 0", "Invalid value for '--workers' / '-j': .*, found '0'"),
+    ("judge --require Reproduced", "--require 'Reproduced': unknown verdict; it is one of: reproduced, violated"),
+    ("compare --tolerance=nan", "Invalid value for '--tolerance': .*, found 'nan'"),
+    ("compare --update --tolerance inf", "--tolerance inf: would accept whatever is found"),
+    ("compare --junit specs", "--junit specs: is a folder; name a file"),
+    ("compare --summary ''", "--summary .: is a folder; name a file"),
     ("bundle mine.yaml#counts -o specs", "--out specs: is a folder; name a file"),
     ("plan --profile nope", "unknown profile 'nope'; params.yaml has: full, one"),
     ("new spec Mine", "'Mine' is no name; write it in lower case, with hyphens, such as my-spec"),
@@ -289,7 +289,7 @@ PROFILE_NAMES = [
 ]
 """What a profile names and no spec of the project is or has: `harness validate` of all says so."""
 BASELINES = [
-    ("", "baseline.json: not a baseline: Invalid JSON: .*; delete it, and `harness verify --update mine.yaml` writes"),
+    ("", "baseline.json: not a baseline: Invalid JSON: .*; delete it, and `harness compare --update mine.yaml` writes"),
     ('{"profile": "own", "specs": {"mine": 3}}', "not a baseline: specs.mine: Input should be an object"),
     ('{"profile": "own", "specs": {}, "tolerance": -1}', "not a baseline: tolerance: Input should be greater"),
     (
@@ -298,7 +298,7 @@ BASELINES = [
     ),
 ]
 VERDICTS = [
-    ("", "verdicts.json: not a verdict file: Invalid JSON: .*; `harness check mine.yaml` writes it anew"),
+    ("", "verdicts.json: not a verdict file: Invalid JSON: .*; `harness judge mine.yaml` writes it anew"),
     ("[]", "verdicts.json: not a verdict file: Input should be an object"),
     ('{"profile": "own", "alpha": 0.05, "verdicts": []}', "mine: no claim 'counts'; it has none that is judged"),
 ]
@@ -326,11 +326,11 @@ def cases() -> Iterator[Case]:
         params = text("params.yaml", f"profile: full\nprofiles: {{full: {content}}}\n")
         yield Case(f"names in a profile: {content}", "validate", says, 2, params)
     for content, says in BASELINES:
-        yield Case(f"a baseline: {content!r}", "verify mine.yaml", says, 2, text("reports/own/mine/baseline.json", content))  # fmt: skip
+        yield Case(f"a baseline: {content!r}", "compare mine.yaml", says, 2, text("reports/own/mine/baseline.json", content))  # fmt: skip
     for content, says in VERDICTS:
         yield Case(f"verdicts: {content!r}", "explain mine.yaml#counts", says, 2, text("reports/own/mine/verdicts.json", content))  # fmt: skip
     table = "reports/own/mine/measurements.parquet"
-    yield Case("a table that is none", "check mine.yaml", "measurements.parquet: damaged, not a readable Parquet", 2, text(table, "x"))  # fmt: skip
+    yield Case("a table that is none", "judge mine.yaml", "measurements.parquet: damaged, not a readable Parquet", 2, text(table, "x"))  # fmt: skip
     yield Case("citations that are a list", "site", "papers.yaml:1: a mapping of fields is expected", 2, text("specs/papers.yaml", "- x\n"))  # fmt: skip
     yield Case("a store that is a file", "store verify", "HARNESS_STORE: params.yaml is a file; name a folder", 2, environment=(("HARNESS_STORE", "params.yaml"),))  # fmt: skip
     yield Case("an empty HARNESS_STORE", "store verify", "0 pieces checked, 0 damaged", 0, environment=(("HARNESS_STORE", ""),))  # fmt: skip
@@ -339,7 +339,7 @@ def cases() -> Iterator[Case]:
 
 def CHECKED(root: Path) -> None:
     """The own spec, judged without measurements."""
-    assert run_cli(root, "check", "mine.yaml").returncode == 0
+    assert run_cli(root, "judge", "mine.yaml").returncode == 0
 
 
 CASES = list(cases())
@@ -481,7 +481,7 @@ ARGUMENTS = {
     "alternatives": "mine.yaml --plan -q",
     "store push": "shared -q",
     "store pull": "shared -q",
-    "verify": "mine.yaml -q",
+    "compare": "mine.yaml -q",
 }
 """What a command needs besides `--json`; those that are not here need nothing."""
 
@@ -492,7 +492,7 @@ def test_every_command_with_json_prints_one_strict_document(command: str, projec
     readings = "ambiguities:\n  - {choice: rate, chosen: 0.05, why: none, field: experiment.training.learning_rate, alternatives: [0.1]}\n"
     (project / "mine.yaml").write_text(SMALL_SPEC + readings)
     CHECKED(project)
-    assert run_cli(project, "verify", "mine.yaml", "--update").returncode == 0
+    assert run_cli(project, "compare", "mine.yaml", "--update").returncode == 0
     folder("shared")(project)
     function("return [w]")(project)
     typed = [*command.split(), *shlex.split(ARGUMENTS.get(command, "")), "--json"]
@@ -508,9 +508,9 @@ def test_every_command_with_json_prints_one_strict_document(command: str, projec
 
 def test_a_difference_from_the_baseline_is_one_document_too(project: Path) -> None:
     CHECKED(project)
-    assert run_cli(project, "verify", "mine.yaml", "--update").returncode == 0
+    assert run_cli(project, "compare", "mine.yaml", "--update").returncode == 0
     (project / "mine.yaml").write_text(SMALL_SPEC.replace("seed: 7", "seed: 8"))
-    ran = run_cli(project, "verify", "mine.yaml", "--json")
+    ran = run_cli(project, "compare", "mine.yaml", "--json")
     assert ran.returncode == 1
     assert [d["where"] for d in strict(ran.stdout)["differences"]] == ["mine"]
 
@@ -546,15 +546,15 @@ def test_what_is_typed_as_a_message_says_works(project: Path) -> None:
         return shlex.split(re.search(r"`(harness [^`]+)`", " ".join((ran.stdout + ran.stderr).split()))[1])  # type: ignore[index]
 
     check = said("explain", f"{path.name}#counts", code=2)
-    assert check == ["harness", "check", path.name]
+    assert check == ["harness", "judge", path.name]
     assert run_cli(here, *check[1:]).returncode == 0
     run = said("explain", f"{path.name}#counts", code=0)
     assert run == ["harness", "run", path.name]
     goes_on = said("run", path.name, "--partial", "-q", code=2)
     assert goes_on == run
-    accept = said("verify", path.name, code=2)
+    accept = said("compare", path.name, code=2)
     assert run_cli(here, *accept[1:]).returncode == 0
-    assert run_cli(here, "verify", path.name).returncode == 0
+    assert run_cli(here, "compare", path.name).returncode == 0
     of_profile = said("explain", "own/cancer#counts", "--profile", "one", code=2)
-    assert of_profile == ["harness", "check", "--profile", "one", "own/cancer"]
+    assert of_profile == ["harness", "judge", "--profile", "one", "own/cancer"]
     assert run_cli(here, *of_profile[1:]).returncode == 0

@@ -54,7 +54,7 @@ def alternatives(
         bool, typer.Option("--plan", help="Only list the readings and how many models each trains.")
     ] = False,
     measure_only: Annotated[
-        bool, typer.Option("--measure-only", help="Measure, and leave it to `harness check` to say what comes of it.")
+        bool, typer.Option("--measure-only", help="Measure, and leave it to `harness judge` to say what comes of it.")
     ] = False,
     minutes: Minutes = None,
     workers: Workers = None,
@@ -115,7 +115,7 @@ def alternatives(
     _index(groups)
     if measure_only:
         return
-    verdicts = [v for context, loaded in groups for of_spec in pipeline.check_all(context, loaded) for v in of_spec]
+    verdicts = [v for context, loaded in groups for of_spec in pipeline.write_all_verdicts(context, loaded) for v in of_spec]
     if as_json:
         print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})
         return

@@ -18,21 +18,21 @@ from harness.commands.common import Root, print_json, state
 from harness.commands.data import data_app
 from harness.commands.demo import demo
 from harness.commands.explain import explain
-from harness.commands.judging import bundle, check, report, site
+from harness.commands.judging import bundle, judge, report, site
 from harness.commands.new import new
 from harness.commands.pipeline import pipeline, resolve
 from harness.commands.run import plan, run
 from harness.commands.specs import list_specs, schema, validate
 from harness.commands.status import status
 from harness.commands.store import store_app
-from harness.commands.verify import verify
+from harness.commands.compare import compare
 from harness.errors import HarnessError
 from harness.progress import hush
 from harness.streams import output_apart
 
 TRAINS = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
 """Packages of the extra `train`: all but these are there with `pip install .`."""
-FORMER_VERBS = {"ls": "list", "multiverse": "alternatives"}
+FORMER_VERBS = {"check": "judge", "ls": "list", "multiverse": "alternatives", "verify": "compare"}
 """What commands were called in the version before: they are carried out, with a warning."""
 
 
@@ -68,8 +68,8 @@ Examples:
 * `harness plan humphries2020/fig3` what a run would do and take
 * `harness run humphries2020/fig3 --profile quick` do it
 * `harness run my-table.yaml` a spec of your own, as it is declared, onto a page of its own
-* `harness check --require reproduced` exit 1 unless every claim is reproduced
-* `harness verify` exit 1 unless every verdict is what the committed baseline says
+* `harness judge --require reproduced` exit 1 unless every claim is reproduced
+* `harness compare` exit 1 unless every verdict is what the committed baseline says
 * `harness audit fast` is DP-SGD here as private as it claims? `harness audit mine.py:train` asks it of yours
 """,
 )
@@ -81,11 +81,11 @@ for command in (
     schema,
     plan,
     run,
-    check,
+    judge,
     report,
     site,
     bundle,
-    verify,
+    compare,
     explain,
     status,
     demo,

@@ -39,18 +39,18 @@ def demo() -> None:
         verdicts = _judge_copy(copy, profile)
         print(f"1. {DEMO}#{DEMO_CLAIM}, from its committed table of measurements:")
         _say(verdicts, copy, profile)
-        print(f"   {_verify_copy(copy, profile)}\n")
+        print(f"   {_compare_copy(copy, profile)}\n")
         print("2. The same with one measurement changed (an advantage of one run at ε = 5, lowered by 0.2):")
         _change_table(copy.reports / profile / DEMO / "measurements.parquet")
-        print(f"   {_verify_copy(copy, profile)}\n")
+        print(f"   {_compare_copy(copy, profile)}\n")
         shutil.copy(source / DEMO / "measurements.parquet", copy.reports / profile / DEMO)
         print("3. The same with the claim changed (capped at 0.9 instead of 0.95):")
         spec = copy.specs / f"{DEMO}.yaml"
         text = spec.read_text(encoding="utf-8")
         text = text.replace("right: {value: 0.95}, margin: 0.005", "right: {value: 0.9}, margin: 0.005", 1)
         spec.write_text(text, encoding="utf-8")
-        print(f"   {_verify_copy(copy, profile)}\n")
-        print("Each verdict carries hashes of its spec and its table, and `harness verify` compares all of them.")
+        print(f"   {_compare_copy(copy, profile)}\n")
+        print("Each verdict carries hashes of its spec and its table, and `harness compare` compares all of them.")
 
 
 def _copy(project: Project, copy: Project, profile: str) -> None:
@@ -93,8 +93,8 @@ def _say(verdicts: list[Verdict], copy: Project, profile: str) -> None:
     print(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, context.scaled(loaded).spec)}")
 
 
-def _verify_copy(copy: Project, profile: str) -> str:
-    """What `verify` says of the copy."""
+def _compare_copy(copy: Project, profile: str) -> str:
+    """What `compare` says of the copy."""
     from harness.verdicts import baseline
 
     context, loaded = _load_copy(copy, profile)
@@ -103,7 +103,7 @@ def _verify_copy(copy: Project, profile: str) -> str:
     judged = _judge_copy(copy, profile)
     now = baseline.gather(profile, [(DEMO, loaded.sha256, context.measurements_file(DEMO), judged)])
     differences = [f"{d.where}: {d.what}" for d in baseline.compare(accepted, now)]
-    return "verify: as accepted" if not differences else "verify: " + "\n           ".join(differences)
+    return "compare: as accepted" if not differences else "compare: " + "\n            ".join(differences)
 
 
 def _change_table(path: Path) -> None:

@@ -43,7 +43,7 @@ def find_claim(claim: str, profile: str | None) -> tuple[Context, Loaded, str]:
 def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Say what was found of a claim: the verdict in one sentence, how sure it is, its weakest points, what it rests on.
 
-    Reads the verdict that `check` wrote; judges nothing.
+    Reads the verdict that `judge` wrote; judges nothing.
     """
     from harness.claims.verdict import in_json
     from harness.pipeline import read_verdicts
@@ -79,7 +79,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
             for line in lines:
                 console.print(f"- {line}", highlight=False, markup=False)
     _print_points(context, loaded, verdict)
-    again = context.command("check", loaded)
+    again = context.command("judge", loaded)
     console.print(f"\n{again}   judges it again", highlight=False, markup=False, soft_wrap=True)
 
 

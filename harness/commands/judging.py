@@ -1,4 +1,4 @@
-"""`harness check` and `report`: from measurements to verdicts, and to the page."""
+"""`harness judge` and `report`: from measurements to verdicts, and to the page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SAME_ELSEWHERE = {"reproduced": "agrees", "violated": "differs"}
 """What a required verdict is called off the paper's data."""
 
 
-def check(
+def judge(
     specs: Names = None,
     profile: ProfileName = None,
     require: Annotated[
@@ -51,7 +51,7 @@ def check(
     if not specs:
         pipeline.begin_helping(workers)
     groups = contexts(specs, profile, workers, quiet)
-    verdicts = [v for context, loaded in groups for of_spec in pipeline.check_all(context, loaded) for v in of_spec]
+    verdicts = [v for context, loaded in groups for of_spec in pipeline.write_all_verdicts(context, loaded) for v in of_spec]
     if as_json:
         print_json([in_json(v) for v in verdicts])
     else:
@@ -61,7 +61,7 @@ def check(
 
 
 def report(specs: Names = None, profile: ProfileName = None) -> None:
-    """Write `reports/<profile>/`: all verdicts, a Markdown summary and the site, from what `check` wrote.
+    """Write `reports/<profile>/`: all verdicts, a Markdown summary and the site, from what `judge` wrote.
 
     The site is of all specs of the profile, whichever are named; a file outside of specs/ has one of its own.
     """
@@ -91,7 +91,7 @@ def bundle(
 ) -> None:
     """Pack a verdict with all that it needs, as an RO-Crate: spec, table, verdict, code, versions.
 
-    The archive is a small checkout: unpacked, `harness check` judges the claim again from the table in it.
+    The archive is a small checkout: unpacked, `harness judge` judges the claim again from the table in it.
     """
     from harness.report.bundle import bundle as pack
 

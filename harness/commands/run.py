@@ -106,7 +106,7 @@ def print_tables(tables: list[tuple[str, Told]]) -> None:
 def run(
     specs: Names = None,
     profile: ProfileName = None,
-    stage: Annotated[str, typer.Option(help="`train`, `attack`, or `all`: train, attack, check and report.")] = "all",
+    stage: Annotated[str, typer.Option(help="`train`, `attack`, or `all`: train, attack, judge and report.")] = "all",
     workers: Workers = None,
     scheduler: Annotated[
         str | None,
@@ -184,7 +184,7 @@ def run(
         if stage != "train" and len(batch) == 1 and pipeline.plot(context, batch[0]):
             loaded.append(batch[0])
             if stage == "all":
-                pipeline.check(context, batch[0])
+                pipeline.write_verdicts(context, batch[0])
     if stage == "all":
         for context, loaded in reached:
             if loaded:
@@ -208,4 +208,4 @@ def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool,
         pipeline.attack(context, batch, worker_pool, partial)
     if stage == "all":
         for one in batch:
-            pipeline.check(context, one)
+            pipeline.write_verdicts(context, one)

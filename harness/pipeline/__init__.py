@@ -1,4 +1,4 @@
-"""The stages, as `dvc.yaml` and `harness run` call them: resolve, train, attack, check.
+"""The stages, as `dvc.yaml` and `harness run` call them: resolve, train, attack, judge.
 
 Each stage reads what the one before it wrote and writes finished tables. All of them may be repeated
 at will: work that is done is taken from the cell store.
@@ -16,8 +16,8 @@ from harness.pipeline.compute import (
 from harness.pipeline.context import OWN, Context
 from harness.pipeline.deciding import until_decided
 from harness.pipeline.judging import (
-    check,
-    check_all,
+    write_verdicts,
+    write_all_verdicts,
     experiment_digest,
     has_verdicts,
     index_readings,
@@ -38,8 +38,8 @@ __all__ = [
     "Context",
     "attack",
     "begin_helping",
-    "check",
-    "check_all",
+    "write_verdicts",
+    "write_all_verdicts",
     "core_seconds",
     "experiment_digest",
     "for_each",

@@ -59,7 +59,7 @@ STAGES = {
         ("harness.attacks", "harness.data.splits", "harness.defences", "harness.metrics", "harness.training"),
         ("harness.pipeline.compute", "harness.pipeline.tables"),
     ),
-    "check": StageCode(("harness.pipeline.judging",), JUDGED),
+    "judge": StageCode(("harness.pipeline.judging",), JUDGED),
     "theory": StageCode(
         ("harness.pipeline.judging",), ("harness.auditing", "harness.formulas", "harness.privacy", "harness.theory")
     ),

@@ -27,7 +27,7 @@ from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
-from harness.verdicts.check import check_spec, independent_claims
+from harness.verdicts.check import judge_spec, independent_claims
 from harness.verdicts.findings import ALPHA, ClaimError
 from harness.verdicts.publish import matters, only_counts, publish
 
@@ -200,7 +200,7 @@ def _judge_one(
             if (claims is None or claim.id in claims) and _is_measured_for(table, claim, scaled.spec)
         ]
     with in_place(loaded):
-        return check_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
+        return judge_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
 
 
 def _is_measured_for(table: pd.DataFrame, claim: Claim, spec: Spec) -> bool:
@@ -223,20 +223,20 @@ def in_place(loaded: Loaded) -> Iterator[None]:
         raise HarnessError(f"{where}: {error}") from None
 
 
-def check(context: Context, loaded: Loaded) -> list[Verdict]:
+def write_verdicts(context: Context, loaded: Loaded) -> list[Verdict]:
     """Judge a spec's claims and write its verdicts."""
-    return check_all(context, [loaded])[0]
+    return write_all_verdicts(context, [loaded])[0]
 
 
-def check_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
-    """`check` each spec, on as many cores as there are."""
+def write_all_verdicts(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
+    """Judge the claims of each spec and write its verdicts, on as many cores as there are."""
     judged = judge_all(context, loaded)
     for one, verdicts in zip(loaded, judged, strict=True):
-        _write(context, one, verdicts)
+        _write_file(context, one, verdicts)
     return judged
 
 
-def _write(context: Context, loaded: Loaded, verdicts: list[Verdict]) -> None:
+def _write_file(context: Context, loaded: Loaded, verdicts: list[Verdict]) -> None:
     file = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=tuple(verdicts))
     write_text(context.verdicts_file(loaded.spec.id), dump(file))
 
@@ -244,7 +244,7 @@ def _write(context: Context, loaded: Loaded, verdicts: list[Verdict]) -> None:
 def has_verdicts(context: Context, loaded: Loaded) -> bool:
     """Whether a spec was judged under the profile as it is now.
 
-    Of a spec that the profile leaves out counts that `check` said so, and no verdict from before it did.
+    Of a spec that the profile leaves out counts that `judge` said so, and no verdict from before it did.
     """
     if not context.verdicts_file(loaded.spec.id).is_file():
         return False
@@ -257,9 +257,9 @@ def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
     try:
         return VerdictFile.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise HarnessError(f"{path}: no verdicts; run `{context.command('check', loaded)}` first") from None
+        raise HarnessError(f"{path}: no verdicts; run `{context.command('judge', loaded)}` first") from None
     except ValidationError as error:
-        again = context.command("check", loaded)
+        again = context.command("judge", loaded)
         raise HarnessError(f"{path}: not a verdict file: {first_fault(error)}; `{again}` writes it anew") from None
     except (ValueError, OSError) as error:
         raise HarnessError(f"{path}: not a verdict file: {error}; delete it") from None

@@ -35,7 +35,7 @@ RUN = "run.json"
 
 
 def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
-    """Write the report of a profile from the verdicts that `check` wrote, of all its specs. Returns all verdicts."""
+    """Write the report of a profile from the verdicts that `judge` wrote, of all its specs. Returns all verdicts."""
     sections = _sections(context, specs)
     verdicts = tuple(v for s in sections for v in s.verdicts)
     everything = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=verdicts)

@@ -133,8 +133,8 @@ def _readme(context: Context, loaded: Loaded, verdict: Verdict) -> str:
 def _command(context: Context, loaded: Loaded) -> str:
     """What judges it again, typed in the archive's folder."""
     if context.own is None:
-        return shlex.join(["harness", "check", "--profile", context.profile_name, loaded.spec.id])
-    return shlex.join(["harness", "check", _inside(context, loaded.said.files[0])])
+        return shlex.join(["harness", "judge", "--profile", context.profile_name, loaded.spec.id])
+    return shlex.join(["harness", "judge", _inside(context, loaded.said.files[0])])
 
 
 def _inside(context: Context, path: Path) -> str:

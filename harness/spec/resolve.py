@@ -31,7 +31,7 @@ def content(scaled: Scaled) -> dict[str, Any]:
 
 
 def resolve(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -> dict[str, dict[str, object]]:
-    """What `train` and `attack` are to do, and `check` to judge and say, by the name of their files.
+    """What `train` and `attack` are to do, and `judge` to judge and say, by the name of their files.
 
     `data`: what names the data, by dataset. In a sequential design the claims decide what is trained, so they are part
     of it. A spec about theory has the last one alone.

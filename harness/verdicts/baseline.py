@@ -118,7 +118,7 @@ def _alike(was: Shown | None, now: Shown | None) -> bool:
     )
 
 
-def read(path: Path, writes: str = "harness verify --update") -> Baseline:
+def read(path: Path, writes: str = "harness compare --update") -> Baseline:
     """Raises HarnessError where there is no baseline (`writes`: what to type for one), or it is not one."""
     try:
         return Baseline.model_validate_json(path.read_text(encoding="utf-8"))

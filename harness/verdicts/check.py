@@ -63,7 +63,7 @@ def _installed_version(name: str) -> str | None:
         return None
 
 
-def check_spec(
+def judge_spec(
     scaled: Scaled,
     sha256: str,
     table: pd.DataFrame | None,
@@ -103,7 +103,7 @@ def check_spec(
             continue
         try:
             judged = judges.get(claim.id) or judge_of(claim, spec, alpha)
-            verdicts.append(_check_claim(claim, scaled, evidence, why_not, common, spent, judged))
+            verdicts.append(_judge_claim(claim, scaled, evidence, why_not, common, spent, judged))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
@@ -120,7 +120,7 @@ def _origin(table: pd.DataFrame | None) -> dict[str, object]:
     }
 
 
-def _check_claim(
+def _judge_claim(
     claim: Claim,
     scaled: Scaled,
     evidence: Measurements | None,

@@ -36,7 +36,7 @@ from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.paths import Project
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from tests.conftest import REPO
 
 TREES: TypeAdapter[Expression] = TypeAdapter(Expression)
@@ -83,7 +83,7 @@ def test_trees_come_back_from_a_file_as_they_were(claims: dict[str, list[ClaimKi
 def test_judging_gives_the_trees_with_the_texts() -> None:
     """Of a spec that is not run, which are those of its declaration."""
     one = next(one for one in load_specs(Project(REPO), []) if one.spec.id == "humphries2020/fig6")
-    judged = check_spec(scale(one.spec, "full", Profile()), "0" * 64, None)
+    judged = judge_spec(scale(one.spec, "full", Profile()), "0" * 64, None)
     assert len(judged) == len(one.spec.claims)
     for verdict, claim in zip(judged, one.spec.claims, strict=True):
         assert verdict.expressions == tuple(part.tree() for part in one.spec.parts(claim))

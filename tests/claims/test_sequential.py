@@ -30,7 +30,7 @@ from harness.pipeline import Context
 from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from harness.verdicts.findings import repeats_wanted
 from tests.claims.judged import PARSE, TableEvidence, judge, plain
 from tests.claims.judged import evidence_of as judged_evidence
@@ -454,7 +454,7 @@ def test_a_run_until_decided(make_project: Any) -> None:
     whole = pd.concat([table, table.assign(repeat=table["repeat"] + counts.max())])  # as if there were more of them
     whole.attrs = table.attrs
     pd.testing.assert_frame_equal(replayed(scaled, whole), table)
-    verdicts = {v.id: v for v in check_spec(scaled, loaded.sha256, table)}
+    verdicts = {v.id: v for v in judge_spec(scaled, loaded.sha256, table)}
     held = verdicts["own/cancer#iid-held"]
     assert (held.verdict, held.design, held.reductions) == ("reproduced", "sequential", ())
     assert held.stopped is not None

@@ -56,7 +56,7 @@ def test_verdicts_pair_arms_of_one_split_and_flag_each_accountant(make_project: 
     assert run_cli(project.root, "run").returncode == 0
     table = pd.read_parquet(project.reports / "full" / "own" / "cancer" / "measurements.parquet")
     assert dict(table.groupby("arm")["accountant"].first()) == {"iid": "rdp", "naive": "naive", "size": "rdp"}
-    verdicts = {v["id"].split("#")[1]: v for v in json.loads(run_cli(project.root, "check", "--json").stdout)}
+    verdicts = {v["id"].split("#")[1]: v for v in json.loads(run_cli(project.root, "judge", "--json").stdout)}
     rows = table[(table["metric"] == "advantage") & (table["epsilon"] == 1.0)].set_index(["arm", "repeat"])["value"]
     gaps = [rows["naive", r] - rows["iid", r] for r in range(2)]
     point = verdicts["naive-leaks-less"]["points"][0]

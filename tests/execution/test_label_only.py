@@ -189,7 +189,7 @@ def test_noise_is_chosen_on_shadow_models_that_nothing_attacks(make_project: Cal
     )
     spec = project.root / "specs" / "own" / "cancer.yaml"
     spec.write_text(spec.read_text().replace("at_most: 0.5", "at_most: -2"))
-    done = run_cli(project.root, "check", "--quiet")
+    done = run_cli(project.root, "judge", "--quiet")
     (verdict,) = json.loads((reports / "verdicts.json").read_text())["verdicts"]
     assert done.returncode == 0
     assert verdict["verdict"] == "inconclusive"

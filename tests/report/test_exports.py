@@ -74,7 +74,7 @@ def test_a_bundle_judges_itself_again(tmp_path: Path) -> None:
     assert {"@id": "specs/humphries2020/fig6.yaml"} in judging["object"]
     assert {"@id": "specs/humphries2020/_base.yaml"} in judging["object"]
     env = {k: v for k, v in os.environ.items() if k not in ("HARNESS_DATA", "PYTHONPATH")}
-    command = [sys.executable, "-m", "harness", "check", "-q", "-p", "sequential", "humphries2020/fig6", "--json"]
+    command = [sys.executable, "-m", "harness", "judge", "-q", "-p", "sequential", "humphries2020/fig6", "--json"]
     again = subprocess.run(
         command, cwd=there, env={**env, "PYTHONPATH": str(there)}, capture_output=True, text=True, check=True
     )

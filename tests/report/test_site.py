@@ -328,7 +328,7 @@ def test_an_answer_of_the_authors_stands_under_the_verdict(make_project: Callabl
     project = make_project()
     answers = project.specs / "own/cancer.answers.md"
     answers.write_text("# Answers\n\n## counts\n\nWe *agree*. <script>alert(1)</script>\n")
-    assert run_cli(project.root, "check").returncode == 0
+    assert run_cli(project.root, "judge").returncode == 0
     assert run_cli(project.root, "report").returncode == 0
     page = (project.reports / "full/site/claims/own-cancer--counts.html").read_text()
     assert "The authors’ answer" in page
@@ -375,7 +375,7 @@ def test_text_of_a_spec_is_text(make_project: Callable[..., Project]) -> None:
     text = re.sub(r"(?m)^title: .*$", f"title: '{evil}'", SMALL_SPEC).replace("where: here", f"where: '{evil}'")
     assert text.count(evil) >= 2
     project = make_project(text)
-    assert run_cli(project.root, "check").returncode == 0
+    assert run_cli(project.root, "judge").returncode == 0
     ran = run_cli(project.root, "report")
     assert ran.returncode == 0, ran.stderr
     pages = list((project.reports / "full/site").rglob("*.html"))
@@ -388,7 +388,7 @@ def test_text_of_a_spec_is_text(make_project: Callable[..., Project]) -> None:
 
 def test_pages_of_claims_that_are_gone_are_removed(make_project: Callable[..., Project]) -> None:
     project = make_project()
-    assert run_cli(project.root, "check").returncode == 0
+    assert run_cli(project.root, "judge").returncode == 0
     assert run_cli(project.root, "report").returncode == 0
     root = project.reports / "full/site"
     assert (root / "claims/own-cancer--counts.html").is_file()
@@ -418,7 +418,7 @@ def test_faults_of_the_findings_name_their_line(
     )
     assert old in text
     (project.specs / "findings.yaml").write_text(text.replace(old, new))
-    assert run_cli(project.root, "check").returncode == 0
+    assert run_cli(project.root, "judge").returncode == 0
     ran = run_cli(project.root, "report")
     assert ran.returncode == 2
     assert re.search(message, ran.stderr), ran.stderr

@@ -18,7 +18,7 @@ from harness.report.lines import printed_values
 from harness.report.tables import exposed_rows, formula_tables, printed_tables
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from tests.conftest import REPO
 from tests.spec.test_soup import TABLE
 
@@ -27,7 +27,7 @@ SPEC = load_spec(Project(REPO), REPO / "tests" / "spec" / "soup.yaml")
 
 def test_a_printed_table_stands_beside_what_was_measured() -> None:
     scaled = scale(SPEC.spec, "full", Profile())
-    found = printed_tables(scaled.spec, check_spec(scaled, SPEC.sha256, TABLE))
+    found = printed_tables(scaled.spec, judge_spec(scaled, SPEC.sha256, TABLE))
     assert [(t["title"], t["groups"], t["columns"]) for t in found] == [
         ("here", [{"arm": "iid", "span": 1}], ["advantage"])
     ]
@@ -44,7 +44,7 @@ def test_a_printed_table_stands_beside_what_was_measured() -> None:
 def test_a_profile_without_some_epsilons_leaves_their_rows_out() -> None:
     scaled = scale(SPEC.spec, "few", Profile(epsilons=(10.0, 100.0)))
     table = TABLE[TABLE["epsilon"].isin((10.0, 100.0))].copy()
-    found = printed_tables(scaled.spec, check_spec(scaled, SPEC.sha256, table))
+    found = printed_tables(scaled.spec, judge_spec(scaled, SPEC.sha256, table))
     assert [row["epsilon"] for row in found[0]["rows"]] == [10]
     assert found[0]["entries"] == 1
 

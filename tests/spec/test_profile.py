@@ -13,12 +13,12 @@ from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.errors import HarnessError
 from harness.execution.planner import make_plan
 from harness.paths import Project
-from harness.pipeline import Context, check
+from harness.pipeline import Context, write_verdicts
 from harness.progress import Progress
 from harness.report.gather import keep_judged
 from harness.spec.load import load_spec, load_specs
 from harness.spec.profile import Profile, choose, load_params, scale
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from harness.verdicts.publish import data_of
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli
 
@@ -94,13 +94,13 @@ def test_verdicts_from_before_a_profile_left_a_spec_out_do_not_count(make_projec
     project = make_project()
     loaded = load_specs(project, [])
     context = Context(project, "full", Profile(), 1, Progress(True))
-    check(context, loaded[0])
+    write_verdicts(context, loaded[0])
     path = context.verdicts_file("own/cancer")
     path.write_text(path.read_text().replace('"verdict": "not run"', '"verdict": "reproduced"'))
     assert keep_judged(context, loaded) == loaded
     without = replace(context, profile=Profile(skip=("own/cancer",)))
     assert keep_judged(without, loaded) == []
-    check(without, loaded[0])
+    write_verdicts(without, loaded[0])
     assert keep_judged(without, loaded) == loaded
 
 
@@ -143,7 +143,7 @@ def test_batch_clipping_is_flagged_where_a_claim_speaks_of_it(make_project: Make
     claim = "left: {metric: advantage, arm: size, attack: logloss}"
     project = make_project(ARMS.replace(claim, claim.replace("size", "batch"), 1))
     loaded = load_specs(project, [])[0]
-    verdicts = check_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, None, "no data")
+    verdicts = judge_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, None, "no data")
     flagged = [any("up to twice the clipping norm" in flag for flag in v.flags) for v in verdicts]
     assert flagged == [True, False, False]
 

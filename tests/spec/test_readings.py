@@ -95,11 +95,11 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     # A reading of another version of the experiment is not judged by its old measurements.
     path = project.specs / "own" / "cancer.yaml"
     path.write_text(OPEN.replace("epochs: 3", "epochs: 2"))
-    judged = json.loads(run_cli(project.root, "check", "--json").stdout)
+    judged = json.loads(run_cli(project.root, "judge", "--json").stdout)
     assert [r for v in judged for r in v["readings"]] == []
     # The baseline knows them by their reading.
     path.write_text(OPEN)
-    assert run_cli(project.root, "verify", "--update").returncode == 0
+    assert run_cli(project.root, "compare", "--update").returncode == 0
     baseline = json.loads((project.reports / "full" / "baseline.json").read_text())
     assert "iid-held [experiment.preprocessing.scaling = none]" in baseline["specs"]["own/cancer"]["verdicts"]
 
@@ -159,7 +159,7 @@ def test_a_sentence_may_be_read_otherwise_on_the_same_measurements(make_project:
     assert run_cli(project.root, "run").returncode in (0, 1)
 
     def judged() -> dict[str, object]:
-        return next(v for v in json.loads(run_cli(project.root, "check", "--json").stdout) if v["id"].endswith("sure"))
+        return next(v for v in json.loads(run_cli(project.root, "judge", "--json").stdout) if v["id"].endswith("sure"))
 
     open_ = judged()
     assert open_["verdict"] == "inconclusive"

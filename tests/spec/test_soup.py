@@ -18,7 +18,7 @@ from harness.metrics import metrics_of
 from harness.paths import Project
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from harness.verdicts.findings import repeats_wanted
 from tests.conftest import REPO
 
@@ -97,7 +97,7 @@ def test_any_mutated_spec_is_judged_or_one_clear_error(
         loaded = load_spec(Project(REPO), path)
         scaled = scale(loaded.spec, "full", Profile())
         if loaded.spec.experiment is not None:
-            verdicts = check_spec(scaled, loaded.sha256, table)
+            verdicts = judge_spec(scaled, loaded.sha256, table)
             dump(VerdictFile(profile="full", alpha=0.05, verdicts=tuple(verdicts)))
             if sequential:
                 repeats_wanted(scaled, table)
@@ -107,7 +107,7 @@ def test_any_mutated_spec_is_judged_or_one_clear_error(
 
 def test_the_soup_itself_is_judged() -> None:
     loaded = load_spec(Project(REPO), REPO / "tests" / "spec" / "soup.yaml")
-    verdicts = check_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, TABLE)
+    verdicts = judge_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, TABLE)
     assert [v.id.split("#")[1] for v in verdicts] == list("abcdefghijkl")
     assert "not run" not in {v.verdict for v in verdicts}
 
@@ -149,7 +149,7 @@ def test_any_mutated_spec_with_axes_is_judged_or_one_clear_error(
         loaded = load_spec(Project(REPO), path)
         scaled = scale(loaded.spec, "full", Profile())
         if loaded.spec.experiment is not None and set(loaded.spec.axes) <= set(ON_AXES.columns):
-            verdicts = check_spec(scaled, loaded.sha256, ON_AXES)
+            verdicts = judge_spec(scaled, loaded.sha256, ON_AXES)
             dump(VerdictFile(profile="full", alpha=0.05, verdicts=tuple(verdicts)))
     except HarnessError as error:
         assert str(error).strip()
@@ -160,7 +160,7 @@ ON_AXES = measured_on_axes()
 
 def test_the_soup_with_axes_itself_is_judged() -> None:
     loaded = load_spec(Project(REPO), REPO / "tests" / "spec" / "soup_axes.yaml")
-    verdicts = check_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, ON_AXES)
+    verdicts = judge_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, ON_AXES)
     assert [v.id.split("#")[1] for v in verdicts] == list("abcdefghijkl")
     assert "not run" not in {v.verdict for v in verdicts}
     assert [len(v.parts) for v in verdicts] == [4, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1]

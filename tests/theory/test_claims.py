@@ -313,7 +313,7 @@ def test_what_cannot_be_computed_names_file_line_and_reason(tmp_path: Path) -> N
     (tmp_path / "specs" / "own" / "soup.yaml").write_text(text)
     for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
         shutil.copy(REPO / name, tmp_path)
-    ran = run_cli(tmp_path, "check", "own/soup")
+    ran = run_cli(tmp_path, "judge", "own/soup")
     line = text.splitlines().index("      left: {formula: optimal-ppv, given: {points: 2.5}}") - 1  # of `expect`
     assert ran.returncode == 2
     assert len(ran.stderr.strip().splitlines()) == 1
@@ -329,13 +329,13 @@ def test_specs_judged_in_processes_are_as_in_one_and_so_are_their_faults(tmp_pat
         shutil.copy(REPO / name, tmp_path)
     for number in range(2):
         (tmp_path / "specs" / "own" / f"soup{number}.yaml").write_text(text)
-    alone, together = (run_cli(tmp_path, "check", "--json", "-j", workers) for workers in ("1", "2"))
+    alone, together = (run_cli(tmp_path, "judge", "--json", "-j", workers) for workers in ("1", "2"))
     assert alone.returncode == 0, alone.stderr
     assert [(v["id"], v["verdict"], v["reason"]) for v in json.loads(together.stdout)] == [
         (v["id"], v["verdict"], v["reason"]) for v in json.loads(alone.stdout)
     ]
     (tmp_path / "specs" / "own" / "soup1.yaml").write_text(text.replace("points: 2", "points: 2.5"))
-    ran = run_cli(tmp_path, "check", "-j", "2")
+    ran = run_cli(tmp_path, "judge", "-j", "2")
     assert ran.returncode == 2
     assert len(ran.stderr.strip().splitlines()) == 1
     assert "specs/own/soup1.yaml:" in ran.stderr

@@ -1,4 +1,4 @@
-"""`harness verify` on a copy of committed results: it passes, and each kind of tampering fails it by name."""
+"""`harness compare` on a copy of committed results: it passes, and each kind of tampering fails it by name."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def project(tmp_path: Path, accepted: Path) -> Path:
 
 
 def verify(project: Path, *options: str):  # type: ignore[no-untyped-def]
-    return run_cli(project, "verify", "-p", "paper", *options)
+    return run_cli(project, "compare", "-p", "paper", *options)
 
 
 def test_passes_on_what_was_accepted_and_changes_nothing(project: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_baseline_of_the_first_version_is_one_clear_line(project: Path) -> Non
     assert refused.returncode == 2
     (line,) = refused.stderr.strip().splitlines()
     assert "baseline.json" in line
-    assert "harness verify --update" in line
+    assert "harness compare --update" in line
 
 
 # Verdicts on theory are derived by hand, and held to that, in tests/theory/test_claims.py.
@@ -178,6 +178,6 @@ MEASURED = sorted(
     ],
 )
 def test_the_committed_state_is_as_accepted(profile: str, specs: list[str]) -> None:
-    """What `harness verify` says on a fresh clone: every verdict, spec and table is the committed one."""
-    found = run_cli(REPO, "verify", "-p", profile, "-j", "1", *specs)
+    """What `harness compare` says on a fresh clone: every verdict, spec and table is the committed one."""
+    found = run_cli(REPO, "compare", "-p", profile, "-j", "1", *specs)
     assert found.returncode == 0, found.stdout + found.stderr

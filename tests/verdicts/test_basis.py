@@ -17,7 +17,7 @@ from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale
 from harness.verdicts.basis import LARGEST_E
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from harness.verdicts.findings import evidence_of, repeats_wanted
 from tests.claims.judged import plain
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
@@ -64,7 +64,7 @@ def both(size: Any, iid: Any) -> Values:
 
 def judged(loaded: Loaded, values: Values, design: str = "fixed") -> dict[str, Verdict]:
     scaled = scaled_of(loaded)
-    return {v.id.split("#")[1]: v for v in check_spec(scaled, "0", table_of(values, design))}
+    return {v.id.split("#")[1]: v for v in judge_spec(scaled, "0", table_of(values, design))}
 
 
 def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:

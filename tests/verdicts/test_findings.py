@@ -11,7 +11,7 @@ from harness.claims.verdict import Verdict
 from harness.paths import Project
 from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile, scale
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from tests.conftest import SMALL_SPEC
 
 SIDE = "metric: advantage, arm: iid, attack: logloss, chosen: {metric: accuracy_test, at_least: 0.6"
@@ -57,7 +57,7 @@ def rows() -> pd.DataFrame:
 
 
 def judged(loaded: Loaded, table: pd.DataFrame) -> dict[str, Verdict]:
-    verdicts = check_spec(scale(loaded.spec, "full", Profile()), "0" * 64, table)
+    verdicts = judge_spec(scale(loaded.spec, "full", Profile()), "0" * 64, table)
     return {verdict.id.split("#")[1]: verdict for verdict in verdicts}
 
 

@@ -20,7 +20,7 @@ from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile, scale
 from harness.verdicts import partial
 from harness.verdicts.basis import Judged
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from harness.verdicts.partial import halves, parts_text, seconds_a_model, would_decide
 from tests.claims.judged import PARSE
 from tests.conftest import SMALL_SPEC, run_cli
@@ -57,7 +57,7 @@ def rows(values: dict[tuple[str, float, str], np.ndarray]) -> pd.DataFrame:
 
 def judged(loaded: Loaded, table: pd.DataFrame, **profile: Any) -> dict[str, Verdict]:
     scaled = scale(loaded.spec, "full", Profile(**profile))
-    return {v.id.split("#")[1]: v for v in check_spec(scaled, "0" * 64, table)}
+    return {v.id.split("#")[1]: v for v in judge_spec(scaled, "0" * 64, table)}
 
 
 def around(mean: float, n: int = 12, spread: float = 0.01) -> np.ndarray:
@@ -235,7 +235,7 @@ def test_a_table_without_a_new_attack_settles_the_half_that_it_can(make_project:
     spec.write_text(TWO)
 
     def held() -> dict[str, Any]:
-        ran = run_cli(project.root, "check", "--json")
+        ran = run_cli(project.root, "judge", "--json")
         assert ran.returncode == 0, ran.stderr
         return {v["id"]: v for v in json.loads(ran.stdout)}["own/cancer#iid-held"]  # type: ignore[no-any-return]
 

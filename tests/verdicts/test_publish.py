@@ -20,7 +20,7 @@ from harness.spec.model import Spec
 from harness.spec.paper_run import PaperRun
 from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings
-from harness.verdicts.check import check_spec
+from harness.verdicts.check import judge_spec
 from harness.verdicts.counts import count, group_of
 from harness.verdicts.publish import data_of, matters, publish
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
@@ -76,7 +76,7 @@ def found(spec: Spec, iid: Any, read: Sequence[tuple[Reading, Any]] = (), **prof
     (claim,) = spec.claims
 
     def judged(values: Any) -> Verdict:
-        return check_spec(scaled, "0", table_of(both(around(0.1, 40), values)))[0]
+        return judge_spec(scaled, "0", table_of(both(around(0.1, 40), values)))[0]
 
     others = [(reading, None if values is None else judged(values)) for reading, values in read]
     return publish(judged(iid), claim, scaled, others)
@@ -116,7 +116,7 @@ def test_a_reading_that_says_not_run_is_one_that_was_not_run(loaded: Loaded) -> 
     spec = spec_of(loaded, COMPARE)
     scaled = scale(spec, "made-up", Profile())
     (first, _), (second, _) = everywhere(loaded, None)
-    violated = check_spec(scaled, "0", table_of(both(LOW, HIGH)))[0]
+    violated = judge_spec(scaled, "0", table_of(both(LOW, HIGH)))[0]
     read = [(first, violated), (second, violated.model_copy(update={"verdict": "not run"}))]
     verdict = publish(violated, spec.claims[0], scaled, read)
     assert verdict.hangs_on == ("readings that were not run: preprocessing.scaling = min-max",)
@@ -302,7 +302,7 @@ def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
     theory = loaded.spec.model_copy(update={"experiment": None, "attacks": {}, "figure": ()})
     spec = theory.model_copy(update={"claims": spec_of(loaded, proof).claims})
     scaled = Scaled(spec, "made-up", ())
-    (verdict,) = check_spec(scaled, "0", None)
+    (verdict,) = judge_spec(scaled, "0", None)
     said = publish(verdict, spec.claims[0], scaled, ())
     assert (said.verdict, said.data, said.certainty) == ("reproduced", "none", "proved")
     audit = {
@@ -312,7 +312,7 @@ def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
     assert data_of(spec_of(loaded, audit).claims[0], scaled)[0] == "stand-in"
     assert data_of(spec_of(loaded, [proof, audit]).claims[0], scaled)[0] == "stand-in"
     toy = spec.model_copy(update={"claims": spec_of(loaded, audit).claims})
-    (verdict,) = check_spec(Scaled(toy, "made-up", ()), "0", None)
+    (verdict,) = judge_spec(Scaled(toy, "made-up", ()), "0", None)
     said = publish(verdict, toy.claims[0], Scaled(toy, "made-up", ()), ())
     assert (said.verdict, said.data) == ("agrees", "stand-in")  # not set beside, though it has no part on measurements
 

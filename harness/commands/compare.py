@@ -1,4 +1,4 @@
-"""`harness verify`: the verdicts now against the committed ones."""
+"""`harness compare`: the verdicts now against the committed ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.verdicts.baseline import Difference
 
 
-def verify(
+def compare(
     specs: Names = None,
     profile: ProfileName = None,
     update: Annotated[
@@ -60,7 +60,7 @@ def verify(
     for context, loaded in contexts(specs, profile, workers, quiet):
         path = context.page / "baseline.json"
         profile_given = () if context.own is not None else ("--profile", context.profile_name)
-        writes = shlex.join(["harness", "verify", "--update", *profile_given, *(specs or ())])
+        writes = shlex.join(["harness", "compare", "--update", *profile_given, *(specs or ())])
         accepted = baseline.read(path, writes) if path.is_file() else None
         within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         if within is not None:  # of what each machine measures anew, a profile's own specs
@@ -122,7 +122,7 @@ def _junit(profile: str, verdicts: list[Verdict], differences: list[Difference])
         add(v.spec, f"{v.id.split('#')[1]}: {v.verdict}", result)
     for where, faults in by_place.items():
         add(where.split("#")[0], where.partition("#")[2] or "spec and measurements", [Failure("; ".join(faults))])
-    xml = JUnitXml(f"harness verify ({profile})")
+    xml = JUnitXml(f"harness compare ({profile})")
     for suite in suites.values():
         xml.add_testsuite(suite)
     xml.update_statistics()  # type: ignore[no-untyped-call]
