@@ -14,7 +14,7 @@ from harness.config import Plugin, Registry
 from harness.defences import Oracle
 from harness.errors import HarnessError
 from harness.metrics import Answers, Outputs, Value, metrics_of
-from harness.metrics.metric import of_answers
+from harness.metrics.metric import measure_answers
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class ScoringAttack(Attack):
 
     @property
     def measures(self) -> tuple[str, ...]:
-        return metrics_of("answers")
+        return metrics_of("attack")
 
     def kept(self, answers: Answers) -> AttackResult:
         """Scores and decisions, packed, and what they are worth."""
@@ -211,7 +211,7 @@ class ScoringAttack(Attack):
             "member_decisions": np.packbits(answers.member_decisions),
             "nonmember_decisions": np.packbits(answers.nonmember_decisions),
         }
-        return AttackResult(arrays, of_answers(answers))
+        return AttackResult(arrays, measure_answers(answers))
 
 
 class MembershipAttack(ScoringAttack):

@@ -14,7 +14,7 @@ from harness.attacks.perturbed import Perturbation, label_counts
 from harness.hashing import generator
 from harness.metrics.answers import Answers
 from harness.metrics.membership import auc, best_threshold
-from harness.metrics.metric import metrics_of, of_queried
+from harness.metrics.metric import metrics_of, measure_queried
 from harness.metrics.queried import Queried
 
 
@@ -65,7 +65,7 @@ class Sampling(ScoringAttack):
 
     @property
     def measures(self) -> tuple[str, ...]:
-        return (*metrics_of("answers"), *metrics_of("queried"))
+        return (*metrics_of("attack"), *metrics_of("queried"))
 
     @property
     def shadow_pool(self) -> str | None:
@@ -110,4 +110,4 @@ class Sampling(ScoringAttack):
         threshold = float(fitted["threshold"])
         kept = self.kept(Answers(inside, outside, inside >= threshold, outside >= threshold))
         asked = Queried(scale, target.oracle.queries - before, inside, outside)
-        return AttackResult(kept.arrays, {**kept.metrics, **of_queried(asked)})
+        return AttackResult(kept.arrays, {**kept.metrics, **measure_queried(asked)})

@@ -12,7 +12,7 @@ from harness.claims.operands import NAMED, OWNER_SET, Chosen, FormulaValue, Leve
 from harness.formulas import FORMULAS
 from harness.formulas.formula import unknown
 from harness.metrics import METRICS, metrics_of
-from harness.metrics.metric import OF_MODELS
+from harness.metrics.metric import MODEL_SCOPES
 
 COORDINATES = ("epsilon", "delta", "prior")
 """Of every cell, besides its axes."""
@@ -94,15 +94,15 @@ class NameScope:
             known = (*self.attacks[attack], *(metrics_of("runs") if attack in self.scored else ()))
             of = f"of the attack {attack!r}"
         else:
-            known, of = tuple(m for what in OF_MODELS for m in metrics_of(what)), "of the model (no attack named)"
+            known, of = tuple(m for what in MODEL_SCOPES for m in metrics_of(what)), "of the model (no attack named)"
         if metric not in known:
             raise ValueError(nearest("metric", metric, known, of))
-        what = METRICS[metric].of if metric in METRICS else "answers"
-        if what == "course" and (without := sorted(set(arms) - self.courses)):
+        scope = METRICS[metric].scope if metric in METRICS else "attack"
+        if scope == "epochs" and (without := sorted(set(arms) - self.courses)):
             raise ValueError(f"{metric} is of every epoch; set training.epochs_measured to each (arm {without[0]!r})")
-        if what == "baseline" and any(math.inf not in self.arms[arm].get("epsilon", ()) for arm in arms):
+        if scope == "baseline" and any(math.inf not in self.arms[arm].get("epsilon", ()) for arm in arms):
             raise ValueError(f"{metric} is relative to the model without noise; add .inf to the epsilons")
-        if what == "runs" and not self.same_records:
+        if scope == "runs" and not self.same_records:
             raise ValueError(f"{metric} counts the same members over several runs; set experiment.resample to training")
 
     @staticmethod

@@ -180,7 +180,7 @@ class Measurements:
 
     @staticmethod
     def _with_baseline(cell: Cell, *metrics: str | None) -> set[Cell]:
-        if any(m in METRICS and METRICS[m].of == "baseline" for m in metrics):
+        if any(m in METRICS and METRICS[m].scope == "baseline" for m in metrics):
             return {cell, (cell[0], place({**dict(cell[1]), "epsilon": math.inf}))}
         return {cell}
 

@@ -31,7 +31,7 @@ from harness.config import Config
 from harness.coordinates import Place, place
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
-from harness.metrics.metric import OF_MODELS
+from harness.metrics.metric import MODEL_SCOPES
 
 Relation = Literal["<", "<=", ">", ">="]
 Quantifier = Literal["all", "some"]
@@ -159,7 +159,7 @@ class MetricOperand(Config):
             inherited["chosen"] = self.chosen or left.chosen
         if not self.metric:
             inherited |= {"metric": left.metric, "minus": self.minus or left.minus, "times": self.times * left.times}
-        of_model = all(m in METRICS and METRICS[m].of in OF_MODELS for m in self.metric or left.metric)
+        of_model = all(m in METRICS and METRICS[m].scope in MODEL_SCOPES for m in self.metric or left.metric)
         inherited["attack"] = self.attack or (() if of_model else left.attack)
         inherited["at"] = {**left.fixed, **self.fixed}
         inherited["epsilon"] = None

@@ -23,7 +23,7 @@ NUMBERS = {"value": np.float64, "stderr": np.float64, "repeat": np.int64}
 
 def of_runs(metric: str) -> bool:
     """Whether a metric is one number of all runs together."""
-    return metric in METRICS and METRICS[metric].of == "runs"
+    return metric in METRICS and METRICS[metric].scope == "runs"
 
 
 def means(

@@ -16,7 +16,7 @@ from harness.execution.plan import WorkUnit
 from harness.execution.store import Result, Store
 from harness.hashing import derive_seed
 from harness.metrics import ModelOutputs, Outputs, Value
-from harness.metrics.metric import of_course, of_model
+from harness.metrics.metric import measure_epochs, measure_model
 from harness.paths import Project
 from harness.training.inference import Labels, gradient_norms, log_probabilities
 from harness.training.model import Model, Weights
@@ -89,9 +89,9 @@ def do_evaluate(project: Project, store: Store, piece: WorkUnit) -> Result:
     if "attack" not in piece.settings:
         model = store.get("train", piece.needs[0].key)
         sets = ModelOutputs(*(outputs(model, name) for name in ("members", "test", "nonmembers")))
-        metrics = of_model(sets)
+        metrics = measure_model(sets)
         if "test_accuracies" in model.arrays:
-            metrics |= of_course(model.arrays["test_accuracies"], len(sets.test))
+            metrics |= measure_epochs(model.arrays["test_accuracies"], len(sets.test))
         return Result({}, {"metrics": _as_lists(metrics)})
     attack, defence = _attack(piece), piece.settings["defence"]
     assert isinstance(defence, Defence)

@@ -129,7 +129,7 @@ def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) ->
 
     `wanted`: metrics that claims are about; what is known without one of them is measured again.
     """
-    of_model = set(wanted) & {*metrics_of("model"), *metrics_of("course")}
+    of_model = set(wanted) & {*metrics_of("model"), *metrics_of("epochs")}
     roots: dict[str, WorkUnit] = {}
     for cell in plan.cells:
         if not known.has(cell.split.work):

@@ -18,7 +18,7 @@ from harness.execution.reuse import Known, groups_of_runs, work_of_runs
 from harness.execution.store import Store
 from harness.files import atomic_path
 from harness.metrics import Value
-from harness.metrics.metric import against_baseline, over_runs
+from harness.metrics.metric import measure_against_baseline, measure_runs
 
 if TYPE_CHECKING:
     from harness.spec.model import Spec
@@ -141,7 +141,7 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
             for name, estimate in measured.of(piece).items():
                 add(cell, attack, where, name, estimate, piece, piece)
     for cell, baseline in _with_baseline(plan):
-        for name, estimate in against_baseline(measured.of(cell.model), measured.of(baseline.model)).items():
+        for name, estimate in measure_against_baseline(measured.of(cell.model), measured.of(baseline.model)).items():
             add(cell, "", (), name, estimate, cell.model, cell.target, work="")
     for cells, attack, where in groups_of_runs(plan, spec):
         pieces = [cell.evaluations[attack, where] for cell in cells]
@@ -196,7 +196,7 @@ class _Measured:
 def _of_runs(store: Path, keys: tuple[str, ...]) -> dict[str, Value]:
     """What several answers in a store say together: that does not change, and a table is made after each round."""
     stored = [Store(store).get("evaluate", key).arrays for key in keys]
-    return over_runs([(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored])
+    return measure_runs([(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored])
 
 
 def _with_baseline(plan: Plan) -> Iterator[tuple[Cell, Cell]]:

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from harness.arrays import Array
-from harness.metrics.metric import Of as Measured
+from harness.metrics.metric import Scope
 from harness.metrics.points import Points
 
 Arrays = Mapping[str, Array]
@@ -51,8 +51,8 @@ class Curve:
     histogram: bool
     lines: Callable[[Arrays, Arrays], list[Line]]
     """Of what an attack left behind, and what it was fitted to."""
-    sums_up: tuple[Measured, ...]
-    """Of what metrics are: a claim on one of those is about this curve."""
+    sums_up: tuple[Scope, ...]
+    """Scopes of metrics: a claim on a metric of one of those is about this curve."""
 
 
 def roc(arrays: Arrays, fitted: Arrays) -> list[Line]:
@@ -118,7 +118,7 @@ CURVES: dict[str, Curve] = {
         (True, True),
         False,
         roc,
-        ("answers",),
+        ("attack",),
     ),
     "losses": Curve(
         "losses of members and of non-members",
@@ -128,7 +128,7 @@ CURVES: dict[str, Curve] = {
         (True, False),
         True,
         losses,
-        ("answers", "model"),
+        ("attack", "model"),
     ),
     "point-tpr": Curve(
         "true-positive rate of each record, sorted",
@@ -138,7 +138,7 @@ CURVES: dict[str, Curve] = {
         (True, False),
         False,
         point_tpr,
-        ("points",),
+        ("per_record",),
     ),
     "point-losses": Curve(
         "losses of four records with and without them",
@@ -148,6 +148,6 @@ CURVES: dict[str, Curve] = {
         (True, False),
         True,
         point_losses,
-        ("points",),
+        ("per_record",),
     ),
 }

@@ -57,6 +57,6 @@ def exposure(runs: Sequence[Run], how: str, fpr: float) -> Value:
 for _how in (EVERY, SOME):
     for _level in EXPOSURE_LEVELS:
         _text = f"members {_how.replace('_', ' ')} at a false-positive rate of {_level.replace('pct', '%')}"
-        metric(f"{_how}_at_{_level}_fpr", _text, of="runs", high=math.inf, fpr=FPR_LEVELS[_level])(
+        metric(f"{_how}_at_{_level}_fpr", _text, scope="runs", high=math.inf, fpr=FPR_LEVELS[_level])(
             partial(exposure, how=_how, fpr=FPR_LEVELS[_level])
         )

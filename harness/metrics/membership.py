@@ -69,22 +69,22 @@ def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Val
     return Value(tpr, float(np.hypot(np.sqrt(tpr * (1 - tpr) / m), threshold)), m + n)
 
 
-@metric("advantage", "membership advantage, TPR - FPR", of="answers", low=-1.0)
+@metric("advantage", "membership advantage, TPR - FPR", scope="attack", low=-1.0)
 def _advantage(answers: Answers) -> Value:
     return advantage(answers.member_decisions, answers.nonmember_decisions)
 
 
-@metric("tpr", "true-positive rate of the attack's decisions", of="answers")
+@metric("tpr", "true-positive rate of the attack's decisions", scope="attack")
 def _tpr(answers: Answers) -> Value:
     return share(answers.member_decisions)
 
 
-@metric("fpr", "false-positive rate of the attack's decisions", of="answers")
+@metric("fpr", "false-positive rate of the attack's decisions", scope="attack")
 def _fpr(answers: Answers) -> Value:
     return share(answers.nonmember_decisions)
 
 
-@metric("auc", "area under the ROC curve", of="answers")
+@metric("auc", "area under the ROC curve", scope="attack")
 def _auc(answers: Answers) -> Value:
     return auc(answers.member_scores, answers.nonmember_scores)
 
@@ -95,7 +95,7 @@ def _tpr_at(fpr: float, answers: Answers) -> Value:
 
 for _name, _level in FPR_LEVELS.items():
     metric(
-        f"tpr_at_{_name}_fpr", f"true-positive rate at a false-positive rate of {_level:g}", of="answers", fpr=_level
+        f"tpr_at_{_name}_fpr", f"true-positive rate at a false-positive rate of {_level:g}", scope="attack", fpr=_level
     )(partial(_tpr_at, _level))
 
 
@@ -105,7 +105,7 @@ SUREST = 0.01
 @metric(
     "nonmember_precision_1pct",
     "share of non-members among the 1% of the records with the lowest scores: how sure a call of non-member can be",
-    of="answers",
+    scope="attack",
 )
 def _nonmember_precision(answers: Answers) -> Value:
     scores = np.concatenate([answers.member_scores, answers.nonmember_scores])
@@ -129,7 +129,7 @@ def best_threshold(member_scores: Array, nonmember_scores: Array) -> float:
 @metric(
     "max_advantage",
     "largest advantage over all thresholds, on the records that choose the threshold: on average not too low",
-    of="answers",
+    scope="attack",
     never_above=("held_out_advantage", "advantage"),
     from_metric=("best_attack_accuracy", 2.0, -1.0),
 )
@@ -141,7 +141,7 @@ def _max_advantage(answers: Answers) -> Value:
 @metric(
     "held_out_advantage",
     "advantage at the threshold that is best on the other half of the records: on average not above the largest",
-    of="answers",
+    scope="attack",
     low=-1.0,
 )
 def _held_out_advantage(answers: Answers) -> Value:
@@ -209,12 +209,12 @@ def _accuracy(difference: Value) -> Value:
     return Value((1 + difference.value) / 2, difference.stderr / 2, difference.n)
 
 
-@metric("attack_accuracy", "accuracy of the attack's decisions, members and non-members counting alike", of="answers")
+@metric("attack_accuracy", "accuracy of the attack's decisions, members and non-members counting alike", scope="attack")
 def _attack_accuracy(answers: Answers) -> Value:
     return _accuracy(_advantage(answers))
 
 
-@metric("best_attack_accuracy", "the same at the threshold that is best on the records themselves", of="answers")
+@metric("best_attack_accuracy", "the same at the threshold that is best on the records themselves", scope="attack")
 def _best_attack_accuracy(answers: Answers) -> Value:
     threshold = best_threshold(answers.member_scores, answers.nonmember_scores)
     difference = advantage(answers.member_scores >= threshold, answers.nonmember_scores >= threshold)

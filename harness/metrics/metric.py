@@ -1,11 +1,11 @@
 """What a metric is, and the registry that a decorator puts it into.
 
-A metric is a function of one of seven things (`of`), by which it is known when and for whom it is measured:
+What a metric is a function of is its `scope`, by which it is known when and for whom it is measured:
 
-- `answers`: an attack's scores and decisions on one model;
+- `attack`: an attack's scores and decisions on one model;
 - `model`: a model's own outputs, without an attack;
-- `course`: a model's accuracies on test records after each epoch (`training.epochs_measured: each`);
-- `points`: rates of each record over the models of a pool;
+- `epochs`: a model's accuracies on test records after each epoch (`training.epochs_measured: each`);
+- `per_record`: rates of each record over the models of a pool;
 - `queried`: what an attack has asked about changed copies of records;
 - `baseline`: a model's metrics beside those of the same arm and repeat trained without noise;
 - `runs`: the scores that an attack gives the same records in all repeats (`resample: training`).
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from harness.metrics.points import Points
     from harness.metrics.queried import Queried
 
-Of = Literal["answers", "model", "course", "points", "queried", "baseline", "runs"]
-OF_MODELS: tuple[Of, ...] = ("model", "course", "baseline")
-"""What metrics that no attack is needed for are functions of."""
+Scope = Literal["attack", "model", "epochs", "per_record", "queried", "baseline", "runs"]
+MODEL_SCOPES: tuple[Scope, ...] = ("model", "epochs", "baseline")
+"""Scopes of metrics that no attack is needed for."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Metric:
     function: Callable[..., Value]
     text: str
     """What it is, in a few words."""
-    of: Of
+    scope: Scope
     low: float
     high: float
     """Its range; infinite where it has no bound."""
@@ -58,7 +58,7 @@ def metric(
     name: str,
     text: str,
     *,
-    of: Of,
+    scope: Scope,
     low: float = 0.0,
     high: float = 1.0,
     never_above: tuple[str, ...] = (),
@@ -70,15 +70,15 @@ def metric(
     def register(function: Callable[..., Value]) -> Callable[..., Value]:
         if name in METRICS:
             raise ValueError(f"metric {name!r} is registered twice")
-        METRICS[name] = Metric(name, function, text, of, low, high, coordinates, never_above, from_metric)
+        METRICS[name] = Metric(name, function, text, scope, low, high, coordinates, never_above, from_metric)
         return function
 
     return register
 
 
-def metrics_of(what: Of) -> tuple[str, ...]:
-    """Names of the metrics that are functions of this, in the order in which they were registered."""
-    return tuple(m.name for m in METRICS.values() if m.of == what)
+def metrics_of(scope: Scope) -> tuple[str, ...]:
+    """Names of the metrics of a scope, in the order in which they were registered."""
+    return tuple(m.name for m in METRICS.values() if m.scope == scope)
 
 
 def derived_from(name: str) -> list[tuple[str, float, float]]:
@@ -93,39 +93,39 @@ def source_of(name: str) -> str:
     return name if source is None else source[0]
 
 
-def of_answers(answers: Answers) -> dict[str, Value]:
+def measure_answers(answers: Answers) -> dict[str, Value]:
     """Every metric of an attack's answers on one model."""
-    return _measure_all("answers", answers)
+    return _measure_all("attack", answers)
 
 
-def of_model(outputs: ModelOutputs) -> dict[str, Value]:
+def measure_model(outputs: ModelOutputs) -> dict[str, Value]:
     """Every metric of a model itself."""
     return _measure_all("model", outputs)
 
 
-def of_course(accuracies: Array, n: int) -> dict[str, Value]:
+def measure_epochs(accuracies: Array, n: int) -> dict[str, Value]:
     """Every metric of a model's accuracies on `n` test records after each epoch, (epochs,)."""
-    return _measure_all("course", accuracies, n)
+    return _measure_all("epochs", accuracies, n)
 
 
-def of_points(points: Points) -> dict[str, Value]:
+def measure_points(points: Points) -> dict[str, Value]:
     """Every metric of what an attack does to each record over many models."""
-    return _measure_all("points", points)
+    return _measure_all("per_record", points)
 
 
-def of_queried(queried: Queried) -> dict[str, Value]:
+def measure_queried(queried: Queried) -> dict[str, Value]:
     """Every metric of what an attack has asked about changed copies."""
     return _measure_all("queried", queried)
 
 
-def against_baseline(own: Mapping[str, Value], baseline: Mapping[str, Value]) -> dict[str, Value]:
+def measure_against_baseline(own: Mapping[str, Value], baseline: Mapping[str, Value]) -> dict[str, Value]:
     """Every metric of a model beside the one without noise, from both models' own metrics; those that exist."""
     return {
         name: value for name, value in _measure_all("baseline", own, baseline).items() if value.value == value.value
     }
 
 
-def over_runs(runs: Sequence[Run]) -> dict[str, Value]:
+def measure_runs(runs: Sequence[Run]) -> dict[str, Value]:
     """Every metric of an attack on the same records in several runs."""
     return _measure_all("runs", runs)
 
@@ -141,5 +141,5 @@ def modules() -> tuple[str, ...]:
     return tuple(sorted(defining | {"harness.metrics.answers", "harness.metrics.value"}))
 
 
-def _measure_all(of: Of, *arguments: Any) -> dict[str, Value]:
-    return {name: METRICS[name].function(*arguments) for name in metrics_of(of)}
+def _measure_all(scope: Scope, *arguments: Any) -> dict[str, Value]:
+    return {name: METRICS[name].function(*arguments) for name in metrics_of(scope)}

@@ -126,13 +126,13 @@ def _everyone(points: Points) -> Array:
 
 
 @metric(
-    "tpr_of_most_vulnerable", "true-positive rate on the records that other models find most vulnerable", of="points"
+    "tpr_of_most_vulnerable", "true-positive rate on the records that other models find most vulnerable", scope="per_record"
 )
 def _tpr_of_most_vulnerable(points: Points) -> Value:
     return _rate(points, True)
 
 
-@metric("fpr_of_most_vulnerable", "false-positive rate on these records", of="points")
+@metric("fpr_of_most_vulnerable", "false-positive rate on these records", scope="per_record")
 def _fpr_of_most_vulnerable(points: Points) -> Value:
     return _rate(points, False)
 
@@ -140,7 +140,7 @@ def _fpr_of_most_vulnerable(points: Points) -> Value:
 @metric(
     "epsilon_of_most_vulnerable",
     "lower bound (95%, Clopper-Pearson) on epsilon from both rates on these records",
-    of="points",
+    scope="per_record",
     high=math.inf,
 )
 def _epsilon_of_most_vulnerable(points: Points) -> Value:
@@ -149,7 +149,7 @@ def _epsilon_of_most_vulnerable(points: Points) -> Value:
     return Value(math.log(max(1.0, (tpr - points.delta) / fpr)), 0.0, m + n)
 
 
-@metric("median_point_tpr", "true-positive rate on the median record, over all models trained on it", of="points")
+@metric("median_point_tpr", "true-positive rate on the median record, over all models trained on it", scope="per_record")
 def _median_point_tpr(points: Points) -> Value:
     return Value(float(np.median(points.rate(points.caught, _everyone(points), True))), 0.0, points.count)
 
@@ -157,13 +157,13 @@ def _median_point_tpr(points: Points) -> Value:
 @metric(
     "share_nearly_always_caught",
     f"share of records caught in {NEARLY_ALWAYS:.0%} of the models trained on them",
-    of="points",
+    scope="per_record",
 )
 def _share_nearly_always_caught(points: Points) -> Value:
     return average((points.rate(points.caught, _everyone(points), True) >= NEARLY_ALWAYS).astype(np.float64))
 
 
-@metric("mean_point_tpr", "true-positive rate, the mean over records and models", of="points")
+@metric("mean_point_tpr", "true-positive rate, the mean over records and models", scope="per_record")
 def _mean_point_tpr(points: Points) -> Value:
     return average(points.rate(points.caught, _everyone(points), True))
 
@@ -171,7 +171,7 @@ def _mean_point_tpr(points: Points) -> Value:
 @metric(
     "between_point_share",
     "share of the variance of losses, in models not trained on them, that is between records",
-    of="points",
+    scope="per_record",
     low=-1.0,
 )
 def _between_point_share(points: Points) -> Value:
@@ -191,7 +191,7 @@ def _share_between(points: Points, models: Array, records: Array) -> float:
 @metric(
     "between_inlier_share",
     "the same of the records alone that training moves by less than one standard deviation, as the other models find",
-    of="points",
+    scope="per_record",
     low=-1.0,
 )
 def _between_inlier_share(points: Points) -> Value:
@@ -207,7 +207,7 @@ def _between_inlier_share(points: Points) -> Value:
 @metric(
     "hardness_separation",
     "rank correlation of a record's loss in models without it with how far training on it moves it",
-    of="points",
+    scope="per_record",
     low=-1.0,
 )
 def _hardness_separation(points: Points) -> Value:
@@ -225,7 +225,7 @@ def _hardness_separation(points: Points) -> Value:
 @metric(
     "separation",
     "how far training on a record moves its confidence, in standard deviations",
-    of="points",
+    scope="per_record",
     low=-math.inf,
     high=math.inf,
 )
@@ -236,7 +236,7 @@ def _separation(points: Points) -> Value:
 @metric(
     "separation_of_top_tenth",
     "the same of the tenth of the records that other models find moved most",
-    of="points",
+    scope="per_record",
     low=-math.inf,
     high=math.inf,
 )

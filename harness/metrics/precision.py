@@ -86,31 +86,31 @@ def _shuffle_together(answers: Answers) -> tuple[Array, Array]:
 @metric(
     "share_of_members",
     "share of members among the records attacked: the precision of always saying member",
-    of="answers",
+    scope="attack",
 )
 def _share(answers: Answers) -> Value:
     m, n = len(answers.member_scores), len(answers.nonmember_scores)
     return Value(m / (m + n), 0.0, m + n)
 
 
-@metric("best_precision", "largest precision over forty quantile thresholds, on the same records", of="answers")
+@metric("best_precision", "largest precision over forty quantile thresholds, on the same records", scope="attack")
 def _best(answers: Answers) -> Value:
     return best_precision(*_shuffle_together(answers))
 
 
-@metric("shuffled_best_precision", "the same with memberships shuffled: what the maximum gives by itself", of="answers")
+@metric("shuffled_best_precision", "the same with memberships shuffled: what the maximum gives by itself", scope="attack")
 def _shuffled_precision(answers: Answers) -> Value:
     m, n = len(answers.member_scores), len(answers.nonmember_scores)
     return shuffled_best_precision(m + n, m)
 
 
-@metric("held_out_precision", "precision at the threshold that is best on other records", of="answers")
+@metric("held_out_precision", "precision at the threshold that is best on other records", scope="attack")
 def _held_out(answers: Answers) -> Value:
     return held_out_precision(*_shuffle_together(answers))
 
 
 @metric(
-    "best_precision_gain", "largest precision over forty thresholds, less the share of members", of="answers", low=-1.0
+    "best_precision_gain", "largest precision over forty thresholds, less the share of members", scope="attack", low=-1.0
 )
 def _gain(answers: Answers) -> Value:
     best = _best(answers)
@@ -120,7 +120,7 @@ def _gain(answers: Answers) -> Value:
 @metric(
     "held_out_precision_gain",
     "precision at a threshold of other records, less the share of members",
-    of="answers",
+    scope="attack",
     low=-1.0,
 )
 def _held_out_gain(answers: Answers) -> Value:

@@ -26,22 +26,22 @@ class Queried:
     """(n,) the same of non-members."""
 
 
-@metric("perturbation", "how much copies of a record were changed", of="queried", high=math.inf)
+@metric("perturbation", "how much copies of a record were changed", scope="queried", high=math.inf)
 def _perturbation(queried: Queried) -> Value:
     return Value(queried.perturbation, 0.0, 1)
 
 
-@metric("queries_per_record", "questions that the target was asked about a record", of="queried", high=math.inf)
+@metric("queries_per_record", "questions that the target was asked about a record", scope="queried", high=math.inf)
 def _queries(queried: Queried) -> Value:
     records = len(queried.member_stability) + len(queried.nonmember_stability)
     return Value(queried.queries / records, 0.0, records)
 
 
-@metric("member_stability", "share of a member's copies that keep its most frequent label", of="queried")
+@metric("member_stability", "share of a member's copies that keep its most frequent label", scope="queried")
 def _members(queried: Queried) -> Value:
     return average(np.asarray(queried.member_stability, dtype=np.float64))
 
 
-@metric("nonmember_stability", "share of a non-member's copies that keep its most frequent label", of="queried")
+@metric("nonmember_stability", "share of a non-member's copies that keep its most frequent label", scope="queried")
 def _nonmembers(queried: Queried) -> Value:
     return average(np.asarray(queried.nonmember_stability, dtype=np.float64))

@@ -158,7 +158,7 @@ def _looks_at(part: MeasuredClaimKind, group: Group) -> bool:
 def _relative(operand: MetricOperand) -> bool:
     """Whether a metric is told beside the model without noise."""
     chosen = operand.chosen.metric if operand.chosen is not None else None
-    return any(METRICS[m].of == "baseline" for m in (*operand.metric, operand.minus, chosen) if m in METRICS)
+    return any(METRICS[m].scope == "baseline" for m in (*operand.metric, operand.minus, chosen) if m in METRICS)
 
 
 def _repeats_that_choose(scaled: Scaled) -> dict[str, int]:

@@ -203,7 +203,7 @@ def reference() -> dict[str, list[Entry]]:
         Entry(name, f.text, "; ".join([f.source, *f.assumptions]), ()) for name, f in sorted(FORMULAS.items())
     ]
     entries["Accountants"] = [Entry(name, a.title, a.source, ()) for name, a in ACCOUNTANTS.items()]
-    entries["Metrics"] = [Entry(name, m.text, f"of {m.of}", ()) for name, m in METRICS.items()]
+    entries["Metrics"] = [Entry(name, m.text, f"scope: {m.scope}", ()) for name, m in METRICS.items()]
     return entries
 
 

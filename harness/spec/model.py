@@ -22,7 +22,7 @@ from harness.formulas import FORMULAS
 from harness.identity import canonical, canonical_path
 from harness.metrics import METRICS
 from harness.metrics.curves import CURVES, Of
-from harness.metrics.metric import OF_MODELS, metrics_of
+from harness.metrics.metric import MODEL_SCOPES, metrics_of
 from harness.spec.claim import Claim
 from harness.spec.page import Layout, Panel
 from harness.spec.paper_run import PaperRun
@@ -266,14 +266,14 @@ class Spec(Config):
 
 def _of_attacks(panel: Panel) -> bool:
     """Whether a panel draws what attacks measure, and not of models alone."""
-    return any(metric not in METRICS or METRICS[metric].of not in OF_MODELS for metric in panel.metrics)
+    return any(metric not in METRICS or METRICS[metric].scope not in MODEL_SCOPES for metric in panel.metrics)
 
 
 def _has_curve(attack: Attack, of: Of) -> bool:
     """Whether an attack leaves behind what a curve is drawn of."""
     if of == "losses":
         return isinstance(attack, Logloss)
-    return isinstance(attack, ScoringAttack) if of == "scores" else set(metrics_of("points")) <= set(attack.measures)
+    return isinstance(attack, ScoringAttack) if of == "scores" else set(metrics_of("per_record")) <= set(attack.measures)
 
 
 def _check_pool(where: str, attack: Attack, pool: ShadowPool, name: str) -> None:

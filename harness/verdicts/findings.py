@@ -238,7 +238,7 @@ def _left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -> Pa
     attacks = {attack for o in operands for attack in o.attack}
     missing, not_yet = sorted(attacks - set(spec.attacks)), sorted(attacks - evidence.attacks)
     assert spec.experiment is not None
-    relative = any(m in METRICS and METRICS[m].of == "baseline" for m in metrics)
+    relative = any(m in METRICS and METRICS[m].scope == "baseline" for m in metrics)
     grids = [levels.get("epsilon", ()) for levels in map(spec.experiment.levels, part.arms())]
     why = None
     if missing:

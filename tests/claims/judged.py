@@ -38,7 +38,7 @@ def evidence_of(frame: pd.DataFrame, design: Design | None = None, axes: tuple[s
 def declared_by(frame: pd.DataFrame, axes: tuple[str, ...] = EPSILON) -> NameScope:
     """A declaration that has everything that a table has."""
     levels = {axis: tuple(frame[axis].dropna().unique()) for axis in axes}
-    attacks = {a: metrics_of("answers") for a in frame["attack"].unique() if a}
+    attacks = {a: metrics_of("attack") for a in frame["attack"].unique() if a}
     return NameScope(dict.fromkeys(frame["arm"].unique(), levels), attacks, frozenset(attacks), None, True)
 
 

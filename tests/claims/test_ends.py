@@ -108,4 +108,4 @@ def test_what_cannot_be_told_of_both_ends_is_refused(refused: dict[str, Any]) ->
 def test_what_is_never_above_a_metric_is_measured_of_the_same_answers() -> None:
     for metric in METRICS.values():
         others = (*metric.never_above, *((metric.from_metric[0],) if metric.from_metric else ()))
-        assert {METRICS[name].of for name in others} <= {metric.of}
+        assert {METRICS[name].scope for name in others} <= {metric.scope}

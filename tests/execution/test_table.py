@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.execution.store import Result, Store
 from harness.execution.table import _of_runs
-from harness.metrics.metric import over_runs
+from harness.metrics.metric import measure_runs
 
 
 def test_what_runs_say_together_is_computed_once_for_a_store_and_its_keys(tmp_path: Path) -> None:
@@ -19,8 +19,8 @@ def test_what_runs_say_together_is_computed_once_for_a_store_and_its_keys(tmp_pa
             arrays = {"member_scores": inside + offset, "nonmember_scores": outside}
             Store(tmp_path / place).put("evaluate", f"ab{i}", Result(arrays, {}))
     found = _of_runs(tmp_path / "one", ("ab0", "ab1"))
-    assert found == over_runs(runs[:2])
-    assert _of_runs(tmp_path / "one", ("ab2", "ab3")) == over_runs(runs[2:]) != found
-    assert _of_runs(tmp_path / "other", ("ab0", "ab1")) == over_runs([(a + 1.0, b) for a, b in runs[:2]]) != found
+    assert found == measure_runs(runs[:2])
+    assert _of_runs(tmp_path / "one", ("ab2", "ab3")) == measure_runs(runs[2:]) != found
+    assert _of_runs(tmp_path / "other", ("ab0", "ab1")) == measure_runs([(a + 1.0, b) for a, b in runs[:2]]) != found
     Store(tmp_path / "one").path("evaluate", "ab0").unlink()
     assert _of_runs(tmp_path / "one", ("ab0", "ab1")) == found

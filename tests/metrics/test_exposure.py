@@ -12,7 +12,7 @@ from harness.metrics import metrics_of
 from harness.metrics.exposure import EVERY, exposed_members, threshold_at
 from harness.metrics.exposure import exposure as exposure_of
 from harness.metrics.membership import tpr_at_fpr
-from harness.metrics.metric import over_runs as exposure
+from harness.metrics.metric import measure_runs as exposure
 
 SCORES = arrays(np.float64, st.integers(2, 40), elements=st.integers(-5, 5).map(float))
 

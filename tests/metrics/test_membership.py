@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score, roc
 
 from harness.metrics import METRICS, Answers, Outputs, Value, average
 from harness.metrics.membership import advantage, auc, best_threshold, held_out_decisions, rates, roc, tpr_at_fpr
-from harness.metrics.metric import of_answers
+from harness.metrics.metric import measure_answers
 from harness.metrics.model import accuracy, accuracy_loss
 
 SCORES = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=40).map(np.array)
@@ -80,7 +80,7 @@ def test_the_error_of_tpr_at_fpr_is_that_of_drawing_both_groups_anew(shift: floa
 
 def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
     rng = np.random.default_rng(2)
-    found = of_answers(Answers(rng.normal(size=9), rng.normal(size=7), rng.random(9) < 0.5, rng.random(7) < 0.5))
+    found = measure_answers(Answers(rng.normal(size=9), rng.normal(size=7), rng.random(9) < 0.5, rng.random(7) < 0.5))
     levels = ("5pct", "2pct", "1pct", "0.1pct")
     precision = {"best_precision", "held_out_precision"}
     precision |= {"share_of_members", "shuffled_best_precision", *(f"{name}_gain" for name in precision)}
@@ -173,7 +173,7 @@ def test_the_error_of_a_tpr_by_hand(fpr: float, n: int) -> None:
 
 def ends_of(members: np.ndarray, others: np.ndarray) -> tuple[Value, Value]:
     """What is on average not too high, and not too low, of the largest advantage over thresholds."""
-    values = of_answers(Answers(members, others, members > 0, others > 0))
+    values = measure_answers(Answers(members, others, members > 0, others > 0))
     return values["held_out_advantage"], values["max_advantage"]
 
 

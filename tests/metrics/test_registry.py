@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.metrics import METRICS, Answers, ModelOutputs, Outputs, Value, metric, metrics_of
-from harness.metrics.metric import against_baseline, modules, of_answers, of_model
+from harness.metrics.metric import measure_against_baseline, modules, measure_answers, measure_model
 
 
 def outputs(right: int, n: int = 10) -> Outputs:
@@ -18,24 +18,24 @@ def outputs(right: int, n: int = 10) -> Outputs:
 
 
 def test_every_metric_of_a_model_is_measured_on_its_own_records() -> None:
-    found = of_model(ModelOutputs(outputs(9), outputs(7), outputs(4)))
+    found = measure_model(ModelOutputs(outputs(9), outputs(7), outputs(4)))
     assert set(found) == set(metrics_of("model"))
     assert [found[f"accuracy_{k}"].value for k in ("train", "test", "nonmembers")] == pytest.approx([0.9, 0.7, 0.4])
     assert found["loss_train"].value == pytest.approx(-(0.9 * math.log(0.8) + 0.1 * math.log(0.2)))
 
 
 def test_what_noise_costs_has_no_value_where_the_model_without_it_is_never_right() -> None:
-    own, never = (of_model(ModelOutputs(outputs(5), outputs(k), outputs(0))) for k in (3, 6))
-    assert {k: round(v.value, 9) for k, v in against_baseline(own, never).items()} == {"accuracy_loss_test": 0.5}
+    own, never = (measure_model(ModelOutputs(outputs(5), outputs(k), outputs(0))) for k in (3, 6))
+    assert {k: round(v.value, 9) for k, v in measure_against_baseline(own, never).items()} == {"accuracy_loss_test": 0.5}
 
 
 def test_ranges_hold_and_a_name_is_held_once() -> None:
     rng = np.random.default_rng(0)
     answers = Answers(rng.normal(1, 1, 50), rng.normal(0, 1, 40), rng.random(50) < 0.6, rng.random(40) < 0.3)
-    for name, value in of_answers(answers).items():
+    for name, value in measure_answers(answers).items():
         assert METRICS[name].low <= value.value <= METRICS[name].high, name
     assert METRICS["tpr_at_1pct_fpr"].coordinates == {"fpr": 0.01}
     with pytest.raises(ValueError, match="metric 'auc' is registered twice"):
-        metric("auc", "again", of="answers")(lambda answers: Value(0.0, 0.0, 1))
+        metric("auc", "again", scope="attack")(lambda answers: Value(0.0, 0.0, 1))
     assert "harness.metrics.membership" in modules()
     assert "functools" not in modules()

@@ -23,7 +23,7 @@ from harness.verdicts.findings import repeats_wanted
 from tests.conftest import REPO
 
 SOUP = (REPO / "tests" / "spec" / "soup.yaml").read_text().splitlines()
-METRICS = metrics_of("answers")
+METRICS = metrics_of("attack")
 
 
 def drawn(rng: np.random.Generator, mean: float) -> float:

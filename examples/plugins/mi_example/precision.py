@@ -7,7 +7,7 @@ import numpy as np
 from harness.plugins import Answers, Value, metric, share
 
 
-@metric("precision", "share of members among records called members", of="answers")
+@metric("precision", "share of members among records called members", scope="attack")
 def precision(answers: Answers) -> Value:
     """TP / (TP + FP); one half, by convention, where no record is called a member."""
     true, false = int(answers.member_decisions.sum()), int(answers.nonmember_decisions.sum())
