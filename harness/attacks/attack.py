@@ -26,10 +26,10 @@ class ShadowOutputs:
 
 
 @dataclass(frozen=True)
-class HalfModel:
-    """One model of a pool of halves: what it says of all records at stake and of others, and what it was trained on."""
+class InOutModel:
+    """One in/out shadow model: what it says of all candidate records and others, and which it was trained on."""
 
-    at_stake: Outputs
+    candidates: Outputs
     """(n,) in the order of members, then non-members, of the split; or of the universe, where coins divide one."""
     test: Outputs
     trained_on: Array
@@ -37,13 +37,13 @@ class HalfModel:
     oracle: Oracle | None = None
     """The model itself, where the attack asks shadow models about records of its own making."""
     features: Array | None = None
-    """(n, d), of the records at stake, for the same attacks."""
+    """(n, d), of the candidate records, for the same attacks."""
 
     def __post_init__(self) -> None:
-        if len(self.trained_on) != len(self.at_stake):
+        if len(self.trained_on) != len(self.candidates):
             raise HarnessError(
                 f"a model of the pool: a mask of {len(self.trained_on)} records does not fit its outputs, which are of "
-                f"{len(self.at_stake)}; masks and outputs have to be of the same records, in the same order"
+                f"{len(self.candidates)}; masks and outputs have to be of the same records, in the same order"
             )
 
 
@@ -94,7 +94,7 @@ class Target(ABC):
 
     @property
     def places(self) -> tuple[Array, Array]:
-        """Where members and non-members stand among the records at stake, in the order of their outputs."""
+        """Where members and non-members stand among the candidate records, in the order of their outputs."""
         m, n = len(self.members), len(self.nonmembers)
         return np.arange(m), np.arange(m, m + n)
 
@@ -183,7 +183,7 @@ class Attack(Plugin):
         """What the attack learns from shadow models that it may ask, before it sees a target."""
         return {}
 
-    def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+    def fit_halves(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """What the attack learns from a pool of halves before it sees a target."""
         return {}
 

@@ -10,7 +10,7 @@ import scipy
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Fitted, HalfModel, Target
+from harness.attacks.attack import ATTACKS, Fitted, InOutModel, Target
 from harness.attacks.pooled import THRESHOLD, PooledAttack, confidence, of_each_record
 from harness.metrics.answers import Outputs
 
@@ -38,9 +38,9 @@ class Lira(PooledAttack):
             return f"a record's own variance needs two models with it and two without, a pool of 4; found {pool_count}"
         return None
 
-    def fit_records(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+    def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """Means and variances of the confidence, with and without each record."""
-        confidences = [confidence(self.first(m.at_stake)) for m in models]
+        confidences = [confidence(self.first(m.candidates)) for m in models]
         mean_in, var_in, mean_out, var_out = of_each_record(confidences, models)
         if self.variance == "pooled" or (self.variance == "auto" and len(models) < FEWEST_FOR_RECORDS):
             var_in, var_out = (np.full_like(var, _mean(var)) for var in (var_in, var_out))

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Fitted, HalfModel, Target
+from harness.attacks.attack import ATTACKS, Fitted, InOutModel, Target
 from harness.attacks.lira import Lira
 from harness.attacks.perturbed import Perturbation, perturb
 from harness.attacks.pooled import THRESHOLD
@@ -46,20 +46,20 @@ class LiraQueries(Lira):
             raise ValueError(f"scale is {self.scale:g}; with by: {self.by} it is {right}")
         return self
 
-    def fit_records(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+    def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """What LiRA learns, of each query: (queries, k).
 
         Raises HarnessError for a pool whose models cannot be asked.
         """
         asked = [super().fit_records(models, seed)]
-        labels = models[0].at_stake.labels[: self.points]
+        labels = models[0].candidates.labels[: self.points]
         for changed in self._copies(_records(models[0])[: self.points], seed):
             of_copies = []
             for model in models:
                 if model.oracle is None:
                     raise HarnessError(f"attack {self.plugin_name()}: the models of its pool cannot be asked")
                 answers = Outputs(model.oracle.log_probabilities(changed), labels)
-                of_copies.append(HalfModel(answers, model.test, model.trained_on[: self.points]))
+                of_copies.append(InOutModel(answers, model.test, model.trained_on[: self.points]))
             asked.append(super().fit_records(of_copies, seed))
         stacked = {name: np.stack([one[name] for one in asked]) for name in asked[0]}
         return {**stacked, SEED: np.array(seed)}
@@ -77,21 +77,21 @@ class LiraQueries(Lira):
         return total / (self.queries if self.online else np.sqrt(self.queries))
 
     def _copies(self, records: Array, seed: int) -> Iterator[Array]:
-        """The same changed copies of all records at stake, (k, d), whoever is asked about them."""
+        """The same changed copies of all candidate records, (k, d), whoever is asked about them."""
         for copy in range(1, self.queries):
             yield perturb(records, self.by, self.scale, generator(seed, "copies", copy))
 
 
-def _records(model: HalfModel) -> Array:
+def _records(model: InOutModel) -> Array:
     if model.features is None:
-        raise HarnessError("attack lira-queries: the records at stake are not known")
+        raise HarnessError("attack lira-queries: the candidate records are not known")
     return model.features
 
 
 def _at_stake(target: Target) -> Array:
-    """Features of the records at stake (n, d), in their order."""
+    """Features of the candidate records (n, d), in their order."""
     sides, places = target.features(), target.places
-    at_stake = np.empty((sum(map(len, sides)), sides[0].shape[1]), dtype=np.float32)
+    candidates = np.empty((sum(map(len, sides)), sides[0].shape[1]), dtype=np.float32)
     for features, where in zip(sides, places, strict=True):
-        at_stake[where] = features
-    return at_stake
+        candidates[where] = features
+    return candidates

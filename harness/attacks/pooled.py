@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import AttackResult, Fitted, HalfModel, ScoringAttack, Target
+from harness.attacks.attack import AttackResult, Fitted, InOutModel, ScoringAttack, Target
 from harness.defences import Oracle
 from harness.errors import HarnessError
 from harness.metrics.answers import Answers, Outputs
@@ -45,18 +45,18 @@ THRESHOLD_MODELS = 16
 
 
 class PoolTarget(Target):
-    """A model of the pool as a target: its members are the records at stake that it was trained on."""
+    """A model of the pool as a target: its members are the candidate records that it was trained on."""
 
-    def __init__(self, model: HalfModel) -> None:
+    def __init__(self, model: InOutModel) -> None:
         self._model = model
 
     @property
     def members(self) -> Outputs:
-        return _of(self._model.at_stake, self._model.trained_on)
+        return _of(self._model.candidates, self._model.trained_on)
 
     @property
     def nonmembers(self) -> Outputs:
-        return _of(self._model.at_stake, ~self._model.trained_on)
+        return _of(self._model.candidates, ~self._model.trained_on)
 
     @property
     def test(self) -> Outputs:
@@ -74,7 +74,7 @@ class PoolTarget(Target):
 
     def features(self) -> tuple[Array, Array]:
         if self._model.features is None:
-            raise HarnessError("a model of the pool: the records at stake are not known")
+            raise HarnessError("a model of the pool: the candidate records are not known")
         inside, outside = (self._model.features[where] for where in self.places)
         return inside, outside
 
@@ -83,7 +83,7 @@ def _of(outputs: Outputs, chosen: Array) -> Outputs:
     return Outputs(outputs.log_probabilities[chosen], outputs.labels[chosen])
 
 
-def _every_record_on_both_sides(models: Sequence[HalfModel], points: int | None) -> bool:
+def _every_record_on_both_sides(models: Sequence[InOutModel], points: int | None) -> bool:
     counts = np.sum([model.trained_on[:points] for model in models], axis=0)
     return bool(len(models)) and bool(np.all((counts > 0) & (counts < len(models))))
 
@@ -92,9 +92,9 @@ class PooledAttack(ScoringAttack):
     """Base of attacks that compare a target with models that were, and were not, trained on the record."""
 
     pool: str = "halves"
-    """The pool of shadow models on halves of the records at stake, declared under `experiment.pools`."""
+    """The pool of shadow models on halves of the candidate records, declared under `experiment.pools`."""
     points: int | None = Field(default=None, ge=2)
-    """Attack the first so many records at stake alone (thudi2022: 1,000); None: all."""
+    """Attack the first so many candidate records alone (thudi2022: 1,000); None: all."""
     threshold: Literal["own", "pool"] = "own"
     """Whom it calls members: `own`, by the attack's published rule; `pool`, from the score on that tells members of the
     pool's models best, each model attacked by what the others say."""
@@ -106,17 +106,17 @@ class PooledAttack(ScoringAttack):
         return self.pool
 
     def first(self, outputs: Outputs) -> Outputs:
-        """Of outputs on all records at stake, those on the attacked ones."""
+        """Of outputs on all candidate records, those on the attacked ones."""
         return Outputs(outputs.log_probabilities[: self.points], outputs.labels[: self.points])
 
-    def fit_halves(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+    def fit_halves(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """What it learns of each record from the pool, and its threshold where the pool gives that."""
         fitted = self.fit_records(models, seed)
         if self.threshold == "own":
             return fitted
         return {**fitted, THRESHOLD: np.array(self.threshold_of(models, seed))}
 
-    def threshold_of(self, models: Sequence[HalfModel], seed: int) -> float:
+    def threshold_of(self, models: Sequence[InOutModel], seed: int) -> float:
         """The score at which TPR - FPR is largest over models of the pool, up to `THRESHOLD_MODELS` of them, each as a
         target of the attack that learns from all the others. Raises HarnessError where a pool is too small for that."""
         inside, outside = [], []
@@ -135,12 +135,12 @@ class PooledAttack(ScoringAttack):
         return best_threshold(np.concatenate(inside), np.concatenate(outside))
 
     @abstractmethod
-    def fit_records(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+    def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """What the attack learns of each record from the pool."""
 
     @abstractmethod
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
-        """Score of each attacked record, (k,); `at` are their places among the records at stake."""
+        """Score of each attacked record, (k,); `at` are their places among the candidate records."""
 
     @abstractmethod
     def decided(self, scores: Array) -> Array:
@@ -153,7 +153,7 @@ class PooledAttack(ScoringAttack):
             kept = np.flatnonzero(at < (self.points or np.inf))
             if not len(kept):
                 raise HarnessError(
-                    f"attack {self.plugin_name()}: of the first {self.points} records at stake none is a "
+                    f"attack {self.plugin_name()}: of the first {self.points} candidate records none is a "
                     f"{'member' if not scores else 'non-member'}; raise points"
                 )
             attacked = Outputs(outputs.log_probabilities[kept], outputs.labels[kept])
@@ -166,10 +166,10 @@ class PooledAttack(ScoringAttack):
         return self.kept(self.answers(target, fitted))
 
 
-def of_each_record(values: Sequence[Array], models: Sequence[HalfModel]) -> tuple[Array, Array, Array, Array]:
+def of_each_record(values: Sequence[Array], models: Sequence[InOutModel]) -> tuple[Array, Array, Array, Array]:
     """Mean and variance of a number over the models that were trained on a record, and over those that were not.
 
-    `values` has (k,) a model, for the first k records at stake. Gives mean and variance in, mean and variance out, (k,)
+    `values` has (k,) a model, for the first k candidate records. Gives mean and variance in, mean and variance out, (k,)
     each, the variances without bias; not-a-number where fewer than two models are on that side.
     """
     value, inside = np.stack(values), np.stack([m.trained_on[: len(values[0])] for m in models])

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Fitted, HalfModel, Target
+from harness.attacks.attack import ATTACKS, Fitted, InOutModel, Target
 from harness.attacks.pooled import PooledAttack, of_each_record, probability
 from harness.metrics.answers import Outputs
 
@@ -33,18 +33,18 @@ class Rmia(PooledAttack):
     """A record is called a member if it is favoured over more than this share of the population."""
     summary: ClassVar[str] = "pairwise likelihood ratios (RMIA)"
 
-    def fit_records(self, models: Sequence[HalfModel], seed: int) -> Fitted:
+    def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """p(x) of the attacked records and p(z) of the test records."""
-        mean_in, _, mean_out, _ = of_each_record([probability(self.first(m.at_stake)) for m in models], models)
+        mean_in, _, mean_out, _ = of_each_record([probability(self.first(m.candidates)) for m in models], models)
         others = np.mean([probability(m.test) for m in models], axis=0)
         if self.online:
-            return {"at_stake": (mean_in + mean_out) / 2, "population": others}
-        without = {"at_stake": mean_out, "population": others}
+            return {"candidates": (mean_in + mean_out) / 2, "population": others}
+        without = {"candidates": mean_out, "population": others}
         return {name: ((1 + self.a) * p + 1 - self.a) / 2 for name, p in without.items()}
 
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
         """Share of the population that it is favoured over, in [0, 1]."""
-        own = probability(attacked) / fitted["at_stake"][at]
+        own = probability(attacked) / fitted["candidates"][at]
         others = np.sort(probability(target.test) / fitted["population"])
         shares: Array = np.searchsorted(others, own / self.gamma, side="right") / len(others)
         return shares

@@ -22,7 +22,7 @@ class Sizes(Config):
     """Numbers of records (humphries2020 Table 2): the owner set is `members` + `test`."""
 
     members: int = Field(gt=0)
-    """Training records of the target model, n; where membership is by coin (`sub-sample`), the records at stake."""
+    """Training records of the target model, n; where membership is by coin (`sub-sample`), the candidate records."""
     test: int = Field(gt=0)
     """Records of the owner set held out to measure accuracy."""
     nonmembers: int = Field(default=0, ge=0)
@@ -57,7 +57,7 @@ class Draw:
     facts: dict[str, float] = field(default_factory=dict)
     """Counts that a claim may ask for, such as the sizes of the two sets before sampling."""
 
-    def at_stake(self) -> Records:
+    def candidates(self) -> Records:
         """Members, then non-members: the records whose membership is asked for."""
         return Records(
             np.concatenate([self.members.features, self.nonmembers.features]),

@@ -8,7 +8,7 @@ import numpy as np
 
 import harness.spec.model  # noqa: F401  (registers what pieces are made of, also in a worker that gets pieces alone)
 from harness.arrays import Array
-from harness.attacks import Attack, HalfModel, ShadowModel, ShadowOutputs, Target
+from harness.attacks import Attack, InOutModel, ShadowModel, ShadowOutputs, Target
 from harness.defences import Defence, ModelOracle, Oracle
 from harness.errors import HarnessError
 from harness.execution.materialize import draw_of, shadow_of
@@ -27,10 +27,10 @@ def outputs(result: Result, name: str) -> Outputs:
     return Outputs(result.arrays[f"logp_{name}"], result.arrays[f"y_{name}"].astype(np.int64))
 
 
-def half_model(result: Result, oracle: Oracle | None = None, features: Array | None = None) -> HalfModel:
+def half_model(result: Result, oracle: Oracle | None = None, features: Array | None = None) -> InOutModel:
     """A model of a pool of halves, as the store holds it; with what it takes to ask it."""
     trained_on = np.unpackbits(result.arrays["trained_on"])[: result.meta["at_stake"]].astype(bool)
-    return HalfModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on, oracle, features)
+    return InOutModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on, oracle, features)
 
 
 def _attack(piece: WorkUnit) -> Attack:
@@ -50,9 +50,9 @@ def do_fit(project: Project, store: Store, piece: WorkUnit) -> Result:
     models = [store.get("train", need.key) for need in piece.needs]
     if attack.needs_halves:
         if attack.asks_shadows:
-            at_stake = draw_of(project, piece.needs[0].needs[0]).at_stake().features
+            candidates = draw_of(project, piece.needs[0].needs[0]).candidates().features
             halves = [
-                half_model(m, oracle_of(store, need), at_stake) for m, need in zip(models, piece.needs, strict=True)
+                half_model(m, oracle_of(store, need), candidates) for m, need in zip(models, piece.needs, strict=True)
             ]
         else:
             halves = [half_model(m) for m in models]

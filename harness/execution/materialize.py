@@ -83,11 +83,11 @@ def draw_of(project: Project, piece: WorkUnit) -> Draw:
 
 
 def half_of(project: Project, split_piece: WorkUnit, index: int) -> tuple[Records, Array]:
-    """The records at stake and which of them, (n,) bool, the model of this index in a pool of halves is trained on.
+    """The candidate records and which of them, (n,) bool, the model of this index in a pool of halves is trained on.
 
     Models 2j and 2j + 1 have complementary halves, so each record is in exactly half of a pool (Carlini et al. 2022).
     """
-    records = draw_of(project, split_piece).at_stake()
+    records = draw_of(project, split_piece).candidates()
     chosen = np.zeros(len(records), dtype=bool)
     order = split_generator(split_piece, "half", index // 2).permutation(len(records))
     half = len(records) // 2

@@ -143,7 +143,7 @@ class Naming:
         )
 
     def halves(self, pool: ShadowPool, split: WorkUnit, epsilon: float) -> tuple[WorkUnit, ...]:
-        """Models on halves of the records at stake; the same for all repeats that have the same records at stake."""
+        """Models on halves of the candidate records; the same for all repeats that have the same candidate records."""
         sizes = self.setup.sizes
         half = (sizes.members + sizes.nonmembers) // 2
         noise = 0.0 if pool.privacy == "none" else self.noise(epsilon, half)

@@ -30,7 +30,7 @@ class _Prepared:
     sets: dict[str, Records]
     """Records on which the model will be asked."""
     trained_on: Array | None = None
-    """Of the records at stake, where the model is one of a pool of halves."""
+    """Of the candidate records, where the model is one of a pool of halves."""
 
 
 @dataclass
@@ -106,8 +106,8 @@ def _prepare(project: Project, piece: WorkUnit) -> _Prepared:
     description, split_piece, trained_on = piece.description, piece.needs[0], None
     draw = draw_of(project, split_piece)
     if description["role"] == "half":
-        at_stake, trained_on = half_of(project, split_piece, description["index"])
-        records, inside = {"at_stake": at_stake, "test": draw.test}, at_stake.chosen(trained_on)
+        candidates, trained_on = half_of(project, split_piece, description["index"])
+        records, inside = {"at_stake": candidates, "test": draw.test}, candidates.chosen(trained_on)
     elif description["role"] == "shadow":
         shadow = shadow_of(project, split_piece, description["index"])
         records, inside = {"inside": shadow.inside, "outside": shadow.outside}, shadow.inside

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from harness.arrays import Array
-from harness.attacks import HalfModel, Outputs, Target
+from harness.attacks import InOutModel, Outputs, Target
 from harness.attacks.lira import Lira
 from harness.attacks.lira_queries import LiraQueries
 from harness.attacks.pooled import confidence
@@ -67,7 +67,7 @@ class Known(Target):
 
 def pool_and_target(
     rng: np.random.Generator, models: int, shift: float = 1.0, m: int = 40, n: int = 60
-) -> tuple[list[HalfModel], Known]:
+) -> tuple[list[InOutModel], Known]:
     """Log-odds of each record: its own hardness, plus `shift` for a model trained on it, plus noise of deviation 1."""
     hardness, others = rng.normal(0, 3, m + n), rng.normal(0, 3, 50)
     pool = []
@@ -78,7 +78,7 @@ def pool_and_target(
         else:
             chosen = ~chosen
         seen = hardness + shift * chosen + rng.normal(size=m + n)
-        pool.append(HalfModel(outputs(seen), outputs(others + rng.normal(size=50)), chosen))
+        pool.append(InOutModel(outputs(seen), outputs(others + rng.normal(size=50)), chosen))
     own = hardness + rng.normal(size=m + n)
     own[:m] += shift
     return pool, Known(outputs(own[:m]), outputs(own[m:]), outputs(others + rng.normal(size=50)))
@@ -102,7 +102,7 @@ def test_lira_is_the_ratio_of_the_two_densities(variance: str, online: bool) -> 
     pool, target = pool_and_target(np.random.default_rng(3), 8)
     attack = Lira(variance=variance, online=online)  # type: ignore[arg-type]
     found = attack.answers(target, attack.fit_halves(pool, 0))
-    seen = np.stack([confidence(m.at_stake) for m in pool])
+    seen = np.stack([confidence(m.candidates) for m in pool])
     masks = np.stack([m.trained_on for m in pool])
     sides = [[seen[mask[:, r], r] for r in range(seen.shape[1])] for mask in (masks, ~masks)]
     spread = [[np.var(values, ddof=1) for values in side] for side in sides]
@@ -152,12 +152,12 @@ def test_rmia_is_the_share_of_the_population_that_a_record_is_favoured_over(onli
     def p(of: Outputs, r: int) -> float:
         return float(np.exp(of.log_probabilities[r, of.labels[r]]))
 
-    def reference(models: list[HalfModel], r: int, at_stake: bool) -> float:
+    def reference(models: list[InOutModel], r: int, at_stake: bool) -> float:
         if not at_stake:
             out = np.mean([p(m.test, r) for m in models])
             return float(out if online else ((1 + 0.4) * out + (1 - 0.4)) / 2)
-        out = np.mean([p(m.at_stake, r) for m in models if not m.trained_on[r]])
-        inside = np.mean([p(m.at_stake, r) for m in models if m.trained_on[r]])
+        out = np.mean([p(m.candidates, r) for m in models if not m.trained_on[r]])
+        inside = np.mean([p(m.candidates, r) for m in models if m.trained_on[r]])
         return float((inside + out) / 2 if online else (out + (0.4 * out + 1 - 0.4)) / 2)
 
     others = [p(target.test, z) / reference(pool, z, False) for z in range(50)]
@@ -206,10 +206,10 @@ def test_several_queries_are_independent_likelihoods(online: bool) -> None:
         else:
             chosen = ~chosen
         pool.append(
-            HalfModel(outputs(records @ weights[index]), outputs(np.zeros(3)), chosen, linear(weights[index]), records)
+            InOutModel(outputs(records @ weights[index]), outputs(np.zeros(3)), chosen, linear(weights[index]), records)
         )
     own = rng.normal(size=5)
-    order = rng.permutation(12)  # members and others stand anywhere among the records at stake
+    order = rng.permutation(12)  # members and others stand anywhere among the candidate records
     inside, outside = order[:5], order[5:]
 
     class Placed(Asked):
@@ -241,7 +241,7 @@ def test_several_queries_are_independent_likelihoods(online: bool) -> None:
                 ratios.append(with_it.logpdf(mine) - without.logpdf(mine) if online else z)
             wanted = np.mean(ratios) if online else np.sum(ratios) / np.sqrt(3)
             assert score == pytest.approx(wanted, rel=1e-4, abs=1e-4)
-    with pytest.raises(HarnessError, match="the records at stake are not known"):
+    with pytest.raises(HarnessError, match="the candidate records are not known"):
         attack.fit_halves(pool_and_target(rng, 8)[0], 0)
 
 
@@ -373,7 +373,7 @@ def test_a_threshold_from_the_pool_is_the_best_on_its_models_each_attacked_by_th
         others = [m for index, m in enumerate(pool) if index != asked]
         own = type(attack)(**attack.model_dump(exclude={"threshold"}))
         posing = Known(
-            *(outputs(confidence(model.at_stake)[side]) for side in (model.trained_on, ~model.trained_on)), model.test
+            *(outputs(confidence(model.candidates)[side]) for side in (model.trained_on, ~model.trained_on)), model.test
         )
         fitted = own.fit_halves(others, 0)
         for side, inside in ((model.trained_on, True), (~model.trained_on, False)):
