@@ -36,7 +36,7 @@ from rich.table import Table
 
 from harness.claims import anytime as anytime_module
 from harness.claims import betting, sequential
-from harness.claims.anytime import anytime
+from harness.claims.anytime import t_mixture_cs
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.betting import SHARES, WEIGHTS
 from harness.claims.design import Bounded, Fixed, Sequential, Series
@@ -45,7 +45,7 @@ from harness.claims.kinds.compare import Compare
 from harness.claims.results import Part, PartResult
 from harness.claims.sequential import CEILING, PILOT, SHARE, allocate_repeats, first_verdict, next_look
 from harness.claims.series import OUTCOME
-from harness.claims.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarest
+from harness.claims.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarity_bound
 from harness.files import write_text
 from harness.hashing import generator
 from harness.verdicts.basis import on_its_basis
@@ -458,7 +458,7 @@ def _told(noise: str, series: Series, mean: float, design: Fixed | Sequential) -
         looks = range(FEWEST, own.n + 1)
         at = bisect_left(looks, True, key=lambda n: _decides(design.mean(series.first(n)), mean))
         seen = design.mean(series.first(looks[at])).seen
-    return free, True, noise not in RARE or RARE[noise] >= 1 / math.floor(rarest(seen, ALPHA / 2))
+    return free, True, noise not in RARE or RARE[noise] >= 1 / math.floor(rarity_bound(seen, ALPHA / 2))
 
 
 def _decides(found: MeanEstimate, value: float) -> bool:
@@ -487,7 +487,7 @@ def _looked(values: np.ndarray, usual: int, most: int, slack: float, early: floa
     more would decide, and before it, where `early` would."""
     n = FEWEST
     while True:
-        mean = anytime(values[:n], np.zeros(n))
+        mean = t_mixture_cs(values[:n], np.zeros(n))
         if min(mean.p_above(0), mean.p_below(0)) <= ALPHA / 2:
             return True, n
         more = (slack if n >= usual else early) * mean.stderr

@@ -25,7 +25,7 @@ from harness.claims.expression import Expression, Name, aside, chain, listing, n
 from harness.claims.judge import close, compare_at
 from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Number, Real, Width
 from harness.claims.reasons import Reason, reason_in_words
-from harness.claims.results import Part, PartResult, PointResult, not_run, point, unknown
+from harness.claims.results import Part, PartResult, PointResult, not_run, point, unknown_part
 from harness.config import Config, Plugin
 from harness.data.dataset import DATASETS, GeneratorDataset, Schema, TableDataset
 from harness.data.split import SPLITS, Split, TableSplit
@@ -107,7 +107,7 @@ __all__ = [
     "point",
     "reason_in_words",
     "share",
-    "unknown",
+    "unknown_part",
 ]
 
 RENAMED = {
@@ -122,6 +122,7 @@ RENAMED = {
     "TheoryExpectation": "TheoryClaimKind",
     "TheoryFinding": "TheoryResult",
     "compared": "compare_at",
+    "unknown": "unknown_part",
 }
 """What names were called until 2026-11-26."""
 

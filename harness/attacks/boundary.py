@@ -128,12 +128,12 @@ def _to_boundary(oracle: Oracle, inside: Array, own: Array, outside: Array) -> A
     low, high = np.zeros(len(inside), np.float32), np.ones(len(inside), np.float32)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        same = oracle.labels(_between(inside, outside, middle)) == own
+        same = oracle.labels(_interpolate(inside, outside, middle)) == own
         low, high = np.where(same, middle, low), np.where(same, high, middle)
-    return _between(inside, outside, high)
+    return _interpolate(inside, outside, high)
 
 
-def _between(inside: Array, outside: Array, share: Array) -> Array:
+def _interpolate(inside: Array, outside: Array, share: Array) -> Array:
     points: Array = inside + share[:, None] * (outside - inside)
     return points
 

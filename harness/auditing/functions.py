@@ -72,7 +72,7 @@ def own_trials(
         context.set_forkserver_preload([__name__])
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(there, os.environ.get(SAFE_PATH), question))  # type: ignore[attr-defined]
-    with _alone():
+    with _hide_main_module():
         process.start()
     there.close()
     begun, answer = 0, None
@@ -87,7 +87,7 @@ def own_trials(
                     answer = said
     except EOFError:
         process.join()
-        raise HarnessError(f"audit: {where}: {_describe_exit(process.exitcode)} {_when(begun, runs)}") from None
+        raise HarnessError(f"audit: {where}: {_describe_exit(process.exitcode)} {_progress_text(begun, runs)}") from None
     finally:
         process.join(ENDS_WITHIN_S if answer is not None else 0)
         process.kill()
@@ -98,7 +98,7 @@ def own_trials(
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
+def _hide_main_module() -> Iterator[None]:
     """Keep the process that is begun from running this program's main module anew, and from importing from here.
 
     Python starts it with `-c`, which puts the current folder first, before the standard library.
@@ -127,7 +127,7 @@ def _describe_exit(code: int | None) -> str:
     return f"it ended its process (exit code {code})"
 
 
-def _when(begun: int, runs: int) -> str:
+def _progress_text(begun: int, runs: int) -> str:
     return f"in run {begun} of {runs}" if begun else "while its file was loaded"
 
 

@@ -41,7 +41,7 @@ class Trained:
         return self.weights[i]
 
 
-def trains(question: Question, bug: Bug = "none") -> TrainMany:
+def planted_training(question: Question, bug: Bug = "none") -> TrainMany:
     """Training of two-class logistic regression with the noise that the claimed epsilon asks for, and the bug."""
     sigma = question.noise_multiplier()
 

@@ -9,7 +9,7 @@ independent Gaussian values of unknown mean and spread, and a prior N(0, 1/c^2) 
 
 is a martingale that starts at 1 where m is the true mean. By Ville's inequality it ever reaches 1/alpha
 with probability at most alpha, so {m : M_n(m) < 1/alpha} covers the mean at all n at once. That rests on the shape of
-the results: an outcome that is drawn seldom may not have been seen when one stops (`rarest`). What does not is
+the results: an outcome that is drawn seldom may not have been seen when one stops (`rarity_bound`). What does not is
 `harness.claims.betting`.
 
 As in the fixed design, a value is excluded only if it is so too after Hall's transform of d for skewed run
@@ -113,7 +113,7 @@ class TMixtureCS(SequentialEstimate):
     def won(self, value: float, sign: float) -> Array:
         """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0."""
         distance = sign * (self.moments.means - value)
-        return _won(self._counts, distance, self.moments.stderrs, sign * self.moments.skewnesses)
+        return _martingale(self._counts, distance, self.moments.stderrs, sign * self.moments.skewnesses)
 
     def projected(self, alpha: float, most: int) -> int | None:
         n = np.arange(max(self.n, FEWEST), most + 1)
@@ -122,7 +122,7 @@ class TMixtureCS(SequentialEstimate):
         fewer = np.sqrt(self.n / n)
         sign = math.copysign(1.0, self.mean)
         skewnesses = sign * float(self.moments.skewnesses[-1]) * fewer
-        won = _won(n, np.full(len(n), abs(self.mean)), self.stderr * fewer, skewnesses)
+        won = _martingale(n, np.full(len(n), abs(self.mean)), self.stderr * fewer, skewnesses)
         enough = n[0.5 / np.maximum(won, 0.5) <= alpha]
         return int(enough[0]) if len(enough) else None
 
@@ -229,8 +229,8 @@ class TwoStakeCS(SequentialEstimate):
 
 
 def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:
-    """As `anytime`, with a share of the stake on the values after the first `left_out`."""
-    return TwoStakeCS(anytime(values, record_stderr), anytime(values[left_out:], record_stderr[left_out:]), left_out)
+    """As `t_mixture_cs`, with a share of the stake on the values after the first `left_out`."""
+    return TwoStakeCS(t_mixture_cs(values, record_stderr), t_mixture_cs(values[left_out:], record_stderr[left_out:]), left_out)
 
 
 def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
@@ -244,7 +244,7 @@ def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
     return np.asarray(0.5 * np.log(shrunk) + 0.5 * n * np.log(ratio))
 
 
-def _won(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
+def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
     """(k,) M_n at the nearer of the distance and its transform by skewness; 0 where that is not above 0."""
     known = errors > 0
     standardised = np.where(known, distance, 0.0) / np.where(known, errors, 1.0)
@@ -254,6 +254,6 @@ def _won(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
     return np.asarray(np.where(counted, np.exp(np.minimum(_log_martingale(n, nearer, errors), 700.0)), 0.0))
 
 
-def anytime(values: Array, record_stderr: Array) -> TMixtureCS:
+def t_mixture_cs(values: Array, record_stderr: Array) -> TMixtureCS:
     """From one value a repeat in the order they were drawn, (n,), and each one's record-sampling error, (n,)."""
     return TMixtureCS(moments(values, record_stderr), values)

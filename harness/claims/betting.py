@@ -156,7 +156,7 @@ class BettingMean(SequentialEstimate):
             return log_capital
         first, second = self.streams
         at = self._lattice(space)
-        return smallest(grown(first, at) + grown(second, tested - at))
+        return convex_lower_bounds(grown(first, at) + grown(second, tested - at))
 
     def _lattice(self, space: float) -> Array:
         """Means of the first of two streams where the second has what is left of a `space` above both floors."""
@@ -182,7 +182,7 @@ class BettingMean(SequentialEstimate):
         each = [_log_capital_in_products(self.streams[0], at), _log_capital_in_products(self.streams[1], tested - at)]
         if each[0] is None or each[1] is None:
             return None
-        return float(smallest(each[0] + each[1]).max())
+        return float(convex_lower_bounds(each[0] + each[1]).max())
 
     def p_above(self, value: float) -> float:
         """1 / the largest capital so far (at most 1): valid whenever one stops."""
@@ -241,7 +241,7 @@ class BettingMean(SequentialEstimate):
         return replace(self, streams=streams, offset=sign * self.offset + by, each=each)
 
 
-def smallest(heights: Array) -> Array:
+def convex_lower_bounds(heights: Array) -> Array:
     """(n,) lower bounds of convex functions of which (k, n) heights at evenly spaced places are known, whose least
     value
     lies beside the lowest of these: where the lines through the known heights on either side meet."""

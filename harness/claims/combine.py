@@ -22,7 +22,7 @@ from harness.claims.evidence import Measurements
 from harness.claims.operands import MetricSeries, PointQuantifier, Quantifier
 from harness.claims.reasons import Found, Reason, place_of
 from harness.claims.results import Part, PartResult, PointResult, not_run
-from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable, repeats_needed
+from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
 from harness.claims.verdict import Outcome, Point
 from harness.coordinates import Where
 from harness.coordinates import text as place_text
@@ -190,6 +190,6 @@ def _outlook(effect: MeanEstimate, level: float) -> dict[str, float | None]:
     """What more repeats would do, and what the present ones could have shown."""
     if isinstance(effect, SequentialEstimate):
         return {} if effect.brief else {"repeats": effect.n, "enough": effect.projected(level, FAR) or None}
-    needed, smallest = repeats_needed(effect, level), detectable(effect, level)
+    needed, smallest = repeats_needed(effect, level), detectable_effect(effect, level)
     enough = needed if needed and needed <= FAR else None
     return {"enough": enough, "detectable": smallest, "fewest": None if smallest is None else effect.n}

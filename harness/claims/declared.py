@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.claims.operands import NAMED, OWNER_SET, Chosen, FormulaValue, Level, MetricOperand
 from harness.formulas import FORMULAS
-from harness.formulas.formula import unknown
+from harness.formulas.formula import describe_unknown_formula
 from harness.metrics import METRICS, metrics_of
 from harness.metrics.metric import MODEL_SCOPES
 
@@ -53,10 +53,10 @@ class NameScope:
             raise ValueError("names no metric")
         for arm in operand.arm:
             if arm not in self.arms:
-                raise ValueError(nearest("arm", arm, self.arms))
+                raise ValueError(describe_unknown_name("arm", arm, self.arms))
         for attack in operand.attack:
             if attack not in self.attacks:
-                raise ValueError(nearest("attack", attack, self.attacks))
+                raise ValueError(describe_unknown_name("attack", attack, self.attacks))
         metrics = (*operand.metric, *([operand.minus] if operand.minus is not None else []))
         for metric in metrics:
             for attack in operand.attack or ("",):
@@ -68,14 +68,14 @@ class NameScope:
                     self._check_level(name, value, axes)
                 for name in operand.mean_over:
                     if name not in axes:
-                        raise ValueError(nearest("axis", name, axes))
+                        raise ValueError(describe_unknown_name("axis", name, axes))
                 if operand.chosen is not None:
                     self._check_chosen(operand.chosen, operand, arm)
 
     def _check_chosen(self, chosen: Chosen, operand: MetricOperand, arm: str) -> None:
         axes = self.axes(arm)
         if chosen.axis not in axes:
-            raise ValueError(f"chosen: {nearest('axis', chosen.axis, axes)}")
+            raise ValueError(f"chosen: {describe_unknown_name('axis', chosen.axis, axes)}")
         if any(isinstance(value, bool | str) for value in axes[chosen.axis]):
             raise ValueError(
                 f"chosen: the axis {chosen.axis!r} has values that are no numbers; none of them is the least"
@@ -84,7 +84,7 @@ class NameScope:
             raise ValueError(f"chosen: the axis {chosen.axis!r} is fixed, or averaged over, already")
         by = arm if chosen.arm is None else chosen.arm
         if by not in self.arms:
-            raise ValueError(f"chosen: {nearest('arm', by, self.arms)}")
+            raise ValueError(f"chosen: {describe_unknown_name('arm', by, self.arms)}")
         if set(self.arms[by].get(chosen.axis, ())) != set(axes[chosen.axis]):
             raise ValueError(f"chosen: the arms {arm!r} and {by!r} differ in {chosen.axis}; give both the same values")
         self._check_metric(chosen.metric, "", (by,))
@@ -96,7 +96,7 @@ class NameScope:
         else:
             known, of = tuple(m for what in MODEL_SCOPES for m in metrics_of(what)), "of the model (no attack named)"
         if metric not in known:
-            raise ValueError(nearest("metric", metric, known, of))
+            raise ValueError(describe_unknown_name("metric", metric, known, of))
         scope = METRICS[metric].scope if metric in METRICS else "attack"
         if scope == "epochs" and (without := sorted(set(arms) - self.courses)):
             raise ValueError(f"{metric} is of every epoch; set training.epochs_measured to each (arm {without[0]!r})")
@@ -108,7 +108,7 @@ class NameScope:
     @staticmethod
     def _check_level(name: str, value: Level, axes: Mapping[str, tuple[object, ...]]) -> None:
         if name not in axes:
-            raise ValueError(nearest("axis", name, axes))
+            raise ValueError(describe_unknown_name("axis", name, axes))
         if value not in axes[name]:
             grid = ", ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in axes[name])
             shown = f"{value:g}" if isinstance(value, float) else repr(value)
@@ -142,13 +142,13 @@ class NameScope:
         known = [*dict.fromkeys(name for own in axes for name in own), *NAMED, OWNER_SET]
         for name in names:
             if name not in known:
-                raise ValueError(f"for: {nearest('axis', name, known)}")
+                raise ValueError(f"for: {describe_unknown_name('axis', name, known)}")
 
     def check_varies(self, axis: str, operand: MetricOperand, arm: str, attack: str) -> None:
         """Raises ValueError where what is measured does not vary along an axis."""
         axes = self.axes(arm, attack)
         if axis not in axes:
-            raise ValueError(nearest("axis", axis, axes))
+            raise ValueError(describe_unknown_name("axis", axis, axes))
         if axis in operand.fixed or axis in operand.mean_over:
             raise ValueError(f"the axis {axis!r} is fixed, or averaged over, in what is to vary along it")
 
@@ -156,14 +156,14 @@ class NameScope:
         """Raises ValueError for an axis that there is not, or whose values are no numbers."""
         axes = self.axes(arm, attack)
         if axis not in axes:
-            raise ValueError(nearest("axis", axis, axes))
+            raise ValueError(describe_unknown_name("axis", axis, axes))
         if any(isinstance(v, bool | str) for v in axes[axis]):
             raise ValueError(f"the axis {axis!r} has values that are no numbers; it cannot be a side of a comparison")
 
     def check_formula(self, right: FormulaValue, left: MetricOperand) -> None:
         """Raises ValueError for an unknown formula, or a parameter that is no coordinate of what is measured."""
         if right.formula not in FORMULAS:
-            raise ValueError(unknown(right.formula))
+            raise ValueError(describe_unknown_formula(right.formula))
         formula = FORMULAS[right.formula]
         for name in right.given:
             if name not in formula.parameters:
@@ -182,7 +182,7 @@ class NameScope:
                         )
 
 
-def nearest(noun: str, name: str, known: Iterable[str], of: str = "") -> str:
+def describe_unknown_name(noun: str, name: str, known: Iterable[str], of: str = "") -> str:
     """What to say of a name that is not known."""
     close = difflib.get_close_matches(name, list(known), n=1)
     hint = f"did you mean {close[0]!r}?" if close and close[0] != name else f"known: {list_names(known)}"

@@ -161,7 +161,7 @@ def _sort(value: object) -> str | None:
     return next((key for key, kind in KINDS.items() if isinstance(value, kind)), None)
 
 
-def _whole(value: object) -> object:
+def _full_form(value: object) -> object:
     if isinstance(value, str):
         return {"name": value}
     if isinstance(value, list):
@@ -186,7 +186,7 @@ Node = Annotated[
 ]
 Expression = TypeAliasType(
     "Expression",
-    Annotated[Node, BeforeValidator(_whole, json_schema_input_type="float | str | tuple[Expression, ...] | Node")],
+    Annotated[Node, BeforeValidator(_full_form, json_schema_input_type="float | str | tuple[Expression, ...] | Node")],
 )
 for _kind in KINDS.values():
     _kind.model_rebuild()

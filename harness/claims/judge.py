@@ -133,10 +133,10 @@ def close(
     """`|left - right| < tolerance` at one place, by two one-sided tests."""
     own, value, difference = gap(evidence, left, right, where)
     curves = [left, right] if isinstance(right, MetricSeries) else [left]
-    return equivalent(index, where, own.mean, value, difference, tolerance, evidence.cells(curves, where))
+    return compare_equivalence(index, where, own.mean, value, difference, tolerance, evidence.cells(curves, where))
 
 
-def equivalent(
+def compare_equivalence(
     index: int,
     where: Where,
     left: float,

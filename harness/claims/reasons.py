@@ -100,11 +100,11 @@ class Reason(Config):
 
     @field_serializer("left", "right", "effect", "low", "high")
     def _side(self, value: float | None) -> Any:
-        return _strict(value)
+        return _strict_number(value)
 
     @field_serializer("at")
     def _place(self, value: dict[str, Any]) -> dict[str, Any]:
-        return {name: _strict(one) for name, one in value.items()}
+        return {name: _strict_number(one) for name, one in value.items()}
 
     def text(self, effect: bool = True) -> str:
         """In one plain sentence without its full stop; with the effect and its interval, or without."""
@@ -175,7 +175,7 @@ class Reason(Config):
         return f"{head}{self.left_name} = {self.left:.6g} against {self.right:.6g}{f' at {at}' if at else ''}"
 
 
-def _strict(value: object) -> object:
+def _strict_number(value: object) -> object:
     """A number that strict JSON has; infinities as words."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 

@@ -98,7 +98,7 @@ def not_run(words: str) -> PartResult:
     return PartResult("not run", reason_in_words(words))
 
 
-def unknown(words: str, test: str = "none") -> PartResult:
+def unknown_part(words: str, test: str = "none") -> PartResult:
     """A part that nothing was found of, in words why."""
     return PartResult("inconclusive", reason_in_words(words), (), None, test, "none")
 

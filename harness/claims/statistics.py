@@ -105,12 +105,12 @@ def hall_transform(distance: Any, skewness: Any, slope: float = 0.0) -> Any:
     The transform is a cubic that is flat about -3 / `skewness`, where it says nearly the same of all distances, and
     ever steeper beyond. With a `slope` above 0 (at most 1) it is a line of that slope from where it would have less.
     """
-    past = _past(distance, skewness, slope)
+    past = _part_past_slope(distance, skewness, slope)
     near = distance - past
     return near + skewness * near**2 / 3 + skewness**2 * near**3 / 27 + skewness / 6 + slope * past
 
 
-def _past(distance: Any, skewness: Any, slope: float) -> Any:
+def _part_past_slope(distance: Any, skewness: Any, slope: float) -> Any:
     """The part of a distance that lies where the cubic's slope, (1 + skewness distance / 3)^2, is below `slope`."""
     if not slope:
         return 0.0
@@ -247,7 +247,7 @@ def repeats_needed(effect: MeanEstimate, alpha: float) -> int | None:
     return max(effect.n + 1, math.ceil((reach * spread / abs(effect.mean)) ** 2))
 
 
-def detectable(effect: MeanEstimate, alpha: float) -> float | None:
+def detectable_effect(effect: MeanEstimate, alpha: float) -> float | None:
     """The smallest effect that a one-sided t-test of level `alpha` finds with power 0.8 at the present repeats and
     spread; None where the spread is unknown."""
     if effect.n < 2 or effect.stderr == 0:
@@ -263,7 +263,7 @@ def pearson(left: Array, right: Array) -> float:
     return float(np.corrcoef(left, right)[0, 1])
 
 
-def rarest(n: int, alpha: float) -> float:
+def rarity_bound(n: int, alpha: float) -> float:
     """N, where an outcome that is drawn once in N repeats, or more often, is missed by `n` repeats with a chance of at
     most `alpha`."""
     return 1 / -math.expm1(math.log(alpha) / n)

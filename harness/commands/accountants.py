@@ -77,7 +77,7 @@ def accountants(
                     }
                     for name, a in ACCOUNTANTS.items()
                 },
-                "noise": [_strict(row) for row in rows],
+                "noise": [_strict_row(row) for row in rows],
             }
         )
         return
@@ -130,7 +130,7 @@ def _format_epsilon(high: float | None, low: float | None = None) -> str:
     return above if low is None or f"{low:.4g}" == above else f"{low:.4g} to {above}"
 
 
-def _strict(row: dict[str, object]) -> dict[str, object]:
+def _strict_row(row: dict[str, object]) -> dict[str, object]:
     """What strict JSON has numbers for; the rest is null."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 

@@ -138,19 +138,19 @@ def table_of(*columns: str) -> Table:
 def print_json(value: object) -> None:
     """For programs: one document of strict JSON, in which infinities and what is no number are text."""
     try:
-        text = json.dumps(_strict(value), indent=1, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(_strict_json(value), indent=1, ensure_ascii=False, allow_nan=False)
         text.encode()
     except UnicodeEncodeError:  # of a file's name that is no UTF-8
-        text = json.dumps(_strict(value), indent=1, allow_nan=False)
+        text = json.dumps(_strict_json(value), indent=1, allow_nan=False)
     print(text, file=state.get("document", sys.stdout))
 
 
-def _strict(value: object) -> object:
+def _strict_json(value: object) -> object:
     """What JSON has no number for is `Infinity`, `-Infinity` or `NaN` in quotes; what it does not know, text."""
     if isinstance(value, dict):
-        return {str(key): _strict(one) for key, one in value.items()}
+        return {str(key): _strict_json(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_strict(one) for one in value]
+        return [_strict_json(one) for one in value]
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # of NumPy
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

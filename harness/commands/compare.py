@@ -64,7 +64,7 @@ def compare(
         accepted = baseline.read(path, writes) if path.is_file() else None
         within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         if within is not None:  # of what each machine measures anew, a profile's own specs
-            loaded = [one for one in loaded if not pipeline.left_out(context, one)]
+            loaded = [one for one in loaded if not pipeline.is_left_out(context, one)]
         judged = dict(zip((one.spec.id for one in loaded), pipeline.judge_all(context, loaded), strict=True))
         now = baseline.gather(
             context.profile_name,

@@ -48,7 +48,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     from harness.claims.verdict import in_json
     from harness.pipeline import read_verdicts
     from harness.report.certainty import certainty_words, how_sure
-    from harness.report.prose import deciding, sentence
+    from harness.report.prose import deciding_point, sentence
     from harness.report.tex import untex
     from harness.report.vocabulary import DATA, ORIGINS, SAID, SIGNS, letter, letters
 
@@ -58,7 +58,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         raise HarnessError(f"{loaded.spec.id}: no claim {name!r}; it has {', '.join(every) or 'none that is judged'}")
     verdict = every[name]
     spec = context.scaled(loaded).spec
-    said, sure = sentence(verdict, spec), how_sure(verdict, deciding(verdict))
+    said, sure = sentence(verdict, spec), how_sure(verdict, deciding_point(verdict))
     if as_json:
         print_json({**in_json(verdict), "sentence": said, "how_sure": sure})
         return
@@ -73,7 +73,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     console.print(said + "\n", highlight=False)
     for tree in verdict.expressions:
         console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
-    for title, lines in (("How sure", sure), ("What it rests on", _rests(verdict))):
+    for title, lines in (("How sure", sure), ("What it rests on", _assumptions(verdict))):
         if lines:
             console.print(f"\n[bold]{title}[/]")
             for line in lines:
@@ -83,7 +83,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     console.print(f"\n{again}   judges it again", highlight=False, markup=False, soft_wrap=True)
 
 
-def _rests(verdict: Verdict) -> list[str]:
+def _assumptions(verdict: Verdict) -> list[str]:
     reduced = [f"Smaller than in the paper: {'; '.join(verdict.smaller)}."] if verdict.smaller else []
     reduced += [f"Less than the spec declares: {'; '.join(verdict.reductions)}."] if verdict.reductions else []
     differs = [f"Differs from the paper: {text}" for text in verdict.deviations]

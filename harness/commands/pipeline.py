@@ -51,7 +51,7 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     from harness import pipeline as stages
 
     context = context_for(profile, None, True)
-    included = [one for one in load(context.project, specs) if not stages.left_out(context, one)]
+    included = [one for one in load(context.project, specs) if not stages.is_left_out(context, one)]
     for loaded in included:
         stages.resolve(context, loaded)
     print(f"{context.resolved.relative_to(context.project.root)}: {len(included)} specs")

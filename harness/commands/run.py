@@ -38,7 +38,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     tables on their way to features."""
     from harness.data.fetch import MissingData
     from harness.execution.store import Store
-    from harness.pipeline import left_out, pieces_left, plan_of
+    from harness.pipeline import is_left_out, pieces_left, plan_of
     from harness.report.preparation import describe_preparation
 
     rows: list[dict[str, Any]] = []
@@ -48,7 +48,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     for context, loaded in groups:
         store = Store(context.project.store)
         for one in loaded:
-            if left_out(context, one):
+            if is_left_out(context, one):
                 continue
             try:
                 spec_plan = plan_of(context, one)

@@ -33,11 +33,11 @@ def store_verify(
     quiet: Quiet = False,
 ) -> None:
     """Read every finished piece whole, and compare it with its name and its hash. Exit 1 if one is damaged."""
-    from harness.execution.housekeeping import verify
+    from harness.execution.housekeeping import verify_results
     from harness.execution.store import Store
 
     store = Store(project_here().store)
-    health = verify(store, Progress(quiet))
+    health = verify_results(store, Progress(quiet))
     for kind, key, _ in health.faults if repair else ():
         store.remove(kind, key)
     if as_json:
@@ -95,14 +95,14 @@ def _share(
 ) -> None:
     from harness.execution.sharing import Shared
     from harness.execution.store import Store
-    from harness.pipeline import left_out, plan_of
+    from harness.pipeline import is_left_out, plan_of
 
     only = None
     if specs:
         only = set()
         for context, loaded in contexts(specs, profile, None, quiet):
             for one in loaded:
-                if not left_out(context, one):
+                if not is_left_out(context, one):
                     only |= {(piece.kind, piece.key) for piece in plan_of(context, one, context.times(one)).pieces()}
     transfer = move(Store(project_here().store), Shared(address), Progress(quiet), only)
     if as_json:
@@ -129,7 +129,7 @@ def store_gc(
     An edited spec or algorithm gives its cells new names and leaves the old ones behind. What is removed can
     be computed again; what a run under way is about to use is named by its spec and stays.
     """
-    from harness.execution.housekeeping import plans_of, remove, waste
+    from harness.execution.housekeeping import plans_of, remove_waste, waste
     from harness.execution.store import Store
     from harness.spec.profile import load_params
 
@@ -139,7 +139,7 @@ def store_gc(
     garbage = waste(store, plans_of(project, loaded, load_params(project).profiles))
     size = garbage.bytes
     if delete:
-        remove(store, garbage)
+        remove_waste(store, garbage)
     if as_json:
         counts = {kind: len(entries) for kind, entries in garbage.unnamed.items()}
         summary = {"kept": garbage.kept, "unnamed": counts, "abandoned": len(garbage.abandoned), "bytes": size}

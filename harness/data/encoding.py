@@ -110,18 +110,18 @@ def _check_left(frame: pd.DataFrame, schema: Schema, complete: Array) -> None:
     labels = frame[schema.label]
     if not complete.any():
         raise AboutPreprocessing(
-            f"impute: drop-rows leaves no row: {_lacking(frame)}; leave such a column out, or fill it (mean-mode)"
+            f"impute: drop-rows leaves no row: {_gaps_text(frame)}; leave such a column out, or fill it (mean-mode)"
         )
     left = labels[complete].unique()
     if len(left) < 2 < 1 + labels.nunique():
         gone = labels[~labels.isin(left)]
         raise AboutPreprocessing(
             f"impute: drop-rows leaves one class of the label {schema.label!r}, {left[0]!s}: of the rows of other "
-            f"classes {_lacking(frame.loc[gone.index])}; leave such a column out, or fill it (mean-mode)"
+            f"classes {_gaps_text(frame.loc[gone.index])}; leave such a column out, or fill it (mean-mode)"
         )
 
 
-def _lacking(frame: pd.DataFrame) -> str:
+def _gaps_text(frame: pd.DataFrame) -> str:
     """In words, the columns that lack most values."""
     counts = frame.isna().sum()
     counts = counts[counts > 0].sort_values(ascending=False, kind="stable")
@@ -247,12 +247,12 @@ def _scale(values: Array, scaling: Scaling) -> Array:
             mean, spread = float(values.mean()), float(values.std())
         if np.isfinite(spread) and spread > max(SMALLEST_SPREAD, CLOSEST * max(-low, high)):
             return np.asarray((values - mean) / spread)
-        values = _between(values, low, high)  # squares leave the range of numbers, or means round the spread away
+        values = _rescale(values, low, high)  # squares leave the range of numbers, or means round the spread away
         return np.asarray((values - values.mean()) / values.std())
-    return _between(values, low, high)
+    return _rescale(values, low, high)
 
 
-def _between(values: Array, low: float, high: float) -> Array:
+def _rescale(values: Array, low: float, high: float) -> Array:
     """Values from 0 at `low` to 1 at `high`."""
     if np.isfinite(high - low):
         return np.asarray((values - low) / (high - low))

@@ -18,7 +18,7 @@ import pandas as pd
 from harness.arrays import Array
 from harness.data.dataset import Dataset, TableDataset, table_digest
 from harness.data.datasets.csv_table import CsvTable
-from harness.data.download import download, from_package, verify
+from harness.data.download import download, from_package, verify_hash
 from harness.data.sources import Source
 from harness.data.steps import Step
 from harness.errors import AboutDataset, HarnessError
@@ -96,7 +96,7 @@ def _from_override(source: Source, dataset: TableDataset, directory: Path) -> tu
     if not files or not all(path.is_file() for path in files.values()):
         return None
     for raw in source.files:
-        verify(files[raw.name], raw.sha256, str(files[raw.name]))
+        verify_hash(files[raw.name], raw.sha256, str(files[raw.name]))
     label = f"{OVERRIDE} ({', '.join(files)})"
     return (*_parse(dataset, files, str(folder)), label)
 
@@ -109,7 +109,7 @@ def _from_remote(
         target = files[raw.name]
         if target.exists():
             try:
-                verify(target, raw.sha256, str(target))
+                verify_hash(target, raw.sha256, str(target))
                 continue
             except HarnessError:
                 target.unlink()

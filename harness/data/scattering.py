@@ -67,7 +67,7 @@ def in_frequency(values: Array) -> Array:
     return np.ascontiguousarray(scipy.fft.fft2(values).real, dtype=np.float32)
 
 
-def coarser(transform: Array, by: int) -> Array:
+def coarsen(transform: Array, by: int) -> Array:
     """The transform of the filter on an image sampled at every `by`-th pixel: the high frequencies are left out."""
     kept = transform.copy()
     for axis, n in enumerate(transform.shape):
@@ -95,9 +95,9 @@ def filters(size: tuple[int, int], scales: int) -> tuple[dict[tuple[int, int], l
         angles = [(ANGLES // 2 - 1 - turn) * math.pi / ANGLES for turn in range(ANGLES)]
         whole = [in_frequency(morlet(size, scale, angle)) for angle in angles]
         for resolution in range(scale + 1):
-            wavelets[scale, resolution] = [coarser(w, 2**resolution) for w in whole]
+            wavelets[scale, resolution] = [coarsen(w, 2**resolution) for w in whole]
     average = in_frequency(gabor(size, 0.8 * 2 ** (scales - 1), 0.0, 0.0, 1.0))
-    return wavelets, [coarser(average, 2**resolution) for resolution in range(scales)]
+    return wavelets, [coarsen(average, 2**resolution) for resolution in range(scales)]
 
 
 def scatter(images: Array, scales: int = 2) -> Array:

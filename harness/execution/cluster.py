@@ -94,7 +94,7 @@ def compute(parcel: Payload) -> Answer:
         project = _scratch_project()
         for path, data in parcel.tables.items():
             write_bytes(project.root / path, data)
-        lacking = tuple(path for path, digest in parcel.wanted.items() if not _has(project.root / path, digest))
+        lacking = tuple(path for path, digest in parcel.wanted.items() if not _has_file(project.root / path, digest))
         if lacking:
             return Answer([], {}, lacking)
         store = Store(project.root / "cells")
@@ -108,7 +108,7 @@ def compute(parcel: Payload) -> Answer:
             shutil.rmtree(store.root, ignore_errors=True)
 
 
-def _has(path: Path, digest: str) -> bool:
+def _has_file(path: Path, digest: str) -> bool:
     return path.is_file() and sha256_file(path) == digest
 
 

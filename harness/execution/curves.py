@@ -85,7 +85,7 @@ def draw_curves(store: Store, wanted: Sequence[Asked], known: str | None) -> str
     return canonical_json(curves)
 
 
-def missing(wanted: Sequence[Asked], known: str | None) -> list[Asked]:
+def missing_curves(wanted: Sequence[Asked], known: str | None) -> list[Asked]:
     """Those that an earlier table does not have."""
     before = json.loads(known) if known else {}
     return [one for one in wanted if one.key not in before]

@@ -132,7 +132,7 @@ def _read_tensorflow() -> None:
     import_tensorflow()
 
 
-def resident(pid: int) -> int | None:
+def resident_bytes(pid: int) -> int | None:
     """Bytes of memory that a process holds; None where the system does not say so in /proc."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
@@ -184,7 +184,7 @@ class _Process:
 
     def _has_much(self) -> bool:
         """Whether it holds so much memory that another should go on."""
-        return any((resident(pid) or ENOUGH_MEMORY) >= ENOUGH_MEMORY for pid in self._pool._processes or {})
+        return any((resident_bytes(pid) or ENOUGH_MEMORY) >= ENOUGH_MEMORY for pid in self._pool._processes or {})
 
     def dismiss(self) -> None:
         """Have it end, at once if it is at something; `join` waits until it has."""

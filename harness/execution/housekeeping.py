@@ -33,7 +33,7 @@ class Health:
     """Kind, key and what is wrong."""
 
 
-def verify(store: Store, progress: Progress) -> Health:
+def verify_results(store: Store, progress: Progress) -> Health:
     """Read every result whole and compare it with its name and with the hash of its arrays."""
     health = Health()
     names = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
@@ -119,7 +119,7 @@ def waste(store: Store, plans: Sequence[Plan]) -> Waste:
     return Waste(unnamed, sorted(abandoned), kept)
 
 
-def remove(store: Store, garbage: Waste) -> None:
+def remove_waste(store: Store, garbage: Waste) -> None:
     """Remove what `waste` found."""
     for kind, entries in garbage.unnamed.items():
         for key, _ in entries:

@@ -48,7 +48,7 @@ class Shared:
         """Raises HarnessError for an address that nothing here can reach."""
         if not address.strip():
             raise HarnessError(f"{address!r}: no address; right is s3://bucket/folder, or a path")
-        with _plainly(address):
+        with _explain_unreachable(address):
             self.files, root = fsspec.core.url_to_fs(address)
         self.address, self.root = address, str(root).rstrip("/")
         if not self.root:
@@ -60,7 +60,7 @@ class Shared:
 
     def there(self) -> set[Named]:
         """Every result that is there."""
-        with _plainly(self.address):
+        with _explain_unreachable(self.address):
             self.files.invalidate_cache()
             paths = self.files.find(self.root) if self.files.exists(self.root) else []
         return {(p[-3], p[-1].removesuffix(".npz")) for p in map(_parts, paths) if len(p) > 2 and _is_result(p[-1])}
@@ -68,7 +68,7 @@ class Shared:
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Keep an object, whole or not at all."""
         path = self.path(kind, key)
-        with _plainly(self.address):
+        with _explain_unreachable(self.address):
             if not isinstance(self.files, LocalFileSystem):
                 self.files.pipe_file(path, data)  # object stores show what was written whole
                 return
@@ -84,7 +84,7 @@ class Shared:
 
     def get(self, kind: str, key: str) -> bytes:
         """Read an object."""
-        with _plainly(self.address):
+        with _explain_unreachable(self.address):
             return bytes(self.files.cat_file(self.path(kind, key)))
 
 
@@ -101,7 +101,7 @@ def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Name
 
     Raises HarnessError for a folder that is not there: nothing of what is meant would be pulled.
     """
-    with _plainly(shared.address):
+    with _explain_unreachable(shared.address):
         if isinstance(shared.files, LocalFileSystem) and not shared.files.isdir(shared.root):
             raise HarnessError(f"{shared.address}: no such folder; `harness store push` makes one")
     theirs = sorted(one for one in shared.there() if only is None or one in only)
@@ -133,7 +133,7 @@ def _transfer(names: list[Named], there: set[Named], read: Any, write: Any, prog
 
 
 @contextmanager
-def _plainly(address: str) -> Iterator[None]:
+def _explain_unreachable(address: str) -> Iterator[None]:
     """Say in one line what kept an address from being reached."""
     try:
         yield

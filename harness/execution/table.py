@@ -63,7 +63,7 @@ def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
         {
             "spec": spec.id,
             "arm": cell.arm,
-            **_others(cell.place),
+            **_other_axes(cell.place),
             "epsilon": cell.epsilon,
             "repeat": cell.repeat,
             "noise_multiplier": cell.noise_multiplier,
@@ -75,7 +75,7 @@ def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _others(where: Place) -> dict[str, Any]:
+def _other_axes(where: Place) -> dict[str, Any]:
     return {axis: value for axis, value in where if axis != "epsilon"}
 
 
@@ -126,7 +126,7 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
                 "cell": measured.cell(piece, named),
                 "work": piece.work if work is None else work,
                 "code": measured.code(piece),
-                **_others(cell.place),
+                **_other_axes(cell.place),
                 **dict(where),
             }
         )
@@ -203,7 +203,7 @@ def _with_baseline(plan: Plan) -> Iterator[tuple[Cell, Cell]]:
     """Each cell, and the one without noise that its metrics are set against, where there is one."""
 
     def but_epsilon(cell: Cell) -> tuple[str, tuple[Any, ...], int]:
-        return cell.arm, tuple(_others(cell.place).items()), cell.repeat
+        return cell.arm, tuple(_other_axes(cell.place).items()), cell.repeat
 
     without = {but_epsilon(c): c for c in plan.cells if math.isinf(c.epsilon)}
     for cell in plan.cells:

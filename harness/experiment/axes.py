@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from harness.config import Config
 from harness.errors import AboutPrivacy
 from harness.formulas import FORMULAS
-from harness.formulas.formula import unknown
+from harness.formulas.formula import describe_unknown_formula
 from harness.identity import canonical, canonical_path
 
 Level = float | str | bool
@@ -96,7 +96,7 @@ class Derived(Config):
     @model_validator(mode="after")
     def _known(self) -> Derived:
         if self.solve not in FORMULAS:
-            raise ValueError(unknown(self.solve))
+            raise ValueError(describe_unknown_formula(self.solve))
         parameters = FORMULAS[self.solve].parameters
         if "epsilon" not in parameters:
             raise ValueError(f"formula {self.solve} has no parameter epsilon to solve for")

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import scipy
 
-from harness.formulas.formula import computed, formula, whole
+from harness.formulas.formula import computed, formula, whole_number
 from harness.formulas.numbers import Number, exp, expm1, log, sqrt
 
 TABLE = "jayaraman2019 Table 1"
@@ -71,7 +71,7 @@ def randomized_response_renyi(epsilon: Number, alpha: Number) -> Number:
 )
 def composed_delta(total: float, epsilon: float, k: float) -> float:
     """Smallest delta for which every k-fold composition of eps-DP mechanisms is (total, delta)-DP."""
-    lost = np.arange(0, whole("k", k, 1, 1_000_000) + 1)
+    lost = np.arange(0, whole_number("k", k, 1, 1_000_000) + 1)
     log_choose = scipy.special.gammaln(k + 1) - scipy.special.gammaln(lost + 1) - scipy.special.gammaln(k - lost + 1)
     scale = log_choose - k * np.logaddexp(0.0, epsilon)
     first, second = (k - lost) * epsilon, total + lost * epsilon

@@ -111,11 +111,11 @@ def computed(name: str, text: str, source: str, *, bounds: Bounded | None = None
 def formula_named(name: str) -> Formula:
     """The formula of that name. Raises HarnessError, with the nearest names, where there is none."""
     if name not in FORMULAS:
-        raise HarnessError(unknown(name))
+        raise HarnessError(describe_unknown_formula(name))
     return FORMULAS[name]
 
 
-def unknown(name: str) -> str:
+def describe_unknown_formula(name: str) -> str:
     """What to say of a name that no formula has."""
     close = difflib.get_close_matches(name, FORMULAS, n=3)
     return f"unknown formula {name!r}; " + (
@@ -123,7 +123,7 @@ def unknown(name: str) -> str:
     )
 
 
-def whole(name: str, value: float, low: int, high: int) -> int:
+def whole_number(name: str, value: float, low: int, high: int) -> int:
     """`value` as an integer. Raises ValueError where it is none, or not within [low, high]."""
     if value != int(value) or not low <= value <= high:
         raise ValueError(f"{name} must be a whole number from {low} to {high}, found {value:g}")

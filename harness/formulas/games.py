@@ -9,7 +9,7 @@ from itertools import combinations, product
 import numpy as np
 
 from harness.arrays import Array
-from harness.formulas.formula import computed, whole
+from harness.formulas.formula import computed, whole_number
 
 Joint = dict[tuple[int, int, int], float]
 """Probability of (membership bit, model, record)."""
@@ -34,7 +34,7 @@ def _algorithm(universe: int, n: int, models: int, seed: int, ordered: bool) -> 
 @computed("experiment-distance", "total variation between (b, a, z) in Exp and in Exp'", "humphries2020 Lemma 3.1")
 def experiment_distance(n: float, universe: float, seed: float, ordered: float = 0.0) -> float:
     """Distance between the two membership experiments, counted over all data sets of a small universe."""
-    size, count, models = whole("n", n, 1, 5), whole("universe", universe, 1, 8), 3
+    size, count, models = whole_number("n", n, 1, 5), whole_number("universe", universe, 1, 8), 3
     rng = np.random.default_rng([int(seed), 1])
     draw = rng.dirichlet(np.ones(count))
     algorithm = _algorithm(count, size, models, int(seed), bool(ordered))
@@ -69,7 +69,7 @@ def _mixture(m: int) -> dict[int, dict[tuple[int, int], Fraction]]:
 )
 def marginal_distance(components: float) -> float:
     """Distance between the marginal of a member and that of a non-member of the synthetic mixture, counted."""
-    m = whole("components", components, 1, 1000)
+    m = whole_number("components", components, 1, 1000)
     mixture = _mixture(m)
     member: dict[tuple[int, int], Fraction] = {}
     for table in mixture.values():  # the component is drawn, then a training record from it
@@ -83,7 +83,7 @@ def marginal_distance(components: float) -> float:
 @computed("component-advantage", "TPR - FPR of 'from the members' component'", "humphries2020 Section 5.4, counted")
 def component_advantage(components: float) -> float:
     """Advantage of calling every record of the members' mixture component a member, counted."""
-    m = whole("components", components, 1, 1000)
+    m = whole_number("components", components, 1, 1000)
     mixture = _mixture(m)
     tpr = fpr = Fraction(0)
     for table in mixture.values():
@@ -100,7 +100,7 @@ def kov_gap(epsilon: float, seed: float, outcomes: float = 8.0) -> float:
     Left, the definition's delta: the larger of the two sums over outputs of (P - exp(eps) Q)_+. Right, the least delta
     under which both inequalities hold for each of the 2^outcomes deterministic adversaries.
     """
-    k, e = whole("outcomes", outcomes, 1, 14), math.exp(epsilon)
+    k, e = whole_number("outcomes", outcomes, 1, 14), math.exp(epsilon)
     rng = np.random.default_rng(int(seed))
     absent, present = rng.dirichlet(np.full(k, 0.5)), rng.dirichlet(np.full(k, 0.5))
     defined = max(np.maximum(absent - e * present, 0).sum(), np.maximum(present - e * absent, 0).sum())

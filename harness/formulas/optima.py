@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from harness.arrays import Array
-from harness.formulas.formula import computed, whole
+from harness.formulas.formula import computed, whole_number
 
 
 def _solve(gain: Array, **constraints: Any) -> Any:
@@ -76,7 +76,7 @@ def _fraction(
     return float(-solution.fun) if solution.status == 0 else math.nan
 
 
-def _linear(gain: Array, pairs: list[tuple[int, int]], epsilon: float, delta: float) -> float:
+def _solve_linear_program(gain: Array, pairs: list[tuple[int, int]], epsilon: float, delta: float) -> float:
     """Largest sum(gain * h) over h in [0, 1]."""
     n, e = len(gain), math.exp(epsilon)
     rows, limits = [], []
@@ -90,7 +90,7 @@ def _linear(gain: Array, pairs: list[tuple[int, int]], epsilon: float, delta: fl
     return float(-solution.fun)
 
 
-def _has(points: int, group: int) -> Array:
+def _contains_group(points: int, group: int) -> Array:
     """1 for training sets that contain any of the first `group` points."""
     return np.array([float(d & ((1 << group) - 1) != 0) for d in range(2**points)])
 
@@ -98,21 +98,21 @@ def _has(points: int, group: int) -> Array:
 @computed("optimal-advantage-lp", "max TPR - FPR between two neighbours", DEFINITION)
 def optimal_advantage_lp(epsilon: float, delta: float) -> float:
     """Largest advantage of a test between two neighbouring data sets."""
-    return _linear(np.array([-1.0, 1.0]), [(0, 1), (1, 0)], epsilon, delta)
+    return _solve_linear_program(np.array([-1.0, 1.0]), [(0, 1), (1, 0)], epsilon, delta)
 
 
 @computed("optimal-ppv", "max P(x in D | S)", DEFINITION)
 def optimal_ppv(epsilon: float, prior: float, points: float, delta: float = 0.0) -> float:
     """Largest positive accuracy of any attack on any mechanism."""
-    n = whole("points", points, 1, 12)
-    return _fraction(_has(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, delta)
+    n = whole_number("points", points, 1, 12)
+    return _fraction(_contains_group(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, delta)
 
 
 @computed("least-ppv", "min P(x in D | S)", DEFINITION)
 def least_ppv(epsilon: float, prior: float, points: float) -> float:
     """Smallest positive accuracy."""
-    n = whole("points", points, 1, 12)
-    return 1.0 - _fraction(1.0 - _has(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, 0.0)
+    n = whole_number("points", points, 1, 12)
+    return 1.0 - _fraction(1.0 - _contains_group(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, 0.0)
 
 
 @computed("optimal-npv", "max P(x not in D | S)", DEFINITION)
@@ -130,15 +130,15 @@ def least_npv(epsilon: float, prior: float, points: float) -> float:
 @computed("optimal-ppv-at-mass", "max P(x in D | S) where P(S and x in D) = mass", DEFINITION)
 def optimal_ppv_at_mass(epsilon: float, delta: float, prior: float, mass: float, points: float) -> float:
     """Largest positive accuracy of an event of given joint probability with membership."""
-    n = whole("points", points, 1, 12)
-    return _fraction(_has(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, delta, mass)
+    n = whole_number("points", points, 1, 12)
+    return _fraction(_contains_group(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, delta, mass)
 
 
 @computed("optimal-group", "max P(D meets the group | S)", DEFINITION)
 def optimal_group(epsilon: float, prior: float, group: float, points: float = 4.0) -> float:
     """Largest positive accuracy about a group of points."""
-    n = whole("points", points, 1, 12)
-    return _fraction(_has(n, whole("group", group, 1, n)), _inclusion(n, prior), _neighbours(n), epsilon, 0.0)
+    n = whole_number("points", points, 1, 12)
+    return _fraction(_contains_group(n, whole_number("group", group, 1, n)), _inclusion(n, prior), _neighbours(n), epsilon, 0.0)
 
 
 @computed("least-absence", "min P(none of the group in D | S)", DEFINITION)
@@ -162,14 +162,14 @@ def _sources(points: int, pattern: int) -> tuple[tuple[int, float], ...]:
 @computed("optimal-ppv-sub-sampled", "max P(x in D_train | S), D_train sub-sampled from a dependent source", DEFINITION)
 def optimal_ppv_sub_sampled(epsilon: float, rate: float, pattern: float, points: float) -> float:
     """Largest positive accuracy where a dependent source is sub-sampled independently at `rate`."""
-    n = whole("points", points, 1, 12)
+    n = whole_number("points", points, 1, 12)
     weights = np.zeros(2**n)
-    for source, share in _sources(n, whole("pattern", pattern, 0, 10**9)):
+    for source, share in _sources(n, whole_number("pattern", pattern, 0, 10**9)):
         members = [i for i in range(n) if source >> i & 1]
         for bits in product((0, 1), repeat=len(members)):
             chosen = sum(1 << i for i, bit in zip(members, bits, strict=True) if bit)
             weights[chosen] += share * rate ** sum(bits) * (1 - rate) ** (len(bits) - sum(bits))
-    return _fraction(_has(n, 1), weights, _neighbours(n), epsilon, 0.0)
+    return _fraction(_contains_group(n, 1), weights, _neighbours(n), epsilon, 0.0)
 
 
 @computed("optimal-generalization-gap", "max E[loss | x not in D] - E[loss | x in D], loss in [0, 1]", DEFINITION)
@@ -178,21 +178,21 @@ def optimal_generalization_gap(epsilon: float, points: float) -> float:
 
     The loss of x is post-processing of the model, so its mean obeys the inequalities of an event.
     """
-    n = whole("points", points, 1, 12)
-    weights, inside = _inclusion(n, 0.5), _has(n, 1)
-    return _linear(2 * weights * ((1 - inside) - inside), _neighbours(n), epsilon, 0.0)
+    n = whole_number("points", points, 1, 12)
+    weights, inside = _inclusion(n, 0.5), _contains_group(n, 1)
+    return _solve_linear_program(2 * weights * ((1 - inside) - inside), _neighbours(n), epsilon, 0.0)
 
 
 def _chain(gain: Array, epsilon: float, delta: float) -> float:
     n = len(gain) - 1
     pairs = [(i, i + 1) for i in range(n)] + [(i + 1, i) for i in range(n)]
-    return _linear(gain, pairs, epsilon / n, delta / n)
+    return _solve_linear_program(gain, pairs, epsilon / n, delta / n)
 
 
 @computed("group-delta", "max P_n(S) - exp(eps) P_0(S), n steps of (eps/n, delta/n)-DP", DEFINITION)
 def group_delta(epsilon: float, delta: float, n: float) -> float:
     """Delta at epsilon between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
-    gain = np.zeros(whole("n", n, 1, 1000) + 1)
+    gain = np.zeros(whole_number("n", n, 1, 1000) + 1)
     gain[0], gain[-1] = -math.exp(epsilon), 1.0
     return _chain(gain, epsilon, delta)
 
@@ -200,7 +200,7 @@ def group_delta(epsilon: float, delta: float, n: float) -> float:
 @computed("group-advantage", "max P_n(S) - P_0(S), n steps of (eps/n, delta/n)-DP", DEFINITION)
 def group_advantage(epsilon: float, delta: float, n: float) -> float:
     """Membership advantage between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
-    gain = np.zeros(whole("n", n, 1, 1000) + 1)
+    gain = np.zeros(whole_number("n", n, 1, 1000) + 1)
     gain[0], gain[-1] = -1.0, 1.0
     return _chain(gain, epsilon, delta)
 
@@ -214,7 +214,7 @@ def optimal_advantage_in_exp(epsilon: float, universe: float) -> float:
     The extreme mechanisms have likelihoods in {1, exp(eps)} up to scale for every output (Kairouz, Oh and
     Viswanath 2016), so a linear program over the 2^K patterns of outputs is exact.
     """
-    k = whole("universe", universe, 2, 14)
+    k = whole_number("universe", universe, 2, 14)
     patterns: Any = np.array(list(product((1.0, math.exp(epsilon)), repeat=k)))
     excess = np.maximum(patterns - patterns.mean(axis=1, keepdims=True), 0).mean(axis=1)
     solution = _solve(excess, A_eq=patterns.T, b_eq=np.ones(k), bounds=(0, None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from harness.formulas.formula import computed, formula, whole
+from harness.formulas.formula import computed, formula, whole_number
 from harness.formulas.numbers import Number
 
 HALF = Fraction(1, 2)
@@ -21,7 +21,7 @@ def response_probabilities(classes: int) -> tuple[Fraction, Fraction]:
 )
 def two_coin_ratio(classes: float) -> float:
     """Largest ratio of probabilities of one revealed label under two returned labels."""
-    same, other = response_probabilities(whole("classes", classes, 2, 10**6))
+    same, other = response_probabilities(whole_number("classes", classes, 2, 10**6))
     return float(max(same / other, other / same))
 
 

@@ -92,7 +92,7 @@ class Points:
         return tuple((np.argsort(-by(chosen), kind="stable")[:k], rest) for chosen, rest in ways)
 
 
-def _vulnerable(points: Points) -> tuple[tuple[Array, Array], ...]:
+def _vulnerable_records(points: Points) -> tuple[tuple[Array, Array], ...]:
     """By how often they are caught, and among those caught as often by how far apart their confidences are."""
 
     def by(models: Array) -> Array:
@@ -108,7 +108,7 @@ def _vulnerable(points: Points) -> tuple[tuple[Array, Array], ...]:
 def _of_vulnerable(points: Points, inside: bool) -> tuple[int, int]:
     """How often the most vulnerable were caught, of how many times that they were members, or were not."""
     caught = tried = 0
-    for chosen, models in _vulnerable(points):
+    for chosen, models in _vulnerable_records(points):
         side = points.inside[models][:, chosen] == inside
         caught += int((points.caught[models][:, chosen] & side).sum())
         tried += int(side.sum())
@@ -121,7 +121,7 @@ def _rate(points: Points, inside: bool) -> Value:
     return Value(p, float(np.sqrt(p * (1 - p) / tried)), tried)
 
 
-def _everyone(points: Points) -> Array:
+def _every_model(points: Points) -> Array:
     return np.ones(len(points.inside), dtype=bool)
 
 
@@ -151,7 +151,7 @@ def _epsilon_of_most_vulnerable(points: Points) -> Value:
 
 @metric("median_point_tpr", "true-positive rate on the median record, over all models trained on it", scope="per_record")
 def _median_point_tpr(points: Points) -> Value:
-    return Value(float(np.median(points.rate(points.caught, _everyone(points), True))), 0.0, points.count)
+    return Value(float(np.median(points.rate(points.caught, _every_model(points), True))), 0.0, points.count)
 
 
 @metric(
@@ -160,12 +160,12 @@ def _median_point_tpr(points: Points) -> Value:
     scope="per_record",
 )
 def _share_nearly_always_caught(points: Points) -> Value:
-    return average((points.rate(points.caught, _everyone(points), True) >= NEARLY_ALWAYS).astype(np.float64))
+    return average((points.rate(points.caught, _every_model(points), True) >= NEARLY_ALWAYS).astype(np.float64))
 
 
 @metric("mean_point_tpr", "true-positive rate, the mean over records and models", scope="per_record")
 def _mean_point_tpr(points: Points) -> Value:
-    return average(points.rate(points.caught, _everyone(points), True))
+    return average(points.rate(points.caught, _every_model(points), True))
 
 
 @metric(
@@ -176,7 +176,7 @@ def _mean_point_tpr(points: Points) -> Value:
 )
 def _between_point_share(points: Points) -> Value:
     every = np.ones(points.count, dtype=bool)
-    return Value(_share_between(points, _everyone(points), every), 0.0, points.count)
+    return Value(_share_between(points, _every_model(points), every), 0.0, points.count)
 
 
 def _share_between(points: Points, models: Array, records: Array) -> float:

@@ -94,7 +94,7 @@ def _share(answers: Answers) -> Value:
 
 
 @metric("best_precision", "largest precision over forty quantile thresholds, on the same records", scope="attack")
-def _best(answers: Answers) -> Value:
+def _measure_best_precision(answers: Answers) -> Value:
     return best_precision(*_shuffle_together(answers))
 
 
@@ -113,7 +113,7 @@ def _held_out(answers: Answers) -> Value:
     "best_precision_gain", "largest precision over forty thresholds, less the share of members", scope="attack", low=-1.0
 )
 def _gain(answers: Answers) -> Value:
-    best = _best(answers)
+    best = _measure_best_precision(answers)
     return Value(best.value - _share(answers).value, best.stderr, best.n)
 
 

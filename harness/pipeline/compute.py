@@ -24,7 +24,7 @@ from harness.execution.table import axes_of, measurement_table, model_table, wri
 from harness.execution.table import read_table as read_measured
 from harness.pipeline.context import Context
 from harness.pipeline.deciding import metrics_of_claims, until_decided
-from harness.pipeline.judging import REASON, left_out, why_left_out
+from harness.pipeline.judging import REASON, is_left_out, why_left_out
 from harness.pipeline.tables import Notes, known_of, write_curves, write_measurements
 from harness.spec.document import locate
 from harness.spec.load import Loaded
@@ -64,7 +64,7 @@ def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
 
 def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
     """The plan of a spec, of `times` its repeats, its data fetched. Raises MissingData where those cannot be had."""
-    if left_out(context, loaded):
+    if is_left_out(context, loaded):
         raise MissingData(why_left_out(context))
     with _located_faults(loaded, None):
         for dataset in datasets(loaded, context):
@@ -82,7 +82,7 @@ def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[WorkUnit]:
     if not context.profile.from_tables:
         return plan.pieces()
     known, notes = known_of(context, loaded, plan)
-    drawn = curves.pieces_of(curves.missing(curves.curves_asked(plan, scaled.spec), notes.curves))
+    drawn = curves.pieces_of(curves.missing_curves(curves.curves_asked(plan, scaled.spec), notes.curves))
     pieces = [*to_do(plan, scaled.spec, known, metrics_of_claims(scaled)), *drawn]
     return in_order({piece.key: piece for piece in pieces}.values())
 

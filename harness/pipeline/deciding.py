@@ -89,7 +89,7 @@ def until_decided(
             break
         open_claims = len(needs)
     if wanted := curves.curves_asked(chosen, scaled.spec):
-        pieces = curves.pieces_of(curves.missing(wanted, earlier.curves))
+        pieces = curves.pieces_of(curves.missing_curves(wanted, earlier.curves))
         total = total.joined(run_with(worker_pool, pieces, f"{loaded.spec.id}, curves"))
         notes = join_notes(earlier, total) if context.profile.from_tables else earlier
         notes.curves = curves.draw_curves(store, wanted, earlier.curves)
@@ -120,7 +120,7 @@ def _asked_by_all(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
 
 def _asked_by_claims(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
     """The models and attacks that claims cannot be judged without."""
-    parts = [part for claim in spec.claims for part in _simple(spec.parts(claim))]
+    parts = [part for claim in spec.claims for part in _flatten_parts(spec.parts(claim))]
     return [
         (group, attack)
         for group in groups
@@ -129,11 +129,11 @@ def _asked_by_claims(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
     ]
 
 
-def _simple(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaimKind]:
+def _flatten_parts(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaimKind]:
     """Parts, with those of which one is enough, or some, in place of what says so."""
     for part in parts:
         if isinstance(part, AnyOf | AtLeast):
-            yield from _simple(part.of)
+            yield from _flatten_parts(part.of)
         else:
             yield part
 
@@ -149,13 +149,13 @@ def _looks_at(part: MeasuredClaimKind, group: Group) -> bool:
         every = {*operand.mean_over, *([operand.chosen.axis] if operand.chosen is not None else [])}
         asked = {axis: values for axis, values in part.levels_asked().items() if axis not in every}
         asked |= {axis: [value] for axis, value in operand.fixed.items()}
-        relative = math.inf if _relative(operand) else None
+        relative = math.inf if _is_relative(operand) else None
         if all(value in (*asked.get(axis, [value]), relative) for axis, value in where):
             return True
     return False
 
 
-def _relative(operand: MetricOperand) -> bool:
+def _is_relative(operand: MetricOperand) -> bool:
     """Whether a metric is told beside the model without noise."""
     chosen = operand.chosen.metric if operand.chosen is not None else None
     return any(METRICS[m].scope == "baseline" for m in (*operand.metric, operand.minus, chosen) if m in METRICS)

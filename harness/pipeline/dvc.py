@@ -15,13 +15,13 @@ from harness.imports import closure
 from harness.pipeline.code import STAGES, paths_of
 from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context
-from harness.pipeline.judging import left_out
+from harness.pipeline.judging import is_left_out
 from harness.spec.load import Loaded
 
 
 def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
     """`dvc.yaml`, for all specs of the checkout."""
-    used = [d for one in specs if not left_out(context, one) for d in datasets(one, context)]
+    used = [d for one in specs if not is_left_out(context, one) for d in datasets(one, context)]
     fetched = {d.name: type(d) for d in used if isinstance(d, TableDataset) and not isinstance(d, CsvTable)}
     modules = closure(*(kind.__module__ for kind in fetched.values()))
     own = tuple(m for m in modules if m.partition(".")[0] == "harness")  # others lie outside of the checkout
@@ -50,7 +50,7 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"each": _each, "each_uncached": _each_uncached, "lines": _lines}
-    kept = [one.spec for one in specs if not left_out(context, one)]
+    kept = [one.spec for one in specs if not is_left_out(context, one)]
     measured = [spec.id for spec in kept if spec.experiment is not None]
     theory = [spec.id for spec in kept if spec.experiment is None]
     papers = dict.fromkeys(one.split("/")[0] for one in (*measured, *theory))
@@ -67,7 +67,7 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
 
 def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:
     """Paths of one's own tables."""
-    kept = [one for one in specs if not left_out(context, one)]
+    kept = [one for one in specs if not is_left_out(context, one)]
     return sorted({d.path for one in kept for d in datasets(one, context) if isinstance(d, CsvTable)})
 
 

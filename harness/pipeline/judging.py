@@ -29,7 +29,7 @@ from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import judge_spec, independent_claims
 from harness.verdicts.findings import ALPHA, ClaimError
-from harness.verdicts.publish import matters, only_counts, publish
+from harness.verdicts.publish import reading_matters, only_counts, publish
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
@@ -53,7 +53,7 @@ def experiment_digest(scaled: Scaled) -> str:
     return experiment_name(content(scaled))
 
 
-def left_out(context: Context, loaded: Loaded) -> bool:
+def is_left_out(context: Context, loaded: Loaded) -> bool:
     """Whether the profile runs nothing of a spec's experiment."""
     return loaded.spec.experiment is not None and loaded.spec.id in context.profile.skip
 
@@ -66,7 +66,7 @@ def why_left_out(context: Context) -> str:
 def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
     """A spec's measurements, or None and the reason why there are none. Raises HarnessError for a damaged table."""
     path = context.measurements_file(loaded.spec.id)
-    if left_out(context, loaded):
+    if is_left_out(context, loaded):
         return None, why_left_out(context)
     if not path.is_file():
         return None, f"no measurements at {path.relative_to(context.project.root)}; run `{_measures(context, loaded)}`"
@@ -135,7 +135,7 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
         read: list[tuple[Reading | SentenceReading, Verdict | None]] = [
             (reading, None if by_claim is None else by_claim.get(claim.id))
             for reading, by_claim in others
-            if matters(reading, parts, spec)
+            if reading_matters(reading, parts, spec)
         ]
         for name, other in claim.otherwise():
             variant = replace(loaded, spec=spec.changed(claims=(other,), figure=()))
@@ -168,7 +168,7 @@ def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loa
     waiting = {claim.id: spec.parts(claim) for claim in spec.claims if claim.id in violated and not claim.theory}
     needed = []
     for reading, variant in other_readings(context, loaded):
-        ids = {name for name, parts in waiting.items() if matters(reading, parts, spec) and not only_counts(parts)}
+        ids = {name for name, parts in waiting.items() if reading_matters(reading, parts, spec) and not only_counts(parts)}
         if ids:
             path = context.measurements_file(variant.spec.id)
             before = read_table(path).attrs.get(CLAIMS) if path.is_file() else ()
@@ -248,7 +248,7 @@ def has_verdicts(context: Context, loaded: Loaded) -> bool:
     """
     if not context.verdicts_file(loaded.spec.id).is_file():
         return False
-    return not left_out(context, loaded) or all(v.verdict == "not run" for v in read_verdicts(context, loaded).verdicts)
+    return not is_left_out(context, loaded) or all(v.verdict == "not run" for v in read_verdicts(context, loaded).verdicts)
 
 
 def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:

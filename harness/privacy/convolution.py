@@ -135,8 +135,8 @@ class Sum:
         width, tilt = self.masses.width, self.tilt
         decay, small = math.exp(-tilt * width), -math.expm1(-width)
         # at epsilon = each sum: what is above it, weighed by exp(-tilt y), and by exp(-tilt y) (1 - exp(-y))
-        weighed = _decaying(np.maximum(masses, 0.0), decay)
-        spent = _decaying(np.append(weighed[1:], 0.0) * decay * small, decay * (1 - small))
+        weighed = _decaying_sums(np.maximum(masses, 0.0), decay)
+        spent = _decaying_sums(np.append(weighed[1:], 0.0) * decay * small, decay * (1 - small))
         y = width * np.arange(len(masses))
         norm = float(np.linalg.norm(masses)) * float(np.linalg.norm(np.exp(-tilt * y) * -np.expm1(-y - width)))
         rest = ROUNDING * (self.steps + math.log2(len(masses)) + 8) * norm + math.exp(-self.far)
@@ -166,7 +166,7 @@ class Sum:
                 )
                 return bool(excess(np.asarray(tilted_delta), np.asarray(epsilon), share) > 0)
 
-            return _between(begin, end, is_over, above), float(spent[max(0, place - 1)])
+            return _crossing(begin, end, is_over, above), float(spent[max(0, place - 1)])
 
         epsilon, there = solve(1.0 if above else -1.0)
         if epsilon == 0 or (math.isfinite(epsilon) and rest < SURE * there):
@@ -180,7 +180,7 @@ class Sum:
         return about, False
 
 
-def _between(low: float, high: float, is_over: Callable[[float], bool], above: bool) -> float:
+def _crossing(low: float, high: float, is_over: Callable[[float], bool], above: bool) -> float:
     """Where delta is reached between two neighbouring sums, or 0 and the least: at most, or at least, there."""
     if low == 0 and not is_over(0.0):
         return 0.0
@@ -192,7 +192,7 @@ def _between(low: float, high: float, is_over: Callable[[float], bool], above: b
     return high if above else low
 
 
-def _decaying(values: Array, factor: float) -> Array:
+def _decaying_sums(values: Array, factor: float) -> Array:
     """At each place the sum of what comes there and after, times the factor to the power of how far away it is."""
     reach = max(1, min(len(values), int(300 / max(-math.log(max(factor, 1e-100)), 1e-300))))
     falling = factor ** np.arange(reach)

@@ -260,16 +260,16 @@ def _places(first: int, last: int, centre: int, width: float) -> Array:
     """Whole numbers from first to last: one apart about the centre, further apart away from it."""
     most = float(max(last - centre, centre - first, DENSE))
     even, coarse = WIDEST / GROWTH / width, WIDEST / COARSEST / width
-    parts = [np.arange(DENSE + 1.0), _growing(DENSE, min(even, most), GROWTH)]
+    parts = [np.arange(DENSE + 1.0), _growing_grid(DENSE, min(even, most), GROWTH)]
     parts.append(np.arange(max(DENSE, even), min(coarse, most), max(1.0, WIDEST / width)))
-    parts.append(_growing(max(DENSE, coarse), most, COARSEST))
+    parts.append(_growing_grid(max(DENSE, coarse), most, COARSEST))
     away = np.unique(np.floor(np.concatenate(parts))).astype(np.int64)
     places = np.unique(np.concatenate([centre - away, centre + away, [first, last]]))
     inside: Array = places[(places >= first) & (places <= last)]
     return inside
 
 
-def _growing(low: float, high: float, share: float) -> Array:
+def _growing_grid(low: float, high: float, share: float) -> Array:
     """Numbers between low and high that are one, or this share of themselves, apart."""
     if low >= high:
         return np.empty(0)

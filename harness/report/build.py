@@ -13,7 +13,7 @@ from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.errors import HarnessError
 from harness.files import write_text
 from harness.paths import Project
-from harness.pipeline import Context, for_each, has_verdicts, left_out
+from harness.pipeline import Context, for_each, has_verdicts, is_left_out
 from harness.report.exports import write_beside
 from harness.report.findings import Shown, read_findings
 from harness.report.forms import FILE, read_forms
@@ -80,8 +80,8 @@ def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Sectio
         tables=context.page,
         forms=read_forms(context.project.specs / FILE, specs),
         about=provenance(context.project.root, sections, verdicts),
-        left=tuple(loaded.spec.id for loaded in absent if left_out(context, loaded)),
-        not_yet=tuple(loaded.spec.id for loaded in absent if not left_out(context, loaded)),
+        left=tuple(loaded.spec.id for loaded in absent if is_left_out(context, loaded)),
+        not_yet=tuple(loaded.spec.id for loaded in absent if not is_left_out(context, loaded)),
     )
     root = front(context).parent if root is None else root
     write_site(root, site)

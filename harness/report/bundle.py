@@ -71,7 +71,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
             path = Path(folder) / name
             path.write_text(text, encoding="utf-8")
             added[name] = crate.add_file(path, dest_path=name, properties={"name": name.partition(".")[0]})
-        crate.add(_judging(crate, context, loaded, added))
+        crate.add(_judging_action(crate, context, loaded, added))
         with atomic_path(target) as temporary:
             crate.write_zip(temporary.with_suffix(".zip"))
             temporary.with_suffix(".zip").replace(temporary)
@@ -103,7 +103,7 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
             yield root / name, {"requirements.lock": "versions of every package, by hash"}.get(name, name)
     said = sorted({*loaded.document.files, *loaded.said.files})
     for path in said:
-        _inside(context, path)
+        _archive_name(context, path)
         yield path, f"spec {loaded.spec.id}" if path == loaded.document.files[0] else "what the spec extends"
     for path in (context.project.specs / "papers.yaml", context.measurements_file(loaded.spec.id)):
         if path.is_file():
@@ -134,17 +134,17 @@ def _command(context: Context, loaded: Loaded) -> str:
     """What judges it again, typed in the archive's folder."""
     if context.own is None:
         return shlex.join(["harness", "judge", "--profile", context.profile_name, loaded.spec.id])
-    return shlex.join(["harness", "judge", _inside(context, loaded.said.files[0])])
+    return shlex.join(["harness", "judge", _archive_name(context, loaded.said.files[0])])
 
 
-def _inside(context: Context, path: Path) -> str:
+def _archive_name(context: Context, path: Path) -> str:
     """A file's name in the archive. Raises HarnessError for one outside of the checkout, which has none there."""
     if not path.is_relative_to(context.project.root):
         raise HarnessError(f"{path}: lies outside of {context.project.root}; copy it there, and run it there")
     return path.relative_to(context.project.root).as_posix()
 
 
-def _judging(crate: object, context: Context, loaded: Loaded, added: dict[str, object]) -> object:
+def _judging_action(crate: object, context: Context, loaded: Loaded, added: dict[str, object]) -> object:
     """The act of judging, from table and spec to verdict."""
     from rocrate.model.contextentity import ContextEntity
 

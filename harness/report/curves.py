@@ -13,7 +13,7 @@ from harness.execution.curves import curves_of
 from harness.metrics import metrics_of
 from harness.metrics.curves import CURVES, Curve, Line
 from harness.report.anchors import mark
-from harness.report.theme import ACROSS, COLOURS, Hover, Label, Titles, label_ends, said, svg_of
+from harness.report.theme import ACROSS, COLOURS, Hover, Label, Titles, label_ends, register_hover, svg_of
 from harness.report.vocabulary import attack_words, figure
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -118,7 +118,7 @@ def _paint(
             Hover(f"{before}{curve.x} {figure(float(a))}: {figure(float(b))}", about) for a, b in zip(x, y, strict=True)
         ]
         look: dict[str, Any] = {"markersize": 2.5, "color": colour, "alpha": 0.01 if curve.histogram else 1.0}
-        axis.plot(x, y, "o", gid=said(titles, texts), **look)
+        axis.plot(x, y, "o", gid=register_hover(titles, texts), **look)
         labels.append((name, colour, float(line.y.mean())))  # lines may meet at their ends
     for axis_scale, logarithmic in zip((axis.set_xscale, axis.set_yscale), curve.logarithmic, strict=True):
         if logarithmic:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from harness.claims.verdict import Verdict, basis_text
 from harness.files import write_text
-from harness.report.prose import deciding
+from harness.report.prose import deciding_point
 from harness.verdicts.counts import GROUPS, WORDS, count
 
 COLUMNS = (
@@ -42,7 +42,7 @@ def claims_csv(verdicts: Sequence[Verdict]) -> str:
     writer.writerow(COLUMNS)
     for v in verdicts:
         low, high = v.interval or (None, None)
-        point = deciding(v)
+        point = deciding_point(v)
         estimate, line = (point.left, point.right) if point is not None else (None, None)
         said = [v.id, v.paper, v.where, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data, v.verdict]
         numbers = [v.certainty, estimate, line, v.effect, low, high, v.repeats]

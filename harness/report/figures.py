@@ -21,7 +21,7 @@ from harness.formulas import FORMULAS
 from harness.report.anchors import mark
 from harness.report.curves import draw_curves
 from harness.report.lines import as_trained, largest, over_all_outcomes, place_of_infinity, printed_values, series
-from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, said, svg_of
+from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, register_hover, svg_of
 from harness.report.vocabulary import attack_words, figure, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -147,13 +147,13 @@ def _arms(
                 )
                 for i, m, lo, hi in zip(across, mean, low, high, strict=True)
             ]
-            drawn.lines[0].set_gid(said(titles, texts))
+            drawn.lines[0].set_gid(register_hover(titles, texts))
             keys = {i: ((arms[i], attack, metric), where) for i, where in wheres.items()}
             known = [(i, printed[key]) for i, key in keys.items() if key in printed]
             if known:
                 there, given = zip(*known, strict=True)
                 texts = [Hover(f"the paper prints {figure(v)} for {names[i]}, {label}") for i, v in known]
-                axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **CROSS)
+                axis.plot(there, given, "x", color=colour, gid=register_hover(titles, texts), **CROSS)
             labels.append((label, colour, float(mean[-1])))
             highest = max(highest, float(np.where(np.isfinite(high), high, mean).max()), *(v for _, v in known))
     wide = max(8, LONGEST // len(names))
@@ -260,7 +260,7 @@ def _paint_line(
     label, colour, style = look
     rows = zip(levels, mean, low, high, strict=True)
     texts = [Hover(_point_text(label, over, *row), mark(*curve, spot)) for row, spot in zip(rows, where, strict=True)]
-    gid = said(titles, texts)
+    gid = register_hover(titles, texts)
     axis.plot(x, mean, style, color=colour, marker="o", markersize=3.5, linewidth=1.6, label=label, gid=gid)
     axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
 
@@ -272,7 +272,7 @@ def _paint_printed(
     if known:
         there, given = zip(*known, strict=True)
         texts = [Hover(f"the paper prints {figure(v)} for {label}") for v in given]
-        axis.plot(there, given, "x", color=colour, gid=said(titles, texts), **CROSS)
+        axis.plot(there, given, "x", color=colour, gid=register_hover(titles, texts), **CROSS)
 
 
 def _paint_formulas(axis: Axes, panel: Panel, arm: Arm, finite: Sequence[float], labels: list[Label]) -> None:

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError
-from harness.report.prose import deciding, left_interval
+from harness.report.prose import deciding_point, left_interval
 from harness.report.vocabulary import figure
 from harness.spec.document import load_document, locate
 from harness.spec.model import Spec
@@ -142,7 +142,7 @@ def _value(verdict: Verdict, name: str, specs: Mapping[str, Spec]) -> str | None
     """A number of a verdict as text; None where it has none of that name."""
     if verdict.counterexample and name in verdict.counterexample:
         return figure(verdict.counterexample[name])
-    point = deciding(verdict)
+    point = deciding_point(verdict)
     if point is None:
         return None
     spec = specs[verdict.spec]

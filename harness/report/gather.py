@@ -18,12 +18,12 @@ from harness.data.dataset import TableDataset
 from harness.data.steps import preparation_from
 from harness.execution.curves import ATTRIBUTE
 from harness.experiment import Experiment
-from harness.pipeline import Context, core_seconds, has_verdicts, left_out, measurements, read_verdicts
+from harness.pipeline import Context, core_seconds, has_verdicts, is_left_out, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
 from harness.report.answers import read_answers
 from harness.report.figures import draw
 from harness.report.pictures import draw_bounds, draw_counterexample
-from harness.report.preparation import Told, describe_preparation, said
+from harness.report.preparation import Told, describe_preparation, describe_steps
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.report.vocabulary import metric_words
 from harness.spec.load import Loaded
@@ -142,7 +142,7 @@ def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> 
         return describe_preparation([preparation_from(one) for one in noted])
     datasets = {v.setup.dataset: None for v in experiment.variants()}
     kept = [d for d in datasets if isinstance(d, TableDataset) and d.prepared]
-    return [said(dataset.plugin_name(), dataset.prepared) for dataset in kept]
+    return [describe_steps(dataset.plugin_name(), dataset.prepared) for dataset in kept]
 
 
 def _figures(spec: Spec, table: pd.DataFrame | None) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> str:
 
 def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, Any] | None:
     """Core-seconds of each spec's cells, by their kind; None where the store of this machine lacks some."""
-    ran = [one for one in specs if one.spec.experiment is not None and not left_out(context, one)]
+    ran = [one for one in specs if one.spec.experiment is not None and not is_left_out(context, one)]
     by_spec = {}
     for one in ran:  # up to the first that the store lacks: what comes after it may need features that take minutes
         if (seconds := core_seconds(context, one)) is None:

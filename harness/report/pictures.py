@@ -15,7 +15,7 @@ from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
 from harness.report.figures import LETTER, STYLES, paint_panel
 from harness.report.findings import Picture
-from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, said, standing_alone, svg_of
+from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, register_hover, standing_alone, svg_of
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -40,7 +40,7 @@ def draw_lines(panels: dict[str, Lines], x: str) -> str:
                 across, up = zip(*points, strict=True)
                 texts = [Hover(f"{name}, {x} = {figure(a)}: {figure(u)}") for a, u in points]
                 marked = axis.plot(across, up, style, color=colour, marker="o", markersize=3, linewidth=1.5, label=name)
-                marked[0].set_gid(said(titles, texts))
+                marked[0].set_gid(register_hover(titles, texts))
             axis.set_xscale("log")
             axis.set_yscale("log")
             axis.set_xlabel(x)
@@ -123,7 +123,7 @@ def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, sm
         return ""
     variable = max(spans, key=lambda v: len(spans[v]))
     x = np.union1d(spans[variable], [at[variable]])
-    sides = [_along(side, at, variable, x) for side in (part.left, part.right)]
+    sides = [_values_along(side, at, variable, x) for side in (part.left, part.right)]
     drawn = [y[np.isfinite(y)] for y in sides]
     if any(len(y) < 2 for y in drawn):
         return ""
@@ -141,7 +141,7 @@ def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, sm
             for s in ("left", "right")
         ]
         both = [at["left"], at["right"]]
-        axis.plot([at[variable]] * 2, both, "o", color=COLOURS[4], markersize=5, zorder=5, gid=said(titles, texts))
+        axis.plot([at[variable]] * 2, both, "o", color=COLOURS[4], markersize=5, zorder=5, gid=register_hover(titles, texts))
         finite = np.concatenate(drawn)
         if finite.min() > 0 and finite.max() / finite.min() > WIDE:
             axis.set_yscale("log")
@@ -163,16 +163,16 @@ WIDE = 50.0
 """Ratio of the ends of an axis past which it is logarithmic."""
 
 
-def _along(side: Term, at: Mapping[str, float], variable: str, x: Array) -> Array:
+def _values_along(side: Term, at: Mapping[str, float], variable: str, x: Array) -> Array:
     """Values of one side over a variable, the others as at the point; not-a-number where it has none."""
     values = []
     for value in x:
         try:
-            values.append(number(side, {**{k: at[k] for k in side.variables()}, **_only(side, variable, float(value))}))
+            values.append(number(side, {**{k: at[k] for k in side.variables()}, **_coordinate_of(side, variable, float(value))}))
         except (HarnessError, ArithmeticError, ValueError):
             values.append(math.nan)
     return np.array(values)
 
 
-def _only(side: Term, variable: str, value: float) -> dict[str, float]:
+def _coordinate_of(side: Term, variable: str, value: float) -> dict[str, float]:
     return {variable: value} if variable in side.variables() else {}

@@ -67,7 +67,7 @@ def describe_preparation(preparations: Sequence[Preparation]) -> list[Told]:
     return tables
 
 
-def said(table: str, steps: Sequence[Step]) -> Told:
+def describe_steps(table: str, steps: Sequence[Step]) -> Told:
     """In words, what was done before any arm came to it."""
     return Told(table, tuple(_lines(steps)), ())
 

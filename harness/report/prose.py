@@ -93,8 +93,8 @@ def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | 
     low, high = point.low, point.high
     if isinstance(part, Compare):
         if part.relation in (">", ">="):
-            return _plus(point.right, low), _plus(point.right, high)
-        return _minus(point.right, high), _minus(point.right, low)
+            return _add(point.right, low), _add(point.right, high)
+        return _subtract(point.right, high), _subtract(point.right, low)
     if isinstance(part, Close) and low is not None and high is not None and high < part.tolerance:
         above = point.left >= point.right
         near, far = part.tolerance - high, part.tolerance - low
@@ -102,15 +102,15 @@ def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | 
     return None
 
 
-def _plus(x: float, y: float | None) -> float | None:
+def _add(x: float, y: float | None) -> float | None:
     return None if y is None else x + y
 
 
-def _minus(x: float, y: float | None) -> float | None:
+def _subtract(x: float, y: float | None) -> float | None:
     return None if y is None else x - y
 
 
-def deciding(verdict: Verdict) -> Point | None:
+def deciding_point(verdict: Verdict) -> Point | None:
     """The point that the verdict's reason speaks of, with the interval that the verdict rests on."""
     place = verdict.reasons[verdict.because[0]].point if verdict.because else None
     if place is None:
@@ -130,10 +130,10 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
     parts = spec.parts(claim)
     if parts and all(isinstance(part, PrintedTable) for part in parts):
         return _of_table(verdict)
-    point = deciding(verdict)
+    point = deciding_point(verdict)
     part = parts[point.expectation] if point is not None and point.expectation < len(parts) else None
     if point is None or not isinstance(part, Compare | Close):
-        return _bare(verdict)
+        return _bare_sentence(verdict)
     left, right = part.alternatives()[0] if len(part.alternatives()) == 1 else (None, None)
     subject = curve_words(left, spec) if left is not None else "what is measured"
     return _measured_sentence(verdict, spec, part, point, subject, right) + _of_choice(part, spec)
@@ -143,7 +143,7 @@ def compared_numbers(verdict: Verdict, spec: Spec) -> tuple[str, str, str] | Non
     """Of a comparison of numbers, at the place that decides: the number with its interval, what it is a number of and
     where, and what it is compared with. None of other claims."""
     claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
-    point = deciding(verdict)
+    point = deciding_point(verdict)
     parts = spec.parts(claim) if claim is not None and not claim.theory else ()
     part = parts[point.expectation] if point is not None and point.expectation < len(parts) else None
     if point is None or not isinstance(part, Compare | Close) or len(part.alternatives()) != 1:
@@ -169,9 +169,9 @@ def formula_words(name: str) -> str:
 
 def _of_table(verdict: Verdict) -> str:
     """How many entries of a printed table agree, and the one that is farthest from it or least clear."""
-    entries, point = len(verdict.points), deciding(verdict)
+    entries, point = len(verdict.points), deciding_point(verdict)
     if point is None:
-        return _bare(verdict)
+        return _bare_sentence(verdict)
     many = verdict.halves or ("" if entries == 1 else f"all {entries} entries are within the tolerance")
     places = ", ".join(
         f"{letters(name)} = {_place_text(value)}" for name, value in verdict.reasons[verdict.because[0]].at.items()
@@ -185,7 +185,7 @@ def _of_table(verdict: Verdict) -> str:
     return f"{text[:1].upper()}{text[1:]}{hangs}."
 
 
-def _bare(verdict: Verdict) -> str:
+def _bare_sentence(verdict: Verdict) -> str:
     """The judge's own words where a claim is of another kind than a comparison."""
     reasons = [verdict.reasons[index] for index in verdict.because]
     text = letters("; ".join(reason.text(effect=False) for reason in reasons)).replace("_", " ")

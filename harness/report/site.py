@@ -35,7 +35,7 @@ from harness.report.forms import Form
 from harness.report.gather import Section
 from harness.report.headings import datasets_of, headings
 from harness.report.mathml import mathml
-from harness.report.prose import compared_numbers, counterexample_words, deciding, sentence
+from harness.report.prose import compared_numbers, counterexample_words, deciding_point, sentence
 from harness.report.provenance import Provenance
 from harness.report.tex import untex
 from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SAID, SIGNS, figure, letter, letters
@@ -293,7 +293,7 @@ def _manual(site: Site, page: Callable[..., str]) -> list[tuple[str, str]]:
 def _claim(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict[str, object]:
     spec = section.spec
     parts = [] if claim.theory else spec.parts(claim)
-    point = deciding(verdict)
+    point = deciding_point(verdict)
     drawn, hidden = forests(verdict.points, parts, spec, site.alpha)
     return {
         "v": verdict,

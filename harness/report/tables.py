@@ -75,10 +75,10 @@ def _printed_entry(part: PrintedTable, index: int, where: str, verdict: Verdict)
             continue
         point = next(points)
         difference = point.left - point.right
-        whole = abs(point.right) >= 2 or _whole(point.left)
+        whole = abs(point.right) >= 2 or _is_whole(point.left)
         cells[entry.row, entry.level] = {
-            "measured": _short(point.left),
-            "printed": _short(point.right),
+            "measured": _format_number(point.left),
+            "printed": _format_number(point.right),
             "difference": f"{difference:+.0f}" if whole else f"{difference:+.2f}",
             "within": abs(difference) <= entry.tolerance,
         }
@@ -97,12 +97,12 @@ def _printed_entry(part: PrintedTable, index: int, where: str, verdict: Verdict)
     }
 
 
-def _whole(value: float) -> bool:
+def _is_whole(value: float) -> bool:
     return value == int(value)
 
 
-def _short(value: float) -> str:
-    return f"{value:.2f}" if abs(value) < 2 and not _whole(value) else f"{value:.0f}"
+def _format_number(value: float) -> str:
+    return f"{value:.2f}" if abs(value) < 2 and not _is_whole(value) else f"{value:.0f}"
 
 
 def exposed_rows(table: pd.DataFrame) -> list[Row]:

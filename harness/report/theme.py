@@ -157,7 +157,7 @@ def apply_theme(svg: str, titles: Titles, label: str, name: str) -> str:
     )
 
 
-def said(titles: dict[str, list[Hover]], points: Sequence[Hover]) -> str:
+def register_hover(titles: dict[str, list[Hover]], points: Sequence[Hover]) -> str:
     """The name of a line with these points."""
     name = f"points-{len(titles)}"
     titles[name] = list(points)
@@ -176,7 +176,7 @@ def standing_alone(svg: str) -> str:
 def label_ends(axis: Axes, labels: Sequence[Label], size: float = 8.5) -> None:
     """Names at the right ends of curves, pushed apart where they would touch; many go below the panel instead."""
     if len(labels) > MOST_LABELS or max((len(text) for text, _, _ in labels), default=0) > LONGEST_LABEL:
-        _below(axis, labels, size)
+        _draw_legend(axis, labels, size)
         return
     low, high = axis.get_ylim()
     logarithmic = axis.get_yscale() == "log"
@@ -206,7 +206,7 @@ def spread_labels(heights: Sequence[float], gap: float) -> list[float]:
     return [base + gap * index for index, base in enumerate(flat)]
 
 
-def _below(axis: Axes, labels: Sequence[Label], size: float) -> None:
+def _draw_legend(axis: Axes, labels: Sequence[Label], size: float) -> None:
     """The names as a legend under the panel, in columns."""
     from matplotlib.lines import Line2D
 

@@ -85,7 +85,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     try:
         path = path.resolve()
     except (RuntimeError, ValueError, OSError) as error:  # links in a circle, a NUL in the name
-        raise HarnessError(f"{_said(path)}: no path of a file: {error}") from None
+        raise HarnessError(f"{_printable_path(path)}: no path of a file: {error}") from None
     if path in chain:
         raise HarnessError(f"{path}:1: extends: a cycle: {' -> '.join(p.name for p in (*chain, path))}")
     try:
@@ -104,7 +104,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
         raise HarnessError(f"{path}:1: a mapping of fields is expected here")
     places: dict[Keys, Place] = {(): (path, 1)}
     try:
-        data = _plain(tree, (), path, places)
+        data = _plain_value(tree, (), path, places)
     except MarkedYAMLError as error:
         raise _invalid(path, error) from None
     if len(places) > MOST_VALUES:
@@ -135,7 +135,7 @@ def _keeps_claims(base: Document, data: Fields, where: str, name: str) -> None:
         )
 
 
-def _said(path: Path) -> str:
+def _printable_path(path: Path) -> str:
     """A path with nothing that a line cannot show."""
     return str(path).encode("unicode_escape").decode() if not str(path).isprintable() else str(path)
 
@@ -195,7 +195,7 @@ def _within_limits(path: Path, text: str) -> None:
             )
 
 
-def _plain(node: Node, keys: Keys, path: Path, places: dict[Keys, Place]) -> Any:
+def _plain_value(node: Node, keys: Keys, path: Path, places: dict[Keys, Place]) -> Any:
     if isinstance(node, MappingNode):
         result: Fields = {}
         for key, value in items_of(node):
@@ -205,13 +205,13 @@ def _plain(node: Node, keys: Keys, path: Path, places: dict[Keys, Place]) -> Any
                 if name in result:
                     raise HarnessError(f"{path}:{line_of(key)}: {written}: is called {name} now, which stands here too")
             places[(*keys, name)] = (path, line_of(key))
-            result[name] = _plain(value, (*keys, name), path, places)
+            result[name] = _plain_value(value, (*keys, name), path, places)
         return result
     if isinstance(node, SequenceNode):
         items: list[Any] = []
         for index, value in enumerate(node.value):
             places[(*keys, index)] = (path, line_of(value))
-            items.append(_plain(value, (*keys, index), path, places))
+            items.append(_plain_value(value, (*keys, index), path, places))
         return items
     written_value = _scalar(node, path)
     if (value := former_names.current_value(written_value, keys)) is not written_value:
@@ -236,7 +236,7 @@ def _merge(base: Fields, own: Fields, keys: Keys, places: dict[Keys, Place], own
     for key, value in own.items():
         path = (*keys, key)
         below = {k: v for k, v in own_places.items() if k[: len(path)] == path}
-        if _joins(merged.get(key), value):
+        if _can_merge(merged.get(key), value):
             places[path] = own_places[path]
             merged[key] = _merge(merged[key], value, path, places, own_places)
         else:
@@ -253,7 +253,7 @@ def merge(base: Fields, own: Fields) -> Fields:
     """`own` over `base`: mappings merge key by key, everything else is replaced; nulls stay."""
     merged = dict(base)
     for key, value in own.items():
-        merged[key] = merge(merged[key], value) if _joins(merged.get(key), value) else value
+        merged[key] = merge(merged[key], value) if _can_merge(merged.get(key), value) else value
     return merged
 
 
@@ -266,7 +266,7 @@ def without_nulls(merged: Fields, base: Fields) -> Fields:
     }
 
 
-def _joins(base: Any, own: Any) -> bool:
+def _can_merge(base: Any, own: Any) -> bool:
     """Whether two values merge key by key. Another `kind` replaces a mapping: its old fields would make no sense."""
     both = isinstance(base, dict) and isinstance(own, dict)
     return both and not ("kind" in own and own["kind"] != base.get("kind"))

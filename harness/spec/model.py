@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from harness.attacks import ATTACKS, Attack, ScoringAttack
 from harness.attacks.logloss import Logloss
-from harness.claims.declared import NameScope, list_names, nearest
+from harness.claims.declared import NameScope, list_names, describe_unknown_name
 from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
 from harness.experiment import Axis, Experiment, ShadowPool
@@ -202,7 +202,7 @@ class Spec(Config):
         for noun, (named, there) in known.items():
             for name in named:
                 if name not in there:
-                    raise ValueError(f"figure {panel.title!r}: {nearest(noun, name, there)}")
+                    raise ValueError(f"figure {panel.title!r}: {describe_unknown_name(noun, name, there)}")
         if panel.curve is not None:
             self._check_curve(panel, panel.curve)
         elif not panel.metrics and not panel.formulas:

@@ -293,7 +293,7 @@ def as_run(scaled: Scaled, repeats: int) -> Scaled:
     return replace(scaled, reductions=(*scaled.reductions, f"repeats {repeats} of {experiment.repeats} (run so far)"))
 
 
-def stopped_early(scaled: Scaled, open_claims: int) -> Scaled:
+def note_early_stop(scaled: Scaled, open_claims: int) -> Scaled:
     """The same, with a note where a run until decided was stopped before all claims were."""
     note = f"stopped while {open_claims} claim{'s' if open_claims > 1 else ''} asked for more repeats"
     return replace(scaled, reductions=(*scaled.reductions, note))

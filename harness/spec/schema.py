@@ -43,14 +43,14 @@ def json_schema() -> dict[str, Any]:
     arm["properties"]["extends"] = {"type": "string", "description": "Another arm, which this one differs from."}
     # A null removes an entry that the extended file, or the experiment, has.
     for owner, name in ((schema, "attacks"), (experiment, "arms"), (experiment, "pools"), (arm, "pools")):
-        _nullable(owner["properties"][name])
+        _allow_null(owner["properties"][name])
     # A file that extends another may leave out anything the other gives, at any depth.
     for node in (schema, *defs.values()):
         node.pop("required", None)
         if "const" in node.get("properties", {}).get("kind", {}):
             node["required"] = ["kind"]
     for name in ("dataset", "split", "model"):
-        arm["properties"][name] = _differing(arm["properties"][name], defs)
+        arm["properties"][name] = _difference_schema(arm["properties"][name], defs)
     defs["AxisHere"] = _axis()
     for node in _varied_definitions(schema):
         for name, value in node.get("properties", {}).items():
@@ -70,12 +70,12 @@ def _by_name_too(listed: dict[str, object]) -> None:
     listed["anyOf"] = [{**array, "items": item}, named]
 
 
-def _nullable(owner: dict[str, Any]) -> None:
+def _allow_null(owner: dict[str, Any]) -> None:
     for pattern, value in owner["patternProperties"].items():
         owner["patternProperties"][pattern] = {"anyOf": [value, {"type": "null"}]}
 
 
-def _differing(plugin: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
+def _difference_schema(plugin: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
     """A plug-in, or some of its fields without its `kind`: those in which an arm differs."""
     members = [defs[name] for name in _references({k: v for k, v in plugin.items() if k != "discriminator"})]
     fields: dict[str, Any] = {}

@@ -98,7 +98,7 @@ class RationalFunction:
 Side = Callable[[Mapping[str, Any]], Any]
 
 
-def identical(left: Side, right: Side, names: Sequence[str]) -> bool:
+def are_identical(left: Side, right: Side, names: Sequence[str]) -> bool:
     """True where both sides are the same rational function; False where they differ or are not rational."""
     ctx = fmpq_mpoly_ctx.get([*names, *(f"exp_{n}" for n in names)], Ordering.lex)
     symbols = ctx.gens()

@@ -96,7 +96,7 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
             continue
         if not box:
             return Proof("undecided", boxes, worst, point)
-        axis = _widest(enclosure, box)
+        axis = _widest_variable(enclosure, box)
         low, high = box[axis]
         if boxes > MAX_BOXES or middle[axis] in (low, high):
             return Proof("undecided", boxes, worst, point)
@@ -144,7 +144,7 @@ def _sign(at: Callable[[Box, int], Ball], enclosure: Ball, box: Box, i: int) -> 
     return 0
 
 
-def _widest(enclosure: Ball, box: Box) -> int:
+def _widest_variable(enclosure: Ball, box: Box) -> int:
     """The variable to cut: the one that moves the value most over the box."""
     sizes = [float(abs(g).upper()) for g in enclosure.gradient]
     widths = [

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Tag, model_validator
 from harness.claims.expression import Bracketed, Expression, HasTree, Name, chain, numeral
 from harness.config import Config
 from harness.formulas import FORMULAS
-from harness.formulas.formula import unknown
+from harness.formulas.formula import describe_unknown_formula
 from harness.privacy import formulas as _computed  # noqa: F401  (registers what accountants compute)
 
 LIFT = ""
@@ -70,7 +70,7 @@ class Named(Config, HasTree):
     @model_validator(mode="after")
     def _known(self) -> Named:
         if self.formula not in FORMULAS:
-            raise ValueError(unknown(self.formula))
+            raise ValueError(describe_unknown_formula(self.formula))
         known = FORMULAS[self.formula].parameters
         for name in self.given:
             if name not in known:
@@ -182,7 +182,7 @@ def _sort(value: object) -> str | None:
     return next((key for key, kind in KINDS.items() if isinstance(value, kind)), None)
 
 
-def _bare(value: object) -> object:
+def _bare_text(value: object) -> object:
     return {"value": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
@@ -201,7 +201,7 @@ Mapped = Annotated[
         custom_error_message=f"should be a number or a mapping with one of: {SORTS}",
     ),
 ]
-Term = Annotated[Mapped, BeforeValidator(_bare, json_schema_input_type=float | Mapped)]
+Term = Annotated[Mapped, BeforeValidator(_bare_text, json_schema_input_type=float | Mapped)]
 for _kind in KINDS.values():
     _kind.model_rebuild()
 

@@ -40,7 +40,7 @@ def import_tensorflow() -> Any:
 
 
 @contextlib.contextmanager
-def quietly() -> Iterator[None]:
+def silence_stderr() -> Iterator[None]:
     """Keep from the terminal what libraries write to standard error whatever level of it is asked for."""
     sys.stderr.flush()
     own = os.dup(2)

@@ -17,7 +17,7 @@ ASSUMED_RECORDS = 50_000
 MOST = 64
 
 
-def worthwhile(model: Model, training: Training, n_features: int, n_classes: int) -> int:
+def stack_size(model: Model, training: Training, n_features: int, n_classes: int) -> int:
     """Models of this shape that share a core's caches, and whose data fit into memory; at least 1.
 
     Under Poisson sampling always 1: a stack's widest batch would decide how sums are grouped, and a model's last

@@ -108,7 +108,7 @@ def _effects(verdicts: Sequence[Verdict]) -> dict[str, Shown]:
     return effects
 
 
-def _alike(was: Shown | None, now: Shown | None) -> bool:
+def _equal_but_last_digits(was: Shown | None, now: Shown | None) -> bool:
     """Whether two of them are the same but for the last digits."""
     if was is None or now is None:
         return was is now
@@ -177,7 +177,7 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
                 differences.append(Difference(where=f"{spec}#{claim}", what=f"{was} accepted, {is_now} found"))
             elif old.effects is not None and new.effects is not None:
                 effect, effect_now = old.effects.get(claim), new.effects.get(claim)
-                if not _alike(effect, effect_now):
+                if not _equal_but_last_digits(effect, effect_now):
                     what = f"effect and interval {_text(effect)} accepted, {_text(effect_now)} found"
                     differences.append(Difference(where=f"{spec}#{claim}", what=what))
     return differences

@@ -16,7 +16,7 @@ from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaim
 from harness.claims.reasons import Reason, of_parts
 from harness.claims.results import PartResult
 from harness.claims.sequential import cells_used
-from harness.claims.statistics import rarest
+from harness.claims.statistics import rarity_bound
 from harness.claims.verdict import Basis, Outcome, Verdict
 from harness.coordinates import Cell
 from harness.errors import HarnessError
@@ -27,7 +27,7 @@ from harness.metrics import METRICS
 from harness.metrics.metric import module_of
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
-from harness.spec.profile import Scaled, as_run, stopped_early
+from harness.spec.profile import Scaled, as_run, note_early_stop
 from harness.verdicts.basis import Judged, combined_outcome, on_its_basis, points_of, rests_on
 from harness.verdicts.findings import ALPHA, ClaimError, Judge, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.noise import worth_of_noise
@@ -81,7 +81,7 @@ def judge_spec(
         if evidence.design.name == "fixed":
             scaled = as_run(scaled, evidence.repeats)
         elif not reading and (still_open := repeats_wanted(scaled, table, alpha, evidence, judges)):
-            scaled = stopped_early(scaled, len(still_open))
+            scaled = note_early_stop(scaled, len(still_open))
     common: dict[str, object] = {
         "paper": spec.paper,
         "spec": spec.id,
@@ -273,7 +273,7 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
         "correction": shown.correction,
         "p_value": _p_value(findings, outcome),
         "basis": basis,
-        "rarest": math.floor(rarest(repeats, alpha / 2)) if basis == "shape" else None,
+        "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "shape" else None,
         "e_value": judged.e_value,
     }
     if deciding is not None:

@@ -14,7 +14,7 @@ from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import Measurements, NoneChosen
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.at_least import AtLeast
-from harness.claims.results import Part, PartResult, not_run, unknown
+from harness.claims.results import Part, PartResult, not_run, unknown_part
 from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, first_verdict, is_decided
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
@@ -87,12 +87,12 @@ def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evid
     fewest = evidence.design.fewest
     findings = []
     for index, part in enumerate(parts):
-        finding = _left_out(part, spec, evidence)
+        finding = _part_left_out(part, spec, evidence)
         if finding is None:
             try:
                 finding = _judged_twice(part, evidence, Part(index, len(parts), alpha / 2, fewest))
             except NoneChosen as none:
-                finding = unknown(str(none))
+                finding = unknown_part(str(none))
         if finding.points and any(operand.chosen is not None for operand in part.operands()):
             why = finding.why.model_copy(update={"chosen": tuple(_choices(part, evidence))})
             finding = replace(finding, why=why)
@@ -231,7 +231,7 @@ def _all_findings(
     return by_claim
 
 
-def _left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -> PartResult | None:
+def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -> PartResult | None:
     """A part that speaks of something that the profile leaves out, or that is not measured yet, is not run."""
     operands = part.operands()
     metrics = {m for o in operands for m in o.metrics}

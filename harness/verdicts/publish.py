@@ -75,7 +75,7 @@ def only_counts(parts: Sequence[MeasuredClaimKind]) -> bool:
     return all(isinstance(part, Count) for part in parts)
 
 
-def matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: Spec) -> bool:
+def reading_matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: Spec) -> bool:
     """Whether a reading changes anything that a claim is about."""
     path = reading.field.split(".")
     attacks = {attack for part in parts for names in part.attacks().values() for attack in names}
@@ -119,7 +119,7 @@ def publish(
                 choice=reading.choice,
                 field=reading.field,
                 value=reading.value,
-                verdict=said(other.verdict, data),  # type: ignore[arg-type]
+                verdict=word_for(other.verdict, data),  # type: ignore[arg-type]
                 reason=other.reason,
             )
             for reading, other in read
@@ -133,16 +133,16 @@ def publish(
             reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"
             update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}
             raw = "inconclusive"
-    word = said(raw, data)
+    word = word_for(raw, data)
     if data not in ON_PAPERS_DATA and raw != "not run" and about_print(parts):
         word = "beside"
         update |= {**UNDECIDED, "certainty": None, "hangs_on": (), "would_decide": ""}
-    words = tuple(said(part, data) for part in verdict.parts)  # type: ignore[arg-type]
+    words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]
     update |= {"verdict": word, "parts": words, "halves": "; ".join(filter(None, (parts_text(words), verdict.halves)))}
     return verdict.model_copy(update=update)
 
 
-def said(outcome: Outcome, data: Data) -> Word:
+def word_for(outcome: Outcome, data: Data) -> Word:
     """The word for an outcome on such data."""
     return outcome if data in ON_PAPERS_DATA else ELSEWHERE.get(outcome, outcome)
 

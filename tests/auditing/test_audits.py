@@ -12,7 +12,7 @@ import pytest
 from harness.arrays import Array
 from harness.auditing import AUDITORS, canary_records, many_runs, one_at_a_time
 from harness.auditing.engines import EngineTraining, Question
-from harness.auditing.planted import BUGS, Bug, spread_of_steps, trains
+from harness.auditing.planted import BUGS, Bug, spread_of_steps, planted_training
 from harness.errors import HarnessError
 from tests.conftest import REPO, run_cli
 
@@ -61,7 +61,7 @@ def audited(bug: Bug, runs: int, seed: int = 0) -> dict[str, float]:
     sampled = bug in ("noise-reused", "wrong-rate")
     question = Question(CLAIMED, batch_size=16 if sampled else 64)
     score: Any = (lambda m: spread_of_steps(m, RECORDS)) if bug == "noise-reused" else "weights"
-    return bounds(many_runs(trains(question, bug), RECORDS, runs, seed, score))
+    return bounds(many_runs(planted_training(question, bug), RECORDS, runs, seed, score))
 
 
 @pytest.mark.parametrize("bug", RUNS)
@@ -79,7 +79,7 @@ def test_without_a_bug_one_audit_in_twenty_is_wrong_and_no_more() -> None:
     assert set(RUNS) | {"none"} == set(BUGS)
     wrong = 0
     for batch_size, score in ((64, "weights"), (16, "weights"), (16, lambda m: spread_of_steps(m, RECORDS))):
-        trained = trains(Question(CLAIMED, batch_size=batch_size))
+        trained = planted_training(Question(CLAIMED, batch_size=batch_size))
         wrong += sum(bounds(many_runs(trained, RECORDS, 80, s, score))["gaussian"] > CLAIMED for s in range(5))
     assert wrong <= 3
 

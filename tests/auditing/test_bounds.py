@@ -15,7 +15,7 @@ from scipy.stats import binomtest, chi, norm
 from harness.auditing import AUDITORS, OneRun, Trials
 from harness.auditing.auditors.all_thresholds import AllThresholds
 from harness.auditing.auditors.clopper_pearson import ClopperPearson
-from harness.auditing.auditors.gaussian import Gaussian, _least
+from harness.auditing.auditors.gaussian import Gaussian, _least_mu
 from harness.auditing.auditors.one_run import OneRunAuditor, largest_refused, p_value
 from harness.errors import HarnessError
 from harness.formulas.gaussian import exact_noise_multiplier
@@ -58,7 +58,7 @@ def test_the_normal_bound_is_where_what_was_seen_has_the_chance_of_the_error() -
     """The chance by an integral over the pooled deviation, given which the distance of the means is normal."""
     for seen, m, n in ((0.3, 500, 500), (2.0, 300, 100), (5.0, 200, 200), (0.35, 10_000, 10_000)):
         scale, degrees = math.sqrt(1 / m + 1 / n), m + n - 2
-        mu = _least(seen, scale**2, degrees, 0.05)
+        mu = _least_mu(seen, scale**2, degrees, 0.05)
         deviation = chi(degrees, scale=1 / math.sqrt(degrees))
 
         def chance(s: float, mu: float = mu, seen: float = seen, scale: float = scale) -> float:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from ville import BernoulliCS, BettingCS
 
-from harness.claims.anytime import LATER, TwoStakeCS, anytime
+from harness.claims.anytime import LATER, TwoStakeCS, t_mixture_cs
 from harness.claims.betting import (
     SHARES,
     WEIGHTS,
@@ -25,10 +25,10 @@ from harness.claims.betting import (
     bet_on_streams,
     log_capitals,
     mix_shares,
-    smallest,
+    convex_lower_bounds,
 )
 from harness.claims.design import Bounded, Fixed, Sequential, Series, adjust_for_splits, repeats_to_see_all, stream_of
-from harness.claims.statistics import FEWEST, rarest, share_at_least
+from harness.claims.statistics import FEWEST, rarity_bound, share_at_least
 from harness.errors import HarnessError
 
 SHARES_LIST = [(1.0, 0.5), (0.5, 0.1), (0.25, 0.1), (0.125, 0.1), (0.0625, 0.1), (0.03125, 0.1)]
@@ -105,7 +105,7 @@ def test_smallest_is_below_convex_functions_and_near_them(corners: list[float], 
         lines: np.ndarray = np.max([s * x - 0.2 * s * s for s in slopes], axis=0) + 0.5 * (x - 0.4) ** 2
         return lines
 
-    found = smallest(height(fine[::40])[:, None])[0]
+    found = convex_lower_bounds(height(fine[::40])[:, None])[0]
     assert found <= height(fine).min() + 1e-9
     assert found >= height(fine).min() - 6.0 / (k - 1)
 
@@ -266,7 +266,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     found = Sequential().mean(one)
     assert isinstance(found, TwoStakeCS)
     values = adjust_for_splits(one)
-    whole, later = anytime(values, np.zeros(30)), anytime(values[4:], np.zeros(26))
+    whole, later = t_mixture_cs(values, np.zeros(30)), t_mixture_cs(values[4:], np.zeros(26))
     for value, sign in ((0.4, 1.0), (0.55, -1.0)):
         won = (1 - LATER) * whole.won(value, sign)
         won[4:] += LATER * later.won(value, sign)
@@ -298,10 +298,10 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
 
 def test_the_rarest_outcome_that_would_have_been_seen() -> None:
     for n in (6, 10, 40):
-        p = 1 / rarest(n, 0.025)
+        p = 1 / rarity_bound(n, 0.025)
         assert (1 - p) ** n == pytest.approx(0.025)
-    assert rarest(40, 0.025) == pytest.approx(11.35, abs=0.01)
-    assert rarest(FEWEST, 0.025) >= 2.0 > rarest(FEWEST - 1, 0.025)
+    assert rarity_bound(40, 0.025) == pytest.approx(11.35, abs=0.01)
+    assert rarity_bound(FEWEST, 0.025) >= 2.0 > rarity_bound(FEWEST - 1, 0.025)
 
 
 @given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -321,15 +321,15 @@ def test_forty_of_forty() -> None:
 
 def test_at_the_ends_of_the_lattice_a_line_goes_on_for_one_cell() -> None:
     """Where the least known height is the first or the last, the function may go on falling as it did."""
-    assert smallest(np.array([[5.0], [3.0], [2.0]]))[0] == pytest.approx(1.0)
-    assert smallest(np.array([[2.0], [3.0], [5.0]]))[0] == pytest.approx(1.0)
-    assert smallest(np.array([[4.0], [1.0], [1.0], [4.0]]))[0] == pytest.approx(1.0 - 3.0 / 2)
-    assert smallest(np.array([[3.0], [3.0], [3.0]]))[0] == 3.0
-    assert smallest(np.array([[4.0], [1.0], [1.0]]))[0] == pytest.approx(-2.0)
-    assert smallest(np.array([[4.0], [1.0], [2.0], [6.0]]))[0] == pytest.approx(1.0 - 9.0 / 7)
-    assert smallest(np.array([[6.0], [2.0], [1.0], [4.0]]))[0] == pytest.approx(1.0 - 9.0 / 7)
-    assert smallest(np.array([[9.0], [3.0], [2.0]]))[0] == pytest.approx(-3.0)
-    assert smallest(np.array([[2.0]]))[0] == 2.0
+    assert convex_lower_bounds(np.array([[5.0], [3.0], [2.0]]))[0] == pytest.approx(1.0)
+    assert convex_lower_bounds(np.array([[2.0], [3.0], [5.0]]))[0] == pytest.approx(1.0)
+    assert convex_lower_bounds(np.array([[4.0], [1.0], [1.0], [4.0]]))[0] == pytest.approx(1.0 - 3.0 / 2)
+    assert convex_lower_bounds(np.array([[3.0], [3.0], [3.0]]))[0] == 3.0
+    assert convex_lower_bounds(np.array([[4.0], [1.0], [1.0]]))[0] == pytest.approx(-2.0)
+    assert convex_lower_bounds(np.array([[4.0], [1.0], [2.0], [6.0]]))[0] == pytest.approx(1.0 - 9.0 / 7)
+    assert convex_lower_bounds(np.array([[6.0], [2.0], [1.0], [4.0]]))[0] == pytest.approx(1.0 - 9.0 / 7)
+    assert convex_lower_bounds(np.array([[9.0], [3.0], [2.0]]))[0] == pytest.approx(-3.0)
+    assert convex_lower_bounds(np.array([[2.0]]))[0] == 2.0
 
 
 def test_nothing_is_projected_from_nothing() -> None:

@@ -12,9 +12,9 @@ from scipy import stats
 
 from harness.claims.combine import any_of
 from harness.claims.design import Bounded, Sequential
-from harness.claims.judge import equivalent
+from harness.claims.judge import compare_equivalence
 from harness.claims.results import Part, PartResult, PointResult, point
-from harness.claims.statistics import Estimate, SequentialEstimate, detectable, difference, estimate, repeats_needed
+from harness.claims.statistics import Estimate, SequentialEstimate, detectable_effect, difference, estimate, repeats_needed
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.verdicts.basis import combined_outcome
@@ -493,7 +493,7 @@ def test_an_equivalence_by_hand(mean: float) -> None:
     """Both one-sided tests support it; twice the smaller of the others opposes it; its interval is what the difference's
     ends leave of the tolerance."""
     found = Estimate(mean, 0.02, 9.0, 10)
-    look = equivalent(0, {"epsilon": 1.0}, mean, 0.0, found, 0.1, frozenset())
+    look = compare_equivalence(0, {"epsilon": 1.0}, mean, 0.0, found, 0.1, frozenset())
 
     def tail(from_: float) -> float:
         return float(stats.t.sf(from_ / 0.02, 9))
@@ -663,4 +663,4 @@ def test_what_would_decide_and_what_could_be_found_are_at_the_level_of_a_point_t
     assert needed is not None
     assert 9 < needed < 10_000
     assert (found.outcome, found.why.enough, found.why.fewest) == ("inconclusive", needed, 8)
-    assert found.why.detectable == pytest.approx(detectable(effect, 0.025 / over))
+    assert found.why.detectable == pytest.approx(detectable_effect(effect, 0.025 / over))

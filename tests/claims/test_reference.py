@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, TMixtureCS, TwoStakeCS, anytime, two_stake_cs
+from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, TMixtureCS, TwoStakeCS, t_mixture_cs, two_stake_cs
 from harness.claims.betting import BettingMean, Stream, bet_on_streams
 from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.reasons import reason_in_words
 from harness.claims.results import PartResult, PointResult
 from harness.claims.sequential import _Rule, _turns
-from harness.claims.statistics import FEWEST, Estimate, detectable, estimate, moments, repeats_needed
+from harness.claims.statistics import FEWEST, Estimate, detectable_effect, estimate, moments, repeats_needed
 from harness.claims.verdict import Point
 from harness.formulas import FORMULAS
 from harness.metrics.exposure import EVERY, exposure
@@ -98,7 +98,7 @@ def test_moments_of_each_look(values: np.ndarray, error: float) -> None:
 @given(SERIES, st.floats(-0.2, 0.6), st.booleans())
 def test_p_values_of_all_looks_and_of_the_last(values: np.ndarray, value: float, last: bool) -> None:
     nothing = np.zeros(len(values))
-    found = replace(anytime(values, nothing), last=last)
+    found = replace(t_mixture_cs(values, nothing), last=last)
     for sign, p in ((1.0, found.p_above(value)), (-1.0, found.p_below(value))):
         won = looks(values, nothing, value, sign)
         assert p == pytest.approx(min(1.0, 0.5 / max(0.5, won[-1] if last else max(won))), rel=1e-6)
@@ -139,7 +139,7 @@ def brute(found: TMixtureCS, alpha: float, most: int) -> int | None:
 def test_what_is_projected_is_the_first_look_that_decides(
     values: np.ndarray, by: float, alpha: float, most: int
 ) -> None:
-    found = anytime(values + by, np.zeros(len(values)))
+    found = t_mixture_cs(values + by, np.zeros(len(values)))
     assert found.projected(alpha, most) == brute(found, alpha, most)
     two = two_stake_cs(values + by, np.zeros(len(values)), 4)
     both = [brute(two.whole, alpha * (1 - LATER), most)]
@@ -152,16 +152,16 @@ def test_what_is_projected_is_the_first_look_that_decides(
 def test_an_interval_whose_looks_exclude_each_other_is_that_of_the_last() -> None:
     rng = np.random.default_rng(0)
     values = np.concatenate([0.01 * rng.standard_normal(30), 1 + 0.01 * rng.standard_normal(60)])
-    found = anytime(values, np.zeros(90))
+    found = t_mixture_cs(values, np.zeros(90))
     low, high = found.interval()
-    alone = anytime(values, np.zeros(90)).moments
+    alone = t_mixture_cs(values, np.zeros(90)).moments
     assert low < alone.means[-1] < high
     assert high - low < 1
-    assert math.isinf(anytime(values[:5], np.zeros(5)).interval()[0])
+    assert math.isinf(t_mixture_cs(values[:5], np.zeros(5)).interval()[0])
 
 
 def test_without_spread_and_without_distance_nothing_is_won() -> None:
-    found = anytime(np.full(8, 0.3), np.zeros(8))
+    found = t_mixture_cs(np.full(8, 0.3), np.zeros(8))
     assert found.log_martingale(0.3)[-1] == pytest.approx(0.5 * math.log(PRIOR_PRECISION / (8 + PRIOR_PRECISION)))
     assert found.p_above(0.3) == 1.0
 
@@ -185,9 +185,9 @@ def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
     assert repeats_needed(Estimate(mean=5.0, stderr=0.3, dof=1, n=2), 0.025) == 3  # one more than there are
     assert repeats_needed(Estimate(mean=5.0, stderr=0.3, dof=0, n=1), 0.025) is None
     two = Estimate(mean=0.1, stderr=0.3, dof=1, n=2)
-    assert detectable(two, 0.025) == pytest.approx(0.3 * (stats.t.isf(0.025, 1) + stats.t.isf(0.2, 1)))
-    assert detectable(replace(two, stderr=0.0), 0.025) is None
-    assert detectable(replace(two, n=1), 0.025) is None
+    assert detectable_effect(two, 0.025) == pytest.approx(0.3 * (stats.t.isf(0.025, 1) + stats.t.isf(0.2, 1)))
+    assert detectable_effect(replace(two, stderr=0.0), 0.025) is None
+    assert detectable_effect(replace(two, n=1), 0.025) is None
     assert repeats_needed(Estimate(mean=1.0, stderr=0.3, dof=7, n=8), 0.025) == 9
     assert repeats_needed(Estimate(mean=0.0, stderr=0.3, dof=7, n=8), 0.025) is None
     assert repeats_needed(Estimate(mean=0.5, stderr=0.0, dof=7, n=8), 0.025) is None
@@ -247,7 +247,7 @@ def test_no_groups_of_runs_tell_nothing() -> None:
 def test_a_mean_is_moved_by_what_is_asked() -> None:
     rng = np.random.default_rng(2)
     values = 0.3 + 0.1 * rng.standard_normal(12)
-    for found in (anytime(values, np.zeros(12)), two_stake_cs(values, np.zeros(12), 3), estimate(values)):
+    for found in (t_mixture_cs(values, np.zeros(12)), two_stake_cs(values, np.zeros(12), 3), estimate(values)):
         moved, turned = found.shifted(0.2), found.shifted(0.2, -1.0)
         assert moved.mean == pytest.approx(found.mean + 0.2)
         assert turned.mean == pytest.approx(0.2 - found.mean)
@@ -257,9 +257,9 @@ def test_a_mean_is_moved_by_what_is_asked() -> None:
 
 
 def test_the_detectable_effect_of_repeats_that_were_looked_at() -> None:
-    found = anytime(np.tile([0.1, 0.2], 4), np.zeros(8))
+    found = t_mixture_cs(np.tile([0.1, 0.2], 4), np.zeros(8))
     reach = stats.t.isf(0.025, 7) + stats.t.isf(0.2, 7)  # eight repeats leave seven degrees of freedom
-    assert detectable(found, 0.025) == pytest.approx(reach * found.stderr)
+    assert detectable_effect(found, 0.025) == pytest.approx(reach * found.stderr)
 
 
 def test_a_bound_is_held_at_the_level_of_one_side() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from benchmarks.afresh import replayed
-from harness.claims.anytime import PRIOR_PRECISION, anytime
+from harness.claims.anytime import PRIOR_PRECISION, t_mixture_cs
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.reasons import reason_in_words
 from harness.claims.results import PartResult
@@ -60,7 +60,7 @@ def by_integration(values: np.ndarray) -> float:
 def test_the_martingale_is_the_mixture_of_likelihood_ratios(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.normal(rng.uniform(-1, 1), 1.0, size=4 + seed)
-    found = anytime(values, np.zeros(len(values))).log_martingale(0.0)[-1]
+    found = t_mixture_cs(values, np.zeros(len(values))).log_martingale(0.0)[-1]
     assert math.exp(found) == pytest.approx(by_integration(values), rel=1e-4)
 
 
@@ -68,7 +68,7 @@ def test_the_martingale_is_the_mixture_of_likelihood_ratios(seed: int) -> None:
 def test_an_interval_clears_a_value_just_when_the_p_value_says_so(
     values: np.ndarray, value: float, level: float
 ) -> None:
-    found = anytime(values, np.zeros(len(values)))
+    found = t_mixture_cs(values, np.zeros(len(values)))
     low, high = found.interval(level)
     alpha = 1 - level
     if low <= high and min(abs(low - value), abs(high - value)) > 1e-6:
@@ -82,10 +82,10 @@ def test_moving_and_scaling_the_values_moves_and_scales_the_interval(
 ) -> None:
     # Repeats that are all alike leave one value, and whether a later one contradicts it is then a matter of rounding.
     assume(np.ptp(values[:FEWEST]) > 1e-3)
-    low, high = anytime(values, np.zeros(len(values))).interval()
-    moved = anytime(values * times + by, np.zeros(len(values))).interval()
+    low, high = t_mixture_cs(values, np.zeros(len(values))).interval()
+    moved = t_mixture_cs(values * times + by, np.zeros(len(values))).interval()
     assert moved == (pytest.approx(low * times + by, abs=1e-6), pytest.approx(high * times + by, abs=1e-6))
-    mirrored = anytime(values, np.zeros(len(values))).shifted(0.0, -1.0).interval()
+    mirrored = t_mixture_cs(values, np.zeros(len(values))).shifted(0.0, -1.0).interval()
     assert mirrored == (pytest.approx(-high, abs=1e-9), pytest.approx(-low, abs=1e-9))
 
 
@@ -93,7 +93,7 @@ def test_it_ever_misses_a_gaussian_mean_no_more_often_than_stated() -> None:
     """4,000 sequences of 40 looks each: the share that ever excludes the truth is below 5%, tested at 1e-4."""
     rng, missed, runs = np.random.default_rng(5), 0, 4000
     for values in rng.normal(0.3, 0.7, size=(runs, 40)):
-        missed += bool((anytime(values, NO_ERRORS).log_martingale(0.3) >= math.log(20)).any())
+        missed += bool((t_mixture_cs(values, NO_ERRORS).log_martingale(0.3) >= math.log(20)).any())
     assert missed > 20  # it does happen: the looks are real
     assert stats.binomtest(missed, runs, 0.05, alternative="greater").pvalue > 1e-4
 
@@ -111,16 +111,16 @@ def test_a_fixed_test_looked_at_often_errs_far_more() -> None:
 
 def test_no_spread_decides_with_the_first_look_that_can() -> None:
     n = FEWEST
-    same = anytime(np.full(n, 0.4), np.zeros(n))
+    same = t_mixture_cs(np.full(n, 0.4), np.zeros(n))
     assert same.p_above(0.0) <= 0.025
-    assert anytime(np.full(n - 1, 0.4), np.zeros(n - 1)).p_above(0.0) > 0.025
+    assert t_mixture_cs(np.full(n - 1, 0.4), np.zeros(n - 1)).p_above(0.0) > 0.025
     assert same.p_above(0.4) == 1.0
     # The records' own error keeps agreeing repeats from certainty.
-    assert anytime(np.full(n, 0.4), np.full(n, 0.5)).p_above(0.0) > 0.025
+    assert t_mixture_cs(np.full(n, 0.4), np.full(n, 0.5)).p_above(0.0) > 0.025
 
 
 def test_one_repeat_says_nothing() -> None:
-    one = anytime(np.array([0.9]), np.zeros(1))
+    one = t_mixture_cs(np.array([0.9]), np.zeros(1))
     assert one.interval() == (-math.inf, math.inf)
     assert one.p_above(0.0) == 1.0
     assert one.n == 1
@@ -244,9 +244,9 @@ def test_a_projection_is_where_the_same_values_over_again_decide(
     swings = (-1.0) ** np.arange(600)
     swings[:n] *= math.sqrt((n - 1) / n)  # the spread of the first n, which counts n - 1, is that of them all
     values = sign * effect + swings
-    found = anytime(values[:n], np.zeros(n)).projected(alpha, 600)
+    found = t_mixture_cs(values[:n], np.zeros(n)).projected(alpha, 600)
     looks = range(n, 600, 2)
-    means = (anytime(values[:k], np.zeros(k)) for k in looks)
+    means = (t_mixture_cs(values[:k], np.zeros(k)) for k in looks)
     ps = [mean.p_above(0) if sign > 0 else mean.p_below(0) for mean in means]
     reached = next((k for k, p in zip(looks, ps, strict=True) if p <= alpha), None)
     if reached is None:
@@ -262,9 +262,9 @@ def test_a_projection_of_skewed_values_is_where_the_same_values_over_again_decid
     pattern = rare * np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0])
     values = np.tile(pattern - pattern.mean() + sign * 0.9, 60)
     n = 16
-    found = anytime(values[:n], np.zeros(n)).projected(0.025, 400)
+    found = t_mixture_cs(values[:n], np.zeros(n)).projected(0.025, 400)
     looks = range(n, 400, 8)
-    means = (replace(anytime(values[:k], np.zeros(k)), last=True) for k in looks)
+    means = (replace(t_mixture_cs(values[:k], np.zeros(k)), last=True) for k in looks)
     reached = next(
         k for k, m in zip(looks, means, strict=True) if (m.p_above(0) if sign > 0 else m.p_below(0)) <= 0.025
     )
@@ -573,7 +573,7 @@ def test_what_counts_as_decided() -> None:
 
 @given(VALUES, st.sampled_from([0.8, 0.95]))
 def test_the_interval_ends_where_a_look_excludes(values: np.ndarray, level: float) -> None:
-    found = anytime(values, np.zeros(len(values)))
+    found = t_mixture_cs(values, np.zeros(len(values)))
     low, high = found.interval(level)
     assert found.interval(0.95) == found.interval()
     for end, p in ((low, found.p_above), (high, found.p_below)):
@@ -599,7 +599,7 @@ def test_a_point_is_given_up_where_three_times_the_repeats_would_not_decide() ->
     def needs(mean: float, n: int) -> dict[Any, int]:
         return wanted(judged(above(0.4), evidence_of({("a", 1.0): swinging(mean, n=n)})), 0.05, 40)
 
-    found = anytime(swinging(0.4, n=36) - 0.4, np.zeros(36))
+    found = t_mixture_cs(swinging(0.4, n=36) - 0.4, np.zeros(36))
     reach = next(e for e in np.arange(0.0, 0.3, 0.001) if found.shifted(e).projected(0.025, 120) is not None)
     given_up = 0.4 + reach - 1.5 * found.stderr
     assert needs(given_up + 0.005, 36) == {("a", 1.0): 40}
@@ -608,8 +608,8 @@ def test_a_point_is_given_up_where_three_times_the_repeats_would_not_decide() ->
 
 def test_levels_of_several_parts_and_points_decide_what_is_asked() -> None:
     """A point that supports at the part's level needs no more, though it would not turn a claim for some point."""
-    at = next(m for m in np.arange(0.4, 1.0, 0.002) if anytime(swinging(m, 0.2, 12), np.zeros(12)).p_above(0.4) < 0.02)
-    assert anytime(swinging(at, 0.2, 12), np.zeros(12)).p_above(0.4) > 0.0125
+    at = next(m for m in np.arange(0.4, 1.0, 0.002) if t_mixture_cs(swinging(m, 0.2, 12), np.zeros(12)).p_above(0.4) < 0.02)
+    assert t_mixture_cs(swinging(at, 0.2, 12), np.zeros(12)).p_above(0.4) > 0.0125
     both = evidence_of({("a", 1.0): swinging(at, 0.2, 12), ("a", 2.0): swinging(0.46, n=12)})
     assert wanted(judged(above(0.4), both), 0.05, 40) == {("a", 2.0): 13}
     # For some point it has to be at half the level, of two points.
@@ -619,7 +619,7 @@ def test_levels_of_several_parts_and_points_decide_what_is_asked() -> None:
 
 def test_levels_of_several_parts_for_some_point() -> None:
     """Against a claim of two parts a point for some has to be at half the level, and then needs no more."""
-    at = next(m for m in np.arange(0.4, 0.0, -0.002) if anytime(swinging(m, 0.2, 12), np.zeros(12)).p_below(0.4) < 0.02)
+    at = next(m for m in np.arange(0.4, 0.0, -0.002) if t_mixture_cs(swinging(m, 0.2, 12), np.zeros(12)).p_below(0.4) < 0.02)
     evidence = evidence_of({("a", 1.0): swinging(at, 0.2, 12), ("a", 2.0): swinging(0.35, n=12)})
     finding = judge(above(0.4, "some"), evidence, 0.05, 0, 2)
     assert 0.0125 < finding.points[0].p_oppose < 0.025
@@ -641,7 +641,7 @@ def test_models_that_a_verdict_stands_on() -> None:
 
 def test_a_projection_at_its_very_end() -> None:
     values = swinging(0.3, 0.5, 12)
-    found = anytime(values, np.zeros(12))
+    found = t_mixture_cs(values, np.zeros(12))
     at = found.projected(0.025, 500)
     assert at is not None
     assert found.projected(0.025, at) == at

@@ -14,7 +14,7 @@ from scipy import stats
 from harness.claims.statistics import (
     Estimate,
     combine_estimates,
-    detectable,
+    detectable_effect,
     difference,
     estimate,
     hall_transform,
@@ -136,11 +136,11 @@ def test_repeats_needed_gives_the_promised_power() -> None:
 def test_the_detectable_effect_is_found_with_the_promised_power() -> None:
     """By SciPy's non-central t, within 0.03 of 0.8 from five repeats on."""
     for n in (5, 10, 40):
-        smallest = detectable(Estimate(mean=0.1, stderr=1 / math.sqrt(n), dof=n - 1, n=n), 0.025)
+        smallest = detectable_effect(Estimate(mean=0.1, stderr=1 / math.sqrt(n), dof=n - 1, n=n), 0.025)
         assert smallest is not None
         power = stats.nct.sf(stats.t.isf(0.025, n - 1), n - 1, smallest * math.sqrt(n))
         assert power == pytest.approx(0.8, abs=0.03)
-    assert detectable(estimate(np.array([0.5])), 0.025) is None
+    assert detectable_effect(estimate(np.array([0.5])), 0.025) is None
 
 
 def test_pearson_agrees_and_refuses_constants() -> None:
@@ -181,7 +181,7 @@ def test_sums_without_spread_or_of_one_repeat() -> None:
     assert same.p_above(0.2) == same.p_below(0.4) == 0.0
     two = estimate(np.array([0.3, 0.5]))
     assert two.skewness == 0.0
-    assert detectable(two, 0.025) == pytest.approx((stats.t.isf(0.025, 1) + stats.t.isf(0.2, 1)) * 0.1)
+    assert detectable_effect(two, 0.025) == pytest.approx((stats.t.isf(0.025, 1) + stats.t.isf(0.2, 1)) * 0.1)
     assert math.isnan(pearson(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0])))
     assert pearson(np.array([1.0, 1.5, 2.0]), np.array([1.0, 2.0, 1.0])) == pytest.approx(0.0)
     assert math.isnan(pearson(np.array([1.0, 2.0]), np.array([1.0, 2.0])))

@@ -56,10 +56,10 @@ def test_a_process_that_holds_much_is_renewed_and_nothing_is_lost(
 
 def test_memory_that_a_process_holds() -> None:
     """Against what the system says it held at most (in KiB); nothing of a process that is not there."""
-    here, most = executors.resident(os.getpid()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    here, most = executors.resident_bytes(os.getpid()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     assert here is not None
     assert most / 4 < here <= most * 1.01
-    assert executors.resident(2**22 + 1) is None
+    assert executors.resident_bytes(2**22 + 1) is None
 
 
 def test_a_killed_worker_loses_only_its_piece(make_project: Make) -> None:

@@ -28,7 +28,7 @@ from harness.paths import Project
 from harness.report.certainty import _of_readings
 from harness.report.forest import WIDTH, forests
 from harness.report.mathml import mathml
-from harness.report.prose import deciding, left_interval, sentence
+from harness.report.prose import deciding_point, left_interval, sentence
 from harness.report.tex import untex
 from harness.report.vocabulary import figure, letter, letters
 from harness.spec.load import load_specs
@@ -88,7 +88,7 @@ def test_every_committed_verdict_has_one_sentence(judged: tuple[dict[str, Spec],
 def test_a_violated_number_is_told_with_its_interval(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
     specs, verdicts = judged
     verdict = next(v for v in verdicts if v.id == "humphries2020/fig6#logloss-cap")
-    point = deciding(verdict)
+    point = deciding_point(verdict)
     assert point is not None
     assert point.left > 0.905 == point.right
     said = sentence(verdict, specs[verdict.spec])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.formulas import numbers
 from harness.theory import ball
 from harness.theory import prove as prove_module
-from harness.theory.identity import identical
+from harness.theory.identity import are_identical
 from harness.theory.prove import prove, prove_sign
 from harness.theory.term import LIFT, Named, Term
 
@@ -86,18 +86,18 @@ def side(declared: Any) -> Any:
 
 def test_identities() -> None:
     names = ["epsilon", "delta"]
-    assert identical(side({"formula": "humphries"}), side({"formula": "optimal-advantage"}), names)
-    assert not identical(side({"formula": "humphries"}), side({"formula": "erlingsson"}), names)
+    assert are_identical(side({"formula": "humphries"}), side({"formula": "optimal-advantage"}), names)
+    assert not are_identical(side({"formula": "humphries"}), side({"formula": "erlingsson"}), names)
     # Equal, but not a rational function of exp(epsilon): nothing is concluded.
     root = {"formula": "zcdp", "given": {"k": 1, "log_inverse_delta": {"variable": "delta"}}}
-    assert not identical(side(root), side(root), names)
+    assert not are_identical(side(root), side(root), names)
 
 
 def test_identities_tell_exponents_apart() -> None:
     third = side({"formula": "exp-minus-one", "given": {"epsilon": {"ratio": [{"variable": "epsilon"}, 3]}}})
     half = side({"formula": "exp-minus-one", "given": {"epsilon": {"ratio": [{"variable": "epsilon"}, 2]}}})
-    assert identical(third, third, ["epsilon"])
-    assert not identical(third, half, ["epsilon"])
+    assert are_identical(third, third, ["epsilon"])
+    assert not are_identical(third, half, ["epsilon"])
 
 
 def test_constants_follow_the_sort_of_number() -> None:

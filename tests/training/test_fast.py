@@ -23,7 +23,7 @@ from harness.training.forward import initial_weights
 from harness.training.layers import AveragePool, Conv2d, Dense, Dropout, Flatten, MaxPool
 from harness.training.model import Model, Weights
 from harness.training.models import Cnn, Logistic, Mlp
-from harness.training.runtime import import_tensorflow, quietly
+from harness.training.runtime import import_tensorflow, silence_stderr
 from harness.training.settings import Training
 from tests.training.reference import clipped_mean, example_gradients, relative_error
 
@@ -428,7 +428,7 @@ def test_functions_of_the_noise_are_those_of_a_library(compiled: bool) -> None:
 
 
 def test_what_libraries_say_is_kept_from_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="own"), quietly():
+    with pytest.raises(ValueError, match="own"), silence_stderr():
         os.write(2, b"chatter")
         raise ValueError("own")
     os.write(2, b"heard")

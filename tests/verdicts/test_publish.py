@@ -22,7 +22,7 @@ from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings
 from harness.verdicts.check import judge_spec
 from harness.verdicts.counts import count, group_of
-from harness.verdicts.publish import data_of, matters, publish
+from harness.verdicts.publish import data_of, reading_matters, publish
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
 from tests.verdicts.test_basis import around, both, table_of
 
@@ -255,7 +255,7 @@ def test_a_reading_matters_where_it_changes_what_is_claimed(loaded: Loaded) -> N
     parts = loaded.spec.parts(spec_of(loaded, COMPARE).claims[0])
 
     def of(field: str) -> bool:
-        return matters(Reading(reading.index, "", field, None, reading.spec, reading.said), parts, loaded.spec)
+        return reading_matters(Reading(reading.index, "", field, None, reading.spec, reading.said), parts, loaded.spec)
 
     assert of("experiment.preprocessing.scaling")
     assert of("experiment.arms.iid.split")
@@ -274,13 +274,13 @@ def test_a_pool_matters_to_claims_with_an_attack_that_uses_it(loaded: Loaded) ->
 
     def of(*names: str) -> bool:
         left = {**COMPARE["left"], "attack": list(names)}  # type: ignore[dict-item]
-        return matters(pool, spec.parts(spec_of(loaded, {**COMPARE, "left": left}).claims[0]), spec)
+        return reading_matters(pool, spec.parts(spec_of(loaded, {**COMPARE, "left": left}).claims[0]), spec)
 
     assert of("one")
     assert of("logloss", "one")
     assert not of("logloss", "other")
     model = {**COMPARE, "left": {"metric": "accuracy_test", "arm": "iid"}}
-    assert not matters(pool, spec.parts(spec_of(loaded, model).claims[0]), spec)
+    assert not reading_matters(pool, spec.parts(spec_of(loaded, model).claims[0]), spec)
 
 
 def test_how_noise_is_found_matters_nothing_to_models_without_noise(loaded: Loaded) -> None:
@@ -292,9 +292,9 @@ def test_how_noise_is_found_matters_nothing_to_models_without_noise(loaded: Load
     )
     spec = loaded.spec.model_copy(update={"experiment": loaded.spec.experiment.model_copy(update={"arms": arms})})
     delta = Reading(reading.index, "", "experiment.privacy.delta", 1e-6, reading.spec, reading.said)
-    assert not matters(delta, spec.parts(spec_of(loaded, COMPARE).claims[0]), spec)
+    assert not reading_matters(delta, spec.parts(spec_of(loaded, COMPARE).claims[0]), spec)
     both_arms = spec_of(loaded, {**COMPARE, "right": {"arm": "size"}}).claims[0]
-    assert matters(delta, spec.parts(both_arms), spec)
+    assert reading_matters(delta, spec.parts(both_arms), spec)
 
 
 def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:

@@ -41,7 +41,7 @@ class Gaussian(Auditor):
             epsilon = float("inf") if gap > 0 else 0.0
             return Bound(self.plugin_name(), epsilon, level, "scores do not vary", assumes)
         seen = gap / float(spread)
-        mu = _least(seen, 1 / m + 1 / n, m + n - 2, 1 - level)
+        mu = _least_mu(seen, 1 / m + 1 / n, m + n - 2, 1 - level)
         fits = [float(scipy.stats.normaltest(s).pvalue) for s in (inside, outside) if len(s) >= 20]
         if fits and min(fits) * len(fits) < DOUBTFUL:
             assumes += f"; they do not look it (p = {min(fits) * len(fits):.2g})"
@@ -49,7 +49,7 @@ class Gaussian(Auditor):
         return Bound(self.plugin_name(), epsilon_of_mu(mu, delta) if mu > 0 else 0.0, level, why, assumes)
 
 
-def _least(seen: float, share: float, degrees: int, alpha: float) -> float:
+def _least_mu(seen: float, share: float, degrees: int, alpha: float) -> float:
     """Smallest mu at which a distance of `seen` pooled deviations or more has the chance `alpha`; at least 0.
 
     Over the root of `share`, 1/m + 1/n, the distance is non-central t with mu over that root.

@@ -20,7 +20,7 @@ from harness.claims.kinds.monotone import Monotone
 from harness.claims.kinds.of_several import OfSeveral
 from harness.claims.kinds.order import Order
 from harness.claims.operands import NAMED, Level
-from harness.claims.results import Part, PartResult, PointResult, unknown
+from harness.claims.results import Part, PartResult, PointResult, unknown_part
 
 Counted = ArgMax | Close | Compare | Monotone | Order
 OPERAND = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left", "order": "of"}
@@ -56,7 +56,7 @@ class AtLeast(OfSeveral):
         places: list[dict[str, Level]] = [{}]
         for name, values in self.over.items():
             places = [{**where, name: value} for where in places for value in values]
-        each = [_at(one, where).parts(declared) for one in self.of for where in places]
+        each = [_claim_at(one, where).parts(declared) for one in self.of for where in places]
         if self.needed > len(each):
             raise ValueError(f"needed is {self.needed}, but {len(each)} claims are counted; give at most as many")
         whole = self.model_copy(update={"of": tuple(part for parts in each for part in parts), "over": {}})
@@ -82,13 +82,13 @@ class AtLeast(OfSeveral):
             looks.append(_as_one_look(results))
             tests.append(results[0].test)
         if not looks:
-            return unknown("; ".join(unknown_ones))
+            return unknown_part("; ".join(unknown_ones))
         test = f"each claim by itself: {tests[0]}"
         share = self.needed / (len(looks) + len(unknown_ones))
         return combine((looks, "share"), part, test, share, len(unknown_ones))
 
 
-def _at(one: Counted, where: Mapping[str, Level]) -> Counted:
+def _claim_at(one: Counted, where: Mapping[str, Level]) -> Counted:
     """A claim at values of axes, and of these names."""
     names = {name: (str(value),) for name, value in where.items() if name in NAMED}
     at = {name: (value,) for name, value in where.items() if name not in NAMED}

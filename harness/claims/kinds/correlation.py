@@ -17,7 +17,7 @@ from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, chain, numeral, phrase
 from harness.claims.kinds.over_repeats import series_of, stack_repeats
 from harness.claims.operands import MetricOperand
-from harness.claims.results import Part, PartResult, PointResult, not_run, point, unknown
+from harness.claims.results import Part, PartResult, PointResult, not_run, point, unknown_part
 from harness.claims.statistics import pearson
 
 FEWEST = 3
@@ -63,7 +63,7 @@ class Correlation(MeasuredClaimKind):
         cells = frozenset().union(*(evidence.cells([left, right], where) for where in grid))
         if len(correlations) < 2:
             reason = "fewer than two repeats have a correlation (a metric does not vary over epsilon)"
-            return unknown(reason, test)
+            return unknown_part(reason, test)
         bounded = evidence.design.name == "bounded"  # bets are on the coefficients themselves, which have a range
         numbers = correlations if bounded else np.arctanh(np.clip(correlations, -0.999999, 0.999999))
         places = [(curve, where) for curve in (left, right) for where in grid] if len(correlations) == repeats else []

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from harness.claims.declared import NameScope, nearest
+from harness.claims.declared import NameScope, describe_unknown_name
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, Numeral, chain, listing
@@ -37,7 +37,7 @@ class Count(MeasuredClaimKind):
 
     def check(self, declared: NameScope) -> None:
         if self.arm not in declared.arms:
-            raise ValueError(nearest("arm", self.arm, declared.arms))
+            raise ValueError(describe_unknown_name("arm", self.arm, declared.arms))
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         points, counts = [], []

@@ -14,7 +14,7 @@ from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, point
 from harness.claims.expression import Expression, aside, chain, listing, names, numeral, phrase
 from harness.claims.kinds.over_repeats import decided_by, stack_repeats
 from harness.claims.operands import MetricOperand, MetricSeries
-from harness.claims.results import Part, PartResult, not_run, unknown
+from harness.claims.results import Part, PartResult, not_run, unknown_part
 from harness.coordinates import Where
 
 FEWEST = 3
@@ -73,7 +73,7 @@ class RankCorrelation(MeasuredClaimKind):
         correlations = np.array([stats.spearmanr(sides[0][:, r], sides[1][:, r]).statistic for r in range(repeats)])
         test = f"one-sided {evidence.design.test}, of each repeat's rank correlation over {len(places)} places"
         if not np.isfinite(correlations).all():
-            return unknown("a metric does not vary over the arms", test)
+            return unknown_part("a metric does not vary over the arms", test)
         against = self.above if self.above is not None else self.below
         assert against is not None
         every = [(curve, at) for one, two, at in places for curve in (one, two)]

@@ -14,7 +14,7 @@ from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, phrase
 from harness.claims.kinds.over_repeats import decided_by, stack_repeats
 from harness.claims.operands import MetricOperand
-from harness.claims.results import Part, PartResult, not_run, unknown
+from harness.claims.results import Part, PartResult, not_run, unknown_part
 
 
 @CLAIM_KINDS.register
@@ -62,7 +62,7 @@ class VarianceShare(MeasuredClaimKind):
         shares = main_effects(values)
         test = f"one-sided {evidence.design.test}, of each repeat's difference of explained shares of variance"
         if not np.isfinite(shares).all():
-            return unknown("the metric does not vary over the grid", test)
+            return unknown_part("the metric does not vary over the grid", test)
         return decided_by(evidence, part, places, shares[0] - shares[1], 0.0, 1.0, test)
 
 

@@ -30,7 +30,7 @@ def planes_to_pixels(planes: Array) -> Array:
     return planes.reshape(-1, CHANNELS, SIDE, SIDE).transpose(0, 2, 3, 1)
 
 
-def binary(archive: tarfile.TarFile, name: str) -> tuple[Array, Array]:
+def read_batches(archive: tarfile.TarFile, name: str) -> tuple[Array, Array]:
     parts = [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]
     by_part: dict[str, Array] = {}
     for member in archive:
@@ -56,7 +56,7 @@ def read_cifar10(files: Mapping[str, Path], images: int = IMAGES, classes: int =
     ((name, path),) = files.items()
     try:
         with tarfile.open(path) as archive:
-            labels, pixels = binary(archive, name)
+            labels, pixels = read_batches(archive, name)
     except ARCHIVE_ERRORS as error:
         raise AboutDataset(f"{name}: not a readable archive: {error}") from None
     counts = np.bincount(labels, minlength=classes)

@@ -27,8 +27,8 @@ class Joint(Split):
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
         assert isinstance(source, GeneratorDataset)
         component = int(rng.integers(source.n_components))
-        members = _same(source, component, sizes.members, rng)
-        test = _same(source, component, sizes.test, rng)
+        members = _draw_component(source, component, sizes.members, rng)
+        test = _draw_component(source, component, sizes.test, rng)
         origin = rng.integers(source.n_components, size=sizes.nonmembers)
         others = Records(*source.sample(origin, rng))
         facts: dict[str, float] = {
@@ -45,10 +45,10 @@ class Joint(Split):
         component = int(rng.integers(source.n_components))
         if self.shadows == "same":
             component = int(draw.facts["component"])
-        inside = _same(source, component, sizes.members, rng)
+        inside = _draw_component(source, component, sizes.members, rng)
         origin = rng.integers(source.n_components, size=sizes.members)
         return ShadowDraw(inside, Records(*source.sample(origin, rng)))
 
 
-def _same(source: GeneratorDataset, component: int, n: int, rng: np.random.Generator) -> Records:
+def _draw_component(source: GeneratorDataset, component: int, n: int, rng: np.random.Generator) -> Records:
     return Records(*source.sample(np.full(n, component), rng))

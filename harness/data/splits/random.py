@@ -34,14 +34,14 @@ class Random(TableSplit):
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
         if isinstance(source, TableSource):
             return super().draw(source, sizes, rng)
-        members, test, others = (_independent(source, n, rng) for n in (sizes.members, sizes.test, sizes.nonmembers))
+        members, test, others = (_draw_independent(source, n, rng) for n in (sizes.members, sizes.test, sizes.nonmembers))
         return Draw(members, test, others, source.n_classes, facts={"members": len(members)})
 
     def shadow(self, source: Source, draw: Draw, sizes: Sizes, rng: np.random.Generator) -> ShadowDraw:
         if isinstance(source, TableSource):
             return super().shadow(source, draw, sizes, rng)
-        return ShadowDraw(_independent(source, sizes.members, rng), _independent(source, sizes.members, rng))
+        return ShadowDraw(_draw_independent(source, sizes.members, rng), _draw_independent(source, sizes.members, rng))
 
 
-def _independent(source: GeneratorDataset, n: int, rng: np.random.Generator) -> Records:
+def _draw_independent(source: GeneratorDataset, n: int, rng: np.random.Generator) -> Records:
     return Records(*source.sample(rng.integers(source.n_components, size=n), rng))

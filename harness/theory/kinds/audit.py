@@ -133,7 +133,7 @@ class Audit(TheoryClaimKind):
     def _bounds(self, number: int) -> tuple[float, float]:
         """Of the audit with this number: what it finds, and what one that sees what `right` names finds."""
         from harness.auditing.engines import Question
-        from harness.auditing.planted import likelihood_of_steps, spread_of_steps, trains
+        from harness.auditing.planted import likelihood_of_steps, spread_of_steps, planted_training
 
         of = self.of
         question = Question(of.epsilon, of.delta, of.records, of.batch_size, of.epochs, "rdp")
@@ -150,7 +150,7 @@ class Audit(TheoryClaimKind):
             kept.append([scores[name](model) for name in wanted])
             return kept[-1][0]
 
-        trials = many_runs(trains(question, self.of.bug), records, self.runs, seed, every)
+        trials = many_runs(planted_training(question, self.of.bug), records, self.runs, seed, every)
         own = self.auditor.bound(trials, self.of.delta, self.level).epsilon
         if self.relation != "below":
             return own, 0.0

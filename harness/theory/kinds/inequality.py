@@ -75,11 +75,11 @@ class Inequality(TheoryClaimKind):
         return min(sides, key=lambda f: (order.index(f.outcome), f.worst))
 
     def _is_identity(self) -> bool:
-        from harness.theory.identity import identical
+        from harness.theory.identity import are_identical
 
         if not (self.left.exact() and self.right.exact() and self.over):
             return False
-        return identical(self.left.evaluate, self.right.evaluate, list(self.over))
+        return are_identical(self.left.evaluate, self.right.evaluate, list(self.over))
 
     def _side(self, sign: int, strict: bool) -> TheoryResult:
         slack = 0.0 if strict else self.tolerance

@@ -14,7 +14,7 @@ from harness.training.forward import initial_weights
 from harness.training.model import Model, Weights
 from harness.training.runtime import import_tensorflow
 from harness.training.settings import Training
-from harness.training.stacking import worthwhile
+from harness.training.stacking import stack_size
 
 NOT_IN_THE_GRAPH = {"epochs": 1, "epochs_measured": "last", "early_stopping": None}
 """What of a training changes no step: set alike, so that compiled graphs are shared."""
@@ -43,7 +43,7 @@ class Fast(Engine):
         return f"engine fast has no rule for {', '.join(without)}; use engine: tf-privacy" if without else None
 
     def capacity(self, model: Model, training: Training, n_features: int, n_classes: int) -> int:
-        return worthwhile(model, training, n_features, n_classes)
+        return stack_size(model, training, n_features, n_classes)
 
     def train(self, job: Job, after_epoch: AfterEpoch | None = None) -> Weights:
         return self.train_stack([job], after_epoch)[0]

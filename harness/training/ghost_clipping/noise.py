@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from harness.training.ghost_clipping.rule import Step, Tensor
-from harness.training.runtime import quietly
+from harness.training.runtime import silence_stderr
 
 ALIGNMENT = 16
 """Replicates start at multiples of this, so that vector instructions cut every replicate alike."""
@@ -30,7 +30,7 @@ LOWEST = int(np.float32(math.sqrt(0.5)).view(np.int32))
 COMPILED = not tf.config.list_physical_devices("GPU")
 """For a GPU the compiler needs libraries that TensorFlow does not bring."""
 if COMPILED:
-    with quietly():  # the compiler says once in a process that it was used
+    with silence_stderr():  # the compiler says once in a process that it was used
         tf.function(lambda value: value + value, jit_compile=True)(tf.constant(0.0))
 
 
