@@ -336,7 +336,7 @@ def _level_block(seed: int, size: int, block: tuple[str, int]) -> dict[str, dict
         for design, sizes in ((Fixed(), LEVEL_REPEATS), (Sequential(), LEVEL_LOOKS)):
             for n in sizes:
                 name = f"fixed, {n}" if design.name == "fixed" else f"looked, at most {n}"
-                free, shape, allowed = _told(noise, series.first(n), mean, design)
+                free, shape, allowed = _told(noise, series.take_first(n), mean, design)
                 _count(tallies.setdefault(name, defaultdict(int)), free, shape, allowed)
     return {name: dict(row) for name, row in tallies.items()}
 
@@ -453,11 +453,11 @@ def _told(noise: str, series: Series, mean: float, design: Fixed | Sequential) -
     shape = own.n >= FEWEST and _decides(own, mean)
     if not shape:
         return free, False, False
-    seen = own.seen
+    seen = own.tested_repeats
     if design.name == "sequential":  # the first look that decides
         looks = range(FEWEST, own.n + 1)
-        at = bisect_left(looks, True, key=lambda n: _decides(design.mean(series.first(n)), mean))
-        seen = design.mean(series.first(looks[at])).seen
+        at = bisect_left(looks, True, key=lambda n: _decides(design.mean(series.take_first(n)), mean))
+        seen = design.mean(series.take_first(looks[at])).tested_repeats
     return free, True, noise not in RARE or RARE[noise] >= 1 / math.floor(rarity_bound(seen, ALPHA / 2))
 
 
@@ -491,7 +491,7 @@ def _looked(values: np.ndarray, usual: int, most: int, slack: float, early: floa
         if min(mean.p_above(0), mean.p_below(0)) <= ALPHA / 2:
             return True, n
         more = (slack if n >= usual else early) * mean.stderr
-        if n >= most or mean.shifted(math.copysign(min(more, 1e6), mean.mean)).projected(ALPHA / 2, most) is None:
+        if n >= most or mean.shift(math.copysign(min(more, 1e6), mean.mean)).project_repeats(ALPHA / 2, most) is None:
             return False, n
         n = next_look(n, usual if n < usual else most)
 

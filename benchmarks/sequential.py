@@ -116,7 +116,7 @@ def main() -> None:
         if table is None:
             continue
         try:
-            found[loaded.spec.id] = compared(context.scaled(loaded), loaded.sha256, table, past)
+            found[loaded.spec.id] = compared(context.scale(loaded), loaded.sha256, table, past)
         except HarnessError as error:  # a table of before the claims of its spec
             console.print(f"left out: {loaded.spec.id}: {error}", soft_wrap=True)
     for spec, one in found.items():

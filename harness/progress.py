@@ -120,7 +120,7 @@ class Progress:
             with RichProgress(*shown, console=self.console, transient=True) as rich:  # type: ignore[arg-type]
                 yield _RichBar(rich, rich.add_task(label, total=total, note=""))
 
-    def later(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
+    def delayed_lines(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
         """Lines every two seconds, and none before; `note` is what comes next."""
         return contextlib.nullcontext(_Silent()) if self.quiet else _Ticking(label, total)
 

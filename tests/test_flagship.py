@@ -223,7 +223,7 @@ def test_a_run_out_of_time_leaves_what_is_finished_in_its_table(
     context = Context(Project(clone), name, profile, 1, Progress(quiet=True))
     with monkeypatch.context() as changed:
         evaluated = (clone / ".harness" / "store" / "evaluate").rglob
-        changed.setattr(WorkerPool, "late", property(lambda _: len(list(evaluated("*.*"))) >= 7))
+        changed.setattr(WorkerPool, "is_late", property(lambda _: len(list(evaluated("*.*"))) >= 7))
         with pytest.raises(OutOfTime):
             measure(context, loaded)
     left, whole = measured(clone, "own/cancer"), measured(origin, "own/cancer")
@@ -295,7 +295,7 @@ def test_the_committed_curves_are_those_of_the_committed_tables() -> None:
     for loaded in load_specs(project, []):
         path = context.measurements_file(loaded.spec.id)
         if path.is_file():
-            found = advantages(read_table(path), axes_of(context.scaled(loaded).spec))
+            found = advantages(read_table(path), axes_of(context.scale(loaded).spec))
             kept = pd.read_csv(path.parent / "advantage.csv", dtype={"series": str})
             # Another processor's sums differ in digits that are not written.
             pd.testing.assert_frame_equal(kept, found, rtol=10.0 ** (1 - DIGITS), atol=1e-12, check_dtype=False)

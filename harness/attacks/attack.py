@@ -155,7 +155,7 @@ class Attack(Plugin):
         """Epochs for which the attack's own model learns; None: it has none."""
         return None
 
-    def shortened(self, epochs: int) -> Self:
+    def shorten(self, epochs: int) -> Self:
         """The same attack that learns for at most so many epochs; attacks that do not learn are as they were."""
         return self
 
@@ -203,7 +203,7 @@ class ScoringAttack(Attack):
     def measures(self) -> tuple[str, ...]:
         return metrics_of("attack")
 
-    def kept(self, answers: Answers) -> AttackResult:
+    def pack_answers(self, answers: Answers) -> AttackResult:
         """Scores and decisions, packed, and what they are worth."""
         arrays: dict[str, Array] = {
             "member_scores": answers.member_scores.astype(np.float32),
@@ -223,7 +223,7 @@ class MembershipAttack(ScoringAttack):
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         """Keep scores and decisions, and what they are worth."""
-        return self.kept(self.answer(target.members, target.nonmembers, fitted))
+        return self.pack_answers(self.answer(target.members, target.nonmembers, fitted))
 
 
 ATTACKS: Registry[Attack] = Registry("attack")

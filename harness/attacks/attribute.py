@@ -49,7 +49,7 @@ class AttributeInference(Attack):
     def measures(self) -> tuple[str, ...]:
         return ("advantage", "correct_members", "correct_nonmembers", "value_advantage")
 
-    def chosen(self, features: Array) -> Array:
+    def choose_columns(self, features: Array) -> Array:
         """Columns attacked, of features (n, d): drawn among those that vary."""
         varying = np.flatnonzero(features.min(axis=0) < features.max(axis=0))
         order = generator(self.seed, "attributes", features.shape[1]).permutation(features.shape[1])
@@ -88,7 +88,7 @@ class AttributeInference(Attack):
         features = np.concatenate([inside, outside])
         labels = np.concatenate([target.members.labels, target.nonmembers.labels])
         training_loss = float(target.members.losses().mean())
-        columns = self.chosen(features)
+        columns = self.choose_columns(features)
         if len(columns) == 0:
             raise ValueError("no attribute varies over the records")
         correct, values = np.zeros((len(columns), m + n)), []

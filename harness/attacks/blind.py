@@ -44,7 +44,7 @@ class Blind(ScoringAttack):
         labels = np.concatenate([target.members.labels, target.nonmembers.labels])
         scores = self.scores(np.concatenate([inside, outside]), labels, np.arange(m + n) < m)
         decided = scores > np.log(m / n)
-        return self.kept(Answers(scores[:m], scores[m:], decided[:m], decided[m:]))
+        return self.pack_answers(Answers(scores[:m], scores[m:], decided[:m], decided[m:]))
 
     def scores(self, features: Array, labels: Array, members: Array) -> Array:
         """Log-odds of membership, (n,), of records (n, d) with labels (n,) and memberships (n,) bool."""

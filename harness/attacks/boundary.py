@@ -59,7 +59,7 @@ class Boundary(ScoringAttack):
             records = [
                 (features[: self.points], labels[: self.points]) for features, labels in (shadow.inside, shadow.outside)
             ]
-            for side, margins in zip(sides, self.scored(shadow.oracle, records, rng), strict=True):
+            for side, margins in zip(sides, self.score_records(shadow.oracle, records, rng), strict=True):
                 side.append(margins)
         return {"threshold": np.array(best_threshold(*(np.concatenate(side) for side in sides)))}
 
@@ -68,11 +68,11 @@ class Boundary(ScoringAttack):
             (features[: self.points], labels[: self.points])
             for features, labels in zip(target.features(), target.labels(), strict=True)
         ]
-        inside, outside = self.scored(target.oracle, records, generator(target.seed, "directions"))
+        inside, outside = self.score_records(target.oracle, records, generator(target.seed, "directions"))
         threshold = float(fitted["threshold"])
-        return self.kept(Answers(inside, outside, inside >= threshold, outside >= threshold))
+        return self.pack_answers(Answers(inside, outside, inside >= threshold, outside >= threshold))
 
-    def scored(self, oracle: Oracle, records: Sequence[tuple[Array, Array]], rng: np.random.Generator) -> list[Array]:
+    def score_records(self, oracle: Oracle, records: Sequence[tuple[Array, Array]], rng: np.random.Generator) -> list[Array]:
         """Distances of several sets of records, each of features (k, d) and labels (k,)."""
         features = np.concatenate([f for f, _ in records]).astype(np.float32)
         labels = np.concatenate([y for _, y in records])

@@ -27,4 +27,4 @@ class Gap(ScoringAttack):
             target.oracle.labels(features) == labels
             for features, labels in zip(target.features(), target.labels(), strict=True)
         ]
-        return self.kept(Answers(right[0].astype(np.float64), right[1].astype(np.float64), right[0], right[1]))
+        return self.pack_answers(Answers(right[0].astype(np.float64), right[1].astype(np.float64), right[0], right[1]))

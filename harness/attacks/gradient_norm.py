@@ -26,4 +26,4 @@ class GradientNorm(ScoringAttack):
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         inside, outside = target.gradient_norms()
         threshold = float(np.mean(inside))
-        return self.kept(Answers(-inside, -outside, inside <= threshold, outside <= threshold))
+        return self.pack_answers(Answers(-inside, -outside, inside <= threshold, outside <= threshold))

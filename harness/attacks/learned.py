@@ -37,13 +37,13 @@ class LearnedAttack(ScoringAttack):
     def learns_for(self) -> int:
         return self.epochs
 
-    def shortened(self, epochs: int) -> Self:
+    def shorten(self, epochs: int) -> Self:
         return self if epochs >= self.epochs else self.model_copy(update={"epochs": epochs})
 
     def fitting_seconds(self, records: int) -> float:
         return self.epochs * records / self.batch_size * SECONDS_PER_STEP
 
-    def trained(self, inputs: Sequence[Array], marks: Sequence[Array], seed: int, purpose: str) -> Fitted:
+    def train_networks(self, inputs: Sequence[Array], marks: Sequence[Array], seed: int, purpose: str) -> Fitted:
         """One network for each of the inputs (n_i, d), which are of members where the mark (n_i,) is 1."""
         rng = generator(seed, purpose)
         return train_stacked(inputs, marks, self.hidden, self.learning_rate, self.batch_size, self.epochs, rng).arrays()

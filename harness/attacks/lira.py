@@ -40,7 +40,7 @@ class Lira(PooledAttack):
 
     def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """Means and variances of the confidence, with and without each record."""
-        confidences = [confidence(self.first(m.candidates)) for m in models]
+        confidences = [confidence(self.attacked_outputs(m.candidates)) for m in models]
         mean_in, var_in, mean_out, var_out = of_each_record(confidences, models)
         if self.variance == "pooled" or (self.variance == "auto" and len(models) < FEWEST_FOR_RECORDS):
             var_in, var_out = (np.full_like(var, _mean(var)) for var in (var_in, var_out))
@@ -64,7 +64,7 @@ class Lira(PooledAttack):
         ratio: Array = (outside**2 - inside**2) / 2 + np.log(of["std_out"] / of["std_in"])
         return ratio
 
-    def decided(self, scores: Array) -> Array:
+    def decide(self, scores: Array) -> Array:
         """By a ratio above 1, or a p-value at the level."""
         threshold = 0.0 if self.online else float(scipy.stats.norm.isf(self.level))
         decisions: Array = scores > threshold

@@ -22,5 +22,5 @@ class MaxPosterior(PosteriorAttack):
     summary: ClassVar[str] = "largest posterior above a threshold (LRN-Free)"
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
-        inside, outside = (posterior.max(axis=1) for posterior in self.seen(target))
-        return self.kept(Answers(inside, outside, inside >= self.threshold, outside >= self.threshold))
+        inside, outside = (posterior.max(axis=1) for posterior in self.posteriors(target))
+        return self.pack_answers(Answers(inside, outside, inside >= self.threshold, outside >= self.threshold))

@@ -105,7 +105,7 @@ class PooledAttack(ScoringAttack):
     def shadow_pool(self) -> str | None:
         return self.pool
 
-    def first(self, outputs: Outputs) -> Outputs:
+    def attacked_outputs(self, outputs: Outputs) -> Outputs:
         """Of outputs on all candidate records, those on the attacked ones."""
         return Outputs(outputs.log_probabilities[: self.points], outputs.labels[: self.points])
 
@@ -143,7 +143,7 @@ class PooledAttack(ScoringAttack):
         """Score of each attacked record, (k,); `at` are their places among the candidate records."""
 
     @abstractmethod
-    def decided(self, scores: Array) -> Array:
+    def decide(self, scores: Array) -> Array:
         """Whom it calls members, (k,) bool."""
 
     def answers(self, target: Target, fitted: Fitted) -> Answers:
@@ -160,10 +160,10 @@ class PooledAttack(ScoringAttack):
             scores.append(self.scores(attacked, target, fitted, at[kept]))
         if THRESHOLD in fitted:
             return Answers(scores[0], scores[1], *(side >= fitted[THRESHOLD] for side in scores))
-        return Answers(scores[0], scores[1], self.decided(scores[0]), self.decided(scores[1]))
+        return Answers(scores[0], scores[1], self.decide(scores[0]), self.decide(scores[1]))
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
-        return self.kept(self.answers(target, fitted))
+        return self.pack_answers(self.answers(target, fitted))
 
 
 def of_each_record(values: Sequence[Array], models: Sequence[InOutModel]) -> tuple[Array, Array, Array, Array]:

@@ -21,7 +21,7 @@ class PosteriorAttack(ScoringAttack):
     def needs_answers(self) -> Literal["posteriors", "labels"]:
         return "posteriors" if self.labels_as is None else "labels"
 
-    def seen(self, target: Target) -> tuple[Array, Array]:
+    def posteriors(self, target: Target) -> tuple[Array, Array]:
         """Posteriors of the members (m, n_classes) and of the non-members (n, n_classes), or what stands for them."""
         if target.oracle.answers == "posteriors":
             inside, outside = (np.exp(o.log_probabilities) for o in (target.members, target.nonmembers))

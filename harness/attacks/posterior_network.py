@@ -28,7 +28,7 @@ class PosteriorNetwork(PosteriorAttack, LearnedAttack):
     summary: ClassVar[str] = "a classifier of shadow models' posteriors (LRN)"
     reads_features: ClassVar[bool] = True
 
-    def ordered(self, posteriors: Array) -> Array:
+    def order_posteriors(self, posteriors: Array) -> Array:
         """The classifier's inputs (k, n_classes)."""
         inputs: Array = posteriors if self.order == "as-answered" else -np.sort(-posteriors, axis=1)
         return inputs.astype(np.float32)
@@ -36,14 +36,14 @@ class PosteriorNetwork(PosteriorAttack, LearnedAttack):
     def fit(self, shadows: Sequence[ShadowOutputs], n_classes: int, seed: int) -> Fitted:
         """Train the classifier on what the shadow models say of records they were trained on, and of others."""
         sets = [(s.inside, 1) for s in shadows] + [(s.outside, 0) for s in shadows]
-        inputs = np.concatenate([self.ordered(np.exp(o.log_probabilities)) for o, _ in sets])
+        inputs = np.concatenate([self.order_posteriors(np.exp(o.log_probabilities)) for o, _ in sets])
         marks = np.concatenate([np.full(len(o), mark, dtype=np.int64) for o, mark in sets])
-        return self.trained([inputs], [marks], seed, "attack network")
+        return self.train_networks([inputs], [marks], seed, "attack network")
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
         network = StackedNetworks.from_arrays(fitted)
-        inside, outside = (_log_odds(network.logits(0, self.ordered(p))) for p in self.seen(target))
-        return self.kept(Answers(inside, outside, inside > 0, outside > 0))
+        inside, outside = (_log_odds(network.logits(0, self.order_posteriors(p))) for p in self.posteriors(target))
+        return self.pack_answers(Answers(inside, outside, inside > 0, outside > 0))
 
 
 def _log_odds(logits: Array) -> Array:

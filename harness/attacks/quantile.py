@@ -47,7 +47,7 @@ class QuantileRegression(ScoringAttack):
         learnt, held = order[: (len(known) + 1) // 2], order[(len(known) + 1) // 2 :]
         features, labels = target.test_features(), target.test.labels
         inside, outside = target.features()
-        median, upper = self.predicted(
+        median, upper = self.predict_quantiles(
             (features[learnt], labels[learnt]),
             known[learnt],
             (
@@ -62,9 +62,9 @@ class QuantileRegression(ScoringAttack):
         allowed = int(np.floor(self.level * (k + 1) + 1e-9))
         threshold = np.sort(scores[:k])[k - allowed]
         inner, outer = scores[k:m], scores[m:]
-        return self.kept(Answers(inner, outer, inner > threshold, outer > threshold))
+        return self.pack_answers(Answers(inner, outer, inner > threshold, outer > threshold))
 
-    def predicted(
+    def predict_quantiles(
         self, known: tuple[Array, Array], confidences: Array, asked: tuple[Array, Array]
     ) -> tuple[Array, Array]:
         """Median and upper quantile of the confidence on the records asked about, (k,) each.

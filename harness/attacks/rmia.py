@@ -35,7 +35,7 @@ class Rmia(PooledAttack):
 
     def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """p(x) of the attacked records and p(z) of the test records."""
-        mean_in, _, mean_out, _ = of_each_record([probability(self.first(m.candidates)) for m in models], models)
+        mean_in, _, mean_out, _ = of_each_record([probability(self.attacked_outputs(m.candidates)) for m in models], models)
         others = np.mean([probability(m.test) for m in models], axis=0)
         if self.online:
             return {"candidates": (mean_in + mean_out) / 2, "population": others}
@@ -49,6 +49,6 @@ class Rmia(PooledAttack):
         shares: Array = np.searchsorted(others, own / self.gamma, side="right") / len(others)
         return shares
 
-    def decided(self, scores: Array) -> Array:
+    def decide(self, scores: Array) -> Array:
         decisions: Array = scores > self.beta
         return decisions

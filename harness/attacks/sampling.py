@@ -108,6 +108,6 @@ class Sampling(ScoringAttack):
             for features in target.features()
         )
         threshold = float(fitted["threshold"])
-        kept = self.kept(Answers(inside, outside, inside >= threshold, outside >= threshold))
+        kept = self.pack_answers(Answers(inside, outside, inside >= threshold, outside >= threshold))
         asked = Queried(scale, target.oracle.queries - before, inside, outside)
         return AttackResult(kept.arrays, {**kept.metrics, **measure_queried(asked)})

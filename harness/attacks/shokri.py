@@ -36,7 +36,7 @@ class Shokri(LearnedAttack, MembershipAttack):
             inputs.append(np.exp(np.concatenate(chosen)).astype(np.float32))
             marks = [np.full(len(c), mark) for c, (_, mark) in zip(chosen, sets, strict=True)]
             targets.append(np.concatenate(marks).astype(np.int64))
-        return self.trained(inputs, targets, seed, "attack networks")
+        return self.train_networks(inputs, targets, seed, "attack networks")
 
     def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:
         networks = StackedNetworks.from_arrays(fitted)

@@ -35,7 +35,7 @@ class CanaryRecords:
         """The canary's own."""
         return self.features.shape[1] - 1
 
-    def against(self, initial: Sequence[Array]) -> CanaryRecords:
+    def relabel_against(self, initial: Sequence[Array]) -> CanaryRecords:
         """The same with the label that a linear model of these weights finds least likely: its gradient is largest."""
         return replace(self, canary_label=int(np.argmin(self.canary @ initial[0] + initial[1])))
 

@@ -64,7 +64,7 @@ def _calibrate_noise(question: Question) -> float:
         else:
             run = Run(question.records, question.batch_size, question.epochs, question.delta)
             accountant = ACCOUNTANTS[question.accountant]
-            noise = accountant.calibrated(question.epsilon, run, "add-remove-one", "poisson")
+            noise = accountant.calibrate(question.epsilon, run, "add-remove-one", "poisson")
     except (ValueError, ArithmeticError):
         noise = float("nan")
     if not 0 < noise < float("inf"):

@@ -163,7 +163,7 @@ class _Run:
     start: Sequence[Array] | None = None
 
     def from_there(self, start: Sequence[Array]) -> _Run:
-        return replace(self, start=start, records=self.records.against(start))
+        return replace(self, start=start, records=self.records.relabel_against(start))
 
     def job(self) -> tuple[Array, Array, int]:
         """Arrays of its own: a training function may write into them."""

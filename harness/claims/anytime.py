@@ -107,15 +107,15 @@ class TMixtureCS(SequentialEstimate):
         return self._p(value, -1.0)
 
     def _p(self, value: float, sign: float) -> float:
-        won = self.won(value, sign)
+        won = self.martingale(value, sign)
         return float(0.5 / max(0.5, won[-1] if self.last else won.max(initial=0.0)))
 
-    def won(self, value: float, sign: float) -> Array:
+    def martingale(self, value: float, sign: float) -> Array:
         """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0."""
         distance = sign * (self.moments.means - value)
         return _martingale(self._counts, distance, self.moments.stderrs, sign * self.moments.skewnesses)
 
-    def projected(self, alpha: float, most: int) -> int | None:
+    def project_repeats(self, alpha: float, most: int) -> int | None:
         n = np.arange(max(self.n, FEWEST), most + 1)
         if not len(n):
             return None
@@ -126,7 +126,7 @@ class TMixtureCS(SequentialEstimate):
         enough = n[0.5 / np.maximum(won, 0.5) <= alpha]
         return int(enough[0]) if len(enough) else None
 
-    def shifted(self, by: float, sign: float = 1.0) -> TMixtureCS:
+    def shift(self, by: float, sign: float = 1.0) -> TMixtureCS:
         """The estimate of `sign * mean + by`."""
         running = self.moments
         each = None if self.each is None else sign * self.each + by
@@ -170,7 +170,7 @@ class TwoStakeCS(SequentialEstimate):
         return self.whole.n
 
     @property
-    def seen(self) -> int:
+    def tested_repeats(self) -> int:
         return self._parts[-1].n
 
     @property
@@ -182,9 +182,9 @@ class TwoStakeCS(SequentialEstimate):
         if self.whole.brief:
             return -math.inf, math.inf
         alpha = (1 - level) / 2
-        return -self.shifted(0.0, -1.0)._greatest(alpha), self._greatest(alpha)
+        return -self.shift(0.0, -1.0)._greatest_mean(alpha), self._greatest_mean(alpha)
 
-    def _greatest(self, alpha: float) -> float:
+    def _greatest_mean(self, alpha: float) -> float:
         """The largest mean that is not excluded, rounded up."""
         step = max(self.stderr, 1e-9)
         for _ in range(40):
@@ -206,26 +206,26 @@ class TwoStakeCS(SequentialEstimate):
         return self._p(value, -1.0)
 
     def _p(self, value: float, sign: float) -> float:
-        won = self.won(value, sign)
+        won = self.martingale(value, sign)
         return float(0.5 / max(0.5, won[-1] if self.whole.last else won.max(initial=0.0)))
 
-    def won(self, value: float, sign: float) -> Array:
-        """(n,) as `TMixtureCS.won`, of the whole stake."""
-        won = self.whole.won(value, sign)
+    def martingale(self, value: float, sign: float) -> Array:
+        """(n,) as `TMixtureCS.martingale`, of the whole stake."""
+        won = self.whole.martingale(value, sign)
         if len(self._parts) > 1:
             won = (1 - LATER) * won
-            won[self.left_out :] += LATER * self.later.won(value, sign)
+            won[self.left_out :] += LATER * self.later.martingale(value, sign)
         return won
 
-    def projected(self, alpha: float, most: int) -> int | None:
-        whole = self.whole.projected(alpha * (1 - LATER), most)
-        later = self.later.projected(alpha * LATER, most - self.left_out) if len(self._parts) > 1 else None
+    def project_repeats(self, alpha: float, most: int) -> int | None:
+        whole = self.whole.project_repeats(alpha * (1 - LATER), most)
+        later = self.later.project_repeats(alpha * LATER, most - self.left_out) if len(self._parts) > 1 else None
         repeats = [n for n in (whole, None if later is None else later + self.left_out) if n is not None]
         return min(repeats, default=None)
 
-    def shifted(self, by: float, sign: float = 1.0) -> TwoStakeCS:
+    def shift(self, by: float, sign: float = 1.0) -> TwoStakeCS:
         """The estimate of `sign * mean + by`."""
-        return TwoStakeCS(self.whole.shifted(by, sign), self.later.shifted(by, sign), self.left_out)
+        return TwoStakeCS(self.whole.shift(by, sign), self.later.shift(by, sign), self.left_out)
 
 
 def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:

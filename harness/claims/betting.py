@@ -55,11 +55,11 @@ class Stream:
     highs: Array
     """(n,)"""
 
-    def negated(self) -> Stream:
+    def negate(self) -> Stream:
         """Of the negative values."""
         return Stream(-self.values, -self.highs, -self.lows)
 
-    def first(self, n: int) -> Stream:
+    def take_first(self, n: int) -> Stream:
         """Of the first `n` values."""
         return Stream(self.values[:n], self.lows[:n], self.highs[:n])
 
@@ -193,17 +193,17 @@ class BettingMean(SequentialEstimate):
         return math.exp(-won) if won > 0 else 1.0
 
     def p_below(self, value: float) -> float:
-        return self.shifted(0.0, -1.0).p_above(-value)
+        return self.shift(0.0, -1.0).p_above(-value)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Means that were not rejected at any look; the range where none was."""
         if self.brief:
             return -math.inf, math.inf
-        low = self._least((1 - level) / 2)
-        high = -self.shifted(0.0, -1.0)._least((1 - level) / 2)
+        low = self._least_mean((1 - level) / 2)
+        high = -self.shift(0.0, -1.0)._least_mean((1 - level) / 2)
         return low, high
 
-    def _least(self, alpha: float) -> float:
+    def _least_mean(self, alpha: float) -> float:
         """The smallest mean that is not rejected at a one-sided level, rounded down."""
         low = sum(stream.floor for stream in self.streams) + self.offset
         if math.isinf(low):
@@ -214,12 +214,12 @@ class BettingMean(SequentialEstimate):
             low, high = (middle, high) if self._rejects(middle, alpha) else (low, middle)
         return low
 
-    def projected(self, alpha: float, most: int) -> int | None:
+    def project_repeats(self, alpha: float, most: int) -> int | None:
         """Repeats, of at most `most`, at which a one-sided test at `alpha` tells the mean from 0 if further results are
         like those there are; None where there are none."""
         if most < self.n or not self.n:
             return None
-        toward = self if self.mean >= 0 else self.shifted(0.0, -1.0)
+        toward = self if self.mean >= 0 else self.shift(0.0, -1.0)
 
         def first_of(total: Array) -> int:
             enough = toward._capital(-toward.offset, total) >= -math.log(alpha)
@@ -234,9 +234,9 @@ class BettingMean(SequentialEstimate):
         between = np.arange(some[place - 1] + 1 if place else self.n, some[place] + 1)
         return int(between[first_of(between)])
 
-    def shifted(self, by: float, sign: float = 1.0) -> BettingMean:
+    def shift(self, by: float, sign: float = 1.0) -> BettingMean:
         """The estimate of `sign * mean + by`."""
-        streams = self.streams if sign > 0 else tuple(stream.negated() for stream in self.streams)
+        streams = self.streams if sign > 0 else tuple(stream.negate() for stream in self.streams)
         each = None if self.each is None else sign * self.each + by
         return replace(self, streams=streams, offset=sign * self.offset + by, each=each)
 
@@ -274,4 +274,4 @@ def convex_lower_bounds(heights: Array) -> Array:
 def bet_on_streams(streams: Sequence[Stream], each: Array | None = None) -> BettingMean:
     """Of as many results of each stream as the shortest has."""
     n = min(len(stream.values) for stream in streams)
-    return BettingMean(tuple(stream.first(n) for stream in streams), each=each)
+    return BettingMean(tuple(stream.take_first(n) for stream in streams), each=each)

@@ -67,7 +67,7 @@ def over_grid(
     Args:
         some: axes, and kinds of names, along which one alternative is enough.
     """
-    if gone := evidence.missing(curves):
+    if gone := evidence.unmeasured_axes(curves):
         return not_run(f"the profile runs no {', no '.join(gone)}")
     grid = evidence.grid(curves, at)
     if not grid:
@@ -189,7 +189,7 @@ def _reason(how: Found, quantifier: PointQuantifier, index: int, decides: Point,
 def _outlook(effect: MeanEstimate, level: float) -> dict[str, float | None]:
     """What more repeats would do, and what the present ones could have shown."""
     if isinstance(effect, SequentialEstimate):
-        return {} if effect.brief else {"repeats": effect.n, "enough": effect.projected(level, FAR) or None}
+        return {} if effect.brief else {"repeats": effect.n, "enough": effect.project_repeats(level, FAR) or None}
     needed, smallest = repeats_needed(effect, level), detectable_effect(effect, level)
     enough = needed if needed and needed <= FAR else None
     return {"enough": enough, "detectable": smallest, "fewest": None if smallest is None else effect.n}

@@ -64,7 +64,7 @@ class NameScope:
         for arm in operand.arm:
             for attack in operand.attack or ("",):
                 axes = self.axes(arm, attack)
-                for name, value in operand.fixed.items():
+                for name, value in operand.fixed_axes.items():
                     self._check_level(name, value, axes)
                 for name in operand.mean_over:
                     if name not in axes:
@@ -80,7 +80,7 @@ class NameScope:
             raise ValueError(
                 f"chosen: the axis {chosen.axis!r} has values that are no numbers; none of them is the least"
             )
-        if chosen.axis in operand.fixed or chosen.axis in operand.mean_over:
+        if chosen.axis in operand.fixed_axes or chosen.axis in operand.mean_over:
             raise ValueError(f"chosen: the axis {chosen.axis!r} is fixed, or averaged over, already")
         by = arm if chosen.arm is None else chosen.arm
         if by not in self.arms:
@@ -125,7 +125,7 @@ class NameScope:
     def check_finite(self, operands: Iterable[MetricOperand]) -> None:
         """Raises ValueError where a claim that leaves epsilon to its finite values has none."""
         for operand in operands:
-            if "epsilon" in operand.fixed or "epsilon" in operand.mean_over or operand.chosen is not None:
+            if "epsilon" in operand.fixed_axes or "epsilon" in operand.mean_over or operand.chosen is not None:
                 continue
             for arm in operand.arm:
                 epsilons = self.arms[arm].get("epsilon", ())
@@ -149,7 +149,7 @@ class NameScope:
         axes = self.axes(arm, attack)
         if axis not in axes:
             raise ValueError(describe_unknown_name("axis", axis, axes))
-        if axis in operand.fixed or axis in operand.mean_over:
+        if axis in operand.fixed_axes or axis in operand.mean_over:
             raise ValueError(f"the axis {axis!r} is fixed, or averaged over, in what is to vary along it")
 
     def check_numeric(self, axis: str, arm: str, attack: str) -> None:

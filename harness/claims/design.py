@@ -46,7 +46,7 @@ class Series:
     """No value can be below this."""
     high: float = math.inf
 
-    def first(self, n: int | None) -> Series:
+    def take_first(self, n: int | None) -> Series:
         """Of the first `n` repeats (None: of all)."""
         if n is None or n >= len(self.values):
             return self
@@ -57,18 +57,18 @@ class Series:
         """Of some repeats, (n,) bool, in all of which the split draws the same."""
         return Series(self.values[these], self.errors[these], None, 1, self.low, self.high)
 
-    def minus(self, other: Series) -> Series:
+    def subtract(self, other: Series) -> Series:
         """The difference repeat by repeat, of those that both have; what the split draws is taken to be the same."""
         n = min(len(self.values), len(other.values))
-        left, right = self.first(n), other.first(n)
+        left, right = self.take_first(n), other.take_first(n)
         values, errors = left.values - right.values, np.hypot(left.errors, right.errors)
         return Series(values, errors, left.drawn, left.outcomes, left.low - right.high, left.high - right.low)
 
-    def plus(self, other: Series) -> Series:
+    def add(self, other: Series) -> Series:
         """The sum repeat by repeat, of those that both have."""
-        return self.minus(other.times(-1.0))
+        return self.subtract(other.scale(-1.0))
 
-    def times(self, factor: float) -> Series:
+    def scale(self, factor: float) -> Series:
         """Every number times `factor`."""
         if factor == 1:
             return self
@@ -91,7 +91,7 @@ class Design(ABC):
     fewest: ClassVar[int] = FEWEST
     """Repeats below which a point decides nothing."""
 
-    def briefly(self, brief: bool = True) -> Design:
+    def without_intervals(self, brief: bool = True) -> Design:
         """The same without intervals, which are shown and decide nothing; of `brief` False with them."""
         return self
 
@@ -100,12 +100,12 @@ class Design(ABC):
         """Of one number a repeat."""
 
     @abstractmethod
-    def between(self, left: Series, right: Series) -> MeanEstimate:
+    def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
         """Of the difference of two arms, which share no models."""
 
-    def within(self, left: Series, right: Series) -> MeanEstimate:
+    def mean_within_arm(self, left: Series, right: Series) -> MeanEstimate:
         """Of the difference of two series of one arm, which come from the same splits: paired by repeat."""
-        return self.mean(left.minus(right))
+        return self.mean(left.subtract(right))
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """Of numbers that groups of runs give together, or of the difference of two: the error is that of drawing the
@@ -134,8 +134,8 @@ class Fixed(Design):
         parts = [(1 / series.outcomes, estimate(series.values[s], series.errors[s])) for s in strata]
         return replace(combine_estimates(parts, len(series.values)), each=series.values)
 
-    def between(self, left: Series, right: Series) -> MeanEstimate:
-        return replace(difference(self.mean(left), self.mean(right)), each=left.minus(right).values)
+    def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
+        return replace(difference(self.mean(left), self.mean(right)), each=left.subtract(right).values)
 
 
 @dataclass(frozen=True)
@@ -150,26 +150,26 @@ class Sequential(Design):
     brief: bool = False
     """Intervals are left infinite."""
 
-    def briefly(self, brief: bool = True) -> Sequential:
+    def without_intervals(self, brief: bool = True) -> Sequential:
         return replace(self, brief=brief)
 
     def mean(self, series: Series) -> MeanEstimate:
-        return self._tested(adjust_for_splits(series), series, repeats_to_see_all(series))
+        return self._test_values(adjust_for_splits(series), series, repeats_to_see_all(series))
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """The first group decides, whatever others were added while one looked."""
-        return super().of_records([side.first(1) for side in sides], runs)
+        return super().of_records([side.take_first(1) for side in sides], runs)
 
-    def between(self, left: Series, right: Series) -> MeanEstimate:
-        difference = left.minus(right)
-        left, right = left.first(len(difference.values)), right.first(len(difference.values))
-        return self._tested(
+    def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
+        difference = left.subtract(right)
+        left, right = left.take_first(len(difference.values)), right.take_first(len(difference.values))
+        return self._test_values(
             adjust_for_splits(left) - adjust_for_splits(right),
             difference,
             max(repeats_to_see_all(left), repeats_to_see_all(right)),
         )
 
-    def _tested(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
+    def _test_values(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
         if not left_out:
             return TMixtureCS(moments(values, series.errors), series.values, self.last, self.brief)
         cs = two_stake_cs(values, series.errors, left_out)
@@ -189,15 +189,15 @@ class Bounded(Design):
     brief: bool = False
     """Intervals are left infinite."""
 
-    def briefly(self, brief: bool = True) -> Bounded:
+    def without_intervals(self, brief: bool = True) -> Bounded:
         return replace(self, brief=brief)
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._betting([stream_of(series)], series.values)
 
-    def between(self, left: Series, right: Series) -> MeanEstimate:
-        streams = stream_of(left), stream_of(right).negated()
-        return self._betting(streams, left.minus(right).values)
+    def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
+        streams = stream_of(left), stream_of(right).negate()
+        return self._betting(streams, left.subtract(right).values)
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """Nothing can be said: repeats do not show how such a number varies."""

@@ -23,7 +23,7 @@ def clearer_end(not_too_high: MeanEstimate, not_too_low: MeanEstimate) -> MeanEs
         return not_too_low
     nearer = min(not_too_high, not_too_low, key=lambda end: abs(end.mean))
     if abs(nearer.mean) <= NEAR * nearer.stderr:
-        return nearer.shifted(-nearer.mean)
+        return nearer.shift(-nearer.mean)
     return Undecidable(nearer)
 
 
@@ -48,7 +48,7 @@ class Undecidable(SequentialEstimate):
         return self.nearer.n
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        return self.nearer.shifted(-self.nearer.mean).interval(level)
+        return self.nearer.shift(-self.nearer.mean).interval(level)
 
     def p_above(self, value: float) -> float:
         return 1.0
@@ -56,10 +56,10 @@ class Undecidable(SequentialEstimate):
     def p_below(self, value: float) -> float:
         return 1.0
 
-    def shifted(self, by: float, sign: float = 1.0) -> Undecidable:
+    def shift(self, by: float, sign: float = 1.0) -> Undecidable:
         return self
 
-    def projected(self, alpha: float, most: int) -> int | None:
+    def project_repeats(self, alpha: float, most: int) -> int | None:
         return None
 
     @property

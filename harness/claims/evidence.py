@@ -89,15 +89,15 @@ class Measurements:
         part._owner_set = (arm, size)
         return part
 
-    def by(self, design: Design) -> Measurements:
+    def with_design(self, design: Design) -> Measurements:
         """The same, tested in another way."""
         part = copy.copy(self)
         part.design = design
         return part
 
-    def briefly(self) -> Measurements:
+    def without_intervals(self) -> Measurements:
         """The same without intervals: for what decides and is not shown."""
-        return self.by(self.design.briefly())
+        return self.with_design(self.design.without_intervals())
 
     def arm(self, name: str) -> ArmFacts:
         """What is known of an arm."""
@@ -108,9 +108,9 @@ class Measurements:
 
         Raises HarnessError where there are no measurements of it.
         """
-        return tuple(axis for axis in self.axes if axis in self._known(curve) and axis not in curve.closed)
+        return tuple(axis for axis in self.axes if axis in self._varying_axes(curve) and axis not in curve.closed_axes)
 
-    def _known(self, curve: MetricSeries) -> tuple[str, ...]:
+    def _varying_axes(self, curve: MetricSeries) -> tuple[str, ...]:
         varying = self._index.varies.get((curve.arm, curve.attack, curve.metric))
         if varying is None:
             raise HarnessError(f"no measurements of {curve.text()}; run the spec again")
@@ -118,7 +118,7 @@ class Measurements:
 
     def levels(self, curve: MetricSeries, axis: str) -> list[Any]:
         """Values of an axis at which the curve was measured, in order."""
-        self._known(curve)
+        self._varying_axes(curve)
         return order_levels(self._index.levels[curve.arm, curve.attack, curve.metric].get(axis, ()))
 
     def grid(
@@ -142,12 +142,12 @@ class Measurements:
             choices.append(common)
         return [dict(zip(axes, chosen, strict=True)) for chosen in product(*choices)]
 
-    def missing(self, curves: Sequence[MetricSeries]) -> list[str]:
+    def unmeasured_axes(self, curves: Sequence[MetricSeries]) -> list[str]:
         """Axes that curves fix at values that were not measured, in words."""
         unmeasured = []
         for curve in curves:
             for axis, value in curve.at:
-                if axis in self._known(curve) and value not in self.levels(curve, axis):
+                if axis in self._varying_axes(curve) and value not in self.levels(curve, axis):
                     unmeasured.append(place_text({axis: value}))
         return sorted(set(unmeasured))
 
@@ -187,12 +187,12 @@ class Measurements:
     def series(self, curve: MetricSeries, where: Where) -> Series:
         """One number a repeat. Raises HarnessError where there are none."""
         if curve.chosen is not None:
-            return self._chosen(curve, curve.chosen, where).times(curve.times)
-        parts = [self._at(curve, point) for point in self._points(curve, where)]
+            return self._chosen_series(curve, curve.chosen, where).scale(curve.times)
+        parts = [self._series_at(curve, point) for point in self._points(curve, where)]
         total = parts[0]
         for other in parts[1:]:
-            total = total.plus(other)
-        return total.times(curve.times / len(parts))
+            total = total.add(other)
+        return total.scale(curve.times / len(parts))
 
     def _points(self, curve: MetricSeries, where: Where) -> list[dict[str, object]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
@@ -226,11 +226,11 @@ class Measurements:
         levels = self._candidates(curve, chosen)
         places = [{**where, chosen.axis: level} for level in levels]
         those = self if chosen.repeats is None else self.of_first(chosen.repeats)
-        series = [those._one(by, chosen.metric, point).values for point in places]
+        series = [those._single_series(by, chosen.metric, point).values for point in places]
         measured = np.stack([values[: min(map(len, series))] for values in series])
         if chosen.repeats is not None:
             measured = np.repeat(measured.mean(axis=1, keepdims=True), measured.shape[1], axis=1)
-        holds = chosen.holds(measured)
+        holds = chosen.admissible_mask(measured)
         if not holds.any(axis=0).all():
             best = measured[:, ~holds.any(axis=0)].mean(axis=1)
             nearest = best.argmin() if chosen.at_most is not None else best.argmax()
@@ -241,7 +241,7 @@ class Measurements:
         first: Array = holds.argmax(axis=0)
         return first
 
-    def _chosen(self, curve: MetricSeries, chosen: Chosen, where: Where) -> Series:
+    def _chosen_series(self, curve: MetricSeries, chosen: Chosen, where: Where) -> Series:
         """In each repeat the value at the place of an axis that is chosen there."""
         first, open_ = self._choice(curve, chosen, where), replace(curve, chosen=None, times=1.0)
         if chosen.repeats is not None:
@@ -249,17 +249,17 @@ class Measurements:
         values = [self.series(open_, {**where, chosen.axis: level}) for level in self._candidates(curve, chosen)]
         repeats = np.arange(n := min(len(first), *(len(series.values) for series in values)))
         return replace(
-            values[0].first(n),
+            values[0].take_first(n),
             values=np.stack([series.values[:n] for series in values])[first[:n], repeats],
             errors=np.stack([series.errors[:n] for series in values])[first[:n], repeats],
             low=min(series.low for series in values),
             high=max(series.high for series in values),
         )
 
-    def _at(self, curve: MetricSeries, where: Where) -> Series:
-        series = self._one(curve, curve.metric, where)
+    def _series_at(self, curve: MetricSeries, where: Where) -> Series:
+        series = self._single_series(curve, curve.metric, where)
         if curve.minus is not None:
-            series = series.minus(self._one(curve, curve.minus, where))
+            series = series.subtract(self._single_series(curve, curve.minus, where))
         return series
 
     def _key(self, curve: MetricSeries, metric: str, where: Where) -> tuple[str, str, str, Place]:
@@ -267,14 +267,14 @@ class Measurements:
         axes = self._index.varies.get((curve.arm, curve.attack, metric), ())
         return curve.arm, curve.attack, metric, place((axis, at[axis]) for axis in axes if axis in at)
 
-    def _one(self, curve: MetricSeries, metric: str, where: Where) -> Series:
+    def _single_series(self, curve: MetricSeries, metric: str, where: Where) -> Series:
         key = self._key(curve, metric, where)
         if key not in self._index.series:
             raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run the spec again")
         first = self.first
         if first is not None and of_runs(metric):
             first = int((self._index.repeats_of[key] < first).sum())
-        series = self._index.series[key].first(first)
+        series = self._index.series[key].take_first(first)
         if self._owner_set is None or self._owner_set[0] != curve.arm:
             return series
         sizes, repeats = self._index.owner_sets[curve.arm], self._index.repeats_of[key][: len(series.values)]
@@ -306,7 +306,7 @@ class Measurements:
     def gap_of(self, left_arm: str, right_arm: str, left: Series, right: Series) -> MeanEstimate:
         """Of left - right, series of two arms."""
         same = left_arm == right_arm or self.arm(left_arm).draws == self.arm(right_arm).draws != ""
-        return self.design.within(left, right) if same else self.design.between(left, right)
+        return self.design.mean_within_arm(left, right) if same else self.design.mean_between_arms(left, right)
 
     def noise(self, arm: str, epsilon: float) -> float:
         """The noise multiplier of an arm at epsilon; infinite where nothing is known of it."""

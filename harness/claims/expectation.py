@@ -160,11 +160,11 @@ class MeasuredClaimKind(ClaimKind):
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         """Judge one of its `parts`. Its looks say where more repeats would tell more."""
 
-    def relaxed(self) -> tuple[str, Self] | None:
+    def relax(self) -> tuple[str, Self] | None:
         """The same with its tolerance doubled, and that in words; None where it has none."""
         return None
 
-    def printed(self) -> Sequence[tuple[MetricSeries, Where, float]]:
+    def printed_numbers(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         """Numbers that the paper prints, as the claim has them: of which curve, where, and the number."""
         return ()
 
@@ -185,7 +185,7 @@ CLAIM_KINDS: Registry[ClaimKind] = Registry("kind of claim")
 def sides(left: MetricOperand, right: Operand | None, declared: NameScope) -> tuple[MetricOperand, Operand | None]:
     """Both sides of a comparison, with what they leave out."""
     left = declared.complete(left)
-    return left, right.inheriting(left) if isinstance(right, MetricOperand) else right
+    return left, right.inherit(left) if isinstance(right, MetricOperand) else right
 
 
 def some_of(quantifier: For, axes: Sequence[str]) -> frozenset[str]:

@@ -36,7 +36,7 @@ class _Bare(Config):
     """Written as the value of its first field, where no other says anything."""
 
     @model_serializer
-    def _written(self) -> Any:
+    def _serialize(self) -> Any:
         fields = {
             n: getattr(self, n) for n, info in type(self).model_fields.items() if getattr(self, n) != info.default
         }

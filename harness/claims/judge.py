@@ -45,7 +45,7 @@ def gap(
         value = evidence.coordinates(left, where)[right.axis]
     else:
         value = right.value
-    return own, value, own.shifted(-value)
+    return own, value, own.shift(-value)
 
 
 def compare_at(
@@ -56,7 +56,7 @@ def compare_at(
     upward = relation in (">", ">=")
 
     def distance(left_minus_right: MeanEstimate) -> MeanEstimate:
-        return left_minus_right.shifted(-margin) if upward else left_minus_right.shifted(margin, -1.0)
+        return left_minus_right.shift(-margin) if upward else left_minus_right.shift(margin, -1.0)
 
     least, effect = own, distance(difference)
     if (below := evidence.from_below(left)) is None:
@@ -151,6 +151,6 @@ def compare_equivalence(
     low, high = difference.interval(LEVEL)
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     interval = (tolerance - max(abs(low), abs(high)), tolerance - nearest)
-    effect = difference.shifted(tolerance, -1.0) if difference.mean >= 0 else difference.shifted(tolerance)
+    effect = difference.shift(tolerance, -1.0) if difference.mean >= 0 else difference.shift(tolerance)
     holds = None if difference.each is None else np.abs(difference.each) < tolerance
     return PointResult(point(index, where, left, right, effect, interval, inside, outside), effect, cells, holds)

@@ -81,7 +81,7 @@ class Chosen(Config, HasTree):
             raise ValueError("repeats: what is measured would choose where to measure it; name another arm, too")
         return self
 
-    def holds(self, values: Array) -> Array:
+    def admissible_mask(self, values: Array) -> Array:
         """Which values of the metric (n,) are as they have to be: (n,) bool."""
         admissible: Array = values <= self.at_most if self.at_most is not None else values >= self.at_least
         return admissible
@@ -114,7 +114,7 @@ class MetricSeries(HasTree):
     chosen: Chosen | None = None
 
     @property
-    def closed(self) -> frozenset[str]:
+    def closed_axes(self) -> frozenset[str]:
         """Axes along which it does not vary, though what it is of does."""
         return frozenset(
             {name for name, _ in self.at} | {*self.mean_over} | ({self.chosen.axis} if self.chosen else set())
@@ -152,7 +152,7 @@ class MetricOperand(Config):
     chosen: Chosen | None = Field(default=None, exclude_if=lambda chosen: chosen is None)
     """The axis whose value another metric chooses in each repeat, such as the least epsilon that keeps accuracy."""
 
-    def inheriting(self, left: MetricOperand) -> MetricOperand:
+    def inherit(self, left: MetricOperand) -> MetricOperand:
         """This side with what it leaves out taken from the left one."""
         inherited: dict[str, object] = {"arm": self.arm or left.arm, "mean_over": self.mean_over or left.mean_over}
         if not self.arm:
@@ -161,7 +161,7 @@ class MetricOperand(Config):
             inherited |= {"metric": left.metric, "minus": self.minus or left.minus, "times": self.times * left.times}
         of_model = all(m in METRICS and METRICS[m].scope in MODEL_SCOPES for m in self.metric or left.metric)
         inherited["attack"] = self.attack or (() if of_model else left.attack)
-        inherited["at"] = {**left.fixed, **self.fixed}
+        inherited["at"] = {**left.fixed_axes, **self.fixed_axes}
         inherited["epsilon"] = None
         return self.model_copy(update=inherited)
 
@@ -172,23 +172,23 @@ class MetricOperand(Config):
         return (*self.metric, *(metric for metric in others if metric is not None))
 
     @property
-    def fixed(self) -> dict[str, Level]:
+    def fixed_axes(self) -> dict[str, Level]:
         """Axes that are fixed, epsilon among them."""
         return self.at if self.epsilon is None else {**self.at, "epsilon": self.epsilon}
 
-    def each(self, but: frozenset[str] = frozenset()) -> Iterator[MetricOperand]:
+    def expand(self, but: frozenset[str] = frozenset()) -> Iterator[MetricOperand]:
         """One for each metric, arm and attack that it names, but for what is in `but`."""
         none: list[tuple[str, ...]] = [()]
-        axes = [[value] if name in but else [(v,) for v in value] for name, value in self._named()]
+        axes = [[value] if name in but else [(v,) for v in value] for name, value in self._named_fields()]
         for chosen in product(*(a or none for a in axes)):
             yield self.model_copy(update=dict(zip(NAMED, chosen, strict=True)))
 
-    def _named(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def _named_fields(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         return ((name, getattr(self, name)) for name in NAMED)
 
-    def like(self, left: MetricOperand, chosen: MetricOperand) -> MetricOperand:
+    def narrow_like(self, left: MetricOperand, chosen: MetricOperand) -> MetricOperand:
         """This side where what it has in common with `left` is narrowed to what `chosen` has of it."""
-        same = {name: getattr(chosen, name) for name, value in self._named() if value == getattr(left, name)}
+        same = {name: getattr(chosen, name) for name, value in self._named_fields() if value == getattr(left, name)}
         return self.model_copy(update=same)
 
     @property
@@ -196,7 +196,7 @@ class MetricOperand(Config):
         """Of a side that names one metric, one arm and at most one attack."""
         (metric,), (arm,) = self.metric, self.arm
         attack = self.attack[0] if self.attack else ""
-        return MetricSeries(metric, arm, attack, self.minus, place(self.fixed), self.times, self.mean_over, self.chosen)
+        return MetricSeries(metric, arm, attack, self.minus, place(self.fixed_axes), self.times, self.mean_over, self.chosen)
 
 
 class FormulaValue(Config, HasTree):

@@ -36,7 +36,7 @@ class Counted(Config):
     """Whether there are more than those."""
 
     @property
-    def right(self) -> bool:
+    def is_right(self) -> bool:
         """Whether every repeat has the printed count."""
         return self.found == (self.printed,)
 
@@ -88,13 +88,13 @@ class Reason(Config):
 
     @field_validator("left", "right", "effect", "low", "high")
     @classmethod
-    def _rounded(cls, value: float | None) -> float | None:
+    def _round(cls, value: float | None) -> float | None:
         """So that a number reads the same from a file, and on another processor."""
         return None if value is None else float(f"{value:.{DIGITS}g}")
 
     @field_validator("at")
     @classmethod
-    def _infinite(cls, value: dict[str, object]) -> dict[str, object]:
+    def _read_infinity(cls, value: dict[str, object]) -> dict[str, object]:
         """A number without end is written as a word (JSON has no other way), and is a number again when read."""
         return {name: float(one) if one in ("inf", "-inf") else one for name, one in value.items()}
 
@@ -111,14 +111,14 @@ class Reason(Config):
         if self.words:
             said = self.words
         elif self.found in ("holds", "fails", "undecided", "few"):
-            said = self._measured(effect)
+            said = self._measured_text(effect)
         else:
-            said = {"counted": self._counted, "played": self._played}.get(self.found, self._of_theory)()
+            said = {"counted": self._counted_text, "played": self._played_text}.get(self.found, self._theory_text)()
         unless = [f"{said}, but not with {self.unless}"] if self.unless else [said]
         return "; ".join([*unless, *self.chosen])
 
-    def _measured(self, effect: bool) -> str:
-        where = self._where(effect)
+    def _measured_text(self, effect: bool) -> str:
+        where = self._where_text(effect)
         if self.quantifier == "share" and self.found != "few":
             needed, looked_at = self.needed or 0, self.looked_at or 0
             of = f"{needed} of {looked_at} points"
@@ -142,7 +142,7 @@ class Reason(Config):
             enough += f"; {self.fewest} repeats find one of {self.detectable:.2g} (power 0.8)"
         return f"undecided {where}{after}{enough}"
 
-    def _where(self, effect: bool) -> str:
+    def _where_text(self, effect: bool) -> str:
         at = f"at {place_text(self.at)}: " if self.at else ""
         sides = f"{at}{self.left:.3g} against {self.right:.3g}"
         if not effect:
@@ -151,18 +151,18 @@ class Reason(Config):
         high = "inf" if self.high is None else f"{self.high:.3g}"
         return f"{sides}, effect {self.effect:.3g} [{low}, {high}]"
 
-    def _counted(self) -> str:
-        wrong = [one for one in self.counts if not one.right]
+    def _counted_text(self) -> str:
+        wrong = [one for one in self.counts if not one.is_right]
         if not wrong:
             return f"all {len(self.counts)} counts are as printed in every repeat"
         shown = [", ".join(f"{v:,.0f}" for v in one.found) + (", ..." if one.several else "") for one in wrong]
         both = zip(wrong, shown, strict=True)
         return "; ".join(f"{one.name} is {values} (printed: {one.printed:,})" for one, values in both)
 
-    def _played(self) -> str:
+    def _played_text(self) -> str:
         return f"{self.left_name} {self.left:.5g} [{self.low:.5g}, {self.high:.5g}] against {self.right:.5g}"
 
-    def _of_theory(self) -> str:
+    def _theory_text(self) -> str:
         head = {
             "proved": "proved; closest: ",
             "computed": "holds; closest: ",

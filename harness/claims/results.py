@@ -69,7 +69,7 @@ class PartResult:
         return alpha / (m - k + 1), alpha / parts / k
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether it is about numbers that are the same in every run."""
         return self.why.found == "counted"
 

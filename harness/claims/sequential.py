@@ -70,7 +70,7 @@ def is_decided(findings: Sequence[PartResult]) -> bool:
 def first_verdict(judged: Judged, evidence: Measurements) -> tuple[list[PartResult], int | None]:
     """The findings of the first look that decides, and its repeats; else those of all repeats, and None."""
     # Evidence only grows with the repeats, so a claim that one look decides is decided at all later ones.
-    brief, last = evidence.briefly(), max(2, evidence.repeats)
+    brief, last = evidence.without_intervals(), max(2, evidence.repeats)
     if not is_decided(judged(brief)):
         return judged(evidence), None
     looks = range(2, last + 1)
@@ -117,7 +117,7 @@ def allocate_repeats(
         if hopeless and not against:
             continue
         for look in chosen:
-            target = rule.expected(look, f) if whole else rule.next_look(look, f)
+            target = rule.expected_repeats(look, f) if whole else rule.next_look(look, f)
             for one in ((cell, attack) for cell in look.cells for attack in f.attacks.get(cell[0], ("",))):
                 needs[one] = max(needs.get(one, 0), target)
     return needs
@@ -139,26 +139,26 @@ class _Rule:
     """One-sided."""
     parts: int
     usual: int
-    most: int
+    max_repeats: int
     likely: bool = False
     reach: int | None = None
 
     def next_look(self, look: PointResult, finding: PartResult) -> int:
         repeats = look.repeats
         if self.likely:  # a projection of results that are alike: rounds of half as many more
-            return min(self.expected(look, finding), repeats + (repeats + 1) // 2)
-        most = self.usual if repeats < self.usual else self.most
+            return min(self.expected_repeats(look, finding), repeats + (repeats + 1) // 2)
+        most = self.usual if repeats < self.usual else self.max_repeats
         return min(FEWEST, most) if repeats < FEWEST else next_look(repeats, most)
 
-    def expected(self, look: PointResult, finding: PartResult) -> int:
+    def expected_repeats(self, look: PointResult, finding: PartResult) -> int:
         """Repeats that decide if the effect stays as it is; the most allowed where those would not."""
         effect = look.effect
         projected = (
-            effect.projected(self._level(look, finding), self.most) if isinstance(effect, SequentialEstimate) else None
+            effect.project_repeats(self._level(look, finding), self.max_repeats) if isinstance(effect, SequentialEstimate) else None
         )
         if projected is None or look.among is None:
-            return projected or self.most
-        return min(self.most, math.ceil(projected * look.among / look.point.repeats))
+            return projected or self.max_repeats
+        return min(self.max_repeats, math.ceil(projected * look.among / look.point.repeats))
 
     def places(self, finding: PartResult) -> tuple[list[PointResult], bool]:
         """Where a part needs repeats next, and whether they may turn it against the claim."""
@@ -170,7 +170,7 @@ class _Rule:
         for look in finding.looks:
             if (look.point.p_support if all_points else look.point.p_oppose) <= needed:
                 continue
-            if not self._worthwhile(look, self._level(look, finding)):
+            if not self._is_worthwhile(look, self._level(look, finding)):
                 used_up = True
             elif _turns(look, finding):
                 turned.append(look)
@@ -190,7 +190,7 @@ class _Rule:
                 for_ -= 1
             elif look.point.p_oppose <= oppose:
                 against -= 1
-            elif self._worthwhile(look, self._level(look, finding)):
+            elif self._is_worthwhile(look, self._level(look, finding)):
                 (other_side if _turns(look, finding) else its_side).append(look)
         if len(its_side) >= for_:
             return sorted(its_side, key=lambda look: _strength(look, all_points=False))[:for_], False
@@ -206,18 +206,18 @@ class _Rule:
     def _level(self, look: PointResult, finding: PartResult) -> float:
         return self._levels(finding)[_turns(look, finding)]
 
-    def _worthwhile(self, look: PointResult, level: float) -> bool:
+    def _is_worthwhile(self, look: PointResult, level: float) -> bool:
         """Whether more repeats there are allowed, and may decide where they are past the spec's number."""
         effect, repeats = look.effect, look.repeats
         early = repeats < self.usual
         if early and not self.likely and (repeats < FEWEST or not isinstance(effect, SequentialEstimate)):
             return True
-        if (repeats >= self.most and not early) or not isinstance(effect, SequentialEstimate):
+        if (repeats >= self.max_repeats and not early) or not isinstance(effect, SequentialEstimate):
             return False
         slack = EARLY_SLACK if early and not self.likely else SLACK
-        hoped = effect.shifted(math.copysign(slack * effect.stderr, effect.mean))
+        hoped = effect.shift(math.copysign(slack * effect.stderr, effect.mean))
         assert isinstance(hoped, SequentialEstimate)
-        return hoped.projected(level, (self.reach or CEILING * self.usual) if early else self.most) is not None
+        return hoped.project_repeats(level, (self.reach or CEILING * self.usual) if early else self.max_repeats) is not None
 
 
 _Place = tuple[PartResult, list[PointResult], bool]

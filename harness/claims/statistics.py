@@ -65,11 +65,11 @@ class MeanEstimate(ABC):
         """One-sided p-value of H0: mean >= value."""
 
     @abstractmethod
-    def shifted(self, by: float, sign: float = 1.0) -> MeanEstimate:
+    def shift(self, by: float, sign: float = 1.0) -> MeanEstimate:
         """The estimate of `sign * mean + by`."""
 
     @property
-    def seen(self) -> int:
+    def tested_repeats(self) -> int:
         """Repeats that its test is on, where that are fewer than were looked at."""
         return self.n
 
@@ -91,7 +91,7 @@ class SequentialEstimate(MeanEstimate):
     """Neither an interval nor a projection is to be shown."""
 
     @abstractmethod
-    def projected(self, alpha: float, most: int) -> int | None:
+    def project_repeats(self, alpha: float, most: int) -> int | None:
         """Repeats, of at most `most`, at which a one-sided test at `alpha` tells the mean from 0 if further results are
         like those there are; None where there are none."""
 
@@ -175,7 +175,7 @@ class Estimate(MeanEstimate):
         distance = effect / self.stderr
         return float(special.stdtr(self.dof, -min(distance, hall_transform(distance, skewness))))
 
-    def shifted(self, by: float, sign: float = 1.0) -> Estimate:
+    def shift(self, by: float, sign: float = 1.0) -> Estimate:
         each = None if self.each is None else sign * self.each + by
         return Estimate(sign * self.mean + by, self.stderr, self.dof, self.n, sign * self.skewness, each)
 

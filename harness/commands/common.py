@@ -102,7 +102,7 @@ def contexts(
     context = context_for(profile, workers, quiet)
     loaded = load(context.project, names)
     within = context.project.specs.resolve()
-    own = [one for one in loaded if not one.said.files[0].is_relative_to(within)]
+    own = [one for one in loaded if not one.raw.files[0].is_relative_to(within)]
     groups = [(context, [one for one in loaded if one not in own])] if len(own) < len(loaded) or not loaded else []
     for one in own:
         chosen = context.profile if profile is not None else Profile()
@@ -118,7 +118,7 @@ def whole_profile(context: Context, loaded: list[Loaded]) -> list[Loaded]:
 
     if context.own is not None:
         return loaded
-    specs, known = [], {one.said.files[0]: one for one in loaded}
+    specs, known = [], {one.raw.files[0]: one for one in loaded}
     for path in spec_paths(context.project):
         try:
             specs.append(known.get(path.resolve()) or load_spec(context.project, path))

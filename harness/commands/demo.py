@@ -90,7 +90,7 @@ def _say(verdicts: list[Verdict], copy: Project, profile: str) -> None:
     context, loaded = _load_copy(copy, profile)
     verdict = next(v for v in verdicts if v.id == f"{DEMO}#{DEMO_CLAIM}")
     print(f'   "{verdict.statement}"')
-    print(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, context.scaled(loaded).spec)}")
+    print(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, context.scale(loaded).spec)}")
 
 
 def _compare_copy(copy: Project, profile: str) -> str:

@@ -57,7 +57,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     if name not in every:
         raise HarnessError(f"{loaded.spec.id}: no claim {name!r}; it has {', '.join(every) or 'none that is judged'}")
     verdict = every[name]
-    spec = context.scaled(loaded).spec
+    spec = context.scale(loaded).spec
     said, sure = sentence(verdict, spec), how_sure(verdict, deciding_point(verdict))
     if as_json:
         print_json({**in_json(verdict), "sentence": said, "how_sure": sure})
@@ -94,7 +94,7 @@ def _assumptions(verdict: Verdict) -> list[str]:
 def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
     from harness.report.forest import forests
 
-    spec = context.scaled(loaded).spec
+    spec = context.scale(loaded).spec
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
     weakest = sorted(verdict.points, key=lambda p: -p.p_support)[:SHOWN]
     kept = [p for p in verdict.points if p in weakest]

@@ -54,7 +54,7 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     included = [one for one in load(context.project, specs) if not stages.is_left_out(context, one)]
     for loaded in included:
         stages.resolve(context, loaded)
-    print(f"{context.resolved.relative_to(context.project.root)}: {len(included)} specs")
+    print(f"{context.resolved_folder.relative_to(context.project.root)}: {len(included)} specs")
     for path, text, name in _pipelines() if not specs else ():
         if name == context.profile_name and path.is_file() and path.read_text(encoding="utf-8") != text:
             again = "dvc repro flagship/dvc.yaml" if path.parent.name == "flagship" else "dvc repro"

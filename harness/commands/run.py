@@ -68,7 +68,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
                     "shared_with_earlier_specs": len(every) - len(pieces),
                     "missing": len(missing_pieces),
                     "core_seconds": round(sum(p.cost for p in missing_pieces), 1),
-                    "reductions": context.scaled(one).reductions,
+                    "reductions": context.scale(one).reductions,
                     "tables": [preparation.in_json() for preparation in spec_plan.preparations],
                 }
             )
@@ -85,7 +85,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     console.print(table)
     print_tables(tables)
     wall = total / context.workers / 60
-    most = "at most " if context.sequential else ""
+    most = "at most " if context.is_sequential else ""
     print(f"profile {context.profile_name}: {most}about {wall:.1f} min with {context.workers} workers")
 
 
@@ -162,7 +162,7 @@ def run(
         )
         for context, loaded in contexts(specs, profile, workers, quiet)
     ]
-    if max_repeats is not None and not all(context.sequential for context, _ in groups):
+    if max_repeats is not None and not all(context.is_sequential for context, _ in groups):
         raise HarnessError(
             "--max-repeats is for runs that add repeats where claims are open: give --until-decided too, or a profile "
             "with `design: sequential`"
@@ -173,7 +173,7 @@ def run(
             for context, loaded in groups:
                 reached.append((context, []))
                 # A stage of a fixed design computes for all specs at once; else each is judged as it is finished.
-                at_once = stage != "all" and not context.sequential
+                at_once = stage != "all" and not context.is_sequential
                 for batch in [loaded] if at_once else [[one] for one in loaded]:
                     _run_batch(context, batch, stage, partial, worker_pool)
                     reached[-1][1].extend(batch)
@@ -202,7 +202,7 @@ def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool,
     from harness import pipeline
 
     # A run until decided attacks as it trains, so its attacks train what they need.
-    if stage == "train" or (stage == "all" and not partial and not context.sequential):
+    if stage == "train" or (stage == "all" and not partial and not context.is_sequential):
         pipeline.train(context, batch, worker_pool)
     if stage in ("attack", "all"):
         pipeline.attack(context, batch, worker_pool, partial)

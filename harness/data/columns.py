@@ -79,7 +79,7 @@ class Column:
         return [normalize_text(text) for text in self.written]
 
     @cached_property
-    def there(self) -> Array:
+    def is_present(self) -> Array:
         """Which distinct cells are no marker of a missing value, (levels,) bool."""
         return np.array([text not in self.markers for text in self.texts], dtype=bool)
 
@@ -99,11 +99,11 @@ class Column:
 
     def are_numbers(self) -> bool:
         """Whether all cells that are not missing are finite numbers (true of none)."""
-        return bool(np.isfinite(self.values[self.there]).all())
+        return bool(np.isfinite(self.values[self.is_present]).all())
 
     def are_booleans(self) -> bool:
         """Whether all cells are truth values."""
-        return bool(self.there.all()) and set(self.texts) <= TRUE | FALSE
+        return bool(self.is_present.all()) and set(self.texts) <= TRUE | FALSE
 
     # --- what it becomes ---
 
@@ -112,7 +112,7 @@ class Column:
 
     def numbers(self) -> tuple[Array, list[Step]]:
         """Its numbers, whole ones as int64 where none is missing."""
-        lacking = ~self.there | np.isin(self.values, [number(marker) for marker in self.markers])
+        lacking = ~self.is_present | np.isin(self.values, [number(marker) for marker in self.markers])
         steps = []
         zeros = [i for i, text in enumerate(self.texts) if text[:1] in "0+-" and LEADING_ZERO(text)]
         if zeros:
@@ -136,20 +136,20 @@ class Column:
 
     def text(self) -> tuple[Array, list[Step]]:
         """Its text, None where missing."""
-        texts = [text if there else None for text, there in zip(self.texts, self.there, strict=True)]
+        texts = [text if there else None for text, there in zip(self.texts, self.is_present, strict=True)]
         cells = np.array([*texts, None], dtype=object)[:-1][self.codes]
         return cells, self._changes()
 
     def _changes(self) -> list[Step]:
         stripped = [one.strip() for one in self.written]
-        trimmed = [i for i, one in enumerate(self.written) if self.there[i] and stripped[i] != one]
-        rewritten = [i for i, one in enumerate(stripped) if self.there[i] and self.texts[i] != one]
+        trimmed = [i for i, one in enumerate(self.written) if self.is_present[i] and stripped[i] != one]
+        rewritten = [i for i, one in enumerate(stripped) if self.is_present[i] and self.texts[i] != one]
         steps = []
         if trimmed:
             steps.append(Step("trimmed", self.name, int(self.counts[trimmed].sum()), self.texts[trimmed[0]]))
         if rewritten:
             steps.append(Step("normalised", self.name, int(self.counts[rewritten].sum()), self.texts[rewritten[0]]))
-        once = Counter(text for text, there in zip(self.texts, self.there, strict=True) if there)
+        once = Counter(text for text, there in zip(self.texts, self.is_present, strict=True) if there)
         same = [text for text, times in once.items() if times > 1]
         if same:
             steps.append(Step("merged", self.name, len(same), quote_names(same, 3)))
@@ -158,28 +158,28 @@ class Column:
     @property
     def levels(self) -> int:
         """Distinct texts that are not missing."""
-        return len({text for text, there in zip(self.texts, self.there, strict=True) if there})
+        return len({text for text, there in zip(self.texts, self.is_present, strict=True) if there})
 
     @property
     def nearly_unique(self) -> bool:
-        rows = int(self.counts[self.there].sum())
+        rows = int(self.counts[self.is_present].sum())
         return rows >= FEW and self.levels > NEARLY_UNIQUE * rows
 
     def example(self) -> str:
         """Its first cell that is not missing."""
-        return next((text for text, there in zip(self.texts, self.there, strict=True) if there), "")
+        return next((text for text, there in zip(self.texts, self.is_present, strict=True) if there), "")
 
     # --- what it may not be ---
 
     def check_mixture(self, missing: Sequence[str]) -> None:
         """Raises AboutDataset where half of the cells or more are meant as numbers and others are not finite ones."""
         finite = np.isfinite(self.values)
-        wrong = np.flatnonzero(self.there & ~finite)
+        wrong = np.flatnonzero(self.is_present & ~finite)
         if not len(wrong):
             return
         meant = ~np.isnan(self.values) | np.array([meant_as_number(text) for text in self.texts], dtype=bool)
-        cells = int(self.counts[self.there].sum())
-        if 2 * int(self.counts[self.there & meant].sum()) < cells:
+        cells = int(self.counts[self.is_present].sum())
+        if 2 * int(self.counts[self.is_present & meant].sum()) < cells:
             return
         rows = {self.row_of(int(level)): int(level) for level in wrong[:1000]}
         row = min(rows)
@@ -199,7 +199,7 @@ class Column:
         more = f", nor {'is' if others == 1 else 'are'} {others:,} other value{'s' * (others > 1)}" if others else ""
         said = [self.texts[i] for i in wrong] if others < 3 else [text]
         hint = f"write `missing: {yaml_list([*missing, *dict.fromkeys(said)])}` if it stands for a missing value"
-        numbers = int(self.counts[self.there & finite].sum())
+        numbers = int(self.counts[self.is_present & finite].sum())
         raise AboutDataset(
             f"{where} is {quote_value(text)}, which is no number as {numbers:,} of its {cells:,} cells are{more}; "
             f"{hint}, or {as_category}"
@@ -210,7 +210,7 @@ class Column:
         count = self.levels
         if count <= most:
             return
-        rows = int(self.counts[self.there].sum())
+        rows = int(self.counts[self.is_present].sum())
         what = f"the label {quote_value(self.name)}" if label else f"column {quote_value(self.name)}"
         example = f"such as {quote_value(self.example())}"
         each = "class" if label else "feature"

@@ -40,7 +40,7 @@ class Records:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def chosen(self, which: Array) -> Records:
+    def select(self, which: Array) -> Records:
         """Those at these places, or where the mask is true."""
         return Records(self.features[which], self.labels[which])
 
@@ -64,9 +64,9 @@ class Draw:
             np.concatenate([self.members.labels, self.nonmembers.labels]),
         )
 
-    def divided(self, places: dict[str, Array]) -> Draw:
+    def divide(self, places: dict[str, Array]) -> Draw:
         """This universe with `members` and `nonmembers` at these places of it."""
-        chosen = {role: self.members.chosen(places[role]) for role in ("members", "nonmembers")}
+        chosen = {role: self.members.select(places[role]) for role in ("members", "nonmembers")}
         facts = {**self.facts, "universe": len(self.members), **{role: len(subset) for role, subset in chosen.items()}}
         return Draw(chosen["members"], self.test, chosen["nonmembers"], self.n_classes, places, facts)
 
@@ -103,7 +103,7 @@ class Split(Plugin, ABC):
         """What is wrong with these sizes, or None."""
         return None if sizes.nonmembers > 0 else f"split {self.plugin_name()!r} needs sizes.nonmembers of at least 1"
 
-    def trained(self, sizes: Sizes) -> int:
+    def train_size(self, sizes: Sizes) -> int:
         """Records that a target is trained on."""
         return sizes.members
 

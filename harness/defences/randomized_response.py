@@ -45,11 +45,11 @@ class _Randomized(LabelsOnly):
         own = self._behind.labels(features)
         if self.n_classes < 2:
             return own
-        coin, shift = self._tossed(features)
+        coin, shift = self._toss(features)
         labels: Array = np.where(coin < self._defence.truth, own, (own + shift) % self.n_classes)
         return labels
 
-    def _tossed(self, features: Array) -> tuple[Array, Array]:
+    def _toss(self, features: Array) -> tuple[Array, Array]:
         """A number below 1 and a shift to another class for each record, (k,) each."""
         others = self.n_classes - 1
         if self._defence.drawn == "per-query":

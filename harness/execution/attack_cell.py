@@ -123,17 +123,17 @@ class TrainedTarget(Target):
 
     @property
     def members(self) -> Outputs:
-        return self._kept("members")
+        return self._kept_outputs("members")
 
     @property
     def nonmembers(self) -> Outputs:
-        return self._kept("nonmembers")
+        return self._kept_outputs("nonmembers")
 
     @property
     def test(self) -> Outputs:
-        return self._kept("test")
+        return self._kept_outputs("test")
 
-    def _kept(self, name: str) -> Outputs:
+    def _kept_outputs(self, name: str) -> Outputs:
         """What the model answered when it had been trained. Raises HarnessError where labels alone are answered."""
         if self._oracle.answers == "labels":
             raise HarnessError("an attack asked for posteriors of a target that answers labels alone")

@@ -200,7 +200,7 @@ class DaskCluster(Executor):
         return self._digests[path]
 
     @property
-    def running(self) -> list[Batch]:
+    def running_batches(self) -> list[Batch]:
         return [task for _, task in self._futures.values()]
 
     def next_done(self) -> list[tuple[Batch, Outcome]]:

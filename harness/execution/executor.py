@@ -37,7 +37,7 @@ class RunReport:
         self.core_seconds += seconds
         self.by_kind[piece.kind] = self.by_kind.get(piece.kind, 0.0) + seconds
 
-    def joined(self, later: RunReport) -> RunReport:
+    def join(self, later: RunReport) -> RunReport:
         """This run and one after it; what a later run finds there is reused only if this one did not compute it."""
         kinds = {*self.by_kind, *later.by_kind}
         return RunReport(
@@ -82,7 +82,7 @@ class WorkerPool:
         self._hired: Executor | None = None
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """Whether the time that was given is over."""
         return self.deadline is not None and time.monotonic() >= self.deadline
 
@@ -133,7 +133,7 @@ def run_with(
         progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
     executor = worker_pool.start()
     likely = [p for p in ahead if not store.has(p.kind, p.key)] if executor.elsewhere else []
-    busy = {p.key for task in executor.running for p in task}
+    busy = {p.key for task in executor.running_batches for p in task}
     with progress.cells(label, len(todo)) as bar:
         tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
         _run(executor, Schedule(todo, likely, busy), tracker, worker_pool)
@@ -157,7 +157,7 @@ class _Tracker:
         self.report, self.bar, self.workers = report, bar, workers
         self.left, self.spent, self.estimated = total_cost, 0.0, 0.0
 
-    def done(self, piece: WorkUnit, seconds: float) -> None:
+    def finish_piece(self, piece: WorkUnit, seconds: float) -> None:
         self.report.count(piece, seconds)
         self.left -= piece.cost
         self.spent += seconds
@@ -170,9 +170,9 @@ class _Tracker:
 def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool: WorkerPool) -> None:
     deaths = 0
     while schedule.wanted:
-        if worker_pool.late and not any(p.key in schedule.wanted for task in executor.running for p in task):
+        if worker_pool.is_late and not any(p.key in schedule.wanted for task in executor.running_batches for p in task):
             raise OutOfTime
-        while not worker_pool.late and executor.has_room and (task := schedule.take(executor.workers)) is not None:
+        while not worker_pool.is_late and executor.has_room and (task := schedule.take(executor.workers)) is not None:
             executor.submit(task)
         _begin_ahead(executor, schedule, worker_pool)
         try:
@@ -184,7 +184,7 @@ def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool:
                     continue  # nobody asked for it
                 for key, seconds in outcome:
                     if (piece := schedule.finish(key)) is not None:
-                        tracker.done(piece, seconds)
+                        tracker.finish_piece(piece, seconds)
                     else:
                         worker_pool.early[key] = seconds
         except WorkerDied:
@@ -197,7 +197,7 @@ def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool:
             worker_pool.progress.say(
                 f"a worker process died; {len(schedule.wanted)} pieces left, starting again ({deaths})"
             )
-            schedule.give_back(executor.running)
+            schedule.give_back(executor.running_batches)
             executor.renew()
     # The caller thinks about what comes next, and workers need not wait for it.
     _begin_ahead(executor, schedule, worker_pool)
@@ -205,7 +205,7 @@ def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool:
 
 def _begin_ahead(executor: Executor, schedule: Schedule, worker_pool: WorkerPool) -> None:
     """Have workers that are idle begin with what may be wanted later."""
-    while not worker_pool.late and len(executor.running) < executor.workers:
+    while not worker_pool.is_late and len(executor.running_batches) < executor.workers:
         if (task := schedule.take(executor.workers, ahead=True)) is None:
             return
         executor.submit(task)

@@ -59,7 +59,7 @@ class Executor(ABC):
 
     @property
     @abstractmethod
-    def running(self) -> list[Batch]:
+    def running_batches(self) -> list[Batch]:
         """What was submitted and has not come back."""
 
     @abstractmethod
@@ -96,7 +96,7 @@ class InProcess(Executor):
         self._queue.append(task)
 
     @property
-    def running(self) -> list[Batch]:
+    def running_batches(self) -> list[Batch]:
         return list(self._queue)
 
     def next_done(self) -> list[tuple[Batch, Outcome]]:
@@ -225,7 +225,7 @@ class LocalProcesses(Executor):
         idlest.submit(self.project, task)
 
     @property
-    def running(self) -> list[Batch]:
+    def running_batches(self) -> list[Batch]:
         return [task for process in self._processes for task in process.futures.values()]
 
     def next_done(self) -> list[tuple[Batch, Outcome]]:

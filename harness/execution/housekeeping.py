@@ -89,7 +89,7 @@ def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Prof
         for name, profile in profiles.items():
             try:
                 scaled = scale(loaded.spec, name, profile)
-                one = scaled.spec, scaled.times
+                one = scaled.spec, scaled.repeat_factor
                 if one not in planned:  # profiles that differ only in their design
                     plans.append(make_plan(project, *one))
                     planned.append(one)

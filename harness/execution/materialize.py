@@ -59,7 +59,7 @@ def do_split(project: Project, store: Store, piece: WorkUnit) -> Result:
     split, sizes = _split(piece)
     if piece.needs:
         places = split.divide(draw_of(project, piece.needs[0]), split_generator(piece))
-        return Result(places, {"facts": draw_of(project, piece.needs[0]).divided(places).facts})
+        return Result(places, {"facts": draw_of(project, piece.needs[0]).divide(places).facts})
     draw = split.draw(source_of(project, piece), sizes, split_generator(piece))
     return Result(draw.indices, {"facts": draw.facts})
 
@@ -75,7 +75,7 @@ def _split(piece: WorkUnit) -> tuple[Split, Sizes]:
 def draw_of(project: Project, piece: WorkUnit) -> Draw:
     stored = Store(project.store).get("split", piece.key)
     if piece.needs:
-        return draw_of(project, piece.needs[0]).divided(stored.arrays)
+        return draw_of(project, piece.needs[0]).divide(stored.arrays)
     source, (split, sizes) = source_of(project, piece), _split(piece)
     if isinstance(split, TableSplit) and isinstance(source, TableSource):
         return split.from_indices(source, stored.arrays, stored.meta["facts"])

@@ -85,7 +85,7 @@ class Naming:
         split = self.split(repeat if self.experiment.resample == "split" else 0)
         target = self.target(split, noise_multiplier, repeat)
         description = {**evaluation_of(None), "metrics": self.metrics}
-        model = self._once(WorkUnit("evaluate", description, (target,), SECONDS_PER_MEASURE))
+        model = self._intern(WorkUnit("evaluate", description, (target,), SECONDS_PER_MEASURE))
         evaluations = {}
         for name, where, attack in attacks:
             shadows = self.shadows(attack, split, variant.epsilon, noise_multiplier, repeat)
@@ -96,10 +96,10 @@ class Naming:
     def split(self, repeat: int) -> WorkUnit:
         """The draw of one repeat's records; from a universe, where the split divides one."""
         universe = self.setup.split.universe
-        needs = () if universe is None else (self._drawn(universe, 0, ()),)
-        return self._drawn(self.setup.split, repeat, needs)
+        needs = () if universe is None else (self._draw_unit(universe, 0, ()),)
+        return self._draw_unit(self.setup.split, repeat, needs)
 
-    def _drawn(self, split: Split, repeat: int, needs: tuple[WorkUnit, ...]) -> WorkUnit:
+    def _draw_unit(self, split: Split, repeat: int, needs: tuple[WorkUnit, ...]) -> WorkUnit:
         setup = self.setup
         modules = {type(split).__module__, *type(setup.dataset).modules()}
         modules |= {"harness.data.split", "harness.data.encoding", "harness.execution.materialize"}
@@ -122,11 +122,11 @@ class Naming:
             "sizes": setup.sizes,
             "split": split,
         }
-        return self._once(WorkUnit("split", description, needs, self.costs.split(split), settings=settings))
+        return self._intern(WorkUnit("split", description, needs, self.costs.split(split), settings=settings))
 
     def target(self, split: WorkUnit, noise_multiplier: float, repeat: int) -> WorkUnit:
         """The model that is attacked."""
-        return self._trained(split, "target", None, noise_multiplier, repeat, self.setup.trained)
+        return self._train_unit(split, "target", None, noise_multiplier, repeat, self.setup.train_size)
 
     def shadows(
         self, attack: Attack, split: WorkUnit, epsilon: float, noise_multiplier: float, repeat: int
@@ -139,7 +139,7 @@ class Naming:
             return self.halves(pool, split, epsilon)
         noise = 0.0 if pool.privacy == "none" else noise_multiplier
         return tuple(
-            self._trained(split, "shadow", index, noise, repeat, self.setup.trained) for index in range(pool.count)
+            self._train_unit(split, "shadow", index, noise, repeat, self.setup.train_size) for index in range(pool.count)
         )
 
     def halves(self, pool: ShadowPool, split: WorkUnit, epsilon: float) -> tuple[WorkUnit, ...]:
@@ -147,9 +147,9 @@ class Naming:
         sizes = self.setup.sizes
         half = (sizes.members + sizes.nonmembers) // 2
         noise = 0.0 if pool.privacy == "none" else self.noise(epsilon, half)
-        return tuple(self._trained(split.root, "half", index, noise, 0, half) for index in range(pool.count))
+        return tuple(self._train_unit(split.root, "half", index, noise, 0, half) for index in range(pool.count))
 
-    def _trained(
+    def _train_unit(
         self, split: WorkUnit, role: Role, index: int | None, noise_multiplier: float, repeat: int, records: int
     ) -> WorkUnit:
         private = noise_multiplier > 0
@@ -174,7 +174,7 @@ class Naming:
             stack = StackKey(fingerprint([alike, draws, private]), self.costs.at_once)
         cost = self.costs.training(noise_multiplier, records)
         settings: dict[str, Config] = {"model": self.setup.model, "training": training}
-        return self._once(WorkUnit("train", description, (split,), cost, stack, settings))
+        return self._intern(WorkUnit("train", description, (split,), cost, stack, settings))
 
     def evaluation(self, attack: Attack, target: WorkUnit, shadows: tuple[WorkUnit, ...] | None) -> WorkUnit:
         """An attack on a target, after it has learned from shadow models where it does."""
@@ -186,7 +186,7 @@ class Naming:
             assert attack.shadow_pool is not None
             description = {**fitting_of(told.learned), "code": told.code}
             cost = self.costs.fitting(attack, self.setup.pools[attack.shadow_pool])
-            fitted = (self._once(WorkUnit("fit", description, shadows, cost, settings={"attack": told.learning})),)
+            fitted = (self._intern(WorkUnit("fit", description, shadows, cost, settings={"attack": told.learning})),)
         settings: dict[str, Config] = {"attack": attack, "defence": self.setup.defence}
         code, defence = told.code, None
         if not isinstance(self.setup.defence, Undefended):
@@ -196,7 +196,7 @@ class Naming:
             "code": code,
             "metrics": self.metrics,
         }
-        return self._once(
+        return self._intern(
             WorkUnit("evaluate", description, (target, *fitted), SECONDS_PER_EVALUATION, settings=settings)
         )
 
@@ -214,7 +214,7 @@ class Naming:
             "packages": {name: installed_version(name) for name in engine.packages},
         }
 
-    def _once(self, piece: WorkUnit) -> WorkUnit:
+    def _intern(self, piece: WorkUnit) -> WorkUnit:
         return self.made.setdefault(piece.key, piece)
 
 

@@ -94,7 +94,7 @@ def make_plan(project: Project, spec: Spec, times: int = 1) -> Plan:
                     prepared.add(variant.arm, setup, table)
                 costs, noise = _Estimates(setup, table), partial(noise_multiplier, store, setup)
                 namings[name] = Naming(experiment, setup, digest, noise, costs)
-            named.append((variant, namings[name], noise_multiplier(store, setup, variant.epsilon, setup.trained)))
+            named.append((variant, namings[name], noise_multiplier(store, setup, variant.epsilon, setup.train_size)))
         except HarnessError as error:
             error.arm = variant.arm
             raise
@@ -166,7 +166,7 @@ def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int) -
     try:
         return float(store.get("noise", key).meta["noise_multiplier"])
     except KeyError:
-        sigma = accountant.calibrated(epsilon, run, privacy.adjacency, privacy.sampling)
+        sigma = accountant.calibrate(epsilon, run, privacy.adjacency, privacy.sampling)
         store.put("noise", key, Result({}, {"noise_multiplier": sigma, "description": question}))
         return sigma
 

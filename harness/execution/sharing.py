@@ -58,7 +58,7 @@ class Shared:
         """Where a result lies."""
         return posixpath.join(self.root, kind, key[:2], f"{key}.npz")
 
-    def there(self) -> set[Named]:
+    def list_results(self) -> set[Named]:
         """Every result that is there."""
         with _explain_unreachable(self.address):
             self.files.invalidate_cache()
@@ -93,7 +93,7 @@ def push(store: Store, shared: Shared, progress: Progress, only: Collection[Name
     mine = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
     if only is not None:
         mine = [one for one in mine if one in only]
-    return _transfer(mine, shared.there(), store.bytes, shared.put, progress, f"push to {shared.address}")
+    return _transfer(mine, shared.list_results(), store.bytes, shared.put, progress, f"push to {shared.address}")
 
 
 def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Named] | None = None) -> Transfer:
@@ -104,7 +104,7 @@ def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Name
     with _explain_unreachable(shared.address):
         if isinstance(shared.files, LocalFileSystem) and not shared.files.isdir(shared.root):
             raise HarnessError(f"{shared.address}: no such folder; `harness store push` makes one")
-    theirs = sorted(one for one in shared.there() if only is None or one in only)
+    theirs = sorted(one for one in shared.list_results() if only is None or one in only)
     mine = {one for one in theirs if store.has(*one)}
     return _transfer(theirs, mine, shared.get, store.put_bytes, progress, f"pull from {shared.address}")
 

@@ -160,9 +160,9 @@ class _Measured:
         splits = {cell.split.key for cell in plan.cells if not known.has(cell.split.work)}
         pieces = [p for cell in plan.cells for p in (cell.model, *cell.evaluations.values())]
         self.splits = store.records("split", sorted(splits))
-        self.evaluations = store.records("evaluate", [p.key for p in pieces if not self._taken(p)])
+        self.evaluations = store.records("evaluate", [p.key for p in pieces if not self._is_taken(p)])
 
-    def _taken(self, piece: WorkUnit) -> bool:
+    def _is_taken(self, piece: WorkUnit) -> bool:
         """What the store has by today's code is no other than what a table has of it, and may have more metrics."""
         return self.known.has(piece.work) and not self.store.has(piece.kind, piece.key)
 
@@ -176,13 +176,13 @@ class _Measured:
 
     def code(self, piece: WorkUnit) -> str:
         """By which code."""
-        return piece.code if self._here(piece) else self.known.code[piece.work]
+        return piece.code if self._is_here(piece) else self.known.code[piece.work]
 
     def cell(self, piece: WorkUnit, named: WorkUnit) -> str:
         """The name that it has in the store where it was measured."""
-        return named.key if self._here(piece) else self.known.cell[piece.work]
+        return named.key if self._is_here(piece) else self.known.cell[piece.work]
 
-    def _here(self, piece: WorkUnit) -> bool:
+    def _is_here(self, piece: WorkUnit) -> bool:
         return piece.key in self.splits or piece.key in self.evaluations
 
     def of_runs(self, pieces: Sequence[WorkUnit], work: str) -> dict[str, Value]:

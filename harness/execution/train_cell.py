@@ -50,7 +50,7 @@ class _Course:
     ended: bool = False
 
     @property
-    def watched(self) -> bool:
+    def is_watched(self) -> bool:
         """Whether anything is to be done after an epoch."""
         return self.records is not None and (self.kept or self.job.training.early_stopping is not None)
 
@@ -94,7 +94,7 @@ def do_train(project: Project, pieces: Sequence[WorkUnit]) -> list[Result]:
         stack = [prepared[i] for i in members]
         each = stack[0].job.training.epochs_measured == "each"
         courses = [_Course(p.job, p.sets.get("test", p.sets.get("outside")), each and "test" in p.sets) for p in stack]
-        watched = courses[0].watched
+        watched = courses[0].is_watched
         engine = ENGINES[stack[0].job.training.engine]()
         trained = engine.train_stack([p.job for p in stack], partial(_measure, courses) if watched else None)
         for i, weights, course in zip(members, trained, courses, strict=True):
@@ -107,7 +107,7 @@ def _prepare(project: Project, piece: WorkUnit) -> _Prepared:
     draw = draw_of(project, split_piece)
     if description["role"] == "half":
         candidates, trained_on = half_of(project, split_piece, description["index"])
-        records, inside = {"at_stake": candidates, "test": draw.test}, candidates.chosen(trained_on)
+        records, inside = {"at_stake": candidates, "test": draw.test}, candidates.select(trained_on)
     elif description["role"] == "shadow":
         shadow = shadow_of(project, split_piece, description["index"])
         records, inside = {"inside": shadow.inside, "outside": shadow.outside}, shadow.inside

@@ -54,7 +54,7 @@ class Axis(Config):
 
     @field_validator("values")
     @classmethod
-    def _different(cls, value: tuple[Level, ...]) -> tuple[Level, ...]:
+    def _check_distinct(cls, value: tuple[Level, ...]) -> tuple[Level, ...]:
         if len(set(value)) != len(value):
             raise ValueError("names a value twice")
         if any(isinstance(v, float) and not math.isfinite(v) for v in value):
@@ -94,7 +94,7 @@ class Derived(Config):
     given: dict[str, float | FromAxis] = {}
 
     @model_validator(mode="after")
-    def _known(self) -> Derived:
+    def _check_parameters(self) -> Derived:
         if self.solve not in FORMULAS:
             raise ValueError(describe_unknown_formula(self.solve))
         parameters = FORMULAS[self.solve].parameters
@@ -111,9 +111,9 @@ class Derived(Config):
         """Values of the formula; `known` are coordinates of the arm."""
         if not isinstance(self.equals, AtPoint):
             return self.equals
-        return (FORMULAS[self.solve].value({**known, **self._given(self.equals.at), **self.equals.at}),)
+        return (FORMULAS[self.solve].value({**known, **self._given_values(self.equals.at), **self.equals.at}),)
 
-    def _given(self, known: Mapping[str, float]) -> dict[str, float]:
+    def _given_values(self, known: Mapping[str, float]) -> dict[str, float]:
         return {
             name: value if isinstance(value, float) else float(known[value.axis])
             for name, value in self.given.items()
@@ -125,7 +125,7 @@ class Derived(Config):
 
         Raises AboutPrivacy where there is none between 1e-6 and 1e6.
         """
-        formula, given = FORMULAS[self.solve], {**known, **self._given(known)}
+        formula, given = FORMULAS[self.solve], {**known, **self._given_values(known)}
 
         def excess(log_epsilon: float) -> float:
             return formula.value({**given, "epsilon": math.exp(log_epsilon)}) - level

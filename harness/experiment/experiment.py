@@ -49,7 +49,7 @@ class Experiment(Config):
     share the first one's records, so claims are about those."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Experiment:
+    def _check_consistency(self) -> Experiment:
         for name in self.axes:
             if name in RESERVED:
                 raise ValueError(f"an axis cannot be named {name!r}; that name is taken")

@@ -77,13 +77,13 @@ class DeclaredNoise(Config):
 
     @model_validator(mode="before")
     @classmethod
-    def _plain(cls, value: object) -> object:
+    def _wrap_plain(cls, value: object) -> object:
         named = {"name", "values", "made_by", "made_for"}
         return {"values": value} if isinstance(value, dict) and not named & {str(key) for key in value} else value
 
     @field_validator("values")
     @classmethod
-    def _falling(cls, value: dict[float, float]) -> dict[float, float]:
+    def _check_falling(cls, value: dict[float, float]) -> dict[float, float]:
         ordered = sorted(value.items())
         for epsilon, noise in ordered:
             if not (0 < epsilon < math.inf and 0 < noise < math.inf):
@@ -97,7 +97,7 @@ class DeclaredNoise(Config):
 
     @field_validator("made_by")
     @classmethod
-    def _known(cls, value: str | None) -> str | None:
+    def _check_accountant(cls, value: str | None) -> str | None:
         if value is not None and value not in ACCOUNTANTS:
             raise ValueError(f"unknown accountant {value!r}; known: {', '.join(sorted(ACCOUNTANTS))}")
         return value
@@ -118,13 +118,13 @@ class Privacy(Accounting):
 
     @field_validator("accountant")
     @classmethod
-    def _known(cls, value: str) -> str:
+    def _check_accountant(cls, value: str) -> str:
         if value not in ACCOUNTANTS:
             raise ValueError(f"unknown accountant {value!r}; known: {', '.join(sorted(ACCOUNTANTS))}")
         return value
 
     @model_validator(mode="after")
-    def _stated(self) -> Privacy:
+    def _check_sampling(self) -> Privacy:
         stated = ACCOUNTANTS[self.accountant].samplings
         if self.sampling not in stated:
             raise ValueError(
@@ -150,7 +150,7 @@ class Privacy(Accounting):
         return tuple(sorted(value))
 
     @model_validator(mode="after")
-    def _declared(self) -> Privacy:
+    def _check_declared_noise(self) -> Privacy:
         declared = self.noise_multipliers
         if declared is None:
             return self
@@ -181,7 +181,7 @@ class ShadowPool(Config):
             raise ValueError(f"a pool of halves has an even number of models, found count {self.count}")
         return self
 
-    def capped(self, most: int | None) -> ShadowPool:
+    def cap(self, most: int | None) -> ShadowPool:
         """The pool with at most so many models; one of halves keeps four, so that each record is in and out of two."""
         if most is None:
             return self
@@ -189,7 +189,7 @@ class ShadowPool(Config):
         return self.model_copy(update={"count": count})
 
     @model_serializer(mode="wrap")
-    def _dumped(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """`trained_on` came after results had been named: as it was, it stays out of names."""
         fields: dict[str, Any] = dump(self)
         return {k: v for k, v in fields.items() if k != "trained_on" or v != "leftover"}
@@ -216,9 +216,9 @@ class Setup(Config):
         return self.split.prior(self.sizes)
 
     @property
-    def trained(self) -> int:
+    def train_size(self) -> int:
         """Records that a target is trained on."""
-        return self.split.trained(self.sizes)
+        return self.split.train_size(self.sizes)
 
     def content(self) -> dict[str, Any]:
         """What measurements follow from, as JSON."""
@@ -227,7 +227,7 @@ class Setup(Config):
         return {**fields, **plugins, "training": self.training.content()}
 
     @model_validator(mode="after")
-    def _consistent(self) -> Setup:
+    def _check_consistency(self) -> Setup:
         source = "generator" if isinstance(self.dataset, GeneratorDataset) else "table"
         if source not in self.split.needs:
             kind, fits = self.split.plugin_name(), [n for n, s in SPLITS if source in s.needs]
@@ -251,10 +251,10 @@ class Setup(Config):
                 f"pools.{halves[0]}: models on halves need noise for half of the records, and noise_multipliers are "
                 "declared for all of them; use privacy: none, or leave noise_multipliers out"
             )
-        if self.training.batch_size > self.trained:
-            what = "sizes.members" if self.trained == self.sizes.members else "the number of records trained on"
+        if self.training.batch_size > self.train_size:
+            what = "sizes.members" if self.train_size == self.sizes.members else "the number of records trained on"
             raise ValueError(
-                f"training.batch_size ({self.training.batch_size}) is larger than {what} ({self.trained}); no whole "
+                f"training.batch_size ({self.training.batch_size}) is larger than {what} ({self.train_size}); no whole "
                 "batch could be made"
             )
         return self

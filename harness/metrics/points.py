@@ -84,7 +84,7 @@ class Points:
         separations: Array = apart / np.sqrt(np.maximum(sum(both) / 2, 1e-12))
         return separations
 
-    def picked(self, share: float, by: Callable[[Array], Array]) -> tuple[tuple[Array, Array], ...]:
+    def pick_records(self, share: float, by: Callable[[Array], Array]) -> tuple[tuple[Array, Array], ...]:
         """Both ways: the records (k,) of which `by` is largest on one half of the models, and the other half."""
         first, second = self.halves()
         k = max(1, round(share * self.count))
@@ -102,7 +102,7 @@ def _vulnerable_records(points: Points) -> tuple[tuple[Array, Array], ...]:
         )
         return vulnerability
 
-    return points.picked(points.top, by)
+    return points.pick_records(points.top, by)
 
 
 def _of_vulnerable(points: Points, inside: bool) -> tuple[int, int]:
@@ -241,4 +241,4 @@ def _separation(points: Points) -> Value:
     high=math.inf,
 )
 def _separation_of_top_tenth(points: Points) -> Value:
-    return average(np.concatenate([points.separation(rest)[k] for k, rest in points.picked(TENTH, points.separation)]))
+    return average(np.concatenate([points.separation(rest)[k] for k, rest in points.pick_records(TENTH, points.separation)]))

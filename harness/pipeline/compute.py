@@ -39,7 +39,7 @@ def resolve(context: Context, loaded: Loaded) -> None:
         for dataset, digest in _data_of(context, loaded).items()
         if not kept or isinstance(dataset, CsvTable)  # others are what the code of their datasets says, fetched or not
     }
-    write_resolved(context.resolved, context.scaled(loaded), context.sequential and not kept, data)
+    write_resolved(context.resolved_folder, context.scale(loaded), context.is_sequential and not kept, data)
 
 
 def _data_of(context: Context, loaded: Loaded) -> dict[Dataset, str | None]:
@@ -58,7 +58,7 @@ def _data_of(context: Context, loaded: Loaded) -> dict[Dataset, str | None]:
 
 def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
     """The datasets of a spec's arms under the profile."""
-    experiment = context.scaled(loaded).spec.experiment
+    experiment = context.scale(loaded).spec.experiment
     return [] if experiment is None else list({v.setup.dataset: None for v in experiment.variants()})
 
 
@@ -73,12 +73,12 @@ def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
                 if mark.is_file():
                     raise MissingData(json.loads(mark.read_text())["missing"])
                 fetch(context.project, dataset, context.progress)
-        return make_plan(context.project, context.scaled(loaded).spec, times)
+        return make_plan(context.project, context.scale(loaded).spec, times)
 
 
 def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[WorkUnit]:
     """Pieces of a plan that tables do not make needless; whether the store has them is another question."""
-    scaled = context.scaled(loaded)
+    scaled = context.scale(loaded)
     if not context.profile.from_tables:
         return plan.pieces()
     known, notes = known_of(context, loaded, plan)
@@ -99,7 +99,7 @@ def _located_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
         assert loaded.spec.experiment is not None
         arm = error.arm or (arms or list(loaded.spec.experiment.arms))[0]
         known = error.field or error.arm or error.piece
-        keys = loaded.document.said(("experiment", *(("arms", arm, *error.field.split(".")) if error.field else ())))
+        keys = loaded.document.keys_in_file(("experiment", *(("arms", arm, *error.field.split(".")) if error.field else ())))
         if not known:
             raise
         raise HarnessError(f"{locate(loaded.document, keys)}: {'.'.join(map(str, keys))}: {error}") from None
@@ -122,7 +122,7 @@ def train(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool) ->
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
 
     plans = _plans(context, specs, absent)
-    if context.sequential:
+    if context.is_sequential:
         for loaded, plan in plans:
             with _located_faults(loaded, plan):
                 decided, _, _ = until_decided(context, loaded, plan, worker_pool)
@@ -151,14 +151,14 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
     plans = _plans(context, specs, absent)
     if partial:
         plans = ((loaded, _trained_part(context, loaded, plan)) for loaded, plan in plans)
-    if context.sequential and not partial:
+    if context.is_sequential and not partial:
         for loaded, plan in plans:
             with _located_faults(loaded, plan):
                 decided, _, table = until_decided(context, loaded, plan, worker_pool)
             _publish(context, loaded, decided, table)
     else:
         for loaded, plan in _compute_plans(_plans_at_once(plans, worker_pool), "all", worker_pool):
-            store, spec = Store(context.project.store), context.scaled(loaded).spec
+            store, spec = Store(context.project.store), context.scale(loaded).spec
             table = measurement_table(plan, spec, store)
             asked = curves.curves_asked(plan, spec)
             write_measurements(
@@ -180,7 +180,7 @@ def _plans(
     for loaded in specs:
         if loaded.spec.experiment is not None:
             try:
-                plan = plan_of(context, loaded, context.times(loaded))
+                plan = plan_of(context, loaded, context.repeat_factor(loaded))
             except MissingData as missing:
                 absent(loaded, missing)
             else:
@@ -213,7 +213,7 @@ def _compute_plans(
 
 def _trained_part(context: Context, loaded: Loaded, plan: Plan) -> Plan:
     """The part of a plan whose models are trained. Raises HarnessError where a cell has none."""
-    choose = trained_repeats if context.sequential else complete_repeats
+    choose = trained_repeats if context.is_sequential else complete_repeats
     part = choose(plan, Store(context.project.store))
     if {cell.group for cell in part.cells} != {cell.group for cell in plan.cells}:
         again = context.command("run", loaded)
@@ -228,7 +228,7 @@ def _write_models(context: Context, loaded: Loaded, plan: Plan) -> None:
 
 def _publish(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame) -> None:
     """Beside a table: its curves for `dvc plots`, and its runs in MLflow."""
-    scaled = context.scaled(loaded)
+    scaled = context.scale(loaded)
     write_curves(context, loaded.spec.id, table, axes_of(scaled.spec))
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
 
@@ -239,7 +239,7 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
     A piece shared with another spec counts in both.
     """
     try:
-        plan = make_plan(context.project, context.scaled(loaded).spec)
+        plan = make_plan(context.project, context.scale(loaded).spec)
     except HarnessError:
         return None
     store = Store(context.project.store)

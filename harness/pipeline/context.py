@@ -37,28 +37,28 @@ class Context:
     """In the seconds of `time.monotonic`: after it nothing is begun."""
 
     @property
-    def sequential(self) -> bool:
+    def is_sequential(self) -> bool:
         """Whether repeats are added until claims are decided."""
         return self.until_decided or self.profile.design == "sequential"
 
-    def times(self, loaded: Loaded) -> int:
+    def repeat_factor(self, loaded: Loaded) -> int:
         """Times a spec's repeats that a cell may get."""
-        return self.scaled(loaded).times if self.sequential else 1
+        return self.scale(loaded).repeat_factor if self.is_sequential else 1
 
-    def scaled(self, loaded: Loaded) -> Scaled:
+    def scale(self, loaded: Loaded) -> Scaled:
         """A spec under the chosen profile."""
         scaled = scale(loaded.spec, self.profile_name, self.profile)
         return scaled if self.max_repeats is None else replace(scaled, max_repeats=self.max_repeats)
 
     def command(self, verb: str, loaded: Loaded, *options: str) -> str:
         """What to type for a spec from where the user is: an own one is named by its file, and has no profile."""
-        path = loaded.said.files[0]
+        path = loaded.raw.files[0]
         if self.own is not None:
             return shlex.join(["harness", verb, *options, str(from_here(path))])
         return shlex.join(["harness", verb, "--profile", self.profile_name, *options, spec_id(self.project, path)])
 
     @property
-    def resolved(self) -> Path:
+    def resolved_folder(self) -> Path:
         """Where the specs lie as they are run; in git, of a profile whose tables are."""
         if self.profile.from_tables:
             return self.project.root / "flagship" / "resolved"

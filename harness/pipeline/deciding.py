@@ -46,7 +46,7 @@ def until_decided(
     is judged, workers that have nothing to do begin with what the next one is likely to ask for: it is kept in the
     store, and is in no table unless it is asked for. Returns the cells, how the run went, and their measurements.
     """
-    scaled = context.scaled(loaded)
+    scaled = context.scale(loaded)
     experiment = scaled.spec.experiment
     assert experiment is not None
     usual, store, total = experiment.repeats, Store(context.project.store), RunReport()
@@ -70,11 +70,11 @@ def until_decided(
             report = run_with(worker_pool, pieces, label, to_do(ahead, scaled.spec, known, metrics))
         except (OutOfTime, KeyboardInterrupt):
             if context.profile.from_tables:  # a clone without this store goes on from the table
-                spent = join_notes(earlier, total.joined(worker_pool.report))
+                spent = join_notes(earlier, total.join(worker_pool.report))
                 whole = loaded if loaded.claims is None or number > 1 else replace(loaded, claims=frozenset())
                 _write_finished(context, whole, chosen, known, spent)
             raise
-        total = total.joined(report)
+        total = total.join(report)
         table = measurement_table(chosen, scaled.spec, store, known)
         notes = join_notes(earlier, total) if context.profile.from_tables else earlier
         write_measurements(context, loaded, chosen, table, notes)
@@ -84,13 +84,13 @@ def until_decided(
         for cells in needs.values():
             for cell, target in cells.items():
                 repeats[cell] = max(repeats.get(cell, 0), target)
-                likely[cell] = next_look(repeats[cell], experiment.repeats * scaled.times)
+                likely[cell] = next_look(repeats[cell], experiment.repeats * scaled.repeat_factor)
         if repeats == before:
             break
         open_claims = len(needs)
     if wanted := curves.curves_asked(chosen, scaled.spec):
         pieces = curves.pieces_of(curves.missing_curves(wanted, earlier.curves))
-        total = total.joined(run_with(worker_pool, pieces, f"{loaded.spec.id}, curves"))
+        total = total.join(run_with(worker_pool, pieces, f"{loaded.spec.id}, curves"))
         notes = join_notes(earlier, total) if context.profile.from_tables else earlier
         notes.curves = curves.draw_curves(store, wanted, earlier.curves)
         write_measurements(context, loaded, chosen, table, notes)
@@ -101,7 +101,7 @@ def until_decided(
 
 def _write_finished(context: Context, loaded: Loaded, chosen: Plan, known: Known, notes: Notes) -> None:
     """Write the measurements of a round that was stopped: of each arm and place the repeats that are finished."""
-    store, spec = Store(context.project.store), context.scaled(loaded).spec
+    store, spec = Store(context.project.store), context.scale(loaded).spec
     finished = repeats_known(chosen, known, store)
     plan = first_repeats(chosen, {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()})
     if plan.cells:
@@ -148,7 +148,7 @@ def _looks_at(part: MeasuredClaimKind, group: Group) -> bool:
             continue
         every = {*operand.mean_over, *([operand.chosen.axis] if operand.chosen is not None else [])}
         asked = {axis: values for axis, values in part.levels_asked().items() if axis not in every}
-        asked |= {axis: [value] for axis, value in operand.fixed.items()}
+        asked |= {axis: [value] for axis, value in operand.fixed_axes.items()}
         relative = math.inf if _is_relative(operand) else None
         if all(value in (*asked.get(axis, [value]), relative) for axis, value in where):
             return True

@@ -74,7 +74,7 @@ def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None,
     if REASON in raw.columns:
         return None, str(raw[REASON].iloc[0])
     table = read_measurements(path, raw)
-    if not _is_of(table, context.scaled(loaded)):
+    if not _is_of(table, context.scale(loaded)):
         again = _measures(context, loaded)
         return None, f"the measurements are of another version of the experiment; run `{again}`"
     return table, ""
@@ -82,7 +82,7 @@ def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None,
 
 def _measures(context: Context, loaded: Loaded) -> str:
     """What to type for a spec to be measured, or a reading of it."""
-    is_reading = loaded.spec.id != spec_id(context.project, loaded.said.files[0])
+    is_reading = loaded.spec.id != spec_id(context.project, loaded.raw.files[0])
     return context.command("alternatives" if is_reading else "run", loaded)
 
 
@@ -125,7 +125,7 @@ def _size(spec: Spec, claims: Collection[str]) -> float:
 def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = None) -> list[Verdict]:
     """Judge a spec's claims, or some, from the measurements that are there, in the spec's reading and in those that
     were run, and say what that makes of each."""
-    scaled, spec = context.scaled(loaded), loaded.spec
+    scaled, spec = context.scale(loaded), loaded.spec
     declared = {claim.id: claim for claim in spec.claims}
     others = [(reading, _in_reading(context, variant, claims)) for reading, variant in other_readings(context, loaded)]
     verdicts = []
@@ -137,8 +137,8 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
             for reading, by_claim in others
             if reading_matters(reading, parts, spec)
         ]
-        for name, other in claim.otherwise():
-            variant = replace(loaded, spec=spec.changed(claims=(other,), figure=()))
+        for name, other in claim.other_readings():
+            variant = replace(loaded, spec=spec.with_values(claims=(other,), figure=()))
             read += [(SentenceReading(name), one) for one in _judge_one(context, variant, None, reading=True)]
         verdicts.append(publish(verdict, claim, scaled, read))
     return verdicts
@@ -153,9 +153,9 @@ def _in_reading(context: Context, variant: Loaded, claims: Collection[str] | Non
 
 def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
     """The readings of a spec whose experiment or attacks, under the profile, are not those of the spec itself."""
-    own = experiment_digest(context.scaled(loaded))
-    variants = [(r, replace(loaded, spec=r.spec, said=r.said)) for r in readings(loaded.spec, loaded.said)]
-    return [(r, v) for r, v in variants if experiment_digest(context.scaled(v)) != own]
+    own = experiment_digest(context.scale(loaded))
+    variants = [(r, replace(loaded, spec=r.spec, raw=r.raw)) for r in readings(loaded.spec, loaded.raw)]
+    return [(r, v) for r, v in variants if experiment_digest(context.scale(v)) != own]
 
 
 def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
@@ -163,7 +163,7 @@ def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loa
 
     One that was run for all claims stays so; one that was run for some is run for these, too.
     """
-    spec = context.scaled(loaded).spec
+    spec = context.scale(loaded).spec
     violated = {v.id.split("#")[1] for v in _judge_one(context, loaded, None) if v.verdict == "violated"}
     waiting = {claim.id: spec.parts(claim) for claim in spec.claims if claim.id in violated and not claim.theory}
     needed = []
@@ -191,7 +191,7 @@ def index_readings(context: Context, loaded: Loaded) -> None:
 def _judge_one(
     context: Context, loaded: Loaded, claims: Collection[str] | None, reading: bool = False
 ) -> list[Verdict]:
-    scaled = context.scaled(loaded)
+    scaled = context.scale(loaded)
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
     if reading and table is not None:
         claims = [

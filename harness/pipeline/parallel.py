@@ -32,7 +32,7 @@ class Task(Generic[T]):
     size: float
     """The larger, the longer it is expected to take."""
 
-    def done(self) -> T:
+    def compute(self) -> T:
         """What the function gives."""
         return self.function(*self.arguments)
 
@@ -60,7 +60,7 @@ def side_by_side(pieces: Sequence[Task[T]], context: Context, doing: str) -> lis
 
         if helpers < 1 or len(pieces) <= FEW:
             for number, piece in enumerate(pieces):
-                keep(number, piece.done())
+                keep(number, piece.compute())
         else:
             _with_helpers(pieces, helpers, keep)
     return [by_number[number] for number in range(len(pieces))]
@@ -72,11 +72,11 @@ def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, 
     order = sorted(range(len(pieces)), key=lambda number: -pieces[number].size)
     pool = _start(helpers, pieces[0].function.__module__)
     try:
-        running = {pool.submit(pieces[number].done): number for number in order}
+        running = {pool.submit(pieces[number].compute): number for number in order}
         for future, number in reversed(list(running.items())):
             if future.cancel():
                 del running[future]
-                keep(number, pieces[number].done())
+                keep(number, pieces[number].compute())
             for done in [f for f in running if f.done()]:
                 keep(running.pop(done), done.result())
         for done in as_completed(running):

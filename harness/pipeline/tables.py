@@ -60,7 +60,7 @@ def known_of(context: Context, loaded: Loaded, plan: Plan) -> tuple[Known, Notes
     own, reports = context.measurements_file(loaded.spec.id), context.project.reports
     of_spec = [own, *sorted(reports.glob(f"*/{loaded.spec.id}/measurements.parquet"))]
     of_paper = sorted(reports.glob(f"{own.relative_to(reports).parts[0]}/{loaded.spec.paper}/*/measurements.parquet"))
-    wanted = work_of(plan, context.scaled(loaded).spec)
+    wanted = work_of(plan, context.scale(loaded).spec)
     for path in dict.fromkeys([*of_spec, *of_paper]):
         if not path.is_file():
             continue
@@ -80,13 +80,13 @@ def write_measurements(context: Context, loaded: Loaded, plan: Plan, table: pd.D
     What a verdict says of their origin is kept in the file's metadata: the data and the machine of the measurements,
     not of the judge.
     """
-    scaled = context.scaled(loaded)
+    scaled = context.scale(loaded)
     table.attrs = {
         "data_sha256": plan.data_sha256,
         "hardware": hardware(),
         "experiment_sha256": experiment_digest(scaled),
         "experiment": canonical_json(content(scaled)),
-        "design": "sequential" if context.sequential else "fixed",
+        "design": "sequential" if context.is_sequential else "fixed",
         **({"commits": _commits(context, table, notes)} if context.profile.from_tables else {}),
         **({} if context.profile.from_tables else {PREPARED: [one.in_json() for one in plan.preparations]}),
         **({CLAIMS: sorted(loaded.claims)} if loaded.claims is not None else {}),
@@ -108,7 +108,7 @@ def plot(context: Context, loaded: Loaded) -> bool:
     if not path.is_file():
         return False
     table = read_table(path)
-    write_curves(context, loaded.spec.id, None if REASON in table else table, axes_of(context.scaled(loaded).spec))
+    write_curves(context, loaded.spec.id, None if REASON in table else table, axes_of(context.scale(loaded).spec))
     return True
 
 

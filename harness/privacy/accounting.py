@@ -112,15 +112,15 @@ class _FewOrders:
         key = self._event, delta
         if key not in self._known:
             near = next(reversed(self._known.values()))[1] if self._known else None
-            self._known[key] = self._beside(delta, near, last) or self._of_all(delta, last)
+            self._known[key] = self._least_near(delta, near, last) or self._of_all(delta, last)
         return self._known[key][0]
 
-    def _beside(self, delta: float, near: int | None, last: int) -> tuple[float, int] | None:
+    def _least_near(self, delta: float, near: int | None, last: int) -> tuple[float, int] | None:
         """The least epsilon and its place, where that is `near`; None where it is not."""
         if near is None:
             return None
         try:
-            least = self._least(delta, range(max(0, near - 1), min(last, near + 1) + 1))
+            least = self._least_epsilon(delta, range(max(0, near - 1), min(last, near + 1) + 1))
         except ValueError:  # of an order that others may be better than
             return None
         return least if least[1] == near else None
@@ -129,11 +129,11 @@ class _FewOrders:
         low, high = 0, last
         for step in STEPS:
             places = range(low, high + 1, step)
-            least = self._least(delta, places)
+            least = self._least_epsilon(delta, places)
             low, high = max(low, least[1] - step), min(high, least[1] + step) if least[1] != places[-1] else high
         return least
 
-    def _least(self, delta: float, places: range) -> tuple[float, int]:
+    def _least_epsilon(self, delta: float, places: range) -> tuple[float, int]:
         """The least epsilon of the orders at these places, and its place; the first where none has one."""
         import dp_accounting as dpa
 

@@ -59,21 +59,21 @@ class Sum:
         return math.exp(float(scipy.optimize.brentq(above, low, high, xtol=1e-4)))
 
     @property
-    def converted(self) -> float:
+    def converted_epsilon(self) -> float:
         """Epsilon by Chernoff's bound, at least what it is."""
         return max((self.steps * self.log_moment - math.log(self.delta)) / self.tilt, 0.0)
 
     @cached_property
     def window(self) -> tuple[float, float]:
-        """How far below and above its mean the tilted sum may lie, but for exp(-`far`)."""
-        return self._far(-1), self._far(1)
+        """How far below and above its mean the tilted sum may lie, but for exp(-`far_distance`)."""
+        return self._tail_distance(-1), self._tail_distance(1)
 
     @property
-    def far(self) -> float:
+    def far_distance(self) -> float:
         """See `FAR`."""
         return FAR + 1.5 * math.log1p(self.tilt)
 
-    def _far(self, sign: int) -> float:
+    def _tail_distance(self, sign: int) -> float:
         """Chernoff's bound on the tilted sum, solved for the distance, by the exponent at which that is least."""
         end = self._losses[-1] if sign > 0 else self._losses[0]
         most = self.steps * abs(float(end) - self.mean)
@@ -81,9 +81,9 @@ class Sum:
         def distance(log_s: float) -> float:
             s = sign * math.exp(log_s)
             moment = self._cumulants(self.tilt + s)[0] - self.log_moment
-            return (self.far + self.steps * (moment - s * self.mean)) / abs(s)
+            return (self.far_distance + self.steps * (moment - s * self.mean)) / abs(s)
 
-        likely = 0.5 * math.log(2 * self.far / (self.steps * self.variance + (self.masses.width * 1e-3) ** 2))
+        likely = 0.5 * math.log(2 * self.far_distance / (self.steps * self.variance + (self.masses.width * 1e-3) ** 2))
         minimum = scipy.optimize.minimize_scalar(distance, bounds=(likely - 30, likely + 10), method="bounded")
         return min(most, float(minimum.fun))
 
@@ -92,7 +92,7 @@ class Sum:
         return max(SMALLEST, math.ceil(sum(self.window) / width) + 8)
 
     @cached_property
-    def _convolved(self) -> tuple[float, Array]:
+    def _convolution(self) -> tuple[float, Array]:
         """The lowest sum in the window, and the tilted masses from there on."""
         width, offset = self.masses.width, self.steps * self.masses.offset
         size = scipy.fft.next_fast_len(self.points(width), real=True)
@@ -115,7 +115,7 @@ class Sum:
         """
         tilted = self
         for _ in range(TRIES):
-            epsilon, sure = tilted._solved(above, lost)
+            epsilon, sure = tilted._solve(above, lost)
             if sure:
                 return epsilon
             tilted = Sum(self.masses, self.steps, self.delta, tilted._tilt_of(epsilon))
@@ -129,9 +129,9 @@ class Sum:
             low, high = (middle, high) if self.steps * self._cumulants(middle)[1] < epsilon else (low, middle)
         return low
 
-    def _solved(self, above: bool, lost: float) -> tuple[float, bool]:
+    def _solve(self, above: bool, lost: float) -> tuple[float, bool]:
         """Epsilon at this tilt, and whether that is so; False: about what it is, since rounding decides."""
-        lowest, masses = self._convolved
+        lowest, masses = self._convolution
         width, tilt = self.masses.width, self.tilt
         decay, small = math.exp(-tilt * width), -math.expm1(-width)
         # at epsilon = each sum: what is above it, weighed by exp(-tilt y), and by exp(-tilt y) (1 - exp(-y))
@@ -139,7 +139,7 @@ class Sum:
         spent = _decaying_sums(np.append(weighed[1:], 0.0) * decay * small, decay * (1 - small))
         y = width * np.arange(len(masses))
         norm = float(np.linalg.norm(masses)) * float(np.linalg.norm(np.exp(-tilt * y) * -np.expm1(-y - width)))
-        rest = ROUNDING * (self.steps + math.log2(len(masses)) + 8) * norm + math.exp(-self.far)
+        rest = ROUNDING * (self.steps + math.log2(len(masses)) + 8) * norm + math.exp(-self.far_distance)
         goal = math.log(self.delta - lost) - self.steps * self.log_moment
         low = max(0.0, lowest)
         first = max(0, math.ceil((low - lowest) / width))

@@ -164,28 +164,28 @@ class OneStep:
         there. Chords between the lowered values lie below the tangents, and so below the curve, which is convex. Where
         they would not be convex themselves, outcomes are rounded down to the point below.
         """
-        mass, low, high, _ = self._oriented("remove")
-        under = self._running(mass * -np.expm1(-low))  # what a tangent at a panel's end lacks at the point below
+        mass, low, high, _ = self._orient("remove")
+        under = self._running_sums(mass * -np.expm1(-low))  # what a tangent at a panel's end lacks at the point below
         rest = (mass * np.expm1(high)).sum(axis=1)
-        over = self._running(rest[::-1, None], self.cell[::-1])[::-1] - rest  # and at the point above
+        over = self._running_sums(rest[::-1, None], self.cell[::-1])[::-1] - rest  # and at the point above
         whole = np.bincount(self.cell, mass.sum(axis=1), len(self.places) - 1)
         return self._masses(
             _masses_from_below(np.diff(self.losses), whole, self._split("remove"), self.cell, under, over, rest),
             "remove",
         )
 
-    def _running(self, values: Array, groups: Array | None = None) -> Array:
+    def _running_sums(self, values: Array, groups: Array | None = None) -> Array:
         """Sums over nodes, and over the panels of a cell up to each; each addition is of numbers of one sign."""
         return _sums_within_groups(self.cell if groups is None else groups, values.sum(axis=1))
 
     def _split(self, direction: Direction) -> tuple[Array, Array]:
         """(cells,) each: what goes to the lower and to the upper loss."""
-        mass, low, high, space = self._oriented(direction)
+        mass, low, high, space = self._orient(direction)
         share, cells = -np.expm1(-space)[:, None], len(self.places) - 1
         lower, upper = mass * np.exp(-low) * -np.expm1(-high) / share, mass * -np.expm1(-low) / share
         return np.bincount(self.cell, lower.sum(axis=1), cells), np.bincount(self.cell, upper.sum(axis=1), cells)
 
-    def _oriented(self, direction: Direction) -> tuple[Array, Array, Array, Array]:
+    def _orient(self, direction: Direction) -> tuple[Array, Array, Array, Array]:
         """Mass at nodes, distances to the points of lower and higher loss, and the space between them."""
         space = np.diff(self.losses)[self.cell]
         if direction == "remove":

@@ -99,12 +99,12 @@ def _settle_sides(steps: Steps, delta: float) -> Sides:
     question = _Question(steps, delta)
     width, work = question.width, 0
     while True:
-        work += question.rough.points(width)
+        work += question.rough_sum.points(width)
         low, high = question.sides(width)
         gap = high - low
         if gap <= TOLERANCE * high:
             return Sides(low, high)
-        least = sum(question.rough.window) / LARGEST_WINDOW
+        least = sum(question.rough_sum.window) / LARGEST_WINDOW
         if width <= least or work > LARGEST_WORK:
             raise AboutPrivacy(f"privacy: {question} is out of reach: it is between {low:.4g} and {high:.4g}")
         width = max(least, width * max(0.2, 0.8 * math.sqrt(AIM * high / gap)))
@@ -126,7 +126,7 @@ class _Question:
         )
 
     @cached_property
-    def rough(self) -> Sum:
+    def rough_sum(self) -> Sum:
         """By a lattice far finer than a step's losses are apart, too fine to convolve."""
         z = np.linspace(-self.reach, self.reach, 2001)
         s = self.steps.noise
@@ -137,12 +137,12 @@ class _Question:
     @cached_property
     def width(self) -> float:
         """For a gap of `AIM`: a variance of the loss that differs by v is steps (tilt + 1) v / 2 of epsilon."""
-        rough, count = self.rough, self.steps.number
+        rough, count = self.rough_sum, self.steps.number
         window = sum(rough.window)
         width = min(window / SMALLEST, 50.0)
         for _ in range(4):
             added = OneStep(self.step, self.reach, width).added_variance(rough.tilt)
-            gap = 0.75 * count * (rough.tilt + 1) * added / max(rough.converted, 1e-300)
+            gap = 0.75 * count * (rough.tilt + 1) * added / max(rough.converted_epsilon, 1e-300)
             if gap <= AIM:
                 break
             width *= min(0.9, max(0.1, math.sqrt(AIM / gap)))

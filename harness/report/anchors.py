@@ -26,10 +26,10 @@ def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
             continue
         for operand in parts[point.expectation].operands():
             epsilon = math.inf if point.epsilon is None else point.epsilon
-            where: dict[str, object] = {"epsilon": epsilon, **(point.at or {}), **operand.fixed}
-            for arm in operand.arm or tuple(spec.declared.arms)[:1]:
+            where: dict[str, object] = {"epsilon": epsilon, **(point.at or {}), **operand.fixed_axes}
+            for arm in operand.arm or tuple(spec.name_scope.arms)[:1]:
                 for attack in operand.attack or ("",):
-                    axes = spec.declared.axes(arm, attack)
+                    axes = spec.name_scope.axes(arm, attack)
                     chosen = operand.chosen.axis if operand.chosen is not None else None
                     for one in ({**where, chosen: v} for v in axes[chosen]) if chosen is not None else (where,):
                         there = place((axis, value) for axis, value in one.items() if value in axes.get(axis, ()))

@@ -113,11 +113,11 @@ def _pictures(
         if picture is None:
             continue
         if (refuted := verdicts.get(picture.counterexample or "")) is not None:
-            pictures[finding.id] = counterexample(refuted, context.scaled(by_id[refuted.spec]).spec, small=True)
+            pictures[finding.id] = counterexample(refuted, context.scale(by_id[refuted.spec]).spec, small=True)
         if (one := by_id.get(picture.spec or "")) is not None and picture.panel is not None:
             table, _ = read_measured(context, one)
             if table is not None:
-                pictures[finding.id] = draw_picture(context.scaled(one).spec, table, picture.panel, picture)
+                pictures[finding.id] = draw_picture(context.scale(one).spec, table, picture.panel, picture)
     return pictures
 
 

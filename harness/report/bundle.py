@@ -54,7 +54,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
     root = context.project.root
     crate = ROCrate()
     crate.name = f"{verdict.verdict}: {letters(verdict.statement)}"
-    crate.description = sentence(verdict, context.scaled(loaded).spec)
+    crate.description = sentence(verdict, context.scale(loaded).spec)
     crate.license = "https://spdx.org/licenses/MIT"
     crate.datePublished = _date(context)
     added: dict[str, object] = {}
@@ -101,7 +101,7 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
     for name in PROJECT_FILES:
         if (root / name).is_file():
             yield root / name, {"requirements.lock": "versions of every package, by hash"}.get(name, name)
-    said = sorted({*loaded.document.files, *loaded.said.files})
+    said = sorted({*loaded.document.files, *loaded.raw.files})
     for path in said:
         _archive_name(context, path)
         yield path, f"spec {loaded.spec.id}" if path == loaded.document.files[0] else "what the spec extends"
@@ -125,7 +125,7 @@ def _readme(context: Context, loaded: Loaded, verdict: Verdict) -> str:
         statement=letters(verdict.statement),
         paper=verdict.paper,
         where=letters(verdict.where),
-        sentence=sentence(verdict, context.scaled(loaded).spec),
+        sentence=sentence(verdict, context.scale(loaded).spec),
         command=_command(context, loaded),
     )
 
@@ -134,7 +134,7 @@ def _command(context: Context, loaded: Loaded) -> str:
     """What judges it again, typed in the archive's folder."""
     if context.own is None:
         return shlex.join(["harness", "judge", "--profile", context.profile_name, loaded.spec.id])
-    return shlex.join(["harness", "judge", _archive_name(context, loaded.said.files[0])])
+    return shlex.join(["harness", "judge", _archive_name(context, loaded.raw.files[0])])
 
 
 def _archive_name(context: Context, path: Path) -> str:

@@ -89,7 +89,7 @@ def _summed_up(spec: Spec, curve: Curve, of: Mapping[str, Any]) -> str:
     marks = []
     for kind in curve.sums_up:
         attack = "" if kind == "model" else of["attack"]
-        axes = spec.declared.axes(of["arm"], attack)
+        axes = spec.name_scope.axes(of["arm"], attack)
         where = place((axis, value) for axis, value in of["at"].items() if value in axes.get(axis, ()))
         marks += [mark(of["arm"], attack, metric, where) for metric in metrics_of(kind)]
     return " ".join(marks)

@@ -84,5 +84,5 @@ def read_forms(path: Path, loaded: Iterable[Loaded]) -> Mapping[str, Form]:
         known = {name: Form.model_validate(form) for name, form in json.loads(path.read_text("utf-8")).items()}
     except (ValueError, AttributeError) as error:
         raise HarnessError(f"{path}: not a list of forms: {str(error).splitlines()[0]}") from None
-    now = {f"{one.spec.id}#{name}": form for one in loaded for name, form in forms_of(one.said).items()}
+    now = {f"{one.spec.id}#{name}": form for one in loaded for name, form in forms_of(one.raw).items()}
     return {name: form for name, form in known.items() if now.get(name) == form.form}

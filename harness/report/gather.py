@@ -98,13 +98,13 @@ def read_measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None
 
 
 def _path(context: Context, loaded: Loaded) -> str:
-    path = loaded.said.files[0].resolve()
+    path = loaded.raw.files[0].resolve()
     root = context.project.root.resolve()
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> Section:
-    scaled: Scaled = context.scaled(loaded)
+    scaled: Scaled = context.scale(loaded)
     experiment = scaled.spec.experiment
     table, why_not = read_measured(context, loaded) if experiment is not None else (None, "")
     sequential = table is not None and design_of(table).name == "sequential"
@@ -112,7 +112,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         sequential=sequential,
         prepared=_preparations(experiment, table),
         models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
-        answers=read_answers(scaled.spec, loaded.said.files[0]),
+        answers=read_answers(scaled.spec, loaded.raw.files[0]),
         core_hours=None if table is None or not table.attrs.get(SPENT) else sum(table.attrs[SPENT].values()) / 3600,
         models_fixed=experiment.models() if experiment else 0,
         spec=scaled.spec,

@@ -90,7 +90,7 @@ def printed_values(spec: Spec) -> dict[tuple[tuple[str, str, str], Place], float
     numbers = {}
     for claim in spec.claims:
         for part in spec.parts(claim) if claim.catalogue else ():
-            for curve, where, value in part.printed():
+            for curve, where, value in part.printed_numbers():
                 if curve.minus is None and curve.times == 1:
                     key = (curve.arm, curve.attack, curve.metric), place({**where, **dict(curve.at)})
                     numbers[key] = value

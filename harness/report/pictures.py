@@ -116,7 +116,7 @@ def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, sm
             spans[variable] = space(domain.low, domain.high, 60)
         elif len(domain.values) > 1:
             spans[variable] = np.array(sorted(domain.values))
-        if not (part.left.exact() and part.right.exact()) and variable in spans:
+        if not (part.left.is_exact() and part.right.is_exact()) and variable in spans:
             few = np.linspace(0, len(spans[variable]) - 1, COMPUTED).round().astype(int)
             spans[variable] = spans[variable][np.unique(few)]
     if not spans:

@@ -50,7 +50,7 @@ def _on_its_own_epsilon(part: ClaimKind) -> bool:
     operands = part.operands() if isinstance(part, MeasuredClaimKind) else ()
     return any(
         (operand.chosen is not None and operand.chosen.axis == "epsilon")
-        or operand.fixed.get("epsilon", math.inf) != math.inf
+        or operand.fixed_axes.get("epsilon", math.inf) != math.inf
         or "epsilon" in operand.mean_over
         for operand in operands
     )

@@ -71,7 +71,7 @@ class Paper:
         return count(self.verdicts)
 
     @property
-    def short(self) -> str:
+    def short_name(self) -> str:
         """`Humphries et al. 2020`."""
         names = [name.split()[-1] for name in self.authors.split(", ")]
         if self.key in ("own", "harness"):

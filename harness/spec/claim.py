@@ -75,7 +75,7 @@ class Claim(Config):
             raise ValueError(f"claim {self.id!r}: `corrects` goes with origin `corrected`, and names a claim")
         return self
 
-    def otherwise(self) -> list[tuple[str, Claim]]:
+    def other_readings(self) -> list[tuple[str, Claim]]:
         """The claim in each other reading of its sentence, by what that reads otherwise."""
         return [
             (name, self.model_copy(update={"also_read_as": {}, "expect": expect}))

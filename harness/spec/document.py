@@ -42,17 +42,17 @@ class Document:
 
     def place(self, keys: Keys) -> Place:
         """File and line of the longest known prefix of `keys`."""
-        said = self.said(keys) if self.names else keys
+        said = self.keys_in_file(keys) if self.names else keys
         while said not in self.places and said:
             said = said[:-1]
         return self.places.get(said, (self.files[0], 1))
 
     def rename(self, keys: Keys, said: Keys) -> None:
         """Remember that what stands at `keys` is said at `said`, and its place."""
-        self.names[keys] = self.said(said)
+        self.names[keys] = self.keys_in_file(said)
         self.places[keys] = self.place(said)
 
-    def said(self, keys: Keys) -> Keys:
+    def keys_in_file(self, keys: Keys) -> Keys:
         """How the file calls a path."""
         for length in range(len(keys), 0, -1):
             if keys[:length] in self.names:
@@ -61,7 +61,7 @@ class Document:
 
     def has(self, keys: Keys) -> bool:
         """Whether something in the file set what stands at a path."""
-        return keys in self.places or self.said(keys) in self.places
+        return keys in self.places or self.keys_in_file(keys) in self.places
 
 
 def locate(document: Document, keys: Keys) -> str:

@@ -38,7 +38,7 @@ class Loaded:
     spec: Spec
     document: Document
     """As the model reads it."""
-    said: Document
+    raw: Document
     """As the file says it."""
     claims: frozenset[str] | None = None
     """The claims that it is run for, and for nothing else; None: all of them, and its figure."""
@@ -46,7 +46,7 @@ class Loaded:
     def for_claims(self, claims: Collection[str]) -> Loaded:
         """The same, to be run for some of its claims alone."""
         kept = tuple(claim for claim in self.spec.claims if claim.id in claims)
-        return replace(self, spec=self.spec.changed(claims=kept, figure=()), claims=frozenset(claims))
+        return replace(self, spec=self.spec.with_values(claims=kept, figure=()), claims=frozenset(claims))
 
     @cached_property
     def sha256(self) -> str:
@@ -147,7 +147,7 @@ def load_specs(project: Project, names: list[str]) -> list[Loaded]:
         raise HarnessError("\n".join(faults))
     by_id: dict[str, Path] = {}
     for one in loaded:
-        path = one.said.files[0]
+        path = one.raw.files[0]
         other = by_id.setdefault(one.spec.id, path)
         if other != path:
             raise HarnessError(f"{path}: has the name of {other}, so their results would mix; rename one of them")
@@ -207,7 +207,7 @@ def _check_axes(document: Document, spec: Spec) -> None:
                 try:
                     with_fields(setup, {axis.field: value})
                 except ValueError as error:
-                    keys = document.said(("experiment", "axes", name, "values", index))
+                    keys = document.keys_in_file(("experiment", "axes", name, "values", index))
                     faults.append(f"{locate(document, keys)}: {'.'.join(map(str, keys))}: arm {arm!r}: {error}")
     for attack, axes in spec.attack_axes.items():
         for name, axis in axes.items():
@@ -215,7 +215,7 @@ def _check_axes(document: Document, spec: Spec) -> None:
                 try:
                     list(attack_variants(spec.attacks[attack], {name: axis.model_copy(update={"values": (value,)})}))
                 except ValueError as error:
-                    keys = document.said(("attack_axes", attack, name, "values", index))
+                    keys = document.keys_in_file(("attack_axes", attack, name, "values", index))
                     faults.append(f"{locate(document, keys)}: {'.'.join(map(str, keys))}: {error}")
     if faults:
         raise HarnessError("\n".join(faults))
@@ -257,7 +257,7 @@ def _explain(document: Document, fault: ErrorDetails) -> str:
             keys = ("claims", len(ids) - 1 - ids[::-1].index(named[1]), "id")
         elif named[1] in ids:
             keys = ("claims", ids.index(named[1]), "expect")
-    dotted = ".".join(map(str, document.said(keys))) or "spec"
+    dotted = ".".join(map(str, document.keys_in_file(keys))) or "spec"
     kind, message = fault["type"], fault["msg"]
     if kind == "extra_forbidden":
         known = _known_fields(loc[:-1])

@@ -73,15 +73,15 @@ class Spec(Config):
     layout: tuple[Layout, ...] = ()
     """Printed tables of formulas, drawn with the verdict on each entry."""
 
-    def changed(self, **fields: object) -> Spec:
+    def with_values(self, **fields: object) -> Spec:
         """The same with other values of some fields, which are not checked again."""
         changed = self.model_copy(update=fields)
-        for name in ("declared", "attacks_asked"):  # worked out from the fields before
+        for name in ("name_scope", "attacks_asked"):  # worked out from the fields before
             changed.__dict__.pop(name, None)
         return changed
 
     @cached_property
-    def declared(self) -> NameScope:
+    def name_scope(self) -> NameScope:
         """What claims may name."""
         if self.experiment is None:
             return NameScope({}, {})
@@ -104,7 +104,7 @@ class Spec(Config):
         parts: list[MeasuredClaimKind] = []
         for expectation in claim.expect:
             if isinstance(expectation, MeasuredClaimKind):
-                parts += expectation.parts(self.declared)
+                parts += expectation.parts(self.name_scope)
         return parts
 
     @property
@@ -163,7 +163,7 @@ class Spec(Config):
         return attack_variants(self.attacks[attack], self.attack_axes.get(attack, {}))
 
     @model_validator(mode="after")
-    def _consistent(self) -> Spec:
+    def _check_consistency(self) -> Spec:
         seen: set[str] = set()
         for claim in self.claims:
             if claim.id in seen:
@@ -179,9 +179,9 @@ class Spec(Config):
             if self.experiment is None and not claim.theory:
                 raise ValueError(f"claim {claim.id!r} speaks of measurements but the spec has no experiment")
             try:
-                for one in (claim, *(other for _, other in claim.otherwise())):
+                for one in (claim, *(other for _, other in claim.other_readings())):
                     for part in self.parts(one):
-                        part.check(self.declared)
+                        part.check(self.name_scope)
             except ValueError as error:
                 raise ValueError(f"claim {claim.id!r}: {error}") from None
         for table in self.layout:

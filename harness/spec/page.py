@@ -59,7 +59,7 @@ class Layout(Config):
     """By the name of the row: one entry a column."""
 
     @model_validator(mode="after")
-    def _whole(self) -> Layout:
+    def _check_rows(self) -> Layout:
         for name, entries in self.rows.items():
             if len(entries) != len(self.columns):
                 raise ValueError(f"row {name!r} has {len(entries)} entries, there are {len(self.columns)} columns")

@@ -64,14 +64,14 @@ class Profile(Config):
 
     @field_validator("engine")
     @classmethod
-    def _known(cls, value: str | None) -> str | None:
+    def _check_engine(cls, value: str | None) -> str | None:
         if value is not None and value not in ENGINES.names():
             raise ValueError(f"unknown engine {value!r}; known: {', '.join(ENGINES.names())}")
         return value
 
     @field_validator("substitute")
     @classmethod
-    def _there(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_substitutes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if name not in substitutes():
                 raise ValueError(f"no substitute for dataset {name!r}; there is one for: {', '.join(substitutes())}")
@@ -130,16 +130,16 @@ class Scaled:
     """Repeats that a cell may get in a sequential design, where the profile says so."""
 
     @property
-    def most(self) -> int:
+    def repeat_limit(self) -> int:
         """Repeats that a cell may get in a sequential design."""
         usual = 0 if self.spec.experiment is None else self.spec.experiment.repeats
         return max(CEILING * usual, self.max_repeats or 0)
 
     @property
-    def times(self) -> int:
+    def repeat_factor(self) -> int:
         """The same as times of the spec's own repeats, rounded up."""
         usual = 1 if self.spec.experiment is None else self.spec.experiment.repeats
-        return -(-self.most // usual)
+        return -(-self.repeat_limit // usual)
 
     @property
     def deviations(self) -> tuple[str, ...]:
@@ -222,11 +222,11 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     for key, attack in spec.attacks.items():
         if profile.attacks is not None and key not in profile.attacks:
             continue  # no reduction of what is measured: claims about it are not run
-        attacks[key] = attack if profile.attack_epochs is None else attack.shortened(profile.attack_epochs)
+        attacks[key] = attack if profile.attack_epochs is None else attack.shorten(profile.attack_epochs)
         if attacks[key] != attack:
             notes.append(f"{key}: {attacks[key].learns_for} of {attack.learns_for} epochs")
     axes = {key: value for key, value in spec.attack_axes.items() if key in attacks}
-    scaled = spec.changed(experiment=after, attacks=attacks, attack_axes=axes)
+    scaled = spec.with_values(experiment=after, attacks=attacks, attack_axes=axes)
     substitutions = [s for arm in before.arms.values() if (s := _substitute(arm.dataset, profile)[1]) is not None]
     said = " ".join(dict.fromkeys(substitutions)) or None
     return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis, max_repeats)
@@ -242,7 +242,7 @@ def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:
         "epochs": _cap(arm.training.epochs, profile.epochs),
         "engine": profile.engine or arm.training.engine,
     }
-    pools = {key: pool.capped(profile.shadows) for key, pool in arm.pools.items()}
+    pools = {key: pool.cap(profile.shadows) for key, pool in arm.pools.items()}
     return arm.model_copy(
         update={
             "dataset": _substitute(arm.dataset, profile)[0],

@@ -28,7 +28,7 @@ class Reading:
     value: Any
     spec: Spec
     """Named `<spec>/readings/<field>-<value>`."""
-    said: Document
+    raw: Document
     """As a file would say it."""
 
     @property

@@ -121,7 +121,7 @@ class Ball:
         o = self._lift(other)
         if self.flat or o.flat:
             factor, curved = (self.value, o) if self.flat else (o.value, self)
-            return curved._scaled(factor)
+            return curved._scale(factor)
         x, y, g, k = self.value, o.value, self.gradient, o.gradient
         bends = tuple(
             [
@@ -131,7 +131,7 @@ class Ball:
         )
         return Ball(x * y, tuple([a * y + b * x for a, b in zip(g, k, strict=True)]), bends)
 
-    def _scaled(self, factor: arb) -> Ball:
+    def _scale(self, factor: arb) -> Ball:
         """Times a number that does not depend on the variables."""
         if self.flat:
             return Ball(self.value * factor, self.gradient, self.bends, flat=True)

@@ -26,7 +26,7 @@ class Interval(Config, HasTree):
     """Spacing of those points."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> Interval:
+    def _check_ends(self) -> Interval:
         if not self.low < self.high or not math.isfinite(self.high - self.low):
             raise ValueError(f"low ({self.low:g}) must be below high ({self.high:g}), both finite")
         if self.spacing == "log" and self.low <= 0:
@@ -70,7 +70,7 @@ def point(at: Mapping[str, float]) -> str:
 
 def number(term: Term, at: Mapping[str, float]) -> float:
     """Value of a term at a point; formulas in high precision, so that far tails neither vanish nor cancel."""
-    if not term.exact():
+    if not term.is_exact():
         return computed_at(term.evaluate, at)
     from harness.theory.ball import Ball, in_high_precision
 

@@ -89,10 +89,10 @@ class RationalFunction:
         twice = (self * 2.0).exp()
         return (twice - 1.0) / (twice + 1.0)
 
-    def _no(self) -> NoReturn:
+    def _refuse(self) -> NoReturn:
         raise NotRational
 
-    log = sqrt = erfc = _no
+    log = sqrt = erfc = _refuse
 
 
 Side = Callable[[Mapping[str, Any]], Any]

@@ -25,7 +25,7 @@ class _Leaf(Config, HasTree):
     def variables(self) -> set[str]:
         return set()
 
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         return True
 
     def names(self) -> set[str]:
@@ -68,7 +68,7 @@ class Named(Config, HasTree):
     """Value of a parameter: a number, `{variable: name}`, or another term."""
 
     @model_validator(mode="after")
-    def _known(self) -> Named:
+    def _check_names(self) -> Named:
         if self.formula not in FORMULAS:
             raise ValueError(describe_unknown_formula(self.formula))
         known = FORMULAS[self.formula].parameters
@@ -101,8 +101,8 @@ class Named(Config, HasTree):
     def names(self) -> set[str]:
         return {self.formula}.union(*(t.names() for t in self._parameters.values()))
 
-    def exact(self) -> bool:
-        return FORMULAS[self.formula].exact and all(t.exact() for t in self._parameters.values())
+    def is_exact(self) -> bool:
+        return FORMULAS[self.formula].exact and all(t.is_exact() for t in self._parameters.values())
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
         return FORMULAS[self.formula].function(**{n: t.evaluate(at) for n, t in self._parameters.items()})
@@ -125,8 +125,8 @@ class _Operation(Config, HasTree):
         left, right = self._terms()
         return left.variables() | right.variables()
 
-    def exact(self) -> bool:
-        return all(t.exact() for t in self._terms())
+    def is_exact(self) -> bool:
+        return all(t.is_exact() for t in self._terms())
 
     def names(self) -> set[str]:
         left, right = self._terms()

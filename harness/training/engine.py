@@ -28,7 +28,7 @@ class Job:
     seed: int
 
     @property
-    def private(self) -> bool:
+    def is_private(self) -> bool:
         """Whether gradients are clipped and noised."""
         return self.noise_multiplier > 0
 

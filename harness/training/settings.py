@@ -69,7 +69,7 @@ class Training(Config):
     """When training ends before its last epoch; null: never."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Training:
+    def _check_consistency(self) -> Training:
         if self.early_stopping is not None and self.early_stopping.patience >= self.epochs:
             raise ValueError(
                 f"early_stopping: with a patience of {self.early_stopping.patience} no training of {self.epochs} "
@@ -80,7 +80,7 @@ class Training(Config):
         return self
 
     @model_serializer(mode="wrap")
-    def _dumped(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Fields that came after specs had been accepted: as it was, they stay out of their names."""
         fields: dict[str, Any] = dump(self)
         return {k: v for k, v in fields.items() if k not in NOT_DUMPED or v != ADDED_LATER[k]}

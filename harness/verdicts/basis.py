@@ -33,17 +33,17 @@ class Judged:
 def on_its_basis(judged: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float) -> Judged:
     """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
     sequential = evidence.design.name == "sequential"
-    free, looked = is_decided(judged(evidence.by(Bounded(brief=True)))), None
+    free, looked = is_decided(judged(evidence.with_design(Bounded(brief=True)))), None
     if sequential:
-        _, looked = first_verdict(judged, evidence.by(Bounded()) if free else evidence)
+        _, looked = first_verdict(judged, evidence.with_design(Bounded()) if free else evidence)
         evidence = evidence.of_first(looked or evidence.repeats)
-    by_shape, bounded = judged(evidence), judged(evidence.by(Bounded()))
+    by_shape, bounded = judged(evidence), judged(evidence.with_design(Bounded()))
     findings = bounded if free else by_shape
     last: Design = Bounded(last=True, brief=True) if free else Sequential(last=True, brief=True)
     outcome = combined_outcome([f.outcome for f in findings])
     e_value = None
     if outcome in ("reproduced", "violated") and any(f.p_value is not None for f in findings):
-        p_values = [f.support if outcome == "reproduced" else f.oppose for f in judged(evidence.by(last))]
+        p_values = [f.support if outcome == "reproduced" else f.oppose for f in judged(evidence.with_design(last))]
         p_value = max(p_values) if outcome == "reproduced" else min(p_values)
         p_value = max(p_value, 1e-300)
         if free:
@@ -69,14 +69,14 @@ def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
     if outcome not in ("reproduced", "violated"):
         return None, 0
     deciding = [f for f in judged.findings if f.outcome == outcome]
-    if all(f.exact for f in deciding):
+    if all(f.is_exact for f in deciding):
         return "exact", 0
     if judged.findings is judged.bounded:
         return "distribution-free", 0
     if any(look.effect.of_records for f in deciding for look in _deciding_points(f)):
         return "records", 0
-    every = [f for f in deciding if f.deciding is not None and not f.exact]
-    return "shape", min(look.effect.seen for f in every for look in _deciding_points(f))
+    every = [f for f in deciding if f.deciding is not None and not f.is_exact]
+    return "shape", min(look.effect.tested_repeats for f in every for look in _deciding_points(f))
 
 
 def _deciding_points(finding: PartResult) -> list[PointResult]:

@@ -283,7 +283,7 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
             "bound_value": deciding.bound,
             "repeats": deciding.repeats,
         }
-        if shown.exact:
+        if shown.is_exact:
             fields |= {"interval": None, "repeats": None}
     return fields
 

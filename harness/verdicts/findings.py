@@ -74,7 +74,7 @@ def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
         design, first = evidence.design, evidence.repeats
         if evidence.first is not None:
             first = min(first, evidence.first)
-        for key in ((design, first), (design.briefly(False), first)):
+        for key in ((design, first), (design.without_intervals(False), first)):
             if key in known:
                 return known[key]
         known[design, first] = _findings(parts, spec, alpha, evidence)
@@ -110,7 +110,7 @@ def _judged_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) 
     more repeats may decide.
     """
     finding = part.judge(evidence, which)
-    wider = part.relaxed() if finding.outcome == "violated" else None
+    wider = part.relax() if finding.outcome == "violated" else None
     if wider is None:
         return finding
     text, relaxed = wider
@@ -184,7 +184,7 @@ def repeats_wanted(
     judges = {} if judges is None else judges
     judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
     by_claim = _all_findings(scaled, evidence, judges)
-    most = scaled.most
+    most = scaled.repeat_limit
     within = {claim: allocate_repeats(findings, alpha, usual, reach=most) for claim, findings in by_claim.items()}
     if any(within.values()):
         return {claim: needs for claim, needs in within.items() if needs}
@@ -218,7 +218,7 @@ def _all_findings(
 ) -> dict[str, list[PartResult]]:
     """By claim on measurements: the findings of the first look that decides it; those of all repeats with a
     `design`. Without intervals."""
-    by_claim, brief = {}, (evidence if design is None else evidence.by(design)).briefly()
+    by_claim, brief = {}, (evidence if design is None else evidence.with_design(design)).without_intervals()
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
             continue

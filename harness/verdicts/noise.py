@@ -21,7 +21,7 @@ def worth_of_noise(setup: Setup) -> str:
     epsilons = [epsilon for epsilon in privacy.epsilons if math.isfinite(epsilon)]
     noises = tuple(declared.values[epsilon] for epsilon in epsilons)
     nominal = ", ".join(f"{epsilon:g}" for epsilon in epsilons)
-    here = Run(setup.trained, training.batch_size, training.epochs, privacy.delta)
+    here = Run(setup.train_size, training.batch_size, training.epochs, privacy.delta)
     worth = [
         f"for the {here.n:,} records here {_epsilon_text(privacy.accountant, noises, here)} by {privacy.accountant}"
     ]

@@ -62,7 +62,7 @@ def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) 
     support, oppose = finding.levels(alpha, parts)
     settled = []
     for point, look in zip(finding.points, finding.looks, strict=False):
-        enough = finding.exact or point.repeats >= fewest or look.effect.of_records
+        enough = finding.is_exact or point.repeats >= fewest or look.effect.of_records
         settled.append(1 if enough and point.p_support <= support else -1 if enough and point.p_oppose <= oppose else 0)
     return settled
 

@@ -127,11 +127,11 @@ def test_attributes_are_the_same_for_every_target_and_those_that_do_not_vary_are
     features = np.random.default_rng(0).normal(size=(50, 12))
     features[:, 3] = 1.0
     attack = AttributeInference(attributes=5, seed=4)
-    chosen = attack.chosen(features)
+    chosen = attack.choose_columns(features)
     assert len(set(chosen.tolist())) == 5
-    assert chosen.tolist() == attack.chosen(features + 1).tolist()
-    assert 3 not in AttributeInference(attributes=12).chosen(features)
-    assert AttributeInference(attributes=5, seed=5).chosen(features).tolist() != chosen.tolist()
+    assert chosen.tolist() == attack.choose_columns(features + 1).tolist()
+    assert 3 not in AttributeInference(attributes=12).choose_columns(features)
+    assert AttributeInference(attributes=5, seed=5).choose_columns(features).tolist() != chosen.tolist()
     flat = Made(np.ones((4, 2)), np.ones((4, 2)), ([0, 1, 0, 1], [0, 1, 0, 1]), lambda x, y: np.full(len(y), 0.5))
     with pytest.raises(ValueError, match="no attribute varies"):
         attack.measure(flat, {})

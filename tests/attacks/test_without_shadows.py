@@ -96,7 +96,7 @@ def test_quantiles_are_those_of_confidences_on_records_that_are_no_members() -> 
     assert found["fpr"].value == pytest.approx(0.05, abs=0.025)
     assert found["tpr"].value == pytest.approx(norm.cdf(2 - norm.isf(0.05)), abs=0.07)
     assert found["auc"].value == pytest.approx(norm.cdf(2 / np.sqrt(2)), abs=0.03)
-    median, upper = QuantileRegression().predicted(
+    median, upper = QuantileRegression().predict_quantiles(
         (target.known.astype(np.float32), np.ones(3000, int)),
         target.known_confidence,
         (np.array([[-1.0], [1.0]], np.float32), np.ones(2, int)),

@@ -141,12 +141,12 @@ def test_a_claim_is_counted_whole_where_it_lists_several_names() -> None:
 
 
 def test_a_tolerance_is_doubled_in_each() -> None:
-    widened = PARSE(claim(2, [1.0, 2.0], margin=0.01)).relaxed()
+    widened = PARSE(claim(2, [1.0, 2.0], margin=0.01)).relax()
     assert widened is not None
     text, relaxed = widened
     assert text == "a margin of 0.02 in place of 0.01"
     assert [one.margin for one in relaxed.of] == [0.02]
-    assert PARSE(claim(2, [1.0, 2.0])).relaxed() is None
+    assert PARSE(claim(2, [1.0, 2.0])).relax() is None
 
 
 def test_repeats_go_to_the_place_that_decides_the_panel_that_is_missing() -> None:

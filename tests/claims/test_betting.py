@@ -75,7 +75,7 @@ def test_nor_on_two_arms_whose_difference_is_tested() -> None:
     p, q, expected = 0.7, 0.3, 0.0
     for left, right in product(product((0, 1), repeat=4), repeat=2):
         chance = math.prod(p if one else 1 - p for one in left) * math.prod(q if one else 1 - q for one in right)
-        bet = bet_on_streams([bounded(left), bounded(right).negated()])
+        bet = bet_on_streams([bounded(left), bounded(right).negate()])
         expected += chance * math.exp(bet.log_capital(0.4)[-1])
     assert 0.1 < expected <= 1.0
 
@@ -84,7 +84,7 @@ def test_nor_on_two_arms_whose_difference_is_tested() -> None:
 def test_the_least_that_two_bets_won_is_found_between_the_points_of_the_lattice(
     left: np.ndarray, right: np.ndarray, tested: float
 ) -> None:
-    bet = bet_on_streams([bounded(left), bounded(right).negated()])
+    bet = bet_on_streams([bounded(left), bounded(right).negate()])
     found, n = float(bet.log_capital(tested)[-1]), bet.n
 
     def won(first: float) -> float:
@@ -126,12 +126,12 @@ def test_both_directions_and_shifts(values: np.ndarray, tested: float, by: float
     one = bet_on_streams([bounded(values)], values)
     turned = bet_on_streams([bounded(1 - values)], 1 - values)
     assert one.p_below(tested) == pytest.approx(turned.p_above(1 - tested), rel=1e-6)
-    moved = one.shifted(by)
+    moved = one.shift(by)
     assert moved.p_above(tested + by) == pytest.approx(one.p_above(tested), rel=1e-6)
     assert moved.mean == pytest.approx(one.mean + by)
     assert moved.each == pytest.approx(values + by)
     assert moved.interval() == pytest.approx([end + by for end in one.interval()], abs=2e-4)
-    assert one.shifted(by, -1.0).p_above(by - tested) == pytest.approx(one.p_below(tested), rel=1e-6)
+    assert one.shift(by, -1.0).p_above(by - tested) == pytest.approx(one.p_below(tested), rel=1e-6)
     assert one.stderr == pytest.approx(values.std(ddof=1) / math.sqrt(len(values)))
 
 
@@ -159,8 +159,8 @@ def test_outside_of_the_range_nothing_has_to_be_bet() -> None:
     assert one.p_above(0.0) == 0.0  # the mean is 0 only where every value is
     assert bet_on_streams([bounded([0.0, 0.0])]).p_above(0.0) == 1.0
     assert one.p_below(1.1) == 0.0
-    assert one.shifted(5.0).p_above(5.0) == 0.0
-    assert bet_on_streams([bounded([0.0, 0.0])]).shifted(5.0).p_above(5.0) == 1.0
+    assert one.shift(5.0).p_above(5.0) == 0.0
+    assert bet_on_streams([bounded([0.0, 0.0])]).shift(5.0).p_above(5.0) == 1.0
     assert one.interval() == one.interval(0.95)
     plain = Series(np.full(9, 0.9), np.zeros(9))  # of which no range is known
     assert Bounded().mean(plain).p_above(0.0) == Bounded().mean(plain).p_below(2.0) == 1.0
@@ -169,7 +169,7 @@ def test_outside_of_the_range_nothing_has_to_be_bet() -> None:
     assert unknown.p_below(1000.0) == 1.0
     assert unknown.p_above(0.5) < 0.02
     assert unknown.interval()[1] == math.inf
-    assert unknown.shifted(0.0, -1.0).interval()[0] == -math.inf
+    assert unknown.shift(0.0, -1.0).interval()[0] == -math.inf
     assert bet_on_streams([bounded([])]).p_above(0.1) == 1.0
     assert bet_on_streams([bounded([0.4])]).stderr == 0.0
 
@@ -180,18 +180,18 @@ def test_a_projection_is_where_the_same_results_over_again_decide(two: bool, sig
     values, other = np.tile([0.75, 0.6, 0.7, 0.65], 40), np.tile([0.5, 0.52], 80)
 
     def mean(n: int) -> BettingMean:
-        streams = [bounded(values[:n]), bounded(other[:n]).negated()] if two else [bounded(values[:n])]
-        return bet_on_streams(streams).shifted(0.0 if two else -0.5).shifted(0.0, sign)
+        streams = [bounded(values[:n]), bounded(other[:n]).negate()] if two else [bounded(values[:n])]
+        return bet_on_streams(streams).shift(0.0 if two else -0.5).shift(0.0, sign)
 
-    found = mean(8).projected(0.025, 160)
+    found = mean(8).project_repeats(0.025, 160)
     tail = [m.p_above(0) if sign > 0 else m.p_below(0) for m in map(mean, range(8, 160))]
     reached = next(n for n, p in zip(range(8, 160), tail, strict=True) if p <= 0.025)
     assert found == pytest.approx(reached, abs=4)
-    assert mean(8).projected(0.025, reached // 2) is None
-    assert mean(8).projected(0.025, 7) is None
-    assert mean(8).projected(0.025, found) == found
-    assert mean(8).projected(0.025, found - 1) is None
-    assert mean(reached).projected(0.025, reached) == reached
+    assert mean(8).project_repeats(0.025, reached // 2) is None
+    assert mean(8).project_repeats(0.025, 7) is None
+    assert mean(8).project_repeats(0.025, found) == found
+    assert mean(8).project_repeats(0.025, found - 1) is None
+    assert mean(reached).project_repeats(0.025, reached) == reached
 
 
 def series(values: Any, drawn: Any = None, outcomes: int = 1, low: float = 0.0, high: float = 1.0) -> Series:
@@ -216,14 +216,14 @@ def test_nobody_wins_on_average_by_what_is_known_of_outcomes() -> None:
 
 def test_ranges_of_sums_and_differences() -> None:
     one, other = series([0.2, 0.4], low=-1.0), series([0.1, 0.3], low=0.0)
-    gap = one.minus(other)
+    gap = one.subtract(other)
     assert (gap.low, gap.high) == (-2.0, 1.0)
-    total = one.plus(other)
+    total = one.add(other)
     assert (total.low, total.high) == (-1.0, 2.0)
     assert total.values == pytest.approx([0.3, 0.7])
-    halved = one.times(-0.5)
+    halved = one.scale(-0.5)
     assert (halved.low, halved.high) == (-0.5, 0.5)
-    nothing = series([1.0], high=math.inf).times(0.0)
+    nothing = series([1.0], high=math.inf).scale(0.0)
     assert (nothing.low, nothing.high) == (0.0, 0.0)
     with pytest.raises(HarnessError, match=r"results are 0\.2 to 1\.4, outside of the range 0 to 1"):
         stream_of(series([0.2, 1.4]))
@@ -231,8 +231,8 @@ def test_ranges_of_sums_and_differences() -> None:
 
 def test_two_arms_are_bet_on_apart_and_one_arm_on_its_differences() -> None:
     left, right = series([0.9] * 8), series([0.2] * 8)
-    apart = Bounded().between(left, right)
-    paired = Bounded().within(left, right)
+    apart = Bounded().mean_between_arms(left, right)
+    paired = Bounded().mean_within_arm(left, right)
     assert isinstance(apart, BettingMean)
     assert isinstance(paired, BettingMean)
     assert (len(apart.streams), len(paired.streams)) == (2, 1)
@@ -260,7 +260,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     offsets = np.array([-0.3, 0.0, 0.3])
     one = series(0.5 + offsets[drawn] + 0.01 * rng.standard_normal(30), drawn, 3)
     assert repeats_to_see_all(one) == 4
-    assert repeats_to_see_all(one.first(3)) == 3
+    assert repeats_to_see_all(one.take_first(3)) == 3
     assert repeats_to_see_all(series([0.1, 0.2])) == 0
     assert repeats_to_see_all(series([0.1] * 30, [0] * 30, 2)) == 8
     found = Sequential().mean(one)
@@ -268,29 +268,29 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     values = adjust_for_splits(one)
     whole, later = t_mixture_cs(values, np.zeros(30)), t_mixture_cs(values[4:], np.zeros(26))
     for value, sign in ((0.4, 1.0), (0.55, -1.0)):
-        won = (1 - LATER) * whole.won(value, sign)
-        won[4:] += LATER * later.won(value, sign)
-        assert found.won(value, sign) == pytest.approx(won)
+        won = (1 - LATER) * whole.martingale(value, sign)
+        won[4:] += LATER * later.martingale(value, sign)
+        assert found.martingale(value, sign) == pytest.approx(won)
         p = found.p_above(value) if sign > 0 else found.p_below(value)
         assert p == pytest.approx(0.5 / won.max())
         last = Sequential(last=True).mean(one)
         assert (last.p_above(value) if sign > 0 else last.p_below(value)) == pytest.approx(0.5 / won[-1])
-    assert found.seen == 26
+    assert found.tested_repeats == 26
     assert found.n == 30
     assert found.stderr == later.stderr < whole.stderr
     low, high = found.interval()
     assert low < 0.5 < high
     assert found.p_above(low) == pytest.approx(0.025, rel=0.01)
     assert found.p_below(high) == pytest.approx(0.025, rel=0.01)
-    turned = found.shifted(1.0, -1.0)
+    turned = found.shift(1.0, -1.0)
     assert turned.interval() == (pytest.approx(1 - high, abs=1e-6), pytest.approx(1 - low, abs=1e-6))
     assert turned.each == pytest.approx(1 - one.values)
-    assert found.shifted(-0.45).projected(0.025, 90) == 30
-    few = Sequential().mean(one.first(8))
-    assert few.seen == 8
+    assert found.shift(-0.45).project_repeats(0.025, 90) == 30
+    few = Sequential().mean(one.take_first(8))
+    assert few.tested_repeats == 8
     assert few.interval() == (-math.inf, math.inf) or few.interval()[0] < 0.5
     other = series(np.full(30, 0.2) + 0.01 * rng.standard_normal(30))
-    gap = Sequential().between(one, other)
+    gap = Sequential().mean_between_arms(one, other)
     assert isinstance(gap, TwoStakeCS)
     assert gap.each == pytest.approx(one.values - other.values)
     assert gap.mean == pytest.approx(0.3, abs=0.05)
@@ -335,8 +335,8 @@ def test_at_the_ends_of_the_lattice_a_line_goes_on_for_one_cell() -> None:
 def test_nothing_is_projected_from_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert bet_on_streams([bounded([])]).projected(0.025, 10) is None
-    assert bet_on_streams([bounded([0.4] * 5)]).projected(0.025, 4) is None
+        assert bet_on_streams([bounded([])]).project_repeats(0.025, 10) is None
+    assert bet_on_streams([bounded([0.4] * 5)]).project_repeats(0.025, 4) is None
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1])
@@ -350,9 +350,9 @@ def test_an_interval_ends_where_a_look_has_won_as_much_as_its_level_asks() -> No
     """To the width of fourteen halvings, however the means between are searched."""
     rng = np.random.default_rng(3)
     high, wide = 0.9 + 0.02 * rng.standard_normal(12), rng.uniform(0.2, 0.9, 60)
-    for streams in ([bounded(high)], [bounded(wide)], [bounded(high), bounded(wide[:12]).negated()]):
+    for streams in ([bounded(high)], [bounded(wide)], [bounded(high), bounded(wide[:12]).negate()]):
         one = bet_on_streams(streams)
-        ends = [(one, one.interval()[0]), (one.shifted(0.0, -1.0), -one.interval()[1])]
+        ends = [(one, one.interval()[0]), (one.shift(0.0, -1.0), -one.interval()[1])]
         for toward, low in ends:
             floor = sum(stream.floor for stream in toward.streams)
             width = (toward.mean - floor) / 2**14
@@ -369,7 +369,7 @@ def test_what_is_not_to_be_shown_has_no_interval_and_the_same_p_values(design: A
         assert all(map(math.isfinite, whole.interval()))
         assert (brief.p_above(0.5), brief.p_below(0.7)) == (whole.p_above(0.5), whole.p_below(0.7))
     assert design.briefly().briefly(False) == design
-    assert Fixed().briefly().mean(one).interval() == Fixed().mean(one).interval()
+    assert Fixed().without_intervals().mean(one).interval() == Fixed().mean(one).interval()
 
 
 def test_a_projection_is_the_first_number_of_repeats_that_decides_whichever_are_looked_at_first() -> None:
@@ -385,9 +385,9 @@ def test_a_projection_is_the_first_number_of_repeats_that_decides_whichever_are_
         )
 
     for tested in (0.35, 0.45, 0.5, 0.52):
-        found, expected = bet_on_streams([bounded(values)]).shifted(-tested), first(tested)
+        found, expected = bet_on_streams([bounded(values)]).shift(-tested), first(tested)
         for most in (expected, expected + 1, *range(expected + 100, expected + 2000, 97), 200 * expected):
-            assert found.projected(0.025, most) == expected
+            assert found.project_repeats(0.025, most) == expected
 
 
 @pytest.mark.parametrize("tested", [0.001, 0.1, 0.5, 0.999])

@@ -594,11 +594,11 @@ def test_tolerances_are_doubled_one_and_all() -> None:
     close = PARSE({"kind": "close", "left": left, "right": {"value": 0.2}, "tolerance": 0.01})
     table = PARSE({**printed({1.0: 0.3}, 0.01), "rows": [{"of": left, "values": {1.0: 0.3}, "tolerance": 0.05}]})
     for kind in (curve, close, table):
-        said, wider = kind.relaxed()
+        said, wider = kind.relax()
         assert said == "a tolerance of 0.02 in place of 0.01"
         assert wider.tolerance == pytest.approx(0.02)
-    assert [entry.tolerance for entry in table.relaxed()[1].entries()] == [pytest.approx(0.1)]
-    assert [entry.tolerance for entry in PARSE(printed({1.0: 0.3}, 0.01)).relaxed()[1].entries()] == [0.02]
+    assert [entry.tolerance for entry in table.relax()[1].entries()] == [pytest.approx(0.1)]
+    assert [entry.tolerance for entry in PARSE(printed({1.0: 0.3}, 0.01)).relax()[1].entries()] == [0.02]
 
 
 def test_of_several_counts_the_one_farthest_from_what_is_printed_is_shown() -> None:
@@ -633,11 +633,11 @@ def test_where_one_may_look_a_reason_says_after_how_many_repeats_and_how_many_wo
     found = verdict(claim, evidence_of(frame, Sequential()))
     effect = found.looks[0].effect
     assert isinstance(effect, SequentialEstimate)
-    many = effect.projected(0.025, 10_000)
+    many = effect.project_repeats(0.025, 10_000)
     assert found.outcome == "inconclusive"
     assert (found.why.repeats, found.why.enough) == (8, many)
     assert found.reason.endswith(f" after 8 repeats; about {many} would decide if the effect stays")
-    brief = verdict(claim, evidence_of(frame, Sequential().briefly()))
+    brief = verdict(claim, evidence_of(frame, Sequential().without_intervals()))
     assert (brief.why.repeats, brief.why.enough) == (None, None)
 
 

@@ -65,7 +65,7 @@ def test_what_is_taken_off_is_zero_on_average_over_the_outcomes(values: Any, out
     assert np.mean(last) == pytest.approx(values[-1], abs=1e-9)
     # Earlier ones do not depend on later ones.
     found = adjust_for_splits(Series(values, nothing, outcome, outcomes))
-    shorter = adjust_for_splits(Series(values, nothing, outcome, outcomes).first(len(values) - 1))
+    shorter = adjust_for_splits(Series(values, nothing, outcome, outcomes).take_first(len(values) - 1))
     assert np.allclose(found[:-1], shorter)
 
 

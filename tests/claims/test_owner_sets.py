@@ -113,7 +113,7 @@ def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:
     ((_, expected),) = allocate_repeats([found], 0.05, 400, most=4000, whole=True).items()
     effect = found.looks[0].effect
     assert isinstance(effect, SequentialEstimate)
-    assert expected == 2 * (effect.projected(0.025, 4000) or 0)
+    assert expected == 2 * (effect.project_repeats(0.025, 4000) or 0)
 
 
 def test_bets_on_the_range_alone_do_it_too() -> None:

@@ -140,13 +140,13 @@ def test_what_is_projected_is_the_first_look_that_decides(
     values: np.ndarray, by: float, alpha: float, most: int
 ) -> None:
     found = t_mixture_cs(values + by, np.zeros(len(values)))
-    assert found.projected(alpha, most) == brute(found, alpha, most)
+    assert found.project_repeats(alpha, most) == brute(found, alpha, most)
     two = two_stake_cs(values + by, np.zeros(len(values)), 4)
     both = [brute(two.whole, alpha * (1 - LATER), most)]
     if len(values) - 4 >= FEWEST:
         late = brute(two.later, alpha * LATER, most - 4)
         both.append(None if late is None else late + 4)
-    assert two.projected(alpha, most) == min((n for n in both if n is not None), default=None)
+    assert two.project_repeats(alpha, most) == min((n for n in both if n is not None), default=None)
 
 
 def test_an_interval_whose_looks_exclude_each_other_is_that_of_the_last() -> None:
@@ -173,9 +173,9 @@ def test_bets_on_nothing_or_on_less_than_there_is_project_nothing() -> None:
         return bet_on_streams([stream], series)
 
     there = bets([0.9] * 6)
-    assert there.projected(0.025, 5) is None
-    assert there.projected(0.025, 60) is not None
-    assert bets([]).projected(0.025, 60) is None
+    assert there.project_repeats(0.025, 5) is None
+    assert there.project_repeats(0.025, 60) is not None
+    assert bets([]).project_repeats(0.025, 60) is None
 
 
 def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
@@ -248,7 +248,7 @@ def test_a_mean_is_moved_by_what_is_asked() -> None:
     rng = np.random.default_rng(2)
     values = 0.3 + 0.1 * rng.standard_normal(12)
     for found in (t_mixture_cs(values, np.zeros(12)), two_stake_cs(values, np.zeros(12), 3), estimate(values)):
-        moved, turned = found.shifted(0.2), found.shifted(0.2, -1.0)
+        moved, turned = found.shift(0.2), found.shift(0.2, -1.0)
         assert moved.mean == pytest.approx(found.mean + 0.2)
         assert turned.mean == pytest.approx(0.2 - found.mean)
         assert moved.p_above(0.45) == pytest.approx(found.p_above(0.25))
@@ -333,7 +333,7 @@ def test_designs_count_every_look_unless_told_otherwise() -> None:
 
 
 def test_a_series_is_stretched_with_its_errors_and_its_range() -> None:
-    found = Series(np.array([0.1, 0.3]), np.array([0.01, 0.02]), low=-0.5, high=1.0).times(-4.0)
+    found = Series(np.array([0.1, 0.3]), np.array([0.01, 0.02]), low=-0.5, high=1.0).scale(-4.0)
     assert found.values == pytest.approx([-0.4, -1.2])
     assert found.errors == pytest.approx([0.04, 0.08])
     assert (found.low, found.high) == (-4.0, 2.0)

@@ -85,7 +85,7 @@ def test_moving_and_scaling_the_values_moves_and_scales_the_interval(
     low, high = t_mixture_cs(values, np.zeros(len(values))).interval()
     moved = t_mixture_cs(values * times + by, np.zeros(len(values))).interval()
     assert moved == (pytest.approx(low * times + by, abs=1e-6), pytest.approx(high * times + by, abs=1e-6))
-    mirrored = t_mixture_cs(values, np.zeros(len(values))).shifted(0.0, -1.0).interval()
+    mirrored = t_mixture_cs(values, np.zeros(len(values))).shift(0.0, -1.0).interval()
     assert mirrored == (pytest.approx(-high, abs=1e-9), pytest.approx(-low, abs=1e-9))
 
 
@@ -244,7 +244,7 @@ def test_a_projection_is_where_the_same_values_over_again_decide(
     swings = (-1.0) ** np.arange(600)
     swings[:n] *= math.sqrt((n - 1) / n)  # the spread of the first n, which counts n - 1, is that of them all
     values = sign * effect + swings
-    found = t_mixture_cs(values[:n], np.zeros(n)).projected(alpha, 600)
+    found = t_mixture_cs(values[:n], np.zeros(n)).project_repeats(alpha, 600)
     looks = range(n, 600, 2)
     means = (t_mixture_cs(values[:k], np.zeros(k)) for k in looks)
     ps = [mean.p_above(0) if sign > 0 else mean.p_below(0) for mean in means]
@@ -262,7 +262,7 @@ def test_a_projection_of_skewed_values_is_where_the_same_values_over_again_decid
     pattern = rare * np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0])
     values = np.tile(pattern - pattern.mean() + sign * 0.9, 60)
     n = 16
-    found = t_mixture_cs(values[:n], np.zeros(n)).projected(0.025, 400)
+    found = t_mixture_cs(values[:n], np.zeros(n)).project_repeats(0.025, 400)
     looks = range(n, 400, 8)
     means = (replace(t_mixture_cs(values[:k], np.zeros(k)), last=True) for k in looks)
     reached = next(
@@ -390,9 +390,9 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
     assert needs(0.004, undecided=20) == {
         "iid-held": {("iid", 1.0): 22}
     }  # within the spec's own repeats all are pursued
-    assert (scaled.most, scaled.times) == (120, 3)
+    assert (scaled.repeat_limit, scaled.repeat_factor) == (120, 3)
     scaled = scale(loaded.spec, "until", Profile(max_repeats=500))
-    assert (scaled.most, scaled.times) == (500, 13)
+    assert (scaled.repeat_limit, scaled.repeat_factor) == (500, 13)
     assert needs(0.022) == needs(0.03, others=9) == {"iid-held": {("iid", 1.0): 45}}  # a profile that reaches further
 
 
@@ -511,8 +511,8 @@ def test_a_run_of_so_many_minutes(make_project: Any) -> None:
     profile = Profile(design="sequential", max_repeats=7)
     loaded = load_specs(project, [])[0]
     context = Context(project, "until", profile, 1, Progress(True))
-    assert context.scaled(loaded).most == 3 * 14  # at least three times the spec's
-    assert replace(context, max_repeats=60).scaled(loaded).most == 60
+    assert context.scale(loaded).repeat_limit == 3 * 14  # at least three times the spec's
+    assert replace(context, max_repeats=60).scale(loaded).repeat_limit == 60
 
 
 @pytest.mark.integration
@@ -552,7 +552,7 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
     loaded = load(project_here(), [f"humphries2020/{figure}"])[0]
     table, past = tables(loaded)
     assert table is not None
-    found = compared(context_for("paper", None, True).scaled(loaded), loaded.sha256, table, past)
+    found = compared(context_for("paper", None, True).scale(loaded), loaded.sha256, table, past)
     assert found["repeats"] == 40
     assert found["share"] <= 1 / 3
     differing = {c: v["sequential"] for c, v in found["claims"].items() if v["sequential"] != v["fixed"]}
@@ -600,7 +600,7 @@ def test_a_point_is_given_up_where_three_times_the_repeats_would_not_decide() ->
         return wanted(judged(above(0.4), evidence_of({("a", 1.0): swinging(mean, n=n)})), 0.05, 40)
 
     found = t_mixture_cs(swinging(0.4, n=36) - 0.4, np.zeros(36))
-    reach = next(e for e in np.arange(0.0, 0.3, 0.001) if found.shifted(e).projected(0.025, 120) is not None)
+    reach = next(e for e in np.arange(0.0, 0.3, 0.001) if found.shift(e).project_repeats(0.025, 120) is not None)
     given_up = 0.4 + reach - 1.5 * found.stderr
     assert needs(given_up + 0.005, 36) == {("a", 1.0): 40}
     assert needs(given_up - 0.005, 36) == {}
@@ -642,8 +642,8 @@ def test_models_that_a_verdict_stands_on() -> None:
 def test_a_projection_at_its_very_end() -> None:
     values = swinging(0.3, 0.5, 12)
     found = t_mixture_cs(values, np.zeros(12))
-    at = found.projected(0.025, 500)
+    at = found.project_repeats(0.025, 500)
     assert at is not None
-    assert found.projected(0.025, at) == at
-    assert found.projected(0.025, at - 1) is None
-    assert found.projected(0.025, 11) is None
+    assert found.project_repeats(0.025, at) == at
+    assert found.project_repeats(0.025, at - 1) is None
+    assert found.project_repeats(0.025, 11) is None

@@ -191,7 +191,7 @@ def test_sums_without_spread_or_of_one_repeat() -> None:
 @given(VALUES, st.floats(-3, 3))
 def test_mirror_images(values: np.ndarray, by: float) -> None:
     found = estimate(values)
-    turned = found.shifted(by, -1.0)
+    turned = found.shift(by, -1.0)
     assert turned.skewness == -found.skewness
     assert turned.p_above(by - 0.1) == pytest.approx(found.p_below(0.1))
     low, high = found.interval()

@@ -42,7 +42,7 @@ def test_each_arm_has_the_noise_of_its_accountant(make_project: Make) -> None:
     run = Run(n=120, batch_size=20, epochs=3, delta=1e-3)
     for epsilon in (1.0, 10.0):
         assert noise[("naive", epsilon)] == ACCOUNTANTS["naive"].noise_multiplier(epsilon, run)
-        assert noise[("iid", epsilon)] == ACCOUNTANTS["rdp"].calibrated(epsilon, run, "add-remove-one", "poisson")
+        assert noise[("iid", epsilon)] == ACCOUNTANTS["rdp"].calibrate(epsilon, run, "add-remove-one", "poisson")
         assert noise[("naive", epsilon)] > noise[("iid", epsilon)]
     # Without noise both are one model, trained once; splits are shared at every epsilon.
     targets = {(c.arm, c.epsilon, c.repeat): c.target.key for c in plan.cells}

@@ -82,8 +82,8 @@ def test_workers_that_would_wait_begin_with_the_next_round(make_project: Make) -
         first = pieces[:1]
         with WorkerPool(project, workers, Progress(quiet=True)) as worker_pool:
             one = run_with(worker_pool, first, "one", pieces)
-            assert bool(worker_pool.start().running) == (workers > 1)
-            both = one.joined(run_with(worker_pool, pieces, "two"))
+            assert bool(worker_pool.start().running_batches) == (workers > 1)
+            both = one.join(run_with(worker_pool, pieces, "two"))
         assert (both.computed, both.reused) == (len(pieces), 0)
         assert sum(both.by_kind.values()) == pytest.approx(both.core_seconds)
         made.append([Store(project.store).get(p.kind, p.key).digest for p in pieces])
@@ -103,7 +103,7 @@ def test_a_fault_in_what_nobody_asked_for_stops_nothing_until_it_is_asked_for(ma
     others = [p for p in pieces if p.kind in ("split", "train")]
     with WorkerPool(project, 2, Progress(quiet=True)) as worker_pool:
         run_with(worker_pool, [split], "one", [diverging])
-        assert any(diverging in task for task in worker_pool.start().running)
+        assert any(diverging in task for task in worker_pool.start().running_batches)
         assert run_with(worker_pool, others, "two").computed == len(others) - 1, "all but the split, which is there"
         with pytest.raises(HarnessError, match="diverged"):
             run_with(worker_pool, [diverging], "three")

@@ -169,7 +169,7 @@ class Committed:
 
     def tables(self) -> Iterator[Table]:
         """Every committed table of these specs, and of their other readings."""
-        read = [(loaded, (loaded.spec, *(r.spec for r in readings(loaded.spec, loaded.said)))) for loaded in self.specs]
+        read = [(loaded, (loaded.spec, *(r.spec for r in readings(loaded.spec, loaded.raw)))) for loaded in self.specs]
         for name in PROFILES:
             profile = choose(self.params, name)[1]
             for loaded, specs in read:

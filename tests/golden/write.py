@@ -32,7 +32,7 @@ def noise_of_halves(found: Committed) -> dict[str, float]:
             if question not in noise:
                 run = Run(records, setup.training.batch_size, setup.training.epochs, setup.privacy.delta)
                 accountant = ACCOUNTANTS[setup.privacy.accountant]
-                noise[question] = accountant.calibrated(epsilon, run, setup.privacy.adjacency, setup.privacy.sampling)
+                noise[question] = accountant.calibrate(epsilon, run, setup.privacy.adjacency, setup.privacy.sampling)
     return noise
 
 

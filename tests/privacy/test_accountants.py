@@ -112,13 +112,13 @@ def test_infinity_and_bad_input() -> None:
     with pytest.raises(HarnessError, match="delta is 2, it has to lie between 0 and 1"):
         Run(100, 20, 1, 2.0)
     with pytest.raises(HarnessError, match="naive accountant is stated for shuffle batches, not poisson"):
-        ACCOUNTANTS["naive"].calibrated(1.0, RUN, "add-remove-one", "poisson")
+        ACCOUNTANTS["naive"].calibrate(1.0, RUN, "add-remove-one", "poisson")
 
 
 def test_replace_one_goes_by_group_privacy_whatever_the_accountant() -> None:
     """Noise for (eps/2, delta / (1 + e^(eps/2))) under add/remove-one implies (eps, delta) under replace-one."""
     for name in ("naive", "gaussian"):
-        found = ACCOUNTANTS[name].calibrated(2.0, RUN, "replace-one", "shuffle")
+        found = ACCOUNTANTS[name].calibrate(2.0, RUN, "replace-one", "shuffle")
         half = Run(RUN.n, RUN.batch_size, RUN.epochs, RUN.delta / (1 + math.e))
         assert found == ACCOUNTANTS[name].noise_multiplier(1.0, half)
 
@@ -187,7 +187,7 @@ def test_one_accountant_that_cannot_answer_leaves_the_others_be() -> None:
 
 def test_progress_comes_after_two_seconds_and_not_before(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr(progress, "PATIENCE_S", 0.01)
-    with progress.Progress().later("accounting", 7) as bar:
+    with progress.Progress().delayed_lines("accounting", 7) as bar:
         bar.advance(1, "pld at epsilon 3")
         for _ in range(1000):
             if "accounting: 1/7 pld at epsilon 3" in capsys.readouterr().err:
@@ -196,8 +196,8 @@ def test_progress_comes_after_two_seconds_and_not_before(monkeypatch: pytest.Mon
         else:
             raise AssertionError("no progress was said")
     monkeypatch.setattr(progress, "PATIENCE_S", 1000.0)
-    with progress.Progress().later("accounting", 7):
+    with progress.Progress().delayed_lines("accounting", 7):
         pass
-    with progress.Progress(quiet=True).later("accounting", 7) as bar:
+    with progress.Progress(quiet=True).delayed_lines("accounting", 7) as bar:
         bar.advance()
     assert capsys.readouterr().err == ""

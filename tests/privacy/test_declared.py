@@ -107,18 +107,18 @@ def test_a_verdict_says_what_declared_noise_is_worth(make_project: Make) -> None
     spec = load_specs(make_project(declared()), [])[0].spec
     assert spec.experiment is not None
     arm = next(iter(spec.experiment.arms.values()))
-    run = Run(arm.trained, arm.training.batch_size, arm.training.epochs, 1e-3)
+    run = Run(arm.train_size, arm.training.batch_size, arm.training.epochs, 1e-3)
     worth = [f"{ACCOUNTANTS['rdp'].epsilon(noise, run):.3g}" for noise in (9.5, 3.0)]
     assert worth_of_noise(arm) == (
         "Noise is declared, not calibrated: nominal epsilons 1, 10 are worth, "
-        f"for the {arm.trained} records here {worth[0]}, {worth[1]} by rdp."
+        f"for the {arm.train_size} records here {worth[0]}, {worth[1]} by rdp."
     )
 
 
 def test_the_released_noise_is_a_reading_of_every_figure_of_humphries2020() -> None:
     for figure in ("fig2", "fig3", "fig4", "fig6"):
         (loaded,) = load_specs(Project(REPO), [f"humphries2020/{figure}"])
-        (reading,) = [r for r in readings(loaded.spec, loaded.said) if r.field.endswith("noise_multipliers")]
+        (reading,) = [r for r in readings(loaded.spec, loaded.raw) if r.field.endswith("noise_multipliers")]
         assert reading.text == "privacy.noise_multipliers = released-2019"
         assert reading.spec.id.endswith("/readings/noise-multipliers-released-2019")
         assert reading.spec.experiment is not None

@@ -40,7 +40,7 @@ ambiguities:
 
 def test_one_reading_for_each_alternative_of_a_field(make_project: Make) -> None:
     loaded = load_specs(make_project(OPEN), [])[0]
-    spec, found = loaded.spec, readings(loaded.spec, loaded.said)
+    spec, found = loaded.spec, readings(loaded.spec, loaded.raw)
     assert [r.text for r in found] == [
         "preprocessing.scaling = none",
         "preprocessing.scaling = min-max",
@@ -52,7 +52,7 @@ def test_one_reading_for_each_alternative_of_a_field(make_project: Make) -> None
     for reading in found:  # one change at a time, and nothing else
         before, after = (s.model_dump(mode="json", by_alias=True, exclude={"id"}) for s in (spec, reading.spec))
         assert before != after
-        back, _ = with_field(reading.said, reading.field, spec.ambiguities[reading.index].chosen, spec.id)
+        back, _ = with_field(reading.raw, reading.field, spec.ambiguities[reading.index].chosen, spec.id)
         assert back == spec
 
 

@@ -65,7 +65,7 @@ def gradient_of(todo: Job, weights: Weights, rows: np.ndarray) -> list[np.ndarra
     from harness.training.ghost_clipping.program import Program
     from harness.training.ghost_clipping.rule import Step
 
-    program = Program(todo.model, todo.training, todo.features.shape[1], todo.n_classes, 1, todo.private)
+    program = Program(todo.model, todo.training, todo.features.shape[1], todo.n_classes, 1, todo.is_private)
     program.set_weights([weights])
     features = todo.features
     if program.carries_ones:
@@ -149,7 +149,7 @@ def test_two_lanes_find_the_gradient_of_the_whole_batch(layer: Conv2d, n: int, m
     hidden = (Conv2d(filters=2, activation="tanh"), MaxPool(size=2, stride=1), layer, Flatten(), Dense(units=4))
     todo = job(Cnn(image=(7, 7, 9), hidden=hidden), n=n)
     weights, rows = start_of(todo), np.arange(n)
-    assert Program(todo.model, todo.training, 441, 3, 1, todo.private).lanes == 2
+    assert Program(todo.model, todo.training, 441, 3, 1, todo.is_private).lanes == 2
     assert relative_error(gradient_of(todo, weights, rows), clipped_mean(todo, weights, rows, 0.7)) < TOLERANCE
     # Masks are drawn for whole batches, and sums without clipping are the plain ones.
     for other in (
@@ -158,7 +158,7 @@ def test_two_lanes_find_the_gradient_of_the_whole_batch(layer: Conv2d, n: int, m
         job(todo.model, n=7),
         job(Logistic()),
     ):
-        assert Program(other.model, other.training, other.features.shape[1], 3, 1, other.private).lanes == 1
+        assert Program(other.model, other.training, other.features.shape[1], 3, 1, other.is_private).lanes == 1
 
 
 WINDOWS = [
@@ -519,7 +519,7 @@ def test_a_graph_takes_no_gradient_of_a_maximum_that_was_seen_to_differ() -> Non
     from harness.training.ghost_clipping.program import Program
 
     todo = job(NETWORKS[4])
-    program = Program(todo.model, todo.training, todo.features.shape[1], todo.n_classes, 2, todo.private)
+    program = Program(todo.model, todo.training, todo.features.shape[1], todo.n_classes, 2, todo.is_private)
     graph = program.run.get_concrete_function().graph.as_graph_def()
     used = {node.op for node in graph.node} | {n.op for part in graph.library.function for n in part.node_def}
     assert {"Maximum", "ReluGrad", "Conv2D"} <= used

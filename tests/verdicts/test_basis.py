@@ -83,7 +83,7 @@ def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
     scaled = scaled_of(loaded)
     evidence = evidence_of(scaled.spec, table_of(both(around(0.9, 40), around(0.1, 40))))
     left, right = scaled.spec.parts(scaled.spec.claims[0])[0].operands()
-    won = [evidence.by(Bounded()).gap(left.curve, right.curve, {"epsilon": e}) for e in (1.0, 10.0)]
+    won = [evidence.with_design(Bounded()).gap(left.curve, right.curve, {"epsilon": e}) for e in (1.0, 10.0)]
     worst = min(float(one.log_capital(0.0)[-1]) for one in won)  # type: ignore[attr-defined]
     assert found.e_value == pytest.approx(min(LARGEST_E, math.exp(worst)))
     assert found.p_value == pytest.approx(2 * math.exp(-worst))
@@ -135,7 +135,7 @@ def test_a_sequential_verdict_is_that_of_the_first_look_on_its_basis(loaded: Loa
     assert short.e_value is not None
     evidence = evidence_of(loaded.spec, table_of(both(around(0.5, 6, 0.05), around(0.1, 6, 0.05))))
     left, right = loaded.spec.parts(loaded.spec.claims[0])[0].operands()
-    gap = evidence.by(Sequential(last=True)).gap(left.curve, right.curve, {"epsilon": 1.0})
+    gap = evidence.with_design(Sequential(last=True)).gap(left.curve, right.curve, {"epsilon": 1.0})
     assert short.e_value == pytest.approx(0.5 / gap.p_above(0))
 
 

@@ -86,7 +86,7 @@ HIGH, LOW = around(0.9, 40), around(0.1, 40)
 
 
 def everywhere(loaded: Loaded, values: Any) -> list[tuple[Reading, Any]]:
-    return [(reading, values) for reading in readings(loaded.spec, loaded.said)]
+    return [(reading, values) for reading in readings(loaded.spec, loaded.raw)]
 
 
 def test_it_is_violated_where_every_reading_says_so(loaded: Loaded) -> None:
@@ -251,11 +251,11 @@ def test_data_are_those_of_the_arms_that_a_claim_is_about(loaded: Loaded) -> Non
 
 
 def test_a_reading_matters_where_it_changes_what_is_claimed(loaded: Loaded) -> None:
-    (reading, *_) = readings(loaded.spec, loaded.said)
+    (reading, *_) = readings(loaded.spec, loaded.raw)
     parts = loaded.spec.parts(spec_of(loaded, COMPARE).claims[0])
 
     def of(field: str) -> bool:
-        return reading_matters(Reading(reading.index, "", field, None, reading.spec, reading.said), parts, loaded.spec)
+        return reading_matters(Reading(reading.index, "", field, None, reading.spec, reading.raw), parts, loaded.spec)
 
     assert of("experiment.preprocessing.scaling")
     assert of("experiment.arms.iid.split")
@@ -267,10 +267,10 @@ def test_a_reading_matters_where_it_changes_what_is_claimed(loaded: Loaded) -> N
 
 
 def test_a_pool_matters_to_claims_with_an_attack_that_uses_it(loaded: Loaded) -> None:
-    (reading, *_) = readings(loaded.spec, loaded.said)
+    (reading, *_) = readings(loaded.spec, loaded.raw)
     attacks = {**loaded.spec.attacks, "one": Rmia(pool="shadows"), "other": Rmia(pool="halves")}
     spec = loaded.spec.model_copy(update={"attacks": attacks})
-    pool = Reading(reading.index, "", "experiment.pools.shadows.privacy", None, reading.spec, reading.said)
+    pool = Reading(reading.index, "", "experiment.pools.shadows.privacy", None, reading.spec, reading.raw)
 
     def of(*names: str) -> bool:
         left = {**COMPARE["left"], "attack": list(names)}  # type: ignore[dict-item]
@@ -284,14 +284,14 @@ def test_a_pool_matters_to_claims_with_an_attack_that_uses_it(loaded: Loaded) ->
 
 
 def test_how_noise_is_found_matters_nothing_to_models_without_noise(loaded: Loaded) -> None:
-    (reading, *_) = readings(loaded.spec, loaded.said)
+    (reading, *_) = readings(loaded.spec, loaded.raw)
     assert loaded.spec.experiment is not None
     arms = dict(loaded.spec.experiment.arms)
     arms["iid"] = arms["iid"].model_copy(
         update={"privacy": arms["iid"].privacy.model_copy(update={"epsilons": (float("inf"),)})}
     )
     spec = loaded.spec.model_copy(update={"experiment": loaded.spec.experiment.model_copy(update={"arms": arms})})
-    delta = Reading(reading.index, "", "experiment.privacy.delta", 1e-6, reading.spec, reading.said)
+    delta = Reading(reading.index, "", "experiment.privacy.delta", 1e-6, reading.spec, reading.raw)
     assert not reading_matters(delta, spec.parts(spec_of(loaded, COMPARE).claims[0]), spec)
     both_arms = spec_of(loaded, {**COMPARE, "right": {"arm": "size"}}).claims[0]
     assert reading_matters(delta, spec.parts(both_arms), spec)

@@ -39,7 +39,7 @@ class Between(MeasuredClaimKind):
         return chain("<", numeral(self.low), self.of.curve.tree(), numeral(self.high))
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
-        return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).each()]
+        return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).expand()]
 
     def operands(self) -> Sequence[MetricOperand]:
         return [self.of]

@@ -36,13 +36,13 @@ class AllThresholds(Auditor):
         best, why = 0.0, "no threshold tells them apart"
         for own, other, name in sides:
             for k in ranks(len(own)):
-                epsilon, hits = self._at(own, other, k, each, delta)
+                epsilon, hits = self._bound_at(own, other, k, each, delta)
                 if epsilon > best:
                     best = epsilon
                     why = f"at the score that {k - 1} of {len(own)} runs {name} pass, {hits} of {len(other)} others do"
         return Bound(self.plugin_name(), best, level, f"{why} ({tries} thresholds tried)")
 
-    def _at(self, own: Array, other: Array, k: int, each: float, delta: float) -> tuple[float, int]:
+    def _bound_at(self, own: Array, other: Array, k: int, each: float, delta: float) -> tuple[float, int]:
         threshold = np.sort(own)[len(own) - k]
         hits = int((other > threshold).sum())
         return log_ratio(rate_at_least(hits, len(other), each), rate_at_most(k - 1, len(own), each), delta), hits

@@ -30,7 +30,7 @@ class Along(MeasuredClaimKind):
         of = declared.complete(self.of)
         if self.mean_over:
             of = of.model_copy(update={"mean_over": self.mean_over})
-        return [self.model_copy(update={"of": one, "mean_over": ()}) for one in of.each()]
+        return [self.model_copy(update={"of": one, "mean_over": ()}) for one in of.expand()]
 
     def operands(self) -> Sequence[MetricOperand]:
         return [self.of]

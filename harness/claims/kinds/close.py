@@ -31,15 +31,15 @@ class Close(TwoSided):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         test = "equivalence by two one-sided tests:"
-        return self.judged(
+        return self.judge_places(
             evidence, part, test, lambda of, left, right, at: close(of, part.index, left, right, self.tolerance, at)
         )
 
-    def relaxed(self) -> tuple[str, Self]:
+    def relax(self) -> tuple[str, Self]:
         wider = 2 * self.tolerance
         return f"a tolerance of {wider:g} in place of {self.tolerance:g}", self.model_copy(update={"tolerance": wider})
 
-    def printed(self) -> Sequence[tuple[MetricSeries, Where, float]]:
+    def printed_numbers(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         if not isinstance(self.right, Number) or self.quantifier != "all":
             return ()
         at = self.at or {}

@@ -41,7 +41,7 @@ class Compare(TwoSided):
         pairs = [(left.tree(), chain(sign, right.tree(), *shift)) for left, right in self.alternatives()]
         return chain("or", *(chain(self.relation, left, right) for left, right in pairs))
 
-    def relaxed(self) -> tuple[str, Self] | None:
+    def relax(self) -> tuple[str, Self] | None:
         """A margin that makes the claim easier is a tolerance; one that makes it harder is what is claimed."""
         if self.margin == 0 or (self.margin > 0) == (self.relation in (">", ">=")):
             return None
@@ -49,7 +49,7 @@ class Compare(TwoSided):
         return f"a margin of {wider:g} in place of {self.margin:g}", self.model_copy(update={"margin": wider})
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        return self.judged(
+        return self.judge_places(
             evidence, part, "one-sided", lambda of, left, right, where: self.look(of, part, left, right, where)
         )
 

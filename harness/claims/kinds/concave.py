@@ -41,8 +41,8 @@ class Concave(Along):
         def look(i: int, where: Where) -> PointResult:
             share = (at[i] - at[i - 1]) / (at[i + 1] - at[i - 1])
             before, own, after = (evidence.series(self.curve_at(levels[j]), where) for j in (i - 1, i, i + 1))
-            line = before.times(1 - share).plus(after.times(share))
-            effect = evidence.design.within(own, line).shifted(-self.margin)
+            line = before.scale(1 - share).add(after.scale(share))
+            effect = evidence.design.mean_within_arm(own, line).shift(-self.margin)
             mean = evidence.design.mean
             curves = [self.curve_at(levels[j]) for j in (i - 1, i, i + 1)]
             bend = point(part.index, self.shown_at(where, levels[i]), mean(own).mean, mean(line).mean, effect)

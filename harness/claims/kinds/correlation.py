@@ -42,8 +42,8 @@ class Correlation(MeasuredClaimKind):
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         left = declared.complete(self.left)
-        right = self.right.inheriting(left)
-        pairs = [(one, other) for one in left.each() for other in right.like(left, one).each()]
+        right = self.right.inherit(left)
+        pairs = [(one, other) for one in left.expand() for other in right.narrow_like(left, one).expand()]
         return [self.model_copy(update={"left": one, "right": other}) for one, other in pairs]
 
     def operands(self) -> Sequence[MetricOperand]:
@@ -69,7 +69,7 @@ class Correlation(MeasuredClaimKind):
         places = [(curve, where) for curve in (left, right) for where in grid] if len(correlations) == repeats else []
         mean = evidence.design.mean(series_of(evidence, places, numbers, *((-1.0, 1.0) if bounded else ())))
         middle = mean.mean if bounded else math.tanh(mean.mean)
-        effect = mean.shifted(-(self.above if bounded else math.atanh(self.above)))
+        effect = mean.shift(-(self.above if bounded else math.atanh(self.above)))
         seen = point(part.index, {}, middle, self.above, effect).model_copy(update={"repeats": repeats})
         finding = combine(([PointResult(seen, effect, cells, correlations > self.above)], "all"), part, test)
         span = f"{len(grid)} epsilons in {len(correlations)} repeats"

@@ -45,7 +45,7 @@ class Count(MeasuredClaimKind):
             counted = evidence.counts(self.arm, name)
             shown = tuple(float(value) for value in counted[:SHOWN])
             counts.append(Counted(name=name, printed=printed, found=shown, several=len(counted) > SHOWN))
-            right = counts[-1].right
+            right = counts[-1].is_right
             farthest = float(counted[np.abs(counted - printed).argmax()])
             points.append(
                 Point(
@@ -61,6 +61,6 @@ class Count(MeasuredClaimKind):
                 )
             )
         worst = min(range(len(points)), key=lambda i: points[i].effect)
-        outcome: Outcome = "reproduced" if all(count.right for count in counts) else "violated"
+        outcome: Outcome = "reproduced" if all(count.is_right for count in counts) else "violated"
         reason = Reason(found="counted", point=worst, counts=tuple(counts))
         return PartResult(outcome, reason, tuple(points), points[worst], "exact count", "none")

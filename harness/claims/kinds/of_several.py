@@ -27,8 +27,8 @@ class OfSeveral(MeasuredClaimKind):
         for one in self.of:
             one.check(declared)
 
-    def relaxed(self) -> tuple[str, Self] | None:
-        widened = {n: wider for n, one in enumerate(self.of) if (wider := one.relaxed()) is not None}
+    def relax(self) -> tuple[str, Self] | None:
+        widened = {n: wider for n, one in enumerate(self.of) if (wider := one.relax()) is not None}
         if not widened:
             return None
         of = tuple(widened[n][1] if n in widened else one for n, one in enumerate(self.of))

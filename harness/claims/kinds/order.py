@@ -50,11 +50,11 @@ class Order(MeasuredClaimKind):
             along = next((name for name in ("arm", "attack", "metric") if len(getattr(first, name)) > 1), None)
             if along is None:
                 raise ValueError("an order needs two operands, or one that lists several arms, attacks or metrics")
-            each = first.model_copy(update={along: getattr(first, along)[:1]}).each()
+            each = first.model_copy(update={along: getattr(first, along)[:1]}).expand()
             chains = [[one.model_copy(update={along: (name,)}) for name in getattr(first, along)] for one in each]
         else:
-            rest = [other.inheriting(first) for other in self.of[1:]]
-            chains = [[one, *(other.like(first, one) for other in rest)] for one in first.each()]
+            rest = [other.inherit(first) for other in self.of[1:]]
+            chains = [[one, *(other.narrow_like(first, one) for other in rest)] for one in first.expand()]
             if any(len(getattr(o, name)) > 1 for chain in chains for o in chain for name in NAMED):
                 raise ValueError("a later operand of an order lists several names; list them in the first one alone")
         return [self.model_copy(update={"of": tuple(chain)}) for chain in chains]

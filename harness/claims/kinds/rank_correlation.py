@@ -48,9 +48,9 @@ class RankCorrelation(MeasuredClaimKind):
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         of = self.of if self.of.arm else self.of.model_copy(update={"arm": tuple(declared.arms)})
-        other = self.with_.inheriting(of)
+        other = self.with_.inherit(of)
         arms = frozenset({"arm"})
-        pairs = [(one, two) for one in of.each(arms) for two in other.like(of, one).each(arms)]
+        pairs = [(one, two) for one in of.expand(arms) for two in other.narrow_like(of, one).expand(arms)]
         return [self.model_copy(update={"of": one, "with_": two}) for one, two in pairs]
 
     def operands(self) -> Sequence[MetricOperand]:
@@ -59,7 +59,7 @@ class RankCorrelation(MeasuredClaimKind):
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         from scipy import stats
 
-        pairs = [(one.curve, self.with_.model_copy(update={"arm": one.arm}).curve) for one in self.of.each()]
+        pairs = [(one.curve, self.with_.model_copy(update={"arm": one.arm}).curve) for one in self.of.expand()]
         places: list[tuple[MetricSeries, MetricSeries, Where]] = [
             (one, two, at) for one, two in pairs for at in evidence.grid([one, two], self.at)
         ]

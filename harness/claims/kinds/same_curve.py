@@ -63,7 +63,7 @@ class SameCurve(MeasuredClaimKind):
         between = phrase("between each other's values at neighbouring noise multipliers")
         return listing([of, listing([between, width(self.tolerance)])], ":")
 
-    def relaxed(self) -> tuple[str, Self]:
+    def relax(self) -> tuple[str, Self]:
         wider = 2 * self.tolerance
         return f"a tolerance of {wider:g} in place of {self.tolerance:g}", self.model_copy(update={"tolerance": wider})
 
@@ -83,18 +83,18 @@ class SameCurve(MeasuredClaimKind):
                 around = [(a[1], b[1]) for a, b in pairwise(line) if a[0] <= place <= b[0]]
                 if around:
                     ends = [known[other.arm][at] for at in around[0]]
-                    looks.append(self._between(evidence, part.index, epsilon, known[own.arm][epsilon], ends))
+                    looks.append(self._judge_between(evidence, part.index, epsilon, known[own.arm][epsilon], ends))
         if not looks:
             return not_run("no two arms have noise multipliers that overlap")
         return combine((looks, "all"), part, f"above one end and below the other: {evidence.test(curves)}")
 
-    def _between(
+    def _judge_between(
         self, evidence: Measurements, index: int, epsilon: float, own: _Value, ends: Sequence[_Value]
     ) -> PointResult:
         """Whether one arm's value lies between another's at two epsilons: the side nearer to failing is shown."""
         low, high = sorted(ends, key=lambda end: end.mean)
-        above = evidence.gap_of(own.arm, low.arm, own.series, low.series).shifted(self.tolerance)
-        below = evidence.gap_of(own.arm, high.arm, own.series, high.series).shifted(self.tolerance, -1.0)
+        above = evidence.gap_of(own.arm, low.arm, own.series, low.series).shift(self.tolerance)
+        below = evidence.gap_of(own.arm, high.arm, own.series, high.series).shift(self.tolerance, -1.0)
         support = max(side.p_above(0) for side in (above, below))
         oppose = min(1.0, 2 * min(side.p_below(0) for side in (above, below)))
         effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)

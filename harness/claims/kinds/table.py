@@ -64,7 +64,7 @@ class PrintedTable(MeasuredClaimKind):
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         rows = tuple(
-            row.model_copy(update={"of": one}) for row in self.rows for one in declared.complete(row.of).each()
+            row.model_copy(update={"of": one}) for row in self.rows for one in declared.complete(row.of).expand()
         )
         return [self.model_copy(update={"rows": rows})]
 
@@ -99,7 +99,7 @@ class PrintedTable(MeasuredClaimKind):
         test = f"each entry's equivalence by two one-sided tests: {evidence.test([e.curve for e in run])}"
         return combine((looks, "share"), part, test, self.share)
 
-    def relaxed(self) -> tuple[str, Self]:
+    def relax(self) -> tuple[str, Self]:
         rows = tuple(
             row if row.tolerance is None else row.model_copy(update={"tolerance": 2 * row.tolerance})
             for row in self.rows
@@ -107,5 +107,5 @@ class PrintedTable(MeasuredClaimKind):
         update = {"rows": rows, "tolerance": 2 * self.tolerance}
         return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}", self.model_copy(update=update)
 
-    def printed(self) -> Sequence[tuple[MetricSeries, Where, float]]:
+    def printed_numbers(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         return [(e.curve, {self.along: e.level}, e.printed) for e in self.entries()]

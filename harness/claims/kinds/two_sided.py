@@ -58,7 +58,7 @@ class TwoSided(MeasuredClaimKind):
         """The pairs of sides of which one is enough; mostly a single one."""
         return [(one.curve, as_one_series(other)) for one, other in _pairs(self.left, self.right, frozenset())]
 
-    def judged(self, evidence: Measurements, part: Part, test: str, look: Any) -> PartResult:
+    def judge_places(self, evidence: Measurements, part: Part, test: str, look: Any) -> PartResult:
         """Judge at every place by `look(evidence, left, right, where)`."""
         pairs = self.alternatives()
         curves = [c for left, right in pairs for c in (left, right) if isinstance(c, MetricSeries)]
@@ -82,6 +82,6 @@ def _look_again(look: Any, left: MetricSeries, right: Right, where: Where, evide
 
 
 def _pairs(left: MetricOperand, right: Any, but: frozenset[str]) -> Iterator[tuple[MetricOperand, Any]]:
-    for one in left.each(but):
-        for other in right.like(left, one).each(but) if isinstance(right, MetricOperand) else [right]:
+    for one in left.expand(but):
+        for other in right.narrow_like(left, one).expand(but) if isinstance(right, MetricOperand) else [right]:
             yield one, other

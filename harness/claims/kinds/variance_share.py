@@ -38,7 +38,7 @@ class VarianceShare(MeasuredClaimKind):
         return phrase(Name(name=self.axis), of, "than", Name(name=self.than))
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
-        return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).each()]
+        return [self.model_copy(update={"of": one}) for one in declared.complete(self.of).expand()]
 
     def operands(self) -> Sequence[MetricOperand]:
         return [self.of]

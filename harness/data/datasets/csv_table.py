@@ -65,14 +65,14 @@ class CsvTable(TableDataset):
 
     @field_validator("separator")
     @classmethod
-    def _separates(cls, value: str) -> str:
+    def _check_separator(cls, value: str) -> str:
         if value in '"\r\n\0':
             raise ValueError(f"{value!r} cannot separate fields; write the character between them, such as ';'")
         return value
 
     @field_validator("encoding")
     @classmethod
-    def _known(cls, value: str) -> str:
+    def _check_encoding(cls, value: str) -> str:
         try:
             "a".encode(codecs.lookup(value).name)
         except (LookupError, ValueError):
@@ -80,7 +80,7 @@ class CsvTable(TableDataset):
         return value
 
     @model_validator(mode="after")
-    def _apart(self) -> CsvTable:
+    def _check_disjoint(self) -> CsvTable:
         if self.label in self.ignore:
             raise ValueError(f"ignore: {self.label!r} is the label; take it out of one of them")
         if both := [column for column in self.categorical if column in self.ignore]:
@@ -150,7 +150,7 @@ class CsvTable(TableDataset):
 
     def _label(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
         column.check_levels(self.max_levels, self.path, label=True)
-        values, steps = self._typed(column, schema)
+        values, steps = self._type_column(column, schema)
         if (lacking := pd.isna(values)).any():
             row = int(np.argmax(lacking))
             marker = column.texts[column.codes[row]]
@@ -170,7 +170,7 @@ class CsvTable(TableDataset):
             steps.append(Step("merged", column.name, column.levels - len(classes), quote_names(several, 4)))
         return values, steps + [Step("rare class", column.name, 1, str(c)) for c in classes[counts == 1]]
 
-    def _typed(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
+    def _type_column(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
         """Numbers, truth values or text."""
         if column.name not in schema.categorical:
             if column.are_numbers():
@@ -182,7 +182,7 @@ class CsvTable(TableDataset):
     def _feature(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
         if column.name not in schema.categorical and not column.are_booleans():
             column.check_mixture(self.missing)
-        values, steps = self._typed(column, schema)
+        values, steps = self._type_column(column, schema)
         if values.dtype == object:
             column.check_levels(self.max_levels, self.path, label=False)
             if column.nearly_unique:

@@ -62,10 +62,10 @@ class LabelledBits(TableDataset):
                 raw = pd.read_csv(stream, header=None)
         except (tarfile.TarError, EOFError, OSError) as error:
             raise AboutDataset(f"{name}: not a readable archive: {error}") from None
-        return cls._checked(raw, name)
+        return cls._check_shape(raw, name)
 
     @classmethod
-    def _checked(cls, raw: pd.DataFrame, name: str) -> pd.DataFrame:
+    def _check_shape(cls, raw: pd.DataFrame, name: str) -> pd.DataFrame:
         if raw.shape[1] != cls.features + 1:
             raise AboutDataset(f"{name}: {raw.shape[1]} columns, {cls.features + 1} are right (label and features)")
         if len(raw) != cls.rows:

@@ -29,11 +29,11 @@ class SubSample(Random):
     def refuses(self, sizes: Sizes) -> str | None:
         if sizes.nonmembers:
             return f"split 'sub-sample' divides sizes.members itself; take sizes.nonmembers ({sizes.nonmembers}) away"
-        if not 0 < self.trained(sizes) < sizes.members:
+        if not 0 < self.train_size(sizes) < sizes.members:
             return f"split 'sub-sample': a share of {self.probability:g} of {sizes.members} records is none, or all"
         return None
 
-    def trained(self, sizes: Sizes) -> int:
+    def train_size(self, sizes: Sizes) -> int:
         return round(self.probability * sizes.members)
 
     def prior(self, sizes: Sizes) -> float:

@@ -83,7 +83,7 @@ class Accountant(ABC):
             return 0.0
         return self._solve(epsilon, run)
 
-    def calibrated(self, epsilon: float, run: Run, adjacency: Adjacency, sampling: Sampling) -> float:
+    def calibrate(self, epsilon: float, run: Run, adjacency: Adjacency, sampling: Sampling) -> float:
         """The same for a neighbouring relation (replace-one by group privacy) and a sampling that it is stated for."""
         if sampling not in self.samplings:
             known = " or ".join(self.samplings)
@@ -93,7 +93,7 @@ class Accountant(ABC):
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The code that decides the noise of an experiment (`calibrated`)."""
+        """The code that decides the noise of an experiment (`calibrate`)."""
         return ("harness.privacy.accounting", Accountant.__module__, type(self).__module__, "harness.formulas.gaussian")
 
     def _solve(self, epsilon: float, run: Run) -> float:

@@ -20,7 +20,7 @@ VISIBLE = 5e-3
 class Renyi(Accountant):
     """RDP of sampled Gaussian steps (Mironov 2017; Mironov, Talwar and Zhang 2019), at the order of least epsilon.
 
-    An experiment's noise (`calibrated`) is dp-accounting's over the orders that it lists, 1.1 to 1024, as TensorFlow
+    An experiment's noise (`calibrate`) is dp-accounting's over the orders that it lists, 1.1 to 1024, as TensorFlow
     Privacy has it. That is valid, and more than needed where the best order lies beyond the list or between two of its
     orders; `remark` says so.
     """
@@ -31,7 +31,7 @@ class Renyi(Accountant):
     samplings = ("poisson", "shuffle")
     source = "dp-accounting, as TensorFlow Privacy uses it; orders of its own beside the listed"
 
-    def calibrated(self, epsilon: float, run: Run, adjacency: Adjacency, sampling: Sampling) -> float:
+    def calibrate(self, epsilon: float, run: Run, adjacency: Adjacency, sampling: Sampling) -> float:
         return noise_multiplier_for(epsilon, run.n, run.batch_size, run.steps, run.delta, adjacency, sampling)
 
     def epsilon(self, noise_multiplier: float, run: Run) -> float:

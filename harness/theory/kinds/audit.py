@@ -38,7 +38,7 @@ class Audited(Config):
     epochs: int = Field(default=10, ge=1)
 
     @model_validator(mode="after")
-    def _whole(self) -> Audited:
+    def _check_steps(self) -> Audited:
         if self.batch_size > self.records:
             raise ValueError(f"a batch of {self.batch_size} from {self.records} records makes no whole step")
         return self
@@ -70,7 +70,7 @@ class Audit(TheoryClaimKind):
     """Of each audit."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Audit:
+    def _check_consistency(self) -> Audit:
         other = self.right in ("final", "all-steps", "spread-of-steps")
         if (self.relation == "below") != other:
             raise ValueError(

@@ -42,7 +42,7 @@ class Game(TheoryClaimKind):
     """Coverage of the interval."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Game:
+    def _check_consistency(self) -> Game:
         if self.game not in SIMULATIONS:
             raise ValueError(f"unknown game {self.game!r}; known: {', '.join(sorted(SIMULATIONS))}")
         wanted = SIMULATIONS[self.game].parameters

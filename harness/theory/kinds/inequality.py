@@ -41,7 +41,7 @@ class Inequality(TheoryClaimKind):
     """Slack: `<=` allows so much excess, `=` so much difference."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Inequality:
+    def _check_consistency(self) -> Inequality:
         names_fit(self.left.variables() | self.right.variables(), self.over)
         if self.relation in ("<", ">") and self.tolerance != TOLERANCE:
             raise ValueError(f"a tolerance has no meaning with {self.relation!r}; use '<=', '>=' or '='")
@@ -77,13 +77,13 @@ class Inequality(TheoryClaimKind):
     def _is_identity(self) -> bool:
         from harness.theory.identity import are_identical
 
-        if not (self.left.exact() and self.right.exact() and self.over):
+        if not (self.left.is_exact() and self.right.is_exact() and self.over):
             return False
         return are_identical(self.left.evaluate, self.right.evaluate, list(self.over))
 
     def _side(self, sign: int, strict: bool) -> TheoryResult:
         slack = 0.0 if strict else self.tolerance
-        exact = self.left.exact() and self.right.exact()
+        exact = self.left.is_exact() and self.right.is_exact()
 
         def margin(at: Mapping[str, Any]) -> Any:
             left, right = self.left.evaluate(at), self.right.evaluate(at)

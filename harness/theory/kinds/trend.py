@@ -27,11 +27,11 @@ class Trend(TheoryClaimKind):
     over: Domain
 
     @model_validator(mode="after")
-    def _consistent(self) -> Trend:
+    def _check_consistency(self) -> Trend:
         names_fit(self.of.variables(), self.over)
         if not isinstance(self.over.get(self.along), Interval):
             raise ValueError(f"`along` ({self.along}) must be a variable of `over` with an interval")
-        if not self.of.exact():
+        if not self.of.is_exact():
             raise ValueError(
                 f"{self.of.text()} is computed point by point and has no derivative; compare points instead"
             )

@@ -51,15 +51,15 @@ class Fast(Engine):
     def train_stack(self, jobs: Sequence[Job], after_epoch: AfterEpoch | None = None) -> list[Weights]:
         first, n = jobs[0], len(jobs[0].labels)
         for job in jobs:
-            alike = (job.model, job.training, job.n_classes, job.private, job.features.shape)
-            if alike != (first.model, first.training, first.n_classes, first.private, first.features.shape):
+            alike = (job.model, job.training, job.n_classes, job.is_private, job.features.shape)
+            if alike != (first.model, first.training, first.n_classes, first.is_private, first.features.shape):
                 raise ValueError("models of one stack must agree in architecture, training, shapes and privacy")
         import_tensorflow()
         from harness.training.ghost_clipping.program import Stack, program_for
 
         training = first.training.model_copy(update=NOT_IN_THE_GRAPH)
         n_features = first.features.shape[1]
-        program = program_for(first.model, training, n_features, first.n_classes, len(jobs), first.private)
+        program = program_for(first.model, training, n_features, first.n_classes, len(jobs), first.is_private)
         program.set_weights(
             [initial_weights(job.model, n_features, job.n_classes, generator(job.seed, "weights")) for job in jobs]
         )

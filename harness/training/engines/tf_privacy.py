@@ -37,7 +37,7 @@ def build(job: Job, draws_noise: bool = True, optimizer: Any = None) -> Any:
     penalty = tf.keras.regularizers.L2(job.model.l2) if job.model.l2 else None
     own = job.model.layers(job.n_classes)
     layers = keras_layers(job.model, job.features.shape[1], job.n_classes, penalty)
-    if job.private:
+    if job.is_private:
         model = DPSequential(
             l2_norm_clip=job.training.l2_norm_clip,
             noise_multiplier=job.noise_multiplier if draws_noise else 0.0,
@@ -92,7 +92,7 @@ class KerasEngine(Engine):
             return "engine tf-privacy trains on batches of one size; use sampling: shuffle or engine: fast"
         return None
 
-    def built(self, job: Job) -> Any:
+    def build_model(self, job: Job) -> Any:
         """The compiled Keras model of a job."""
         return build(job)
 
@@ -100,7 +100,7 @@ class KerasEngine(Engine):
         tf = import_tensorflow()
         tf.keras.backend.clear_session()
         tf.random.set_seed(derive_seed(job.seed, "noise") % (1 << 31))
-        model = self.built(job)
+        model = self.build_model(job)
         rng = generator(job.seed, "weights")
         model.set_weights(initial_weights(job.model, job.features.shape[1], job.n_classes, rng))
         features, labels = tf.constant(job.features), tf.constant(job.labels)

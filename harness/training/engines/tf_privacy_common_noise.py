@@ -27,9 +27,9 @@ class TfPrivacyCommonNoise(KerasEngine):
         "harness.training.ghost_clipping.noise",
     )
 
-    def built(self, job: Job) -> Any:
+    def build_model(self, job: Job) -> Any:
         """The compiled Keras model of a job, whose optimizer adds the noise."""
-        return build(job, draws_noise=False, optimizer=_noised_optimizer(job)) if job.private else build(job)
+        return build(job, draws_noise=False, optimizer=_noised_optimizer(job)) if job.is_private else build(job)
 
 
 def _noised_optimizer(job: Job) -> Any:

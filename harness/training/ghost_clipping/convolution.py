@@ -41,14 +41,14 @@ class ConvolutionRule(GhostLayer):
     def _options(self) -> dict[str, Any]:
         return {"strides": self.config.stride, "padding": self.config.padding.upper()}
 
-    def _each(self, function: Any, *stacks: Tensor) -> Tensor:
+    def _map_replicates(self, function: Any, *stacks: Tensor) -> Tensor:
         """Apply `function` to each replicate: convolutions have no axis for several kernels."""
         slices = [function(*(s[r] for s in stacks)) for r in range(self.replicates)]
         return tf.stack(slices) if self.replicates > 1 else slices[0][None]  # a stack of one would be a copy
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
         kernel, bias = self.weights
-        value = self._each(lambda x, k: tf.nn.conv2d(x, k, **self._options()), inputs, kernel)
+        value = self._map_replicates(lambda x, k: tf.nn.conv2d(x, k, **self._options()), inputs, kernel)
         # The bias goes to all replicates at once: added to each, TensorFlow may fuse it into some of the convolutions,
         # and a fused sum differs in its last digit on some processors.
         outputs = activate(self.config.activation, value + bias[:, :, None, None])
@@ -65,7 +65,7 @@ class ConvolutionRule(GhostLayer):
             options = {**self._options(), "strides": [1, self.config.stride, self.config.stride, 1]}
             return tf.raw_ops.Conv2DBackpropInput(input_sizes=sizes, filter=kernel, out_backprop=d, **options)
 
-        return self._each(one, delta, self.weights[0])
+        return self._map_replicates(one, delta, self.weights[0])
 
     def _patches(self, inputs: Tensor) -> list[Tensor]:
         """(replicates, records, positions, part of the window) each: together the window, in the order of `_kernel`."""
@@ -80,13 +80,13 @@ class ConvolutionRule(GhostLayer):
 
     def _columns(self, images: Tensor) -> Tensor:
         """(n, height + blocks - 1, width, blocks * channels): for each column of the window, what it sees."""
-        padded = self._padded(images)
+        padded = self._pad(images)
         if self.config.stride > 1:
             padded = tf.nn.space_to_depth(padded, self.config.stride)
         width = self.extent[1]
         return tf.concat([padded[:, :, j : j + width] for j in range(self.blocks)], axis=-1)
 
-    def _formed(self, inputs: Tensor, flat: Tensor) -> Tensor:
+    def _form_gradients(self, inputs: Tensor, flat: Tensor) -> Tensor:
         """The kernel's gradient of each record (replicates, records, a, b), in the order of `_kernel`."""
         if not self.moves_deltas:
             parts = [tf.matmul(part, flat, transpose_a=True) for part in self._patches(inputs)]
@@ -98,7 +98,7 @@ class ConvolutionRule(GhostLayer):
         seen = tf.reshape(columns, (self.replicates, -1, self.positions + more * width, columns.shape[-1]))
         return tf.matmul(seen, moved, transpose_a=True)
 
-    def _padded(self, images: Tensor) -> Tensor:
+    def _pad(self, images: Tensor) -> Tensor:
         """What the windows see, and zeros behind the last so that each axis is a multiple of the stride."""
         k, s = self.config.kernel, self.config.stride
         zeros = []
@@ -130,7 +130,7 @@ class ConvolutionRule(GhostLayer):
         flat = tf.reshape(delta, (self.replicates, -1, self.positions, self.config.filters))
         biases = tf.reduce_sum(flat, axis=2)
         if self.forms_gradients:
-            formed = self._formed(cache[0], flat)
+            formed = self._form_gradients(cache[0], flat)
             return sum_of_squares(formed, (-2, -1)) + sum_of_squares(biases), (formed, biases)
         grams = tf.add_n([tf.matmul(part, part, transpose_b=True) for part in self._patches(cache[0])])
         grams *= tf.matmul(flat, flat, transpose_b=True)
@@ -153,7 +153,7 @@ class ConvolutionRule(GhostLayer):
 
     def _kernel_gradient(self, inputs: Tensor, delta: Tensor, shape: tuple[int, ...]) -> Tensor:
         options = {**self._options(), "strides": [1, self.config.stride, self.config.stride, 1]}
-        return self._each(
+        return self._map_replicates(
             lambda x, d: tf.raw_ops.Conv2DBackpropFilter(input=x, filter_sizes=shape[1:], out_backprop=d, **options),
             inputs,
             delta,

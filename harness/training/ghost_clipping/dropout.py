@@ -13,7 +13,7 @@ class DropoutRule(GhostLayer):
     """Masks derive from each replicate's key, the step and the layer's place."""
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
-        drawn = step.uniform(self.replicates, tf.shape(inputs)[1:], self.index)
+        drawn = step.draw_uniform(self.replicates, tf.shape(inputs)[1:], self.index)
         mask = tf.cast(drawn >= self.config.rate, tf.float32) / (1.0 - self.config.rate)
         return inputs * mask, mask
 

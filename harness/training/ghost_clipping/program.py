@@ -175,8 +175,8 @@ class Program:
             number = start + i
             gradients = self.gradients(features, norms, labels, rows, Step(number, dropout_keys))
             if self.private:
-                gradients = self._noised(gradients, noise_multipliers, Step(number, noise_keys))
-            self._update(self._penalised(gradients), tf.cast(number + 1, tf.float32))
+                gradients = self._add_noise(gradients, noise_multipliers, Step(number, noise_keys))
+            self._update(self._add_penalty(gradients), tf.cast(number + 1, tf.float32))
             return (i + 1,)
 
         tf.while_loop(lambda i: i < steps, body, (tf.constant(0, tf.int64),), parallel_iterations=1)
@@ -212,7 +212,7 @@ class Program:
                 norms_of, memos_of = zip(*(self.rules[i].square_norms(*lane) for lane in lanes), strict=True)
                 parts.append(_join_microbatches(norms_of))
                 memos[i] = _join_microbatches(memos_of)
-            scale = self._clipped(share, tf.add_n(parts))
+            scale = self._clip(share, tf.add_n(parts))
             scale = scale if mask is None else scale * mask
         gradients = []
         for i in weighted:
@@ -227,11 +227,11 @@ class Program:
             axes = [list(range(1, len(g.shape))) for g in gradients]
             total = tf.add_n([sum_of_squares(g, a) for g, a in zip(gradients, axes, strict=True)])
             gradients = [
-                self._clipped(g, tf.reshape(total, (-1, *[1] * len(a)))) for g, a in zip(gradients, axes, strict=True)
+                self._clip(g, tf.reshape(total, (-1, *[1] * len(a)))) for g, a in zip(gradients, axes, strict=True)
             ]
         return gradients
 
-    def _clipped(self, value: Any, square_norms: Tensor) -> Tensor:
+    def _clip(self, value: Any, square_norms: Tensor) -> Tensor:
         """`value` times min(1, clip / norm), as (value * clip) / max(norm, clip).
 
         Written so that TensorFlow's rewriter finds neither a division by a root nor one of 1: it makes reciprocals of
@@ -265,7 +265,7 @@ class Program:
             lanes = [rule.backward(*lane) for lane in zip(lanes, caches[i], strict=True)]
         return deltas
 
-    def _noised(self, gradients: list[Tensor], noise_multipliers: Tensor, step: Step) -> list[Tensor]:
+    def _add_noise(self, gradients: list[Tensor], noise_multipliers: Tensor, step: Step) -> list[Tensor]:
         share = 1.0 / self.training.batch_size if self.training.clipping == "per-example" else 1.0
         spread = noise_multipliers * (self.training.l2_norm_clip * share)
         noise = gaussian(step, spread, sum(self.sizes))
@@ -275,7 +275,7 @@ class Program:
             used += size
         return noised
 
-    def _penalised(self, gradients: list[Tensor]) -> list[Tensor]:
+    def _add_penalty(self, gradients: list[Tensor]) -> list[Tensor]:
         """Add the gradient of l2 * sum of squared kernel entries; as in TF Privacy it is neither clipped nor noised."""
         if not self.model.l2:
             return gradients

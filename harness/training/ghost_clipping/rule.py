@@ -23,7 +23,7 @@ class Step:
     keys: Tensor
     """(replicates,) int64."""
 
-    def uniform(self, replicates: int, shape: Sequence[Any], purpose: int) -> Tensor:
+    def draw_uniform(self, replicates: int, shape: Sequence[Any], purpose: int) -> Tensor:
         """(replicates, *shape) uniform in [0, 1): a function of each replicate's key, the step and `purpose`."""
         number = self.number * 1024 + purpose
         drawn = [
