@@ -79,12 +79,12 @@ def own_trials(
     try:
         with (progress or Progress(quiet=True)).cells("audit", runs) as bar:
             while answer is None:
-                said = here.recv()
-                if isinstance(said, int):
-                    bar.advance(said - max(begun, 1))
-                    begun = said
+                message = here.recv()
+                if isinstance(message, int):
+                    bar.advance(message - max(begun, 1))
+                    begun = message
                 else:
-                    answer = said
+                    answer = message
     except EOFError:
         process.join()
         raise HarnessError(f"audit: {where}: {_describe_exit(process.exitcode)} {_progress_text(begun, runs)}") from None
@@ -142,21 +142,21 @@ def _work(parent: Connection, safe_path: str | None, question: Question) -> None
     except KeyboardInterrupt:
         os._exit(130)  # which would print a traceback of this process
     except Exception as error:
-        said = str(error).removeprefix("audit: ") if isinstance(error, HarnessError) else fault(error)
-        parent.send((f"audit: {where}: {said}", traceback.format_exc()))
+        reason = str(error).removeprefix("audit: ") if isinstance(error, HarnessError) else fault(error)
+        parent.send((f"audit: {where}: {reason}", traceback.format_exc()))
 
 
 def _score_runs(parent: Connection, where: str, records: CanaryRecords, runs: int, seed: int, score: Score) -> Trials:
     path, name = named_function(where)
     train, begun = load_function(path, name), 0
 
-    def telling(features: Array, labels: Array, at: int) -> object:
+    def train_and_tell(features: Array, labels: Array, at: int) -> object:
         nonlocal begun
         begun += 1
         parent.send(begun)
         return train(features, labels, at)
 
-    many = one_at_a_time(telling)
+    many = one_at_a_time(train_and_tell)
     initial = getattr(train, "initial", None)
     if initial is not None:
         many.initial = initial  # type: ignore[attr-defined]

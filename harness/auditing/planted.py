@@ -45,10 +45,10 @@ def planted_training(question: Question, bug: Bug = "none") -> TrainMany:
     """Training of two-class logistic regression with the noise that the claimed epsilon asks for, and the bug."""
     sigma = question.noise_multiplier()
 
-    def many(jobs: Sequence[tuple[Array, Array, int]]) -> list[Trained]:
+    def train_many(jobs: Sequence[tuple[Array, Array, int]]) -> list[Trained]:
         return _train(jobs, question, sigma, bug)
 
-    return many
+    return train_many
 
 
 def _train(jobs: Sequence[tuple[Array, Array, int]], question: Question, sigma: float, bug: Bug) -> list[Trained]:

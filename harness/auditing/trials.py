@@ -36,7 +36,7 @@ def one_at_a_time(train: Train) -> TrainMany:
     """A function that trains one model, as one that trains several. A fault in it becomes a HarnessError."""
     begun = 0
 
-    def many(jobs: Sequence[tuple[Array, Array, int]]) -> list[object]:
+    def train_many(jobs: Sequence[tuple[Array, Array, int]]) -> list[object]:
         nonlocal begun
         models = []
         for features, labels, seed in jobs:
@@ -51,7 +51,7 @@ def one_at_a_time(train: Train) -> TrainMany:
                 raise HarnessError(f"audit: run {begun}: the training function raised {fault(error)}") from error
         return models
 
-    return many
+    return train_many
 
 
 def fault(error: BaseException, path: Path | None = None) -> str:
@@ -60,16 +60,16 @@ def fault(error: BaseException, path: Path | None = None) -> str:
     `path`: the file that the line is wanted of; default: the one whose function was called first.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = f": {lines[0]}" if lines else ""
+    detail = f": {lines[0]}" if lines else ""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({_relative_path(error.filename)}:{error.lineno})"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(("<frozen", OWN))]
     folder = path.resolve().parent if path is not None else Path(frames[0].filename).parent if frames else None
     inside = [frame for frame in frames if folder is not None and Path(frame.filename).is_relative_to(folder)]
     if path is not None and not inside:
-        return f"{type(error).__name__}{said} ({path})"
+        return f"{type(error).__name__}{detail} ({path})"
     at = (inside or frames)[-1:]
-    return f"{type(error).__name__}{said}" + "".join(f" ({_relative_path(f.filename)}:{f.lineno})" for f in at)
+    return f"{type(error).__name__}{detail}" + "".join(f" ({_relative_path(f.filename)}:{f.lineno})" for f in at)
 
 
 def _relative_path(name: str) -> str:

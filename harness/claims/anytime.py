@@ -115,8 +115,8 @@ class TMixtureCS(SequentialEstimate):
         distance = sign * (self.moments.means - value)
         return _martingale(self._counts, distance, self.moments.stderrs, sign * self.moments.skewnesses)
 
-    def project_repeats(self, alpha: float, most: int) -> int | None:
-        n = np.arange(max(self.n, FEWEST), most + 1)
+    def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
+        n = np.arange(max(self.n, FEWEST), max_repeats + 1)
         if not len(n):
             return None
         fewer = np.sqrt(self.n / n)
@@ -217,9 +217,9 @@ class TwoStakeCS(SequentialEstimate):
             won[self.left_out :] += LATER * self.later.martingale(value, sign)
         return won
 
-    def project_repeats(self, alpha: float, most: int) -> int | None:
-        whole = self.whole.project_repeats(alpha * (1 - LATER), most)
-        later = self.later.project_repeats(alpha * LATER, most - self.left_out) if len(self._parts) > 1 else None
+    def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
+        whole = self.whole.project_repeats(alpha * (1 - LATER), max_repeats)
+        later = self.later.project_repeats(alpha * LATER, max_repeats - self.left_out) if len(self._parts) > 1 else None
         repeats = [n for n in (whole, None if later is None else later + self.left_out) if n is not None]
         return min(repeats, default=None)
 

@@ -147,16 +147,16 @@ class BettingMean(SequentialEstimate):
             above = self.mean - self.offset > tested + 1e-9
             return np.full(shown, math.inf if above or space < -1e-9 else 0.0)
 
-        def grown(stream: Stream, at: Array) -> Array:
+        def capital_of(stream: Stream, at: Array) -> Array:
             each = log_capitals(stream, at)
             return mix_shares(np.cumsum(each, axis=-1) if total is None else each.mean(axis=-1, keepdims=True) * total)
 
         if len(self.streams) == 1:
-            log_capital: Array = grown(self.streams[0], np.array([tested]))[0]
+            log_capital: Array = capital_of(self.streams[0], np.array([tested]))[0]
             return log_capital
         first, second = self.streams
         at = self._lattice(space)
-        return convex_lower_bounds(grown(first, at) + grown(second, tested - at))
+        return convex_lower_bounds(capital_of(first, at) + capital_of(second, tested - at))
 
     def _lattice(self, space: float) -> Array:
         """Means of the first of two streams where the second has what is left of a `space` above both floors."""
@@ -214,10 +214,10 @@ class BettingMean(SequentialEstimate):
             low, high = (middle, high) if self._rejects(middle, alpha) else (low, middle)
         return low
 
-    def project_repeats(self, alpha: float, most: int) -> int | None:
-        """Repeats, of at most `most`, at which a one-sided test at `alpha` tells the mean from 0 if further results are
+    def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
+        """Repeats, of at most `max_repeats`, at which a one-sided test at `alpha` tells the mean from 0 if further results are
         like those there are; None where there are none."""
-        if most < self.n or not self.n:
+        if max_repeats < self.n or not self.n:
             return None
         toward = self if self.mean >= 0 else self.shift(0.0, -1.0)
 
@@ -226,8 +226,8 @@ class BettingMean(SequentialEstimate):
             return int(np.argmax(enough)) if enough.any() else len(total)
 
         # What is won grows with the repeats once anything is, so most of them need no look.
-        step = max(1, (most - self.n) // PLACES)
-        some = np.append(np.arange(self.n, most, step), most)
+        step = max(1, (max_repeats - self.n) // PLACES)
+        some = np.append(np.arange(self.n, max_repeats, step), max_repeats)
         place = first_of(some)
         if place == len(some):
             return None

@@ -222,14 +222,14 @@ def repeats_to_see_all(series: Series) -> int:
     if series.drawn is None:
         return 0
     first = [np.flatnonzero(series.drawn == outcome)[:1] for outcome in range(series.outcomes)]
-    most = min(4 * series.outcomes, len(series.values))
-    return min(most, 1 + max((int(at[0]) if len(at) else most) for at in first))
+    cap = min(4 * series.outcomes, len(series.values))
+    return min(cap, 1 + max((int(at[0]) if len(at) else cap) for at in first))
 
 
 def stream_of(series: Series) -> Stream:
     """The adjusted values with the range that each one had before it was drawn."""
-    taken, least, most = _taken_off(series)
-    stream = Stream(series.values - taken, series.low - most, series.high - least)
+    taken, least, greatest = _taken_off(series)
+    stream = Stream(series.values - taken, series.low - greatest, series.high - least)
     over = 1e-9 + 1e-9 * np.abs(series.values)
     if (series.values < series.low - over).any() or (series.values > series.high + over).any():
         ends = f"{series.low:g} to {series.high:g}"

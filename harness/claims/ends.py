@@ -59,7 +59,7 @@ class Undecidable(SequentialEstimate):
     def shift(self, by: float, sign: float = 1.0) -> Undecidable:
         return self
 
-    def project_repeats(self, alpha: float, most: int) -> int | None:
+    def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
         return None
 
     @property

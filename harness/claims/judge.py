@@ -116,10 +116,10 @@ def _with_bound(
     }
     trained = evidence.epsilon_as_trained(left, where, replace)
     if trained is not None:
-        least, most = trained
-        value = evidence.formula(right, left, where, epsilon=most)
+        least, greatest = trained
+        value = evidence.formula(right, left, where, epsilon=greatest)
         more_ |= {
-            "epsilon_as_trained": None if math.isinf(most) else most,
+            "epsilon_as_trained": None if math.isinf(greatest) else greatest,
             "least_epsilon_as_trained": None if math.isinf(least) else least,
             "bound_as_trained": value,
             "bound_as_trained_status": _status(from_below, from_above, value),

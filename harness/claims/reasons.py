@@ -109,12 +109,12 @@ class Reason(Config):
     def text(self, effect: bool = True) -> str:
         """In one plain sentence without its full stop; with the effect and its interval, or without."""
         if self.words:
-            said = self.words
+            text = self.words
         elif self.found in ("holds", "fails", "undecided", "few"):
-            said = self._measured_text(effect)
+            text = self._measured_text(effect)
         else:
-            said = {"counted": self._counted_text, "played": self._played_text}.get(self.found, self._theory_text)()
-        unless = [f"{said}, but not with {self.unless}"] if self.unless else [said]
+            text = {"counted": self._counted_text, "played": self._played_text}.get(self.found, self._theory_text)()
+        unless = [f"{text}, but not with {self.unless}"] if self.unless else [text]
         return "; ".join([*unless, *self.chosen])
 
     def _measured_text(self, effect: bool) -> str:

@@ -56,9 +56,9 @@ GROWTH = 8
 Judged = Callable[[Measurements], list[PartResult]]
 
 
-def next_look(repeats: int, most: int) -> int:
+def next_look(repeats: int, max_repeats: int) -> int:
     """The next look after one at so many repeats: an eighth more, so that looks cost little beside repeats."""
-    return min(most, repeats + max(1, repeats // GROWTH))
+    return min(max_repeats, repeats + max(1, repeats // GROWTH))
 
 
 def is_decided(findings: Sequence[PartResult]) -> bool:
@@ -91,7 +91,7 @@ def allocate_repeats(
     findings: Sequence[PartResult],
     alpha: float,
     repeats: int,
-    most: int | None = None,
+    max_repeats: int | None = None,
     whole: bool = False,
     likely: bool = False,
     reach: int | None = None,
@@ -100,14 +100,14 @@ def allocate_repeats(
 
     Args:
         repeats: of the spec.
-        most: repeats that a cell may get where they may decide; None: those of the spec.
+        max_repeats: repeats that a cell may get where they may decide; None: those of the spec.
         whole: not those of the next look, but those that are expected to decide.
         reach: repeats with which a cell may decide that has not had the spec's; None: CEILING times the spec's.
         likely: only where those there are say that more are likely to decide, within the spec's repeats too.
     """
     if is_decided(findings):
         return {}
-    rule = _Rule(alpha / 2, len(findings), repeats, most or repeats, likely, reach)
+    rule = _Rule(alpha / 2, len(findings), repeats, max_repeats or repeats, likely, reach)
     places = [(f, *rule.places(f)) for f in findings if f.outcome == "inconclusive"]
     places = _keep_clearest(places)
     # So the claim cannot be reproduced any more.
@@ -147,8 +147,8 @@ class _Rule:
         repeats = look.repeats
         if self.likely:  # a projection of results that are alike: rounds of half as many more
             return min(self.expected_repeats(look, finding), repeats + (repeats + 1) // 2)
-        most = self.usual if repeats < self.usual else self.max_repeats
-        return min(FEWEST, most) if repeats < FEWEST else next_look(repeats, most)
+        max_repeats = self.usual if repeats < self.usual else self.max_repeats
+        return min(FEWEST, max_repeats) if repeats < FEWEST else next_look(repeats, max_repeats)
 
     def expected_repeats(self, look: PointResult, finding: PartResult) -> int:
         """Repeats that decide if the effect stays as it is; the most allowed where those would not."""

@@ -91,8 +91,8 @@ class SequentialEstimate(MeanEstimate):
     """Neither an interval nor a projection is to be shown."""
 
     @abstractmethod
-    def project_repeats(self, alpha: float, most: int) -> int | None:
-        """Repeats, of at most `most`, at which a one-sided test at `alpha` tells the mean from 0 if further results are
+    def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
+        """Repeats, of at most `max_repeats`, at which a one-sided test at `alpha` tells the mean from 0 if further results are
         like those there are; None where there are none."""
 
 

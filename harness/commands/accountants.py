@@ -105,20 +105,20 @@ def _row(name: str, epsilon: float, run: Run) -> dict[str, Any]:
 
     accountant, why = ACCOUNTANTS[name], []
 
-    def had(answer: Callable[[], Any]) -> Any:
+    def try_answer(answer: Callable[[], Any]) -> Any:
         try:
             return answer()
         except HarnessError as error:
             why.append(str(error).removeprefix("privacy: "))
             return None
 
-    noise = had(lambda: accountant.noise_multiplier(epsilon, run))
+    noise = try_answer(lambda: accountant.noise_multiplier(epsilon, run))
     row: dict[str, Any] = {"epsilon": epsilon, "accountant": name, "noise_multiplier": noise}
     for sampling, which in (("shuffled", "gaussian"), ("poisson", "pld")):
-        sides = (math.inf, math.inf) if noise == 0 else noise and had(partial(ACCOUNTANTS[which].sides, noise, run))
+        sides = (math.inf, math.inf) if noise == 0 else noise and try_answer(partial(ACCOUNTANTS[which].sides, noise, run))
         low, high = sides or (None, None)
         row |= {f"exact_{sampling}_from": low, f"exact_{sampling}": high}
-    remark = had(lambda: accountant.remark(epsilon, run)) if noise else ""
+    remark = try_answer(lambda: accountant.remark(epsilon, run)) if noise else ""
     return {**row, "why": "; ".join(filter(None, [*why, remark]))}
 
 

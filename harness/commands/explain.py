@@ -58,9 +58,9 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         raise HarnessError(f"{loaded.spec.id}: no claim {name!r}; it has {', '.join(every) or 'none that is judged'}")
     verdict = every[name]
     spec = context.scale(loaded).spec
-    said, sure = sentence(verdict, spec), how_sure(verdict, deciding_point(verdict))
+    told, sure = sentence(verdict, spec), how_sure(verdict, deciding_point(verdict))
     if as_json:
-        print_json({**in_json(verdict), "sentence": said, "how_sure": sure})
+        print_json({**in_json(verdict), "sentence": told, "how_sure": sure})
         return
     colour = COLOURS[verdict.verdict]
     word, sure_words = SAID.get(verdict.verdict, verdict.verdict), certainty_words(verdict)
@@ -70,7 +70,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     for quote in verdict.quotes:
         console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
     console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
-    console.print(said + "\n", highlight=False)
+    console.print(told + "\n", highlight=False)
     for tree in verdict.expressions:
         console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
     for title, lines in (("How sure", sure), ("What it rests on", _assumptions(verdict))):

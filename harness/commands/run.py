@@ -85,8 +85,8 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     console.print(table)
     print_tables(tables)
     wall = total / context.workers / 60
-    most = "at most " if context.is_sequential else ""
-    print(f"profile {context.profile_name}: {most}about {wall:.1f} min with {context.workers} workers")
+    at_most = "at most " if context.is_sequential else ""
+    print(f"profile {context.profile_name}: {at_most}about {wall:.1f} min with {context.workers} workers")
 
 
 def print_tables(tables: list[tuple[str, Told]]) -> None:

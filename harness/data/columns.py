@@ -197,18 +197,18 @@ class Column:
             raise AboutDataset(f"{where} is {quote_value(text)}, a number with a comma or spaces in it; {hint}")
         others = len({self.texts[i] for i in wrong if i != level})
         more = f", nor {'is' if others == 1 else 'are'} {others:,} other value{'s' * (others > 1)}" if others else ""
-        said = [self.texts[i] for i in wrong] if others < 3 else [text]
-        hint = f"write `missing: {yaml_list([*missing, *dict.fromkeys(said)])}` if it stands for a missing value"
+        examples = [self.texts[i] for i in wrong] if others < 3 else [text]
+        hint = f"write `missing: {yaml_list([*missing, *dict.fromkeys(examples)])}` if it stands for a missing value"
         numbers = int(self.counts[self.is_present & finite].sum())
         raise AboutDataset(
             f"{where} is {quote_value(text)}, which is no number as {numbers:,} of its {cells:,} cells are{more}; "
             f"{hint}, or {as_category}"
         )
 
-    def check_levels(self, most: int, file: str, label: bool) -> None:
+    def check_levels(self, max_levels: int, file: str, label: bool) -> None:
         """Raises AboutDataset for more distinct values than the spec allows."""
         count = self.levels
-        if count <= most:
+        if count <= max_levels:
             return
         rows = int(self.counts[self.is_present].sum())
         what = f"the label {quote_value(self.name)}" if label else f"column {quote_value(self.name)}"
@@ -222,11 +222,11 @@ class Column:
             ignored = f"write `ignore: [{yaml_word(self.name)}]`"
             raise AboutDataset(
                 f"{file}: {what} has {count:,} different values in {rows:,} rows ({example}){unique}, more than "
-                f"max_levels ({most}); {ignored}, or {raised}"
+                f"max_levels ({max_levels}); {ignored}, or {raised}"
             )
         raise AboutDataset(
             f"{file}: {what} has {count:,} different values in {rows:,} rows ({example}), more than max_levels "
-            f"({most}); {hint}"
+            f"({max_levels}); {hint}"
         )
 
 

@@ -70,9 +70,9 @@ class Images(TableDataset):
 
     @model_validator(mode="after")
     def _as_many(self) -> Images:
-        most = int(np.prod(self.shape))
-        if self.components is not None and self.components > most:
-            raise ValueError(f"components: {self.components} of {most} pixels; at most {most} are there")
+        pixels = int(np.prod(self.shape))
+        if self.components is not None and self.components > pixels:
+            raise ValueError(f"components: {self.components} of {pixels} pixels; at most {pixels} are there")
         return self
 
     def schema_of_table(self) -> Schema:

@@ -18,12 +18,12 @@ def word(text: str) -> str:
     return text if text.isprintable() and len(text) <= LONGEST else quote_value(text)
 
 
-def quote_names(names: Sequence[str], most: int = 20) -> str:
+def quote_names(names: Sequence[str], limit: int = 20) -> str:
     """Names in a message, not all of many."""
-    return join_items([word(name) for name in names], most)
+    return join_items([word(name) for name in names], limit)
 
 
-def join_items(items: Sequence[str], most: int) -> str:
+def join_items(items: Sequence[str], limit: int) -> str:
     """Items in a row, not all of many."""
-    listing = ", ".join(items[:most])
-    return listing if len(items) <= most else f"{listing} and {len(items) - most:,} more"
+    listing = ", ".join(items[:limit])
+    return listing if len(items) <= limit else f"{listing} and {len(items) - limit:,} more"

@@ -124,7 +124,7 @@ def _in_order(images: Array, scales: int) -> Iterator[Array]:
     whole = scipy.fft.fft2(np.pad(images.astype(np.float32), padding, mode="reflect"), workers=-1)
     wavelets, averages = filters((size[0], size[1]), scales)
 
-    def averaged(transforms: Array, resolution: int) -> Array:
+    def average(transforms: Array, resolution: int) -> Array:
         low = scipy.fft.ifft2(subsample(transforms * averages[resolution], 2 ** (scales - resolution)), workers=-1)
         kept: Array = low.real[:, 1:-1, 1:-1]
         return kept
@@ -136,13 +136,13 @@ def _in_order(images: Array, scales: int) -> Iterator[Array]:
         return spectrum
 
     first = [(scale, modulus(whole, wavelet, 2**scale)) for scale in range(scales) for wavelet in wavelets[scale, 0]]
-    yield averaged(whole, 0)
+    yield average(whole, 0)
     for scale, transforms in first:
-        yield averaged(transforms, scale)
+        yield average(transforms, scale)
     for scale, transforms in first:
         for larger in range(scale + 1, scales):
             for wavelet in wavelets[larger, scale]:
-                yield averaged(modulus(transforms, wavelet, 2 ** (larger - scale)), larger)
+                yield average(modulus(transforms, wavelet, 2 ** (larger - scale)), larger)
 
 
 def average_pool(maps: Array, by: int) -> Array:

@@ -69,8 +69,8 @@ def input_width(dataset: Dataset, table: FetchedTable | None) -> tuple[int, int]
     return numbers + int(frame[categories].nunique().sum()), int(frame[schema.label].nunique())
 
 
-def make_plan(project: Project, spec: Spec, times: int = 1) -> Plan:
-    """Plan a spec (already scaled by its profile), with `times` as many repeats as it asks for.
+def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
+    """Plan a spec (already scaled by its profile), with `repeat_factor` times as many repeats as it asks for.
 
     Raises HarnessError for sizes or epsilons that cannot be, MissingData where a table has not been fetched.
     """
@@ -98,7 +98,7 @@ def make_plan(project: Project, spec: Spec, times: int = 1) -> Plan:
         except HarnessError as error:
             error.arm = variant.arm
             raise
-    cells = in_order_of_repeats(named, attacks_of(spec), times * experiment.repeats)
+    cells = in_order_of_repeats(named, attacks_of(spec), repeat_factor * experiment.repeats)
     digests = dict.fromkeys(digest for _, digest in tables.values())
     return Plan(spec.id, " ".join(digests), cells, prepared.of_arms())
 

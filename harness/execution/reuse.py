@@ -91,7 +91,7 @@ def repeats_known(plan: Plan, known: Known, store: Store | None = None) -> dict[
     known of all that a plan holds, there or from other specs' tables, too.
     """
 
-    def there(piece: WorkUnit) -> bool:
+    def is_known(piece: WorkUnit) -> bool:
         return known.owns(piece.work) if store is None else known.has(piece.work) or store.has(piece.kind, piece.key)
 
     lacking: dict[Attacked, int] = {}
@@ -103,7 +103,7 @@ def repeats_known(plan: Plan, known: Known, store: Store | None = None) -> dict[
         for name, wanted in pieces.items():
             of = (cell.group, name)
             seen[of] = max(seen.get(of, 0), cell.repeat + 1)
-            if not all(map(there, wanted)):
+            if not all(map(is_known, wanted)):
                 lacking[of] = min(cell.repeat, lacking.get(of, cell.repeat))
     return {of: lacking.get(of, count) for of, count in seen.items()}
 

@@ -114,7 +114,7 @@ def _transfer(names: list[Named], there: set[Named], read: Any, write: Any, prog
     todo = [one for one in names if one not in there]
     transfer.there = len(names) - len(todo)
 
-    def one(name: Named) -> tuple[Named, int, str | None]:
+    def transfer_one(name: Named) -> tuple[Named, int, str | None]:
         data = read(*name)
         fault = fault_of(*name, parse_result(data))
         if fault is None:
@@ -122,7 +122,7 @@ def _transfer(names: list[Named], there: set[Named], read: Any, write: Any, prog
         return name, len(data), fault
 
     with progress.cells(label, len(todo)) as bar, ThreadPoolExecutor(AT_ONCE) as pool:
-        for (kind, key), size, fault in pool.map(one, todo):
+        for (kind, key), size, fault in pool.map(transfer_one, todo):
             if fault is None:
                 transfer.moved += 1
                 transfer.bytes += size

@@ -181,11 +181,11 @@ class ShadowPool(Config):
             raise ValueError(f"a pool of halves has an even number of models, found count {self.count}")
         return self
 
-    def cap(self, most: int | None) -> ShadowPool:
+    def cap(self, max_models: int | None) -> ShadowPool:
         """The pool with at most so many models; one of halves keeps four, so that each record is in and out of two."""
-        if most is None:
+        if max_models is None:
             return self
-        count = min(self.count, most if self.trained_on == "leftover" else max(4, most - most % 2))
+        count = min(self.count, max_models if self.trained_on == "leftover" else max(4, max_models - max_models % 2))
         return self.model_copy(update={"count": count})
 
     @model_serializer(mode="wrap")

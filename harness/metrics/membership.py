@@ -60,12 +60,12 @@ def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Val
     """
     false, true = roc(member_scores, nonmember_scores)
 
-    def best(at: float) -> float:
+    def best_rate(at: float) -> float:
         return float(true[false <= at].max()) if at >= 0 else 0.0
 
     m, n = len(member_scores), len(nonmember_scores)
-    tpr, spread = best(fpr), float(np.sqrt(fpr * (1 - fpr) / n))
-    threshold = (best(fpr + spread) - best(max(0.0, fpr - spread))) / 2
+    tpr, spread = best_rate(fpr), float(np.sqrt(fpr * (1 - fpr) / n))
+    threshold = (best_rate(fpr + spread) - best_rate(max(0.0, fpr - spread))) / 2
     return Value(tpr, float(np.hypot(np.sqrt(tpr * (1 - tpr) / m), threshold)), m + n)
 
 

@@ -95,14 +95,14 @@ class Points:
 def _vulnerable_records(points: Points) -> tuple[tuple[Array, Array], ...]:
     """By how often they are caught, and among those caught as often by how far apart their confidences are."""
 
-    def by(models: Array) -> Array:
+    def vulnerability_of(models: Array) -> Array:
         apart = points.separation(models)
         vulnerability: Array = (
             points.rate(points.caught_within, models, True) + 1e-6 * scipy.stats.rankdata(apart) / points.count
         )
         return vulnerability
 
-    return points.pick_records(points.top, by)
+    return points.pick_records(points.top, vulnerability_of)
 
 
 def _of_vulnerable(points: Points, inside: bool) -> tuple[int, int]:

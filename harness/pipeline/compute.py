@@ -62,8 +62,8 @@ def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
     return [] if experiment is None else list({v.setup.dataset: None for v in experiment.variants()})
 
 
-def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
-    """The plan of a spec, of `times` its repeats, its data fetched. Raises MissingData where those cannot be had."""
+def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
+    """The plan of a spec, of `repeat_factor` times its repeats, its data fetched. Raises MissingData where those cannot be had."""
     if is_left_out(context, loaded):
         raise MissingData(why_left_out(context))
     with _located_faults(loaded, None):
@@ -73,7 +73,7 @@ def plan_of(context: Context, loaded: Loaded, times: int = 1) -> Plan:
                 if mark.is_file():
                     raise MissingData(json.loads(mark.read_text())["missing"])
                 fetch(context.project, dataset, context.progress)
-        return make_plan(context.project, context.scale(loaded).spec, times)
+        return make_plan(context.project, context.scale(loaded).spec, repeat_factor)
 
 
 def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[WorkUnit]:
@@ -117,11 +117,11 @@ def train(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool) ->
     what is trained next depends on what was measured. Without its data a spec's index says why there are no models.
     """
 
-    def absent(loaded: Loaded, missing: MissingData) -> None:
+    def record_absence(loaded: Loaded, missing: MissingData) -> None:
         context.progress.say(f"{loaded.spec.id}: not run: {missing}")
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
 
-    plans = _plans(context, specs, absent)
+    plans = _plans(context, specs, record_absence)
     if context.is_sequential:
         for loaded, plan in plans:
             with _located_faults(loaded, plan):
@@ -140,7 +140,7 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
     empty, or stays as it is where the profile goes on from its tables.
     """
 
-    def absent(loaded: Loaded, missing: MissingData) -> None:
+    def record_absence(loaded: Loaded, missing: MissingData) -> None:
         path = context.measurements_file(loaded.spec.id)
         if context.profile.from_tables and path.is_file() and REASON not in read_measured(path):
             context.progress.say(f"{loaded.spec.id}: nothing added, the table stays: {missing}")
@@ -148,7 +148,7 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
             write_parquet(pd.DataFrame({REASON: [str(missing)]}), path)
             write_curves(context, loaded.spec.id, None)
 
-    plans = _plans(context, specs, absent)
+    plans = _plans(context, specs, record_absence)
     if partial:
         plans = ((loaded, _trained_part(context, loaded, plan)) for loaded, plan in plans)
     if context.is_sequential and not partial:

@@ -34,29 +34,29 @@ class Sum:
     def _cumulants(self, tilt: float) -> tuple[float, float, float]:
         """ln E exp(tilt loss) of one step, and mean and variance of its tilted loss."""
         logs = self.masses.log_mass + tilt * self._losses
-        most = float(logs.max())
-        p = np.exp(logs - most)
+        greatest = float(logs.max())
+        p = np.exp(logs - greatest)
         total = float(p.sum())
         mean = float(p @ self._losses) / total
-        return most + math.log(total), mean, float(p @ (self._losses - mean) ** 2) / total
+        return greatest + math.log(total), mean, float(p @ (self._losses - mean) ** 2) / total
 
     def _best_tilt(self) -> float:
         """Where (steps K(tilt) + ln(1/delta)) / tilt is least, K the logarithm of a step's moment; at most what tells
         neighbours on the lattice apart."""
         least, goal = 1e-9 / (1 + float(np.abs(self._losses).max()) * self.steps), -math.log(self.delta)
-        most = 10 / self.masses.width
+        greatest = 10 / self.masses.width
 
-        def above(log_tilt: float) -> float:
+        def excess(log_tilt: float) -> float:
             tilt = math.exp(log_tilt)
             log_moment, mean, _ = self._cumulants(tilt)
             return self.steps * (tilt * mean - log_moment) - goal
 
-        low, high = math.log(min(least, most / 2)), math.log(most)
-        if above(high) <= 0:
-            return most
-        if above(low) >= 0:
+        low, high = math.log(min(least, greatest / 2)), math.log(greatest)
+        if excess(high) <= 0:
+            return greatest
+        if excess(low) >= 0:
             return math.exp(low)
-        return math.exp(float(scipy.optimize.brentq(above, low, high, xtol=1e-4)))
+        return math.exp(float(scipy.optimize.brentq(excess, low, high, xtol=1e-4)))
 
     @property
     def converted_epsilon(self) -> float:
@@ -76,7 +76,7 @@ class Sum:
     def _tail_distance(self, sign: int) -> float:
         """Chernoff's bound on the tilted sum, solved for the distance, by the exponent at which that is least."""
         end = self._losses[-1] if sign > 0 else self._losses[0]
-        most = self.steps * abs(float(end) - self.mean)
+        greatest = self.steps * abs(float(end) - self.mean)
 
         def distance(log_s: float) -> float:
             s = sign * math.exp(log_s)
@@ -85,7 +85,7 @@ class Sum:
 
         likely = 0.5 * math.log(2 * self.far_distance / (self.steps * self.variance + (self.masses.width * 1e-3) ** 2))
         minimum = scipy.optimize.minimize_scalar(distance, bounds=(likely - 30, likely + 10), method="bounded")
-        return min(most, float(minimum.fun))
+        return min(greatest, float(minimum.fun))
 
     def points(self, width: float) -> int:
         """What a convolution at that width needs."""

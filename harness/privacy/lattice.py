@@ -258,11 +258,11 @@ def _sums_within_groups(groups: Array, values: Array) -> Array:
 
 def _places(first: int, last: int, centre: int, width: float) -> Array:
     """Whole numbers from first to last: one apart about the centre, further apart away from it."""
-    most = float(max(last - centre, centre - first, DENSE))
+    farthest = float(max(last - centre, centre - first, DENSE))
     even, coarse = WIDEST / GROWTH / width, WIDEST / COARSEST / width
-    parts = [np.arange(DENSE + 1.0), _growing_grid(DENSE, min(even, most), GROWTH)]
-    parts.append(np.arange(max(DENSE, even), min(coarse, most), max(1.0, WIDEST / width)))
-    parts.append(_growing_grid(max(DENSE, coarse), most, COARSEST))
+    parts = [np.arange(DENSE + 1.0), _growing_grid(DENSE, min(even, farthest), GROWTH)]
+    parts.append(np.arange(max(DENSE, even), min(coarse, farthest), max(1.0, WIDEST / width)))
+    parts.append(_growing_grid(max(DENSE, coarse), farthest, COARSEST))
     away = np.unique(np.floor(np.concatenate(parts))).astype(np.int64)
     places = np.unique(np.concatenate([centre - away, centre + away, [first, last]]))
     inside: Array = places[(places >= first) & (places <= last)]

@@ -89,8 +89,8 @@ def _date(context: Context) -> datetime.datetime:
     """Of the commit, so that the same checkout gives the same crate; now, outside of git."""
     asked = ["git", "-C", str(context.project.root), "log", "-1", "--format=%cI"]
     try:
-        said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-        return datetime.datetime.fromisoformat(said)
+        output = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        return datetime.datetime.fromisoformat(output)
     except (OSError, ValueError, subprocess.CalledProcessError):
         return datetime.datetime.now(datetime.UTC)
 
@@ -101,8 +101,8 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
     for name in PROJECT_FILES:
         if (root / name).is_file():
             yield root / name, {"requirements.lock": "versions of every package, by hash"}.get(name, name)
-    said = sorted({*loaded.document.files, *loaded.raw.files})
-    for path in said:
+    paths = sorted({*loaded.document.files, *loaded.raw.files})
+    for path in paths:
         _archive_name(context, path)
         yield path, f"spec {loaded.spec.id}" if path == loaded.document.files[0] else "what the spec extends"
     for path in (context.project.specs / "papers.yaml", context.measurements_file(loaded.spec.id)):

@@ -14,9 +14,9 @@ def _of_readings(verdict: Verdict) -> str:
     same = words.count(verdict.verdict)
     open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
     told = [(same, "say", "the same"), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
-    said = [f"{n} {verb}{'s' if n == 1 else ''} {what}" for n, verb, what in told if n]
+    counts = [f"{n} {verb}{'s' if n == 1 else ''} {what}" for n, verb, what in told if n]
     were = "reading was" if len(words) == 1 else "readings were"
-    return f"Of what the paper leaves open {len(words)} other {were} run: {', '.join(said)}."
+    return f"Of what the paper leaves open {len(words)} other {were} run: {', '.join(counts)}."
 
 
 HELD = ("reproduced", "agrees")

@@ -70,11 +70,11 @@ def badge(verdicts: Sequence[Verdict]) -> str:
     whose = "claims" if first is None or not first.group.startswith("papers") else "papers' claims"
     left, right = round(len(whose) * CHARACTER + 8), round(len(text) * CHARACTER + 14)
     width = left + right
-    said = escape(f"{whose if first is None else GROUPS[first.group]}: {text}", quote=True)
+    label = escape(f"{whose if first is None else GROUPS[first.group]}: {text}", quote=True)
     font = 'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" fill="#fff"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{said}">'
-        f"<title>{said}</title>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}">'
+        f"<title>{label}</title>"
         f'<rect width="{left}" height="20" fill="#444c54"/>'
         f'<rect x="{left}" width="{right}" height="20" fill="#0b5394"/>'
         f'<g {font} text-anchor="middle"><text x="{left / 2}" y="14">{escape(whose)}</text>'

@@ -66,14 +66,14 @@ def forms_of(document: Document) -> dict[str, str]:
     }
 
 
-def _with_kinds(said: Any, names: Mapping[str, str]) -> Any:
+def _with_kinds(form: Any, names: Mapping[str, str]) -> Any:
     """What a spec says, with kinds by these names."""
-    if isinstance(said, dict):
+    if isinstance(form, dict):
         return {
             key: names.get(value, value) if key == "kind" and isinstance(value, str) else _with_kinds(value, names)
-            for key, value in said.items()
+            for key, value in form.items()
         }
-    return [_with_kinds(item, names) for item in said] if isinstance(said, list) else said
+    return [_with_kinds(item, names) for item in form] if isinstance(form, list) else form
 
 
 def read_forms(path: Path, loaded: Iterable[Loaded]) -> Mapping[str, Form]:

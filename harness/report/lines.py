@@ -67,8 +67,8 @@ def over_all_outcomes(table: pd.DataFrame, curve: tuple[str, str, str], levels: 
     for _, name, outcome, epsilon, _ in groups_by_outcome(table[table["arm"] == arm], metric):
         if name == attack:
             drawn.setdefault(epsilon, set()).add(outcome)
-    most = max(map(len, drawn.values()), default=0)
-    complete: Array = np.array([len(drawn.get(float(e), ())) == most for e in levels])
+    longest = max(map(len, drawn.values()), default=0)
+    complete: Array = np.array([len(drawn.get(float(e), ())) == longest for e in levels])
     return complete if complete.any() else ~complete
 
 

@@ -153,13 +153,13 @@ def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
     images = tuple(match.group(1) for match in _IMAGE.finditer(html) if not match.group(1).startswith("http"))
 
     def link(match: re.Match[str]) -> str:
-        target, said = match.groups()
+        target, label = match.groups()
         page, _, fragment = target.partition("#")
         if target.startswith(("http", "#")):
             return match.group()
         if other := known.get((path.parent / page).resolve()):
-            return f'<a href="{other}.html{"#" + fragment if fragment else ""}">{said}</a>'
-        return f"<span>{said}</span>" if "<code>" in said else f"<code>{said}</code>"
+            return f'<a href="{other}.html{"#" + fragment if fragment else ""}">{label}</a>'
+        return f"<span>{label}</span>" if "<code>" in label else f"<code>{label}</code>"
 
     html = _LINK.sub(link, html)
     html = _HEADING.sub(lambda m: f'<h{m.group(1)} id="{anchor(m.group(2))}">{m.group(2)}</h{m.group(1)}>', html)

@@ -35,8 +35,8 @@ def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
     """`at ε = 5`, or nothing where there is one place alone, or where each side has its own."""
     places = [level_words(name, value) for name, value in (point.at or {}).items()]
     for name, values in (point.chosen or {}).items():
-        least, most = format_level(values[0]), format_level(values[-1])
-        places.append(f"the chosen {LETTERS.get(name, name)} = {least}" + ("" if least == most else f" to {most}"))
+        least, greatest = format_level(values[0]), format_level(values[-1])
+        places.append(f"the chosen {LETTERS.get(name, name)} = {least}" + ("" if least == greatest else f" to {greatest}"))
     if point.epsilon is not None:
         places.insert(0, level_words("epsilon", point.epsilon))
     elif "epsilon" in axes and not _on_its_own_epsilon(part):

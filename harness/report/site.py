@@ -206,11 +206,11 @@ def write_site(root: Path, site: Site) -> int:
 def _pages(site: Site) -> Sequence[tuple[str, str]]:
     environment = _environment()
     specs = {s.spec.id: s for p in site.papers for s in p.sections}
-    said = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
+    sentences = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
     rows = [_row(paper, section, v) for paper in site.papers for section in paper.sections for v in section.verdicts]
     common: dict[str, object] = {
         "site": site,
-        "said": said,
+        "said": sentences,
         "heading": headings(site.verdicts, {name: section.spec for name, section in specs.items()}),
         "about": site.about,
         "signs": SIGNS,
@@ -236,7 +236,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
         ("about.html", page("about.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
     ]
-    known = frozenset(said)
+    known = frozenset(sentences)
     pages += _manual(site, page)
     for paper in site.papers:
         mine = [f for f in site.findings if f.finding.paper == paper.key]

@@ -35,7 +35,7 @@ def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[Row]:
     """Printed tables of formulas: each entry with the outcome of the parts of the claim that settles it."""
     by_claim = {v.id.split("#")[1]: v for v in verdicts}
 
-    def settled(entry: Entry) -> Row:
+    def settle_entry(entry: Entry) -> Row:
         verdict = None if entry.claim is None else by_claim.get(entry.claim)
         if verdict is None:
             return {"text": entry.text, "verdict": None, "id": None}
@@ -47,7 +47,7 @@ def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[Row]:
         {
             "title": table.title,
             "columns": table.columns,
-            "rows": [{"name": name, "cells": [settled(e) for e in entries]} for name, entries in table.rows.items()],
+            "rows": [{"name": name, "cells": [settle_entry(e) for e in entries]} for name, entries in table.rows.items()],
         }
         for table in spec.layout
     ]

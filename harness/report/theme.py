@@ -168,9 +168,9 @@ def standing_alone(svg: str) -> str:
     """The same as a file of its own, which has no page to take colours from."""
     colours = {**{f"--c{i}": colour for i, colour in enumerate(COLOURS)}, "--ink": "#222222", "--rule": "#dddddd"}
     colours["--bound"] = "#000000"
-    said = ";".join(f"{name}:{value}" for name, value in colours.items())
+    variables = ";".join(f"{name}:{value}" for name, value in colours.items())
     end = svg.index(">") + 1
-    return f"{svg[:end]}<style>svg{{{said};font-family:sans-serif;background:#ffffff}}</style>{svg[end:]}"
+    return f"{svg[:end]}<style>svg{{{variables};font-family:sans-serif;background:#ffffff}}</style>{svg[end:]}"
 
 
 def label_ends(axis: Axes, labels: Sequence[Label], size: float = 8.5) -> None:
@@ -181,13 +181,13 @@ def label_ends(axis: Axes, labels: Sequence[Label], size: float = 8.5) -> None:
     low, high = axis.get_ylim()
     logarithmic = axis.get_yscale() == "log"
 
-    def up(y: float) -> float:
+    def height_of(y: float) -> float:
         y = min(max(y, low), high)
         return (math.log(y / low) / math.log(high / low)) if logarithmic else (y - low) / (high - low)
 
     tall = axis.get_window_extent().height / axis.get_figure(root=True).dpi  # type: ignore[union-attr]
     gap = 1.2 * size / 72 / tall
-    placed = sorted(((up(y), text, colour) for text, colour, y in labels if math.isfinite(y)), key=lambda p: p[0])
+    placed = sorted(((height_of(y), text, colour) for text, colour, y in labels if math.isfinite(y)), key=lambda p: p[0])
     heights = spread_labels([p[0] for p in placed], gap)
     for height, (_, text, colour) in zip(heights, placed, strict=True):
         axis.text(1.015, height, text, color=colour, fontsize=size, va="center", transform=axis.transAxes)

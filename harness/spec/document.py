@@ -42,15 +42,15 @@ class Document:
 
     def place(self, keys: Keys) -> Place:
         """File and line of the longest known prefix of `keys`."""
-        said = self.keys_in_file(keys) if self.names else keys
-        while said not in self.places and said:
-            said = said[:-1]
-        return self.places.get(said, (self.files[0], 1))
+        written = self.keys_in_file(keys) if self.names else keys
+        while written not in self.places and written:
+            written = written[:-1]
+        return self.places.get(written, (self.files[0], 1))
 
-    def rename(self, keys: Keys, said: Keys) -> None:
-        """Remember that what stands at `keys` is said at `said`, and its place."""
-        self.names[keys] = self.keys_in_file(said)
-        self.places[keys] = self.place(said)
+    def rename(self, keys: Keys, written: Keys) -> None:
+        """Remember that what stands at `keys` is written at `written`, and its place."""
+        self.names[keys] = self.keys_in_file(written)
+        self.places[keys] = self.place(written)
 
     def keys_in_file(self, keys: Keys) -> Keys:
         """How the file calls a path."""

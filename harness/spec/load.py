@@ -116,10 +116,10 @@ def spec_id(project: Project, path: Path) -> str:
 
 def load_spec(project: Project, path: Path) -> Loaded:
     """Load and check one spec. Raises HarnessError with every fault on a line of its own."""
-    said = load_document(path)
-    if "id" in said.data:
-        raise HarnessError(f"{locate(said, ('id',))}: id: is set from the file's name; remove it")
-    document = core(said)
+    raw = load_document(path)
+    if "id" in raw.data:
+        raise HarnessError(f"{locate(raw, ('id',))}: id: is set from the file's name; remove it")
+    document = core(raw)
     try:
         spec = Spec.model_validate({**document.data, "id": spec_id(project, path)}, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -129,10 +129,10 @@ def load_spec(project: Project, path: Path) -> Loaded:
     for index, ambiguity in enumerate(spec.ambiguities):
         _check_ambiguity(document, spec, index, ambiguity.field, ambiguity.chosen)
     try:
-        readings(spec, said)
+        readings(spec, raw)
     except HarnessError as error:
         raise HarnessError(f"{locate(document, ('ambiguities',))}: ambiguities.alternatives: {error}") from None
-    return Loaded(spec, document, said)
+    return Loaded(spec, document, raw)
 
 
 def load_specs(project: Project, names: list[str]) -> list[Loaded]:

@@ -216,8 +216,8 @@ class Spec(Config):
         wrong = [attack for attack in panel.attacks if attack not in fits]
         if wrong or not panel.attacks:
             what = {"scores": "a score for each record", "losses": "losses", "rates": "rates of each record"}[of]
-            said = f"attack {wrong[0]!r} does not give {what}" if wrong else "attacks: name those to draw"
-            raise ValueError(f"figure {panel.title!r}: {said}; of this curve can be drawn: {list_names(fits)}")
+            hint = f"attack {wrong[0]!r} does not give {what}" if wrong else "attacks: name those to draw"
+            raise ValueError(f"figure {panel.title!r}: {hint}; of this curve can be drawn: {list_names(fits)}")
 
     def _check_attacks(self, experiment: Experiment) -> None:
         for name, attack in self.attacks.items():

@@ -168,8 +168,8 @@ def load_params(project: Project) -> Params:
         fault = error.errors()[0]
         path, line = document.place(tuple(fault["loc"]))
         field = ".".join(map(str, fault["loc"]))
-        said = fault["msg"].removeprefix("Value error, ")
-        raise HarnessError(f"{path}:{line}: {field + ': ' if field else ''}{said}") from None
+        message = fault["msg"].removeprefix("Value error, ")
+        raise HarnessError(f"{path}:{line}: {field + ': ' if field else ''}{message}") from None
 
 
 def check_names(project: Project, specs: Sequence[Spec]) -> None:
@@ -228,8 +228,8 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     axes = {key: value for key, value in spec.attack_axes.items() if key in attacks}
     scaled = spec.with_values(experiment=after, attacks=attacks, attack_axes=axes)
     substitutions = [s for arm in before.arms.values() if (s := _substitute(arm.dataset, profile)[1]) is not None]
-    said = " ".join(dict.fromkeys(substitutions)) or None
-    return Scaled(scaled, name, (*_reductions(before, after), *notes), said, basis, max_repeats)
+    substitution = " ".join(dict.fromkeys(substitutions)) or None
+    return Scaled(scaled, name, (*_reductions(before, after), *notes), substitution, basis, max_repeats)
 
 
 def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:
@@ -256,7 +256,7 @@ def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:
 def _reductions(before: Experiment, after: Experiment) -> list[str]:
     """What was taken away, in words; of arms that differ in it, the most that is left."""
 
-    def most(experiment: Experiment, of: Callable[[Arm], int]) -> int:
+    def largest_of_arms(experiment: Experiment, of: Callable[[Arm], int]) -> int:
         return max(of(arm) for arm in experiment.arms.values())
 
     counts = [("repeats", before.repeats, after.repeats)]
@@ -266,7 +266,7 @@ def _reductions(before: Experiment, after: Experiment) -> list[str]:
     ]
     for pool in dict.fromkeys(pool for arm in before.arms.values() for pool in arm.pools):
         measures.append((f"shadow models ({pool})", partial(_shadows, pool)))
-    counts += [(label, most(before, of), most(after, of)) for label, of in measures]
+    counts += [(label, largest_of_arms(before, of), largest_of_arms(after, of)) for label, of in measures]
     return [f"{label} {now} of {was}" for label, was, now in counts if was != now]
 
 

@@ -57,8 +57,8 @@ def with_field(document: Document, field: str, value: object, name: str) -> tupl
     data = copy.deepcopy(document.data)
     set_at(data, field, value)
     try:
-        said = Document(data, document.places, document.files)
-        return Spec.model_validate({**core(said).data, "id": name}, by_alias=True, by_name=False), said
+        raw = Document(data, document.places, document.files)
+        return Spec.model_validate({**core(raw).data, "id": name}, by_alias=True, by_name=False), raw
     except ValidationError as error:
         message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
         raise HarnessError(f"{value!r} cannot stand at {field}: {message}") from None
@@ -80,6 +80,6 @@ def readings(spec: Spec, document: Document) -> list[Reading]:
             name = f"{spec.id}/readings/{shown}"
             if name in taken:
                 name = f"{name}-{len(alternatives)}"
-            changed, said = with_field(document, ambiguity.field, value, name)
-            alternatives.append(Reading(index, ambiguity.choice, ambiguity.field, value, changed, said))
+            changed, raw = with_field(document, ambiguity.field, value, name)
+            alternatives.append(Reading(index, ambiguity.choice, ambiguity.field, value, changed, raw))
     return alternatives

@@ -63,7 +63,7 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
     names = list(domain)
     threshold = arb(tolerance if strict else -tolerance)
 
-    def at(box: Box, order: int = 2) -> Ball:
+    def enclose(box: Box, order: int = 2) -> Ball:
         return _enclosure(formula, names, box, order)
 
     def holds(value: arb) -> bool:
@@ -73,24 +73,24 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
         return bool(value <= threshold) if strict else bool(value < threshold)
 
     worst, where = _look(formula, domain)
-    if where is not None and fails(at(tuple((where[n], where[n]) for n in names), 0).value):
+    if where is not None and fails(enclose(tuple((where[n], where[n]) for n in names), 0).value):
         return Proof("refuted", 1, worst, where)
     stack: list[Box] = [tuple(domain.values())]
     boxes = 0
     while stack:
         box = stack.pop()
         boxes += 1
-        enclosure = at(box)
+        enclosure = enclose(box)
         if holds(enclosure.value):
             continue
         middle = tuple((low + high) / 2 for low, high in box)
         point = dict(zip(names, middle, strict=True))
-        centre = at(tuple((m, m) for m in middle), 1)
+        centre = enclose(tuple((m, m) for m in middle), 1)
         if fails(centre.value):
             return Proof("refuted", boxes, float(centre.value.mid()), point)
         if holds(_taylor(centre, enclosure, box, middle)):
             continue
-        signs = [_sign(at, enclosure, box, i) if low < high else 0 for i, (low, high) in enumerate(box)]
+        signs = [_sign(enclose, enclosure, box, i) if low < high else 0 for i, (low, high) in enumerate(box)]
         if any(signs):
             stack.append(tuple(_face(side, sign) for side, sign in zip(box, signs, strict=True)))
             continue
@@ -188,7 +188,7 @@ def prove_sign(formula: Formula, domain: Mapping[str, tuple[float, float]], alon
     names = list(domain)
     index = names.index(along)
 
-    def at(box: Box, order: int = 2) -> Ball:
+    def enclose(box: Box, order: int = 2) -> Ball:
         return _enclosure(formula, names, box, order)
 
     stack: list[Box] = [tuple(domain.values())]
@@ -198,10 +198,10 @@ def prove_sign(formula: Formula, domain: Mapping[str, tuple[float, float]], alon
         boxes += 1
         middle = tuple((low + high) / 2 for low, high in box)
         point = dict(zip(names, middle, strict=True))
-        enclosure = at(box)
-        if bool(sign * enclosure.gradient[index] >= 0) or _sign(at, enclosure, box, index) == sign:
+        enclosure = enclose(box)
+        if bool(sign * enclosure.gradient[index] >= 0) or _sign(enclose, enclosure, box, index) == sign:
             continue
-        centre = sign * at(tuple((m, m) for m in middle), 1).gradient[index]
+        centre = sign * enclose(tuple((m, m) for m in middle), 1).gradient[index]
         if bool(centre < 0):
             return Proof("refuted", boxes, float(centre.mid()), point)
         form = centre  # the mean value form of the derivative

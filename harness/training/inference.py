@@ -87,14 +87,14 @@ def gradient_norms(model: Model, weights: Weights, features: Array, labels: Arra
     network = tf.keras.Sequential(keras_layers(model, features.shape[1], len(weights[-1])))
     network.set_weights(weights)
 
-    def squared(record: tuple[Any, Any]) -> Any:
+    def squared_norm(record: tuple[Any, Any]) -> Any:
         with tf.GradientTape() as tape:
             logits = network(record[0][None], training=False)
             loss = tf.nn.sparse_softmax_cross_entropy_with_logits(record[1][None], logits)[0]
         return tf.add_n([tf.reduce_sum(tf.square(g)) for g in tape.gradient(loss, network.trainable_variables)])
 
     signature = [tf.TensorSpec((None, features.shape[1]), tf.float32), tf.TensorSpec((None,), tf.int64)]
-    compiled = tf.function(lambda x, y: tf.vectorized_map(squared, (x, y)), input_signature=signature)
+    compiled = tf.function(lambda x, y: tf.vectorized_map(squared_norm, (x, y)), input_signature=signature)
     rows = max(1, GRADIENTS // sum(w.size for w in weights))
     parts = [
         compiled(features[at : at + rows].astype(np.float32), labels[at : at + rows].astype(np.int64)).numpy()

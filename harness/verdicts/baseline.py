@@ -96,13 +96,13 @@ def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
 def _effects(verdicts: Sequence[Verdict]) -> dict[str, Shown]:
     """By claim that shows one."""
 
-    def rounded(number: float | None) -> float | None:
+    def round_digits(number: float | None) -> float | None:
         return None if number is None else float(f"{number:.9g}")
 
     effects = {}
     for v in verdicts:
         low, high = v.interval or (None, None)
-        shown = rounded(v.effect), rounded(low), rounded(high)
+        shown = round_digits(v.effect), round_digits(low), round_digits(high)
         if shown != (None, None, None):
             effects[v.id.split("#")[1]] = shown
     return effects
@@ -134,12 +134,12 @@ def read(path: Path, writes: str = "harness compare --update") -> Baseline:
 
 def text(baseline: Baseline) -> str:
     """The file's content."""
-    said = baseline.model_dump(mode="json")
+    document = baseline.model_dump(mode="json")
     if baseline.tolerance is None:
-        del said["tolerance"]
-    for accepted in said["specs"].values():
+        del document["tolerance"]
+    for accepted in document["specs"].values():
         del accepted["values" if baseline.tolerance is None else "effects"]
-    return json.dumps(said, indent=1, sort_keys=True) + "\n"
+    return json.dumps(document, indent=1, sort_keys=True) + "\n"
 
 
 def compare(accepted: Baseline, now: Baseline) -> list[Difference]:

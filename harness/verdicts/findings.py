@@ -70,7 +70,7 @@ def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
     parts = spec.parts(claim)
     known: dict[tuple[Design, int], list[PartResult]] = {}
 
-    def judged(evidence: Measurements) -> list[PartResult]:
+    def judge_parts(evidence: Measurements) -> list[PartResult]:
         design, first = evidence.design, evidence.repeats
         if evidence.first is not None:
             first = min(first, evidence.first)
@@ -80,7 +80,7 @@ def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
         known[design, first] = _findings(parts, spec, alpha, evidence)
         return known[design, first]
 
-    return judged
+    return judge_parts
 
 
 def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evidence: Measurements) -> list[PartResult]:
@@ -184,19 +184,19 @@ def repeats_wanted(
     judges = {} if judges is None else judges
     judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
     by_claim = _all_findings(scaled, evidence, judges)
-    most = scaled.repeat_limit
-    within = {claim: allocate_repeats(findings, alpha, usual, reach=most) for claim, findings in by_claim.items()}
+    repeat_limit = scaled.repeat_limit
+    within = {claim: allocate_repeats(findings, alpha, usual, reach=repeat_limit) for claim, findings in by_claim.items()}
     if any(within.values()):
         return {claim: needs for claim, needs in within.items() if needs}
     cells = experiment.models() / usual
     there = repeats_of(table, axes)
-    allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * most if most > CEILING * usual else 0)
-    past = {claim: allocate_repeats(findings, alpha, usual, most, whole=True) for claim, findings in by_claim.items()}
+    allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * repeat_limit if repeat_limit > CEILING * usual else 0)
+    past = {claim: allocate_repeats(findings, alpha, usual, repeat_limit, whole=True) for claim, findings in by_claim.items()}
     chosen: dict[str, dict[Attacked, int]] = {}
     for claim in sorted(past, key=lambda claim: _models_with(there, [past[claim]])):
         reserved = [*(past[other] for other in chosen), past[claim]]
         if past[claim] and _models_with(there, reserved) <= allowed:
-            chosen[claim] = allocate_repeats(by_claim[claim], alpha, usual, most)
+            chosen[claim] = allocate_repeats(by_claim[claim], alpha, usual, repeat_limit)
     if chosen or scaled.basis != "distribution-free":
         return chosen
     settled = {claim for claim, findings in by_claim.items() if is_decided(findings)}

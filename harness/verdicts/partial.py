@@ -27,8 +27,8 @@ def parts_text(words: Sequence[Word]) -> str:
         return ""
     order: tuple[Word, ...] = ("reproduced", "agrees", "violated", "differs", "inconclusive", "not run")
     first, *others = [name for name in order if counts[name]]
-    said = [f"{counts[first]} of {len(words)} parts {first}", *(f"{counts[name]} {name}" for name in others)]
-    return ", ".join(said)
+    counted = [f"{counts[first]} of {len(words)} parts {first}", *(f"{counts[name]} {name}" for name in others)]
+    return ", ".join(counted)
 
 
 def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:

@@ -110,7 +110,7 @@ def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:
     ((cell, target),) = allocate_repeats([found], 0.05, 40).items()
     assert cell[0][0] == "a"
     assert 12 < target <= 40
-    ((_, expected),) = allocate_repeats([found], 0.05, 400, most=4000, whole=True).items()
+    ((_, expected),) = allocate_repeats([found], 0.05, 400, max_repeats=4000, whole=True).items()
     effect = found.looks[0].effect
     assert isinstance(effect, SequentialEstimate)
     assert expected == 2 * (effect.project_repeats(0.025, 4000) or 0)

@@ -57,7 +57,7 @@ class CsvTable(TableDataset):
     """The character between fields."""
     encoding: str = Field(default="utf-8", exclude_if=lambda encoding: encoding == "utf-8")
     """How characters are stored, such as windows-1252 or utf-16."""
-    max_levels: int = Field(default=MOST_LEVELS, ge=2, exclude_if=lambda most: most == MOST_LEVELS)
+    max_levels: int = Field(default=MOST_LEVELS, ge=2, exclude_if=lambda levels: levels == MOST_LEVELS)
     """Different values that the label or a column of categories may have: each is a class, or a feature."""
 
     display: ClassVar[str] = "own table"
@@ -142,8 +142,8 @@ class CsvTable(TableDataset):
                 f'{self.path}: column {unnamed[0] + 1} has no name, {like}; name it, or write `ignore: [""]` to '
                 "leave it out"
             )
-        for name, times in Counter(cells.names).items():
-            if times > 1 and name not in ignored:
+        for name, count in Counter(cells.names).items():
+            if count > 1 and name not in ignored:
                 *some, last = [i + 1 for i, one in enumerate(cells.names) if one == name]
                 where = f"{', '.join(map(str, some))} and {last}"
                 raise AboutDataset(f"{self.path}: columns {where} are all called {quote_value(name)}; name them apart")

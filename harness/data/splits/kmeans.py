@@ -63,9 +63,9 @@ class KMeansPerClass(TableSplit):
             cluster[of_class] = np.argsort(order)[kmeans.labels_]
         need = sizes.members + sizes.test
         counts = np.stack([np.bincount(encoded.labels[cluster == k], minlength=n_classes) for k in (0, 1)], axis=1)
-        most = n // 2 if self.owner == "smaller" else n
+        largest = n // 2 if self.owner == "smaller" else n
         choose = _drawn_from_list if n_classes <= LISTED_CLASSES else _drawn_by_counting
-        drawn = choose(counts, need, min(most, n - sizes.nonmembers), rng)
+        drawn = choose(counts, need, min(largest, n - sizes.nonmembers), rng)
         if drawn is None:
             raise AboutSplit(
                 f"split kmeans-per-class: no assignment of clusters gives {need} owner records "

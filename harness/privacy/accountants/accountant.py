@@ -102,7 +102,7 @@ class Accountant(ABC):
     def _search(self, epsilon: float, run: Run, spent: Callable[[float, Run], float], tolerance: float) -> float:
         """The noise of which so much epsilon is spent, which falls as noise rises, to a relative tolerance."""
 
-        def above(log_noise: float) -> float:
+        def log_excess(log_noise: float) -> float:
             try:
                 epsilon_spent = spent(math.exp(log_noise), run)
             except ArithmeticError:
@@ -117,13 +117,13 @@ class Accountant(ABC):
                     f"privacy: the {self.name} accountant finds no noise multiplier from {SMALLEST:g} to {LARGEST:g} "
                     f"for epsilon {epsilon:g} at delta {run.delta:g} and {run.epochs} epochs"
                 )
-            excess = above(here)
+            excess = log_excess(here)
             sides[excess > 0] = here
             # epsilon falls at least about as fast as noise rises
             stride *= 2
             here += math.copysign(min(abs(excess) + 0.1, stride), excess)
         low, high = sides[True], sides[False]
-        return math.exp(float(scipy.optimize.brentq(above, low, high, xtol=tolerance)))
+        return math.exp(float(scipy.optimize.brentq(log_excess, low, high, xtol=tolerance)))
 
 
 ACCOUNTANTS: dict[str, Accountant] = {}

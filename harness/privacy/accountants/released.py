@@ -34,17 +34,17 @@ class Released(Accountant):
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
         from scipy import optimize
 
-        def above(epsilon: float) -> float:
+        def excess(epsilon: float) -> float:
             return self._solve(epsilon, run) - noise_multiplier  # falls as epsilon rises
 
         low, high = 1.0, 1.0
-        while above(low) < 0:
+        while excess(low) < 0:
             low /= 2
-        while above(high) > 0:
+        while excess(high) > 0:
             high *= 2
             if high > 1e300:
                 raise AboutPrivacy(f"privacy: at noise multiplier {noise_multiplier:g} epsilon is beyond 1e300")
-        return float(optimize.brentq(above, low, high, xtol=1e-12 * low, rtol=1e-12)) if low < high else low
+        return float(optimize.brentq(excess, low, high, xtol=1e-12 * low, rtol=1e-12)) if low < high else low
 
 
 @register

@@ -48,8 +48,8 @@ class Renyi(Accountant):
         order = best_order(Step(best, run.rate), run.steps, run.delta).order
         if listed <= best * (1 + VISIBLE):
             return ""
-        said = f"{order:.4g}" if order > 2 else f"1 + {order - 1:.3g}"
-        return f"at order {said}; over dp-accounting's listed orders, as an experiment has it, {listed:.6g}"
+        shown = f"{order:.4g}" if order > 2 else f"1 + {order - 1:.3g}"
+        return f"at order {shown}; over dp-accounting's listed orders, as an experiment has it, {listed:.6g}"
 
 
 ORDERS_2019 = (1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0, 4.5, *map(float, range(5, 64)), 128.0, 256.0, 512.0)

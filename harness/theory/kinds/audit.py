@@ -146,11 +146,11 @@ class Audit(TheoryClaimKind):
         wanted = [self.sees, *([str(self.right)] if self.relation == "below" else [])]
         kept: list[list[float]] = []
 
-        def every(model: Any) -> float:
+        def score_every(model: Any) -> float:
             kept.append([scores[name](model) for name in wanted])
             return kept[-1][0]
 
-        trials = many_runs(planted_training(question, self.of.bug), records, self.runs, seed, every)
+        trials = many_runs(planted_training(question, self.of.bug), records, self.runs, seed, score_every)
         own = self.auditor.bound(trials, self.of.delta, self.level).epsilon
         if self.relation != "below":
             return own, 0.0

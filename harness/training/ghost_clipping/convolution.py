@@ -60,12 +60,12 @@ class ConvolutionRule(GhostLayer):
     def backward(self, delta: Tensor, cache: Any) -> Tensor:
         inputs = cache[0]
 
-        def one(d: Tensor, kernel: Tensor) -> Tensor:
+        def backward_one(d: Tensor, kernel: Tensor) -> Tensor:
             sizes = tf.shape(inputs)[1:]
             options = {**self._options(), "strides": [1, self.config.stride, self.config.stride, 1]}
             return tf.raw_ops.Conv2DBackpropInput(input_sizes=sizes, filter=kernel, out_backprop=d, **options)
 
-        return self._map_replicates(one, delta, self.weights[0])
+        return self._map_replicates(backward_one, delta, self.weights[0])
 
     def _patches(self, inputs: Tensor) -> list[Tensor]:
         """(replicates, records, positions, part of the window) each: together the window, in the order of `_kernel`."""
