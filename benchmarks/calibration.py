@@ -48,7 +48,7 @@ from harness.claims.series import OUTCOME
 from harness.claims.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarity_bound
 from harness.files import write_text
 from harness.hashing import generator
-from harness.verdicts.basis import on_its_basis
+from harness.verdicts.basis import judge_on_basis
 
 ARMS = {"a": ArmFacts(1e-5)}
 RESULTS = Path(__file__).parent / "calibration.json"
@@ -171,9 +171,9 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
         }
     )
     judged = partial(_judged, claim)
-    fixed = on_its_basis(judged, Measurements(table, ARMS), ALPHA).findings[0].outcome
+    fixed = judge_on_basis(judged, Measurements(table, ARMS), ALPHA).findings[0].outcome
     evidence = Measurements(table, ARMS, Sequential())
-    found = on_its_basis(judged, evidence, ALPHA)
+    found = judge_on_basis(judged, evidence, ALPHA)
     if found.looked is not None:  # a run ends where its own test decides, though bets may do so later
         return fixed, found.findings[0].outcome, first_verdict(judged, evidence)[1] or found.looked
     repeats = dict.fromkeys(table["epsilon"].unique(), setup.repeats)
@@ -182,7 +182,7 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
     while needs := allocate_repeats(found.findings, ALPHA, setup.repeats, CEILING * setup.repeats):
         repeats |= {dict(place)["epsilon"]: target for ((_, place), _), target in needs.items()}
         part = table[table["repeat"] < table["epsilon"].map(repeats)]
-        found = on_its_basis(judged, Measurements(part, ARMS, Sequential()), ALPHA)
+        found = judge_on_basis(judged, Measurements(part, ARMS, Sequential()), ALPHA)
     return fixed, found.findings[0].outcome, sum(repeats.values()) / setup.points
 
 

@@ -60,7 +60,7 @@ def imports_of(module: str) -> tuple[str, ...]:
             names |= {alias.name for alias in node.names}
         else:
             base = _absolute(module, node)
-            names |= {_defined_in(base, alias.name) for alias in node.names}
+            names |= {_defining_module(base, alias.name) for alias in node.names}
     own = {OWN, module.partition(".")[0]}
     return tuple(sorted(m for m in names - {module} if m.partition(".")[0] in own and source(m) and not _lists(m)))
 
@@ -76,7 +76,7 @@ def _lists(module: str) -> bool:
     return all(isinstance(node, ast.Assign | ast.AnnAssign) and "__all__" in ast.unparse(node) for node in names)
 
 
-def _defined_in(base: str, name: str) -> str:
+def _defining_module(base: str, name: str) -> str:
     """The module that `from base import name` leads to."""
     if source(f"{base}.{name}") is not None:
         return f"{base}.{name}"
@@ -87,7 +87,7 @@ def _defined_in(base: str, name: str) -> str:
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
-                    return _defined_in(_absolute(base, node), alias.name)
+                    return _defining_module(_absolute(base, node), alias.name)
     return base
 
 

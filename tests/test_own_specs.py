@@ -180,25 +180,25 @@ def test_the_example_package_adds_five_things_and_edits_nothing(tmp_path: Path) 
 def test_clusters_are_drawn_as_likely_with_and_without_listing(classes: int) -> None:
     import numpy as np
 
-    from harness.data.splits.kmeans import _drawn_by_counting, _drawn_from_list
+    from harness.data.splits.kmeans import _draw_by_counting, _draw_from_list
 
     rng = np.random.default_rng(1)
     counts = rng.integers(3, 9, size=(min(classes, 5), 2))
     low, high = int(counts.sum() * 0.4), int(counts.sum() * 0.6)
     drawn = [
         [tuple(f(counts, low, high, np.random.default_rng(s))[0]) for s in range(3000)]
-        for f in (_drawn_from_list, _drawn_by_counting)
+        for f in (_draw_from_list, _draw_by_counting)
     ]  # type: ignore[index]
     shares = [pd.Series(d).value_counts(normalize=True) for d in drawn]
     assert set(shares[0].index) == set(shares[1].index)
     assert (shares[0] - shares[1]).abs().max() < 0.03
     if classes > 12:  # 2^300 assignments
         many = rng.integers(1, 50, size=(300, 2))
-        found = _drawn_by_counting(many, int(many.sum() * 0.45), int(many.sum() * 0.5), rng)
+        found = _draw_by_counting(many, int(many.sum() * 0.45), int(many.sum() * 0.5), rng)
         assert found is not None
         size = many[np.arange(300), found[0]].sum()
         assert 0.45 * many.sum() - 1 <= size <= 0.5 * many.sum()
-    assert _drawn_by_counting(counts, int(counts.sum()) + 1, int(counts.sum()) + 2, rng) is None
+    assert _draw_by_counting(counts, int(counts.sum()) + 1, int(counts.sum()) + 2, rng) is None
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,12 @@ class AttributeInference(Attack):
         return float(low), float(high)
 
     @staticmethod
-    def truly_high(column: Array) -> Array:
+    def is_high(column: Array) -> Array:
         """Whether each of an attribute's values (n,) is high."""
         distinct: Array = np.unique(column)
         return column == distinct[1] if len(distinct) == 2 else column > np.quantile(column, 0.5)
 
-    def guesses_high(self, low: Array, high: Array, training_loss: float, share_high: float) -> Array:
+    def guess_high(self, low: Array, high: Array, training_loss: float, share_high: float) -> Array:
         """Whether the guess is the high value, (n,), from the losses (n,) with either; a tie is a low guess."""
         guesses: Array
         if self.rule == "smallest-loss":
@@ -93,12 +93,12 @@ class AttributeInference(Attack):
             raise ValueError("no attribute varies over the records")
         correct, values = np.zeros((len(columns), m + n)), []
         for i, column in enumerate(columns):
-            truth = self.truly_high(features[:, column])
+            truth = self.is_high(features[:, column])
             low, high = (
                 self._losses(target, features, labels, column, value)
                 for value in self.values_tried(features[:, column])
             )
-            guess = self.guesses_high(low, high, training_loss, float(truth.mean()))
+            guess = self.guess_high(low, high, training_loss, float(truth.mean()))
             correct[i] = guess == truth
             on_high, on_low = share(guess[truth]), share(guess[~truth])
             values.append((on_high.value - on_low.value, np.hypot(on_high.stderr, on_low.stderr)))

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Fitted, InOutModel, Target
-from harness.attacks.pooled import THRESHOLD, PooledAttack, confidence, of_each_record
+from harness.attacks.pooled import THRESHOLD, PooledAttack, confidence, moments_by_record
 from harness.metrics.answers import Outputs
 
 FEWEST_FOR_RECORDS = 64
@@ -41,7 +41,7 @@ class Lira(PooledAttack):
     def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """Means and variances of the confidence, with and without each record."""
         confidences = [confidence(self.attacked_outputs(m.candidates)) for m in models]
-        mean_in, var_in, mean_out, var_out = of_each_record(confidences, models)
+        mean_in, var_in, mean_out, var_out = moments_by_record(confidences, models)
         if self.variance == "pooled" or (self.variance == "auto" and len(models) < FEWEST_FOR_RECORDS):
             var_in, var_out = (np.full_like(var, _mean(var)) for var in (var_in, var_out))
         return {

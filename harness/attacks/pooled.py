@@ -166,7 +166,7 @@ class PooledAttack(ScoringAttack):
         return self.pack_answers(self.answers(target, fitted))
 
 
-def of_each_record(values: Sequence[Array], models: Sequence[InOutModel]) -> tuple[Array, Array, Array, Array]:
+def moments_by_record(values: Sequence[Array], models: Sequence[InOutModel]) -> tuple[Array, Array, Array, Array]:
     """Mean and variance of a number over the models that were trained on a record, and over those that were not.
 
     `values` has (k,) a model, for the first k candidate records. Gives mean and variance in, mean and variance out, (k,)

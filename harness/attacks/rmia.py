@@ -10,7 +10,7 @@ from pydantic import Field
 
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Fitted, InOutModel, Target
-from harness.attacks.pooled import PooledAttack, of_each_record, probability
+from harness.attacks.pooled import PooledAttack, moments_by_record, probability
 from harness.metrics.answers import Outputs
 
 
@@ -35,7 +35,7 @@ class Rmia(PooledAttack):
 
     def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """p(x) of the attacked records and p(z) of the test records."""
-        mean_in, _, mean_out, _ = of_each_record([probability(self.attacked_outputs(m.candidates)) for m in models], models)
+        mean_in, _, mean_out, _ = moments_by_record([probability(self.attacked_outputs(m.candidates)) for m in models], models)
         others = np.mean([probability(m.test) for m in models], axis=0)
         if self.online:
             return {"candidates": (mean_in + mean_out) / 2, "population": others}

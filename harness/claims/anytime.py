@@ -50,7 +50,7 @@ class TMixtureCS(SequentialEstimate):
     """A mean over the first n repeats, for every n up to the last one looked at."""
 
     moments: Moments
-    each: Array | None = field(default=None, compare=False, repr=False)
+    repeat_values: Array | None = field(default=None, compare=False, repr=False)
     last: bool = False
     """What the last look alone shows counts: M_n, an e-value, is then 1 / (2 p)."""
     brief: bool = False
@@ -129,9 +129,9 @@ class TMixtureCS(SequentialEstimate):
     def shift(self, by: float, sign: float = 1.0) -> TMixtureCS:
         """The estimate of `sign * mean + by`."""
         running = self.moments
-        each = None if self.each is None else sign * self.each + by
+        each = None if self.repeat_values is None else sign * self.repeat_values + by
         return replace(
-            self, moments=Moments(sign * running.means + by, running.stderrs, sign * running.skewnesses), each=each
+            self, moments=Moments(sign * running.means + by, running.stderrs, sign * running.skewnesses), repeat_values=each
         )
 
 
@@ -174,8 +174,8 @@ class TwoStakeCS(SequentialEstimate):
         return self._parts[-1].n
 
     @property
-    def each(self) -> Array | None:
-        return self.whole.each
+    def repeat_values(self) -> Array | None:
+        return self.whole.repeat_values
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Means that no look has excluded; infinite where none is bounded yet."""

@@ -113,7 +113,7 @@ class BettingMean(SequentialEstimate):
     streams: tuple[Stream, ...]
     """One or two, of the same length."""
     offset: float = 0.0
-    each: Array | None = field(default=None, compare=False)
+    repeat_values: Array | None = field(default=None, compare=False)
     last: bool = False
     """What is won at the last look alone counts, so that 1 / p is an e-value."""
     brief: bool = False
@@ -237,8 +237,8 @@ class BettingMean(SequentialEstimate):
     def shift(self, by: float, sign: float = 1.0) -> BettingMean:
         """The estimate of `sign * mean + by`."""
         streams = self.streams if sign > 0 else tuple(stream.negate() for stream in self.streams)
-        each = None if self.each is None else sign * self.each + by
-        return replace(self, streams=streams, offset=sign * self.offset + by, each=each)
+        each = None if self.repeat_values is None else sign * self.repeat_values + by
+        return replace(self, streams=streams, offset=sign * self.offset + by, repeat_values=each)
 
 
 def convex_lower_bounds(heights: Array) -> Array:
@@ -274,4 +274,4 @@ def convex_lower_bounds(heights: Array) -> Array:
 def bet_on_streams(streams: Sequence[Stream], each: Array | None = None) -> BettingMean:
     """Of as many results of each stream as the shortest has."""
     n = min(len(stream.values) for stream in streams)
-    return BettingMean(tuple(stream.take_first(n) for stream in streams), each=each)
+    return BettingMean(tuple(stream.take_first(n) for stream in streams), repeat_values=each)

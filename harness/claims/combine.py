@@ -38,11 +38,11 @@ def any_of(looks: Sequence[PointResult]) -> PointResult:
     oppose = max(look.point.p_oppose for look in looks)
     corrected = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
     return PointResult(
-        corrected, best.effect, frozenset().union(*(look.cells for look in looks)), in_each(looks, np.logical_or)
+        corrected, best.effect, frozenset().union(*(look.cells for look in looks)), combine_by_repeat(looks, np.logical_or)
     )
 
 
-def in_each(looks: Sequence[PointResult], how: np.ufunc) -> Array | None:
+def combine_by_repeat(looks: Sequence[PointResult], how: np.ufunc) -> Array | None:
     """(n,) whether one of several (`np.logical_or`), or all of them (`np.logical_and`), hold in each repeat that all of
     them have."""
     known = [look.holds for look in looks if look.holds is not None]

@@ -132,10 +132,10 @@ class Fixed(Design):
             return estimate(series.values, series.errors)
         strata = [np.flatnonzero(series.drawn == outcome) for outcome in range(series.outcomes)]
         parts = [(1 / series.outcomes, estimate(series.values[s], series.errors[s])) for s in strata]
-        return replace(combine_estimates(parts, len(series.values)), each=series.values)
+        return replace(combine_estimates(parts, len(series.values)), repeat_values=series.values)
 
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
-        return replace(difference(self.mean(left), self.mean(right)), each=left.subtract(right).values)
+        return replace(difference(self.mean(left), self.mean(right)), repeat_values=left.subtract(right).values)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Sequential(Design):
         if not left_out:
             return TMixtureCS(moments(values, series.errors), series.values, self.last, self.brief)
         cs = two_stake_cs(values, series.errors, left_out)
-        return replace(cs, whole=replace(cs.whole, each=series.values, last=self.last, brief=self.brief))
+        return replace(cs, whole=replace(cs.whole, repeat_values=series.values, last=self.last, brief=self.brief))
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def adjust_for_splits(series: Series) -> Array:
     Repeats before this one alone say what to take off, and it is zero on average over the outcomes, so whatever they
     say each value keeps its mean given the past, which is what a martingale asks for.
     """
-    return series.values - _taken_off(series)[0]
+    return series.values - _outcome_shift(series)[0]
 
 
 def repeats_to_see_all(series: Series) -> int:
@@ -228,7 +228,7 @@ def repeats_to_see_all(series: Series) -> int:
 
 def stream_of(series: Series) -> Stream:
     """The adjusted values with the range that each one had before it was drawn."""
-    taken, least, greatest = _taken_off(series)
+    taken, least, greatest = _outcome_shift(series)
     stream = Stream(series.values - taken, series.low - greatest, series.high - least)
     over = 1e-9 + 1e-9 * np.abs(series.values)
     if (series.values < series.low - over).any() or (series.values > series.high + over).any():
@@ -238,7 +238,7 @@ def stream_of(series: Series) -> Stream:
     return stream
 
 
-def _taken_off(series: Series) -> tuple[Array, Array, Array]:
+def _outcome_shift(series: Series) -> tuple[Array, Array, Array]:
     """What is taken off each value, and the least and the most that might have been, by the outcome drawn: (n,)
     each."""
     n = len(series.values)

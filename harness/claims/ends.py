@@ -63,5 +63,5 @@ class Undecidable(SequentialEstimate):
         return None
 
     @property
-    def each(self) -> Array | None:
+    def repeat_values(self) -> Array | None:
         return None

@@ -70,7 +70,7 @@ class Measurements:
         drawn = any(curve.arm in self._index.drawn for curve in curves)
         return self.design.test + (self.design.test_drawn if drawn else "")
 
-    def of_first(self, n: int) -> Measurements:
+    def take_first(self, n: int) -> Measurements:
         """The same, of the first `n` repeats of every cell."""
         part = copy.copy(self)
         part.first = n
@@ -225,7 +225,7 @@ class Measurements:
         by = MetricSeries(chosen.metric, chosen.arm or curve.arm, at=fixed)
         levels = self._candidates(curve, chosen)
         places = [{**where, chosen.axis: level} for level in levels]
-        those = self if chosen.repeats is None else self.of_first(chosen.repeats)
+        those = self if chosen.repeats is None else self.take_first(chosen.repeats)
         series = [those._single_series(by, chosen.metric, point).values for point in places]
         measured = np.stack([values[: min(map(len, series))] for values in series])
         if chosen.repeats is not None:

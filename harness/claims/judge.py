@@ -70,7 +70,7 @@ def compare_at(
     if isinstance(right, FormulaValue):
         comparison = _with_bound(comparison, right, least, own, left, where, evidence)
     curves = [left, right] if isinstance(right, MetricSeries) else [left]
-    holds = None if effect.each is None else effect.each >= 0 if relation in (">=", "<=") else effect.each > 0
+    holds = None if effect.repeat_values is None else effect.repeat_values >= 0 if relation in (">=", "<=") else effect.repeat_values > 0
     return PointResult(comparison, effect, evidence.cells(curves, where), holds)
 
 
@@ -152,5 +152,5 @@ def compare_equivalence(
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     interval = (tolerance - max(abs(low), abs(high)), tolerance - nearest)
     effect = difference.shift(tolerance, -1.0) if difference.mean >= 0 else difference.shift(tolerance)
-    holds = None if difference.each is None else np.abs(difference.each) < tolerance
+    holds = None if difference.repeat_values is None else np.abs(difference.repeat_values) < tolerance
     return PointResult(point(index, where, left, right, effect, interval, inside, outside), effect, cells, holds)

@@ -74,8 +74,8 @@ def first_verdict(judged: Judged, evidence: Measurements) -> tuple[list[PartResu
     if not is_decided(judged(brief)):
         return judged(evidence), None
     looks = range(2, last + 1)
-    place = bisect_left(looks, True, hi=len(looks) - 1, key=lambda n: is_decided(judged(brief.of_first(n))))
-    return judged(evidence.of_first(looks[place])), looks[place]
+    place = bisect_left(looks, True, hi=len(looks) - 1, key=lambda n: is_decided(judged(brief.take_first(n))))
+    return judged(evidence.take_first(looks[place])), looks[place]
 
 
 def cells_used(findings: Sequence[PartResult]) -> tuple[int, int]:

@@ -32,7 +32,7 @@ def means(
     """Mean over repeats by arm, attack, metric and place on the axes, as claims see it."""
     design = design_of(table)
     needed = table[table["metric"].isin([*metrics, *OUTCOME])]
-    drawn = drawn_by_arm(needed)
+    drawn = outcomes_by_arm(needed)
     estimates = {}
     for key, (values, errors, repeats) in groups_of(needed[needed["metric"].isin(metrics)], axes):
         arm, _, metric, _ = key
@@ -60,14 +60,14 @@ def groups_of(
 
 def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, str, int, float, pd.DataFrame]]:
     """Where a split draws one of a few outcomes: arm, attack, outcome and epsilon, and the repeats that drew it."""
-    drawn = drawn_by_arm(table)
+    drawn = outcomes_by_arm(table)
     chosen = table[(table["metric"] == metric) & table["arm"].isin(list(drawn))]
     for (arm, attack, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
         for outcome, part in group.groupby(group["repeat"].map(drawn[arm][0])):
             yield str(arm), str(attack), int(str(outcome)), float(str(epsilon)), part
 
 
-def drawn_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:
+def outcomes_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:
     """By arm whose split draws one of a few outcomes: that of each repeat, and how many there are.
 
     Arms where the number of outcomes is not the same in every repeat are left out: their chances are not known.

@@ -80,7 +80,7 @@ class MeanEstimate(ABC):
 
     @property
     @abstractmethod
-    def each(self) -> Array | None:
+    def repeat_values(self) -> Array | None:
         """(n,) what is averaged, one number a repeat, as it was measured; None where there is no such number."""
 
 
@@ -147,7 +147,7 @@ class Estimate(MeanEstimate):
     dof: float = 0.0
     n: int = 0
     skewness: float = 0.0
-    each: Array | None = field(default=None, compare=False, repr=False)
+    repeat_values: Array | None = field(default=None, compare=False, repr=False)
 
     @property
     def of_records(self) -> bool:
@@ -176,7 +176,7 @@ class Estimate(MeanEstimate):
         return float(special.stdtr(self.dof, -min(distance, hall_transform(distance, skewness))))
 
     def shift(self, by: float, sign: float = 1.0) -> Estimate:
-        each = None if self.each is None else sign * self.each + by
+        each = None if self.repeat_values is None else sign * self.repeat_values + by
         return Estimate(sign * self.mean + by, self.stderr, self.dof, self.n, sign * self.skewness, each)
 
 

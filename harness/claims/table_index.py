@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Series
-from harness.claims.series import OUTCOME, drawn_by_arm, groups_of, series_of
+from harness.claims.series import OUTCOME, outcomes_by_arm, groups_of, series_of
 from harness.coordinates import Cell, Place, place
 from harness.metrics.metric import derived_from
 
@@ -46,7 +46,7 @@ class TableIndex:
 def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[str]) -> TableIndex:
     """Index a table whose rows say on `axes` where they were measured, of which `cell_axes` are the experiment's."""
     outcomes = table[table["metric"].isin(OUTCOME)]
-    drawn = drawn_by_arm(outcomes.sort_values(["arm", "attack", "metric", *axes, "repeat"]))
+    drawn = outcomes_by_arm(outcomes.sort_values(["arm", "attack", "metric", *axes, "repeat"]))
     series: dict[tuple[str, str, str, Place], Series] = {}
     repeats_of: dict[tuple[str, str, str, Place], Array] = {}
     varies: dict[MetricKey, tuple[str, ...]] = {}

@@ -48,7 +48,7 @@ def number(text: str) -> float:
         return math.nan
 
 
-def meant_as_number(text: str) -> bool:
+def is_meant_as_number(text: str) -> bool:
     """Whether text that is no number is one by another convention: infinite, a decimal comma, separated thousands."""
     return bool(INFINITE(text) or DECIMAL_COMMA(text) or THOUSANDS(text))
 
@@ -177,7 +177,7 @@ class Column:
         wrong = np.flatnonzero(self.is_present & ~finite)
         if not len(wrong):
             return
-        meant = ~np.isnan(self.values) | np.array([meant_as_number(text) for text in self.texts], dtype=bool)
+        meant = ~np.isnan(self.values) | np.array([is_meant_as_number(text) for text in self.texts], dtype=bool)
         cells = int(self.counts[self.is_present].sum())
         if 2 * int(self.counts[self.is_present & meant].sum()) < cells:
             return
@@ -192,7 +192,7 @@ class Column:
             raise AboutDataset(f"{where} is {quote_value(text)}, which is {why}; {hint}")
         if DECIMAL_COMMA(text) and not THOUSANDS(text):
             raise AboutDataset(f"{where} is {quote_value(text)}, with a decimal comma; write a point, or {as_category}")
-        if meant_as_number(text):
+        if is_meant_as_number(text):
             hint = f"write its digits alone, or {as_category}"
             raise AboutDataset(f"{where} is {quote_value(text)}, a number with a comma or spaces in it; {hint}")
         others = len({self.texts[i] for i in wrong if i != level})

@@ -116,7 +116,7 @@ class ScatteredImages(Images):
     """Of each colour, the mean and the spread that it is set to before the transform; None: between 0 and 1."""
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> ScatteredImages:
+    def _check_one_of_both(self) -> ScatteredImages:
         if self.components is not None and self.scattering is not None:
             raise ValueError("components and scattering are two ways to see an image; take one of them away")
         if self.scattering is not None:

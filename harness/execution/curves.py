@@ -12,7 +12,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.coordinates import Place, place
-from harness.execution.plan import Plan, WorkUnit, in_order, with_needs
+from harness.execution.plan import Plan, WorkUnit, sort_pieces, with_needs
 from harness.execution.store import Store
 from harness.hashing import canonical_json
 from harness.identity import curve_name
@@ -60,7 +60,7 @@ def curves_asked(plan: Plan, spec: Spec) -> list[Asked]:
 def pieces_of(wanted: Sequence[Asked]) -> list[WorkUnit]:
     """What has to be in the store to draw these, in an order that respects what each needs."""
     pieces = {piece.key: piece for one in wanted for piece in with_needs(one.piece)}
-    return in_order(pieces.values())
+    return sort_pieces(pieces.values())
 
 
 def draw_curves(store: Store, wanted: Sequence[Asked], known: str | None) -> str:

@@ -128,7 +128,7 @@ def run_with(
     todo = [p for p in pieces if not store.has(p.kind, p.key)]
     report = worker_pool.report = RunReport(reused=len(pieces) - len(todo))
     if not todo:
-        return _with_early(report, pieces, worker_pool)
+        return _add_early(report, pieces, worker_pool)
     if report.reused:
         progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
     executor = worker_pool.start()
@@ -138,10 +138,10 @@ def run_with(
         tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
         _run(executor, Schedule(todo, likely, busy), tracker, worker_pool)
     report.wall_seconds = time.perf_counter() - started
-    return _with_early(report, pieces, worker_pool)
+    return _add_early(report, pieces, worker_pool)
 
 
-def _with_early(report: RunReport, pieces: Sequence[WorkUnit], worker_pool: WorkerPool) -> RunReport:
+def _add_early(report: RunReport, pieces: Sequence[WorkUnit], worker_pool: WorkerPool) -> RunReport:
     """The report, with what was computed before it was asked for."""
     for piece in pieces:
         if (seconds := worker_pool.early.pop(piece.key, None)) is not None:

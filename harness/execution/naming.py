@@ -43,7 +43,7 @@ class Costs:
         return 0.0
 
     @property
-    def at_once(self) -> int:
+    def stack_size(self) -> int:
         """Models that may be trained together; below 2: none."""
         return 1
 
@@ -168,10 +168,10 @@ class Naming:
             **self._training_code,
         }
         stack = None
-        if self.costs.at_once > 1:
+        if self.costs.stack_size > 1:
             alike = {k: v for k, v in description.items() if k not in ("index", "noise_multiplier", "repeat")}
             draws = {k: v for k, v in split.description.items() if k != "repeat"}
-            stack = StackKey(fingerprint([alike, draws, private]), self.costs.at_once)
+            stack = StackKey(fingerprint([alike, draws, private]), self.costs.stack_size)
         cost = self.costs.training(noise_multiplier, records)
         settings: dict[str, Config] = {"model": self.setup.model, "training": training}
         return self._intern(WorkUnit("train", description, (split,), cost, stack, settings))

@@ -133,10 +133,10 @@ class Plan:
                 for piece in with_needs(root):
                     if stage == "all" or piece.kind in ("split", "train"):
                         wanted.setdefault(piece.key, piece)
-        return in_order(wanted.values())
+        return sort_pieces(wanted.values())
 
 
-def in_order(pieces: Iterable[WorkUnit]) -> list[WorkUnit]:
+def sort_pieces(pieces: Iterable[WorkUnit]) -> list[WorkUnit]:
     """Pieces in an order that respects what each needs."""
     return sorted(pieces, key=lambda p: KINDS.index(p.kind))
 

@@ -107,7 +107,7 @@ class _Prepared:
     """What becomes of the tables of a spec's arms, each looked at once."""
 
     def __init__(self) -> None:
-        self.found: dict[str, tuple[str, int, int, tuple[Step, ...]]] = {}
+        self.by_data: dict[str, tuple[str, int, int, tuple[Step, ...]]] = {}
         self.arms: dict[str, dict[str, None]] = {}
 
     def add(self, arm: str, setup: Setup, table: FetchedTable) -> None:
@@ -117,7 +117,7 @@ class _Prepared:
         assert isinstance(dataset, TableDataset)
         drop = split.drops() if isinstance(split, TableSplit) else ()
         name = fingerprint([dataset.content(), canonical(setup.preprocessing), list(drop)])
-        if name not in self.found:
+        if name not in self.by_data:
             frame = dataset.select(table.frame)
             steps = table.steps
             if fewer := len(table.frame.columns) - len(frame.columns):
@@ -125,9 +125,9 @@ class _Prepared:
             schema = dataset.schema_of_table()
             rows, features, encoding = inspect(frame, schema, setup.preprocessing, drop, table.place)
             what = table.source if table.lines is not None else dataset.plugin_name()
-            self.found[name] = what, rows, features, (*steps, *encoding)
+            self.by_data[name] = what, rows, features, (*steps, *encoding)
         self.arms.setdefault(name, {})[arm] = None
-        rows, asked = self.found[name][1], setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers
+        rows, asked = self.by_data[name][1], setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers
         if rows < asked <= len(table.frame):
             raise AboutSizes(
                 f"the sizes ask for {asked} records (members + test + nonmembers) and impute: drop-rows leaves {rows} "
@@ -135,7 +135,7 @@ class _Prepared:
             )
 
     def of_arms(self) -> tuple[Preparation, ...]:
-        return tuple(Preparation(tuple(self.arms[name]), *facts) for name, facts in self.found.items())
+        return tuple(Preparation(tuple(self.arms[name]), *facts) for name, facts in self.by_data.items())
 
 
 def attacks_of(spec: Spec) -> list[Asked]:
@@ -205,5 +205,5 @@ class _Estimates(Costs):
         return attack.fitting_seconds(2 * pool.count * self.setup.sizes.members)
 
     @property
-    def at_once(self) -> int:
+    def stack_size(self) -> int:
         return self.capacity

@@ -16,7 +16,7 @@ import pandas as pd
 from harness.attacks import ScoringAttack
 from harness.coordinates import Attacked, Place
 from harness.coordinates import Cell as Group
-from harness.execution.plan import Cell, Plan, WorkUnit, in_order, with_needs
+from harness.execution.plan import Cell, Plan, WorkUnit, sort_pieces, with_needs
 from harness.execution.store import Store
 from harness.identity import runs_name
 from harness.metrics import Value
@@ -124,7 +124,7 @@ def work_of_runs(runs: Iterable[WorkUnit]) -> str:
     return runs_name(piece.work for piece in runs)
 
 
-def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) -> list[WorkUnit]:
+def pieces_to_run(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) -> list[WorkUnit]:
     """The pieces of a plan whose measurements are not known, and what these need, in an order that respects it.
 
     `wanted`: metrics that claims are about; what is known without one of them is measured again.
@@ -147,4 +147,4 @@ def to_do(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) ->
     for root in roots.values():
         for piece in with_needs(root):
             wanted_pieces.setdefault(piece.key, piece)
-    return in_order(wanted_pieces.values())
+    return sort_pieces(wanted_pieces.values())

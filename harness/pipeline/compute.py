@@ -16,9 +16,9 @@ from harness.data.fetch import MissingData, fetch, missing_mark, read_table
 from harness.errors import HarnessError
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, WorkerPool, run_with
-from harness.execution.plan import Plan, WorkUnit, arms_using, complete_repeats, in_order, trained_repeats
+from harness.execution.plan import Plan, WorkUnit, arms_using, complete_repeats, sort_pieces, trained_repeats
 from harness.execution.planner import data_digest, make_plan
-from harness.execution.reuse import to_do
+from harness.execution.reuse import pieces_to_run
 from harness.execution.store import Store
 from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
 from harness.execution.table import read_table as read_measured
@@ -83,8 +83,8 @@ def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[WorkUnit]:
         return plan.pieces()
     known, notes = known_of(context, loaded, plan)
     drawn = curves.pieces_of(curves.missing_curves(curves.curves_asked(plan, scaled.spec), notes.curves))
-    pieces = [*to_do(plan, scaled.spec, known, metrics_of_claims(scaled)), *drawn]
-    return in_order({piece.key: piece for piece in pieces}.values())
+    pieces = [*pieces_to_run(plan, scaled.spec, known, metrics_of_claims(scaled)), *drawn]
+    return sort_pieces({piece.key: piece for piece in pieces}.values())
 
 
 @contextlib.contextmanager
@@ -197,7 +197,7 @@ def _compute_plans(
     pieces = {piece.key: piece for _, plan in plans for piece in plan.pieces(stage)}
     names = plans[0][0].spec.id if len(plans) == 1 else f"{len(plans)} specs"
     try:
-        run_with(worker_pool, in_order(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
+        run_with(worker_pool, sort_pieces(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
     except (OutOfTime, KeyboardInterrupt):
         store = Store(worker_pool.project.store)
         yield from ((one, plan) for one, plan in plans if all(store.has(p.kind, p.key) for p in plan.pieces(stage)))

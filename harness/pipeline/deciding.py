@@ -21,13 +21,13 @@ from harness.coordinates import Cell as Group
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_with
 from harness.execution.plan import Plan, first_repeats
-from harness.execution.reuse import RUNS, Known, repeats_known, to_do
+from harness.execution.reuse import RUNS, Known, repeats_known, pieces_to_run
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
 from harness.metrics import METRICS
 from harness.metrics.metric import source_of
 from harness.pipeline.context import Context
-from harness.pipeline.judging import in_place
+from harness.pipeline.judging import locate_faults
 from harness.pipeline.tables import Notes, join_notes, known_of, write_measurements
 from harness.spec.load import Loaded
 from harness.spec.model import Spec
@@ -55,7 +55,7 @@ def until_decided(
     first = max(PILOT, min(RUNS, usual)) if _over_runs(scaled, metrics) else PILOT
     groups = dict.fromkeys(cell.group for cell in plan.cells)
     by = _repeats_that_choose(scaled)
-    asked = _asked_by_claims(scaled.spec, groups) if loaded.claims is not None else _asked_by_all(scaled.spec, groups)
+    asked = _attacked_by_claims(scaled.spec, groups) if loaded.claims is not None else _all_attacked(scaled.spec, groups)
     repeats = {(group, attack): min(usual, max(first, by.get(group[0], 0))) for group, attack in asked}
     there = repeats_known(plan, known)
     likely = {of: FEWEST for of, asked_for in repeats.items() if there.get(of, 0) < asked_for}
@@ -64,10 +64,10 @@ def until_decided(
     for number in itertools.count(1):
         chosen = first_repeats(plan, repeats)
         label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
-        pieces = to_do(chosen, scaled.spec, known, metrics)
+        pieces = pieces_to_run(chosen, scaled.spec, known, metrics)
         ahead = first_repeats(plan, {of: max(n, likely.get(of, 0)) for of, n in repeats.items()})
         try:
-            report = run_with(worker_pool, pieces, label, to_do(ahead, scaled.spec, known, metrics))
+            report = run_with(worker_pool, pieces, label, pieces_to_run(ahead, scaled.spec, known, metrics))
         except (OutOfTime, KeyboardInterrupt):
             if context.profile.from_tables:  # a clone without this store goes on from the table
                 spent = join_notes(earlier, total.join(worker_pool.report))
@@ -78,7 +78,7 @@ def until_decided(
         table = measurement_table(chosen, scaled.spec, store, known)
         notes = join_notes(earlier, total) if context.profile.from_tables else earlier
         write_measurements(context, loaded, chosen, table, notes)
-        with in_place(loaded):
+        with locate_faults(loaded):
             needs = repeats_wanted(scaled, table)
         before, likely = dict(repeats), {}
         for cells in needs.values():
@@ -113,12 +113,12 @@ def metrics_of_claims(scaled: Scaled) -> set[str]:
     return {source_of(m) for part in parts for o in part.operands() for m in o.metrics}
 
 
-def _asked_by_all(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
+def _all_attacked(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
     """Every model of a plan and, there, the attacks that a claim or a figure speaks of."""
     return [(group, attack) for group in groups for attack in ("", *spec.attacks_asked[group[0]])]
 
 
-def _asked_by_claims(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
+def _attacked_by_claims(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
     """The models and attacks that claims cannot be judged without."""
     parts = [part for claim in spec.claims for part in _flatten_parts(spec.parts(claim))]
     return [

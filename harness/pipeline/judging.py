@@ -127,7 +127,7 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     were run, and say what that makes of each."""
     scaled, spec = context.scale(loaded), loaded.spec
     declared = {claim.id: claim for claim in spec.claims}
-    others = [(reading, _in_reading(context, variant, claims)) for reading, variant in other_readings(context, loaded)]
+    others = [(reading, _verdicts_of_reading(context, variant, claims)) for reading, variant in other_readings(context, loaded)]
     verdicts = []
     for verdict in _judge_one(context, loaded, claims):
         claim = declared[verdict.id.split("#")[1]]
@@ -144,7 +144,7 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     return verdicts
 
 
-def _in_reading(context: Context, variant: Loaded, claims: Collection[str] | None) -> dict[str, Verdict] | None:
+def _verdicts_of_reading(context: Context, variant: Loaded, claims: Collection[str] | None) -> dict[str, Verdict] | None:
     """What a reading says of each claim; None where it was not run."""
     if not context.measurements_file(variant.spec.id).is_file():
         return None
@@ -199,7 +199,7 @@ def _judge_one(
             for claim in scaled.spec.claims
             if (claims is None or claim.id in claims) and _is_measured_for(table, claim, scaled.spec)
         ]
-    with in_place(loaded):
+    with locate_faults(loaded):
         return judge_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
 
 
@@ -213,7 +213,7 @@ def _is_measured_for(table: pd.DataFrame, claim: Claim, spec: Spec) -> bool:
 
 
 @contextlib.contextmanager
-def in_place(loaded: Loaded) -> Iterator[None]:
+def locate_faults(loaded: Loaded) -> Iterator[None]:
     """Put file, line and field before a fault of a claim that shows only on measurements."""
     try:
         yield

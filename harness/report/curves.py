@@ -84,7 +84,7 @@ def _names(
     return names
 
 
-def _summed_up(spec: Spec, curve: Curve, of: Mapping[str, Any]) -> str:
+def _summary_marks(spec: Spec, curve: Curve, of: Mapping[str, Any]) -> str:
     """The names of all that metrics say of what a curve shows whole, which claims on them bear too."""
     marks = []
     for kind in curve.sums_up:
@@ -113,7 +113,7 @@ def _paint(
             axis.plot(line.x, line.y, color=colour, linewidth=1.5, label=name)
         x, y = (line.x, line.y) if curve.histogram else (line.x[::EVERY], line.y[::EVERY])
         before = f"{name}, " if name else ""
-        about = _summed_up(spec, curve, of)
+        about = _summary_marks(spec, curve, of)
         texts = [
             Hover(f"{before}{curve.x} {figure(float(a))}: {figure(float(b))}", about) for a, b in zip(x, y, strict=True)
         ]

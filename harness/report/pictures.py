@@ -15,7 +15,7 @@ from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
 from harness.report.figures import LETTER, STYLES, paint_panel
 from harness.report.findings import Picture
-from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, register_hover, standing_alone, svg_of
+from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, register_hover, make_standalone, svg_of
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -50,7 +50,7 @@ def draw_lines(panels: dict[str, Lines], x: str) -> str:
         return titles
 
     label = " and ".join(panels) + f" over {x}"
-    return standing_alone(svg_of(len(panels), paint, label, " ".join(panels), (5.4, 3.8)))
+    return make_standalone(svg_of(len(panels), paint, label, " ".join(panels), (5.4, 3.8)))
 
 
 def draw_bounds(spec: Spec) -> list[str]:

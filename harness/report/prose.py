@@ -39,13 +39,13 @@ def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
         places.append(f"the chosen {LETTERS.get(name, name)} = {least}" + ("" if least == greatest else f" to {greatest}"))
     if point.epsilon is not None:
         places.insert(0, level_words("epsilon", point.epsilon))
-    elif "epsilon" in axes and not _on_its_own_epsilon(part):
+    elif "epsilon" in axes and not _has_own_epsilon(part):
         places.insert(0, "without noise")
     text = ", ".join(places)
     return text if not text or text.startswith("without") else f"at {text}"
 
 
-def _on_its_own_epsilon(part: ClaimKind) -> bool:
+def _has_own_epsilon(part: ClaimKind) -> bool:
     """Whether a side of a claim is at an epsilon that is fixed or chosen for it, so that its points have none."""
     operands = part.operands() if isinstance(part, MeasuredClaimKind) else ()
     return any(

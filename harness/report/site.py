@@ -133,7 +133,7 @@ def slug(verdict_id: str) -> str:
     return f"{spec.replace('/', '-')}--{claim}"
 
 
-def in_order(sections: Sequence[Section]) -> tuple[Section, ...]:
+def sort_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
     """The specs of a paper by name and number, what was measured besides after its figures, and then theory."""
 
     def key(section: Section) -> tuple[int, list[tuple[str, int]]]:
@@ -164,7 +164,7 @@ def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, 
                 year=int(cited.get("year", 0)),
                 url=str(cited.get("url", "")),
                 about=" ".join(str(cited.get("about", "")).split()),
-                sections=in_order(by_paper[key]),
+                sections=sort_sections(by_paper[key]),
             )
         )
     return tuple(papers)

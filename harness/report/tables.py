@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from harness.claims.kinds.table import PrintedTable
-from harness.claims.series import drawn_by_arm, groups_by_outcome
+from harness.claims.series import outcomes_by_arm, groups_by_outcome
 from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
 from harness.spec.model import Spec
@@ -137,7 +137,7 @@ def exposed_rows(table: pd.DataFrame) -> list[Row]:
 
 def outcome_rows(table: pd.DataFrame) -> list[Row]:
     """Where a split draws one of a few outcomes: mean advantage in each, by arm, attack and epsilon."""
-    drawn = drawn_by_arm(table)
+    drawn = outcomes_by_arm(table)
     sizes = table[table["metric"] == "count_owner_set"].drop_duplicates(["arm", "repeat"])
     owner_set = {(a, r): f"{v:,.0f}" for a, r, v in zip(sizes["arm"], sizes["repeat"], sizes["value"], strict=True)}
     groups = list(groups_by_outcome(table, "advantage"))

@@ -164,7 +164,7 @@ def register_hover(titles: dict[str, list[Hover]], points: Sequence[Hover]) -> s
     return name
 
 
-def standing_alone(svg: str) -> str:
+def make_standalone(svg: str) -> str:
     """The same as a file of its own, which has no page to take colours from."""
     colours = {**{f"--c{i}": colour for i, colour in enumerate(COLOURS)}, "--ink": "#222222", "--rule": "#dddddd"}
     colours["--bound"] = "#000000"

@@ -33,7 +33,7 @@ class PaperRun(Config):
     quote: Quote | None = None
     """Where it says so."""
 
-    def smaller_here(self, arms: Sequence[Arm], repeats: int) -> list[str]:
+    def reductions(self, arms: Sequence[Arm], repeats: int) -> list[str]:
         """What a run has less of, in words: of arms that differ in it, the most that any has."""
         here: Mapping[str, tuple[int | None, int]] = {
             "epochs": (self.epochs, max(arm.training.epochs for arm in arms)),

@@ -71,7 +71,7 @@ def point(at: Mapping[str, float]) -> str:
 def number(term: Term, at: Mapping[str, float]) -> float:
     """Value of a term at a point; formulas in high precision, so that far tails neither vanish nor cancel."""
     if not term.is_exact():
-        return computed_at(term.evaluate, at)
+        return compute_at(term.evaluate, at)
     from harness.theory.ball import Ball, in_high_precision
 
     lifted: dict[str, Any] = {n: Ball.constant(v, 0) for n, v in at.items()}
@@ -79,7 +79,7 @@ def number(term: Term, at: Mapping[str, float]) -> float:
         return float(term.evaluate({**lifted, LIFT: lambda value: Ball.constant(value, 0)}).value.mid())
 
 
-def computed_at(function: Callable[[Mapping[str, Any]], Any], at: Mapping[str, float]) -> float:
+def compute_at(function: Callable[[Mapping[str, Any]], Any], at: Mapping[str, float]) -> float:
     """Its value at a point. Raises HarnessError where it has none."""
     try:
         with np.errstate(all="ignore"):

@@ -30,13 +30,13 @@ class Judged:
     e_value: float | None
 
 
-def on_its_basis(judged: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float) -> Judged:
+def judge_on_basis(judged: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float) -> Judged:
     """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
     sequential = evidence.design.name == "sequential"
     free, looked = is_decided(judged(evidence.with_design(Bounded(brief=True)))), None
     if sequential:
         _, looked = first_verdict(judged, evidence.with_design(Bounded()) if free else evidence)
-        evidence = evidence.of_first(looked or evidence.repeats)
+        evidence = evidence.take_first(looked or evidence.repeats)
     by_shape, bounded = judged(evidence), judged(evidence.with_design(Bounded()))
     findings = bounded if free else by_shape
     last: Design = Bounded(last=True, brief=True) if free else Sequential(last=True, brief=True)

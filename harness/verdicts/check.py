@@ -28,7 +28,7 @@ from harness.metrics.metric import module_of
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
-from harness.verdicts.basis import Judged, combined_outcome, on_its_basis, points_of, rests_on
+from harness.verdicts.basis import Judged, combined_outcome, judge_on_basis, points_of, rests_on
 from harness.verdicts.findings import ALPHA, ClaimError, Judge, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.noise import worth_of_noise
 from harness.verdicts.partial import halves, repeats_of, seconds_a_model, would_decide
@@ -158,7 +158,7 @@ def _judge_claim(
         nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}
         return Verdict.model_validate({**common, **described, **nothing})
     alpha = float(str(common["alpha"]))
-    judgement = on_its_basis(judged, evidence, alpha)
+    judgement = judge_on_basis(judged, evidence, alpha)
     if evidence.design.name == "sequential":
         models, cells = cells_used(judgement.findings)
         assert scaled.spec.experiment is not None

@@ -90,20 +90,20 @@ def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evid
         finding = _part_left_out(part, spec, evidence)
         if finding is None:
             try:
-                finding = _judged_twice(part, evidence, Part(index, len(parts), alpha / 2, fewest))
+                finding = _judge_twice(part, evidence, Part(index, len(parts), alpha / 2, fewest))
             except NoneChosen as none:
                 finding = unknown_part(str(none))
         if finding.points and any(operand.chosen is not None for operand in part.operands()):
             why = finding.why.model_copy(update={"chosen": tuple(_choices(part, evidence))})
             finding = replace(finding, why=why)
             if not isinstance(part, AtLeast):  # whose points are of several sides
-                points = tuple(p.model_copy(update={"chosen": _chosen_at(p, part, evidence)}) for p in finding.points)
+                points = tuple(p.model_copy(update={"chosen": _choices_at(p, part, evidence)}) for p in finding.points)
                 finding = replace(finding, points=points)
         findings.append(replace(finding, attacks=part.attacks()))
     return findings
 
 
-def _judged_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) -> PartResult:
+def _judge_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) -> PartResult:
     """What is found of a part: violated only if it is so with twice its tolerance too.
 
     Where it is not, its points are those of the tolerance as declared, and its looks those of the wider one, at which
@@ -153,7 +153,7 @@ def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
     return list(choices)
 
 
-def _chosen_at(point: Point, part: MeasuredClaimKind, evidence: Measurements) -> dict[str, tuple[float, ...]]:
+def _choices_at(point: Point, part: MeasuredClaimKind, evidence: Measurements) -> dict[str, tuple[float, ...]]:
     """By axis: the values that are chosen in the repeats for either side of a point."""
     where = dict(point.at or {}) | ({} if point.epsilon is None else {"epsilon": point.epsilon})
     chosen: dict[str, set[float]] = {}

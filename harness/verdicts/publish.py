@@ -58,11 +58,11 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
         return "own", ()
     if any(one.plugin_name() not in spec.paper_run.data for one in datasets):
         return "other", ()
-    smaller = (*spec.paper_run.smaller_here(arms, max(spec.experiment.repeats, scaled.max_repeats or 0)),)
+    smaller = (*spec.paper_run.reductions(arms, max(spec.experiment.repeats, scaled.max_repeats or 0)),)
     return ("smaller" if smaller else "paper"), smaller
 
 
-def about_print(parts: Sequence[MeasuredClaimKind]) -> bool:
+def is_about_print(parts: Sequence[MeasuredClaimKind]) -> bool:
     """Whether a claim is about numbers that a paper prints, and nothing else."""
     return bool(parts) and all(
         isinstance(part, PrintedTable | Count) or (isinstance(part, Close) and isinstance(part.right, Number))
@@ -134,7 +134,7 @@ def publish(
             update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}
             raw = "inconclusive"
     word = word_for(raw, data)
-    if data not in ON_PAPERS_DATA and raw != "not run" and about_print(parts):
+    if data not in ON_PAPERS_DATA and raw != "not run" and is_about_print(parts):
         word = "beside"
         update |= {**UNDECIDED, "certainty": None, "hangs_on": (), "would_decide": ""}
     words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]

@@ -69,9 +69,9 @@ def test_a_numeric_attribute_is_tried_at_its_quartiles_and_is_high_above_its_med
         3,
     )
     assert attack.values_tried(np.repeat(column, [9, 1, 1, 1, 1])) == (0.0, 1.0)
-    assert attack.truly_high(column).tolist() == [False, False, False, True, True]
+    assert attack.is_high(column).tolist() == [False, False, False, True, True]
     # Of two values the larger is high, even where most records have it.
-    assert attack.truly_high(np.array([1.0, 1.0, 1.0, 0.0])).tolist() == [True, True, True, False]
+    assert attack.is_high(np.array([1.0, 1.0, 1.0, 0.0])).tolist() == [True, True, True, False]
     # Quartiles of a rare item are both 0: nothing is tried but 0, and the guess is low.
     assert attack.values_tried(np.array([0.0] * 9 + [1.0])) == (0.0, 0.0)
     assert AttributeInference(candidates="distinct-quantiles").values_tried(np.array([0.0] * 9 + [1.0])) == (0.0, 1.0)
@@ -79,13 +79,13 @@ def test_a_numeric_attribute_is_tried_at_its_quartiles_and_is_high_above_its_med
 
 def test_the_rules_differ_where_the_papers_do() -> None:
     low, high = np.array([0.1, 0.5, 0.2]), np.array([0.4, 0.3, 0.2])
-    assert AttributeInference().guesses_high(low, high, 0.4, 0.5).tolist() == [False, True, False]
+    assert AttributeInference().guess_high(low, high, 0.4, 0.5).tolist() == [False, True, False]
     closest = AttributeInference(rule="closest-to-training-loss")
-    assert closest.guesses_high(low, high, 0.4, 0.5).tolist() == [True, False, False]
+    assert closest.guess_high(low, high, 0.4, 0.5).tolist() == [True, False, False]
     density = AttributeInference(rule="density")
-    assert density.guesses_high(low, high, 0.4, 0.5).tolist() == [False, True, False]
+    assert density.guess_high(low, high, 0.4, 0.5).tolist() == [False, True, False]
     # A prior that favours the high value enough outweighs a slightly larger loss.
-    assert density.guesses_high(low, high, 0.4, 0.9).tolist() == [True, True, True]
+    assert density.guess_high(low, high, 0.4, 0.9).tolist() == [True, True, True]
 
 
 def test_planted_memorisation_is_found_in_members_alone() -> None:

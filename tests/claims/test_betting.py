@@ -129,7 +129,7 @@ def test_both_directions_and_shifts(values: np.ndarray, tested: float, by: float
     moved = one.shift(by)
     assert moved.p_above(tested + by) == pytest.approx(one.p_above(tested), rel=1e-6)
     assert moved.mean == pytest.approx(one.mean + by)
-    assert moved.each == pytest.approx(values + by)
+    assert moved.repeat_values == pytest.approx(values + by)
     assert moved.interval() == pytest.approx([end + by for end in one.interval()], abs=2e-4)
     assert one.shift(by, -1.0).p_above(by - tested) == pytest.approx(one.p_below(tested), rel=1e-6)
     assert one.stderr == pytest.approx(values.std(ddof=1) / math.sqrt(len(values)))
@@ -238,7 +238,7 @@ def test_two_arms_are_bet_on_apart_and_one_arm_on_its_differences() -> None:
     assert (len(apart.streams), len(paired.streams)) == (2, 1)
     assert apart.mean == pytest.approx(0.7)
     assert apart.p_above(0.0) < paired.p_above(0.0)
-    assert apart.each == pytest.approx([0.7] * 8)
+    assert apart.repeat_values == pytest.approx([0.7] * 8)
     assert Bounded(last=True).between(left, right).last  # type: ignore[attr-defined]
     of_all_runs = Bounded().of_records([series([5.0]), series([3.0])], 5)
     assert of_all_runs.p_above(0.0) == of_all_runs.p_below(4.0) == 1.0
@@ -284,7 +284,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     assert found.p_below(high) == pytest.approx(0.025, rel=0.01)
     turned = found.shift(1.0, -1.0)
     assert turned.interval() == (pytest.approx(1 - high, abs=1e-6), pytest.approx(1 - low, abs=1e-6))
-    assert turned.each == pytest.approx(1 - one.values)
+    assert turned.repeat_values == pytest.approx(1 - one.values)
     assert found.shift(-0.45).project_repeats(0.025, 90) == 30
     few = Sequential().mean(one.take_first(8))
     assert few.tested_repeats == 8
@@ -292,7 +292,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     other = series(np.full(30, 0.2) + 0.01 * rng.standard_normal(30))
     gap = Sequential().mean_between_arms(one, other)
     assert isinstance(gap, TwoStakeCS)
-    assert gap.each == pytest.approx(one.values - other.values)
+    assert gap.repeat_values == pytest.approx(one.values - other.values)
     assert gap.mean == pytest.approx(0.3, abs=0.05)
 
 

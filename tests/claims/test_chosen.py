@@ -121,7 +121,7 @@ def test_it_can_choose_once_by_the_mean_of_its_first_repeats(
     assert [arm for arm, _ in look.cells] == ["a"]  # repeats go where it is measured, and to the place chosen alone
     (part,) = parts_of(close(value, chosen=once), evidence)
     for n in (2, 3, 5):  # nor does the choice move from look to look
-        (point,) = part.judge(evidence.of_first(n), Part(0, 1, 0.025)).points
+        (point,) = part.judge(evidence.take_first(n), Part(0, 1, 0.025)).points
         assert point.left == pytest.approx(value, abs=1e-3)
 
 

@@ -380,7 +380,7 @@ def test_what_is_exactly_at_its_limit_is_not_above_it_in_a_repeat(kind: dict[str
 def test_bets_on_a_correlation_are_within_its_range(side: str, sign: float, limit: float) -> None:
     frame = scattered_ranks()
     found = judge({**RANKS, side: limit}, evidence_of(frame, Bounded(), AXES)).looks[0]
-    ranks = found.effect.each + sign * limit  # or the negative ones
+    ranks = found.effect.repeat_values + sign * limit  # or the negative ones
     assert np.abs(ranks).max() <= 1.0 + 1e-12
     every = bet_on_streams([Stream(ranks, np.full(len(ranks), -1.0), np.full(len(ranks), 1.0))])
     towards, against = every.p_above(sign * limit), every.p_below(sign * limit)

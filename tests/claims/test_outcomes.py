@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 
 from harness.claims.design import Fixed, Sequential, Series, adjust_for_splits
-from harness.claims.series import drawn_by_arm, means
+from harness.claims.series import outcomes_by_arm, means
 from harness.coordinates import place
 from harness.report.tables import outcome_rows
 from tests.claims.judged import PARSE, evidence_of, judge
@@ -161,6 +161,6 @@ def test_one_repeat_draws_an_outcome_of_known_chance() -> None:
     one = drawn(40)
     assert one.drawn is not None
     table = table_of({"a": one})
-    assert drawn_by_arm(table) == {"a": (dict(enumerate(one.drawn.tolist())), 4)}
-    first = drawn_by_arm(table[table["repeat"] == 0])
+    assert outcomes_by_arm(table) == {"a": (dict(enumerate(one.drawn.tolist())), 4)}
+    first = outcomes_by_arm(table[table["repeat"] == 0])
     assert first == {"a": ({0: 0}, 4)}

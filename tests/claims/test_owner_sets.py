@@ -70,7 +70,7 @@ def test_owner_sets_are_numbered_as_they_are_drawn_first() -> None:
     """Later ones do not move the level of earlier ones, so what a look decides stays decided."""
     evidence = evidence_of(table_of(DRAWN, HIGH))
     assert evidence.owner_sets("a") == [2811.0, 2674.0, 3038.0]
-    assert evidence.of_first(4).owner_sets("a") == [2811.0, 2674.0]
+    assert evidence.take_first(4).owner_sets("a") == [2811.0, 2674.0]
     assert evidence.owner_sets("b") == []
     # The second is tested at a sixth of the level.
     frame = table_of([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1], {0: 0.2, 1: 0.9})

@@ -167,7 +167,7 @@ def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
     assert FEWEST <= stopped < 20
     assert findings[0].points[0].repeats == stopped
     for n in range(2, 41):  # the search by halves finds what a look after every repeat finds
-        assert is_decided(judged(above(0.4), evidence.of_first(n))) == (n >= stopped)
+        assert is_decided(judged(above(0.4), evidence.take_first(n))) == (n >= stopped)
 
 
 @pytest.mark.parametrize(

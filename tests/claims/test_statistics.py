@@ -196,7 +196,7 @@ def test_mirror_images(values: np.ndarray, by: float) -> None:
     assert turned.p_above(by - 0.1) == pytest.approx(found.p_below(0.1))
     low, high = found.interval()
     assert turned.interval() == (pytest.approx(by - high), pytest.approx(by - low))
-    assert turned.each == pytest.approx(by - values)
+    assert turned.repeat_values == pytest.approx(by - values)
 
 
 def test_a_sum_of_which_one_part_is_unknown_is_unknown() -> None:

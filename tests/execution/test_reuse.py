@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.execution.planner import make_plan
-from harness.execution.reuse import Known, to_do
+from harness.execution.reuse import Known, pieces_to_run
 from harness.metrics import Value
 from harness.paths import Project
 from harness.spec.load import load_specs
@@ -31,9 +31,9 @@ def test_an_attack_without_a_metric_that_is_asked_for_is_run_again(
             known.metrics[piece.work] = {"accuracy_test": Value(0.5, 0.0, 1)}
         for (name, _), piece in cell.evaluations.items():
             known.metrics[piece.work] = {m: Value(0.5, 0.0, 1) for m in spec.attacks[name].measures}
-    assert to_do(plan, spec, known, {metric}) == []
+    assert pieces_to_run(plan, spec, known, {metric}) == []
     lacking = {piece for cell in plan.cells for (name, _), piece in cell.evaluations.items() if name == attack}
     for piece in lacking:
         del known.metrics[piece.work][metric]
-    assert to_do(plan, spec, known) == []
-    assert {piece for piece in to_do(plan, spec, known, {metric}) if piece.kind == "evaluate"} == lacking
+    assert pieces_to_run(plan, spec, known) == []
+    assert {piece for piece in pieces_to_run(plan, spec, known, {metric}) if piece.kind == "evaluate"} == lacking

@@ -53,17 +53,17 @@ class Along(MeasuredClaimKind):
         curve = self.of.curve
         return replace(curve, at=place({**dict(curve.at), self.along: level}))
 
-    def others(self) -> dict[str, tuple[object, ...]] | None:
+    def other_axes(self) -> dict[str, tuple[object, ...]] | None:
         """Grid points asked for of the other axes."""
         return {k: v for k, v in self.at.items() if k != self.along} if self.at else None
 
-    def too_few(self, levels: Sequence[Any], needed: int, what: str) -> PartResult | None:
+    def refuse_few(self, levels: Sequence[Any], needed: int, what: str) -> PartResult | None:
         """Not run, where the profile runs too few values of the axis."""
         if len(levels) >= needed:
             return None
         runs = f"{len(levels)}" if len(levels) != 1 else "one"
         return not_run(f"{what} needs {needed} values of {self.along}, the profile runs {runs}")
 
-    def shown_at(self, where: Where, level: object) -> dict[str, object]:
+    def place_shown(self, where: Where, level: object) -> dict[str, object]:
         """A place with the axis in it, for the reader."""
         return {**where, self.along: level}

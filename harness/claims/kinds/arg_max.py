@@ -30,7 +30,7 @@ class ArgMax(Along):
     def tree(self) -> Expression:
         shift = aside("by more than", numeral(self.margin)) if self.margin else None
         place = chain("=", Name(name=self.along), level(self.peak))
-        return phrase(self.of.curve.tree(), "is largest at", place, shift, points_part("all", self.others()))
+        return phrase(self.of.curve.tree(), "is largest at", place, shift, points_part("all", self.other_axes()))
 
     def check(self, declared: NameScope) -> None:
         super().check(declared)
@@ -38,7 +38,7 @@ class ArgMax(Along):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
-        if too_few := self.too_few(levels, 2, "a maximum"):
+        if too_few := self.refuse_few(levels, 2, "a maximum"):
             return too_few
         if self.peak not in levels:
             return not_run(f"the profile runs no {self.along} {self.peak}")
@@ -48,12 +48,12 @@ class ArgMax(Along):
             evidence,
             part,
             curves,
-            self.others(),
+            self.other_axes(),
             f"one-sided {evidence.test(curves)}",
             frozenset(),
             lambda where: [
                 compare_at(
-                    evidence, part.index, top, ">", self.curve_at(level), self.margin, self.shown_at(where, level)
+                    evidence, part.index, top, ">", self.curve_at(level), self.margin, self.place_shown(where, level)
                 )
                 for level in others
             ],

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, PrivateAttr
 
-from harness.claims.combine import combine, in_each
+from harness.claims.combine import combine, combine_by_repeat
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements, NoneChosen
 from harness.claims.expectation import CLAIM_KINDS
@@ -115,5 +115,5 @@ def _as_one_look(results: Sequence[PartResult]) -> PointResult:
     point = decides.point.model_copy(update={"p_support": support, "p_oppose": oppose})
     every = [look for one in results for look in one.looks]
     rest: frozenset[Any] = frozenset().union(*(look.cells for look in every)) - decides.cells
-    holds = in_each(every, np.logical_and) if all(one.quantifier == "all" for one in results) else None
+    holds = combine_by_repeat(every, np.logical_and) if all(one.quantifier == "all" for one in results) else None
     return PointResult(point, decides.effect, decides.cells, holds, decides.among, rest)

@@ -34,7 +34,7 @@ class Concave(Along):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
-        if too_few := self.too_few(levels, 3, "a curve's bend"):
+        if too_few := self.refuse_few(levels, 3, "a curve's bend"):
             return too_few
         at = [math.log(v) if self.scale == "log" else v for v in levels]
 
@@ -45,9 +45,9 @@ class Concave(Along):
             effect = evidence.design.mean_within_arm(own, line).shift(-self.margin)
             mean = evidence.design.mean
             curves = [self.curve_at(levels[j]) for j in (i - 1, i, i + 1)]
-            bend = point(part.index, self.shown_at(where, levels[i]), mean(own).mean, mean(line).mean, effect)
+            bend = point(part.index, self.place_shown(where, levels[i]), mean(own).mean, mean(line).mean, effect)
             return PointResult(
-                bend, effect, evidence.cells(curves, where), None if effect.each is None else effect.each > 0
+                bend, effect, evidence.cells(curves, where), None if effect.repeat_values is None else effect.repeat_values > 0
             )
 
         curves = [self.curve_at(level) for level in levels]
@@ -55,7 +55,7 @@ class Concave(Along):
             evidence,
             part,
             curves,
-            self.others(),
+            self.other_axes(),
             f"one-sided {evidence.test(curves)}",
             frozenset(),
             lambda where: [look(i, where) for i in range(1, len(levels) - 1)],

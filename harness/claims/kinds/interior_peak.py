@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from harness.claims.combine import any_of, in_each, over_grid
+from harness.claims.combine import any_of, combine_by_repeat, over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
@@ -33,7 +33,7 @@ class InteriorPeak(Along):
         where = phrase("at", numeral(self.peak)) if isinstance(self.peak, float) else "somewhere between"
         more = phrase("by more than", numeral(self.margin)) if self.margin else None
         ends = phrase("than at both ends of", Name(name=self.along))
-        return phrase(self.of.curve.tree(), "is higher", where, ends, more, points_part("all", self.others()))
+        return phrase(self.of.curve.tree(), "is higher", where, ends, more, points_part("all", self.other_axes()))
 
     def check(self, declared: NameScope) -> None:
         super().check(declared)
@@ -42,7 +42,7 @@ class InteriorPeak(Along):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
-        if too_few := self.too_few(levels, 3, "a peak"):
+        if too_few := self.refuse_few(levels, 3, "a peak"):
             return too_few
         between = [v for v in levels[1:-1] if self.peak is None or v == self.peak]
         if not between:
@@ -51,20 +51,20 @@ class InteriorPeak(Along):
 
         def above_both(level: Level, where: Where) -> PointResult:
             """The nearer end decides: both gaps have to be there."""
-            at = self.shown_at(where, level)
+            at = self.place_shown(where, level)
             sides = [compare_at(evidence, part.index, self.curve_at(level), ">", end, self.margin, at) for end in ends]
             weak = max(sides, key=lambda look: look.point.p_support)
             oppose = min(1.0, 2 * min(look.point.p_oppose for look in sides))
             nearer = weak.point.model_copy(update={"p_oppose": oppose})
             cells = frozenset().union(*(look.cells for look in sides))
-            return PointResult(nearer, weak.effect, cells, in_each(sides, np.logical_and))
+            return PointResult(nearer, weak.effect, cells, combine_by_repeat(sides, np.logical_and))
 
         curves = [self.curve_at(level) for level in levels]
         return over_grid(
             evidence,
             part,
             curves,
-            self.others(),
+            self.other_axes(),
             f"above both ends: one-sided {evidence.test(curves)}",
             frozenset(),
             lambda where: [any_of([above_both(level, where) for level in between])],

@@ -34,7 +34,7 @@ class Monotone(Along):
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         levels = self.levels(evidence)
-        if too_few := self.too_few(levels, 2, "a trend"):
+        if too_few := self.refuse_few(levels, 2, "a trend"):
             return too_few
         steps = [(self.curve_at(a), self.curve_at(b), b) for a, b in pairwise(levels)]
         rising = self.direction == "rising"
@@ -48,12 +48,12 @@ class Monotone(Along):
                     ">",
                     before if rising else after,
                     self.margin,
-                    self.shown_at(where, level),
+                    self.place_shown(where, level),
                 )
                 for before, after, level in steps
             ]
 
         curves = [curve for step in steps for curve in step[:2]]
         return over_grid(
-            evidence, part, curves, self.others(), f"one-sided {evidence.test(curves)}", frozenset(), looks
+            evidence, part, curves, self.other_axes(), f"one-sided {evidence.test(curves)}", frozenset(), looks
         )

@@ -12,7 +12,7 @@ from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
 from harness.claims.expression import Expression, aside, chain, listing, names, numeral, phrase
-from harness.claims.kinds.over_repeats import decided_by, stack_repeats
+from harness.claims.kinds.over_repeats import judge_repeats, stack_repeats
 from harness.claims.operands import MetricOperand, MetricSeries
 from harness.claims.results import Part, PartResult, not_run, unknown_part
 from harness.coordinates import Where
@@ -35,7 +35,7 @@ class RankCorrelation(MeasuredClaimKind):
     """Grid points that the correlation is over too."""
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _check_one_of_both(self) -> Self:
         if (self.above is None) == (self.below is None):
             raise ValueError("give either `above` or `below`")
         return self
@@ -77,7 +77,7 @@ class RankCorrelation(MeasuredClaimKind):
         against = self.above if self.above is not None else self.below
         assert against is not None
         every = [(curve, at) for one, two, at in places for curve in (one, two)]
-        return decided_by(evidence, part, every, correlations, against, 1.0 if self.above is not None else -1.0, test)
+        return judge_repeats(evidence, part, every, correlations, against, 1.0 if self.above is not None else -1.0, test)
 
 
 def _names(operand: MetricOperand) -> Expression:

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from harness.claims.combine import combine, in_each
+from harness.claims.combine import combine, combine_by_repeat
 from harness.claims.design import Series
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
@@ -101,6 +101,6 @@ class SameCurve(MeasuredClaimKind):
         cells = own.cells.union(*(end.cells for end in ends))
         nearer = point(index, {"epsilon": epsilon}, own.mean, end.mean, effect, None, support, oppose)
         inside = [
-            PointResult(nearer, side, cells, None if side.each is None else side.each >= 0) for side in (above, below)
+            PointResult(nearer, side, cells, None if side.repeat_values is None else side.repeat_values >= 0) for side in (above, below)
         ]
-        return PointResult(nearer, effect, cells, in_each(inside, np.logical_and))
+        return PointResult(nearer, effect, cells, combine_by_repeat(inside, np.logical_and))

@@ -12,7 +12,7 @@ from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, phrase
-from harness.claims.kinds.over_repeats import decided_by, stack_repeats
+from harness.claims.kinds.over_repeats import judge_repeats, stack_repeats
 from harness.claims.operands import MetricOperand
 from harness.claims.results import Part, PartResult, not_run, unknown_part
 
@@ -63,7 +63,7 @@ class VarianceShare(MeasuredClaimKind):
         test = f"one-sided {evidence.design.test}, of each repeat's difference of explained shares of variance"
         if not np.isfinite(shares).all():
             return unknown_part("the metric does not vary over the grid", test)
-        return decided_by(evidence, part, places, shares[0] - shares[1], 0.0, 1.0, test)
+        return judge_repeats(evidence, part, places, shares[0] - shares[1], 0.0, 1.0, test)
 
 
 def main_effects(values: Array) -> Array:

@@ -25,7 +25,7 @@ LABEL = "class"
 ADDRESS = "https://raw.githubusercontent.com/privacytrustlab/datasets/master/"
 
 
-def published_at(file: str, sha256: str | None = None) -> tuple[Source, ...]:
+def archive_sources(file: str, sha256: str | None = None) -> tuple[Source, ...]:
     """The one place that an archive is published at."""
     return (Source("Privacy and Trust Lab", (RawFile(file, ADDRESS + file, sha256),)),)
 
@@ -106,7 +106,7 @@ class Location(LabelledBits):
     rows: ClassVar[int] = 5010
     features: ClassVar[int] = 446
     classes: ClassVar[int] = 30
-    sources: ClassVar[tuple[Source, ...]] = published_at(
+    sources: ClassVar[tuple[Source, ...]] = archive_sources(
         "dataset_location.tgz", "927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33"
     )
     canonical_sha256: ClassVar[str | None] = "a98d8a0f1a89c1de717e31d35424021bfe345b86c2501f559dac9b0aff6780a0"
@@ -121,7 +121,7 @@ class Purchase(LabelledBits):
     rows: ClassVar[int] = 197324
     features: ClassVar[int] = 600
     classes: ClassVar[int] = 100
-    sources: ClassVar[tuple[Source, ...]] = published_at("dataset_purchase.tgz")
+    sources: ClassVar[tuple[Source, ...]] = archive_sources("dataset_purchase.tgz")
 
 
 @DATASETS.register
@@ -133,4 +133,4 @@ class Texas(LabelledBits):
     rows: ClassVar[int] = 67330
     features: ClassVar[int] = 6169
     classes: ClassVar[int] = 100
-    sources: ClassVar[tuple[Source, ...]] = published_at("dataset_texas.tgz")
+    sources: ClassVar[tuple[Source, ...]] = archive_sources("dataset_texas.tgz")

@@ -64,7 +64,7 @@ class KMeansPerClass(TableSplit):
         need = sizes.members + sizes.test
         counts = np.stack([np.bincount(encoded.labels[cluster == k], minlength=n_classes) for k in (0, 1)], axis=1)
         largest = n // 2 if self.owner == "smaller" else n
-        choose = _drawn_from_list if n_classes <= LISTED_CLASSES else _drawn_by_counting
+        choose = _draw_from_list if n_classes <= LISTED_CLASSES else _draw_by_counting
         drawn = choose(counts, need, min(largest, n - sizes.nonmembers), rng)
         if drawn is None:
             raise AboutSplit(
@@ -81,7 +81,7 @@ Drawn = tuple[Array, int, int]
 The last two are 0 and 1 where they are too many to count as outcomes of which each may come up again."""
 
 
-def _drawn_from_list(counts: Array, low: int, high: int, rng: np.random.Generator) -> Drawn | None:
+def _draw_from_list(counts: Array, low: int, high: int, rng: np.random.Generator) -> Drawn | None:
     """One of the assignments whose owner set has from `low` to `high` records, each as likely; None: there is none.
 
     `counts`: records of each class in either cluster, (n_classes, 2).
@@ -98,7 +98,7 @@ def _drawn_from_list(counts: Array, low: int, high: int, rng: np.random.Generato
     return assignment, number, len(allowed)
 
 
-def _drawn_by_counting(counts: Array, low: int, high: int, rng: np.random.Generator) -> Drawn | None:
+def _draw_by_counting(counts: Array, low: int, high: int, rng: np.random.Generator) -> Drawn | None:
     """The same without listing 2^classes assignments.
 
     `ways[c][s]` is the number (up to scale) of ways in which the classes from c on give s owner records; the clusters

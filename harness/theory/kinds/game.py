@@ -12,7 +12,7 @@ from harness.claims.expression import Expression, Name, aside, chain, numeral, p
 from harness.claims.reasons import Reason
 from harness.errors import HarnessError
 from harness.hashing import generator
-from harness.theory.domain import computed_at, point
+from harness.theory.domain import compute_at, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.simulations import SIMULATIONS, measure
 from harness.theory.term import Term, definitions
@@ -73,7 +73,7 @@ class Game(TheoryClaimKind):
         except (ArithmeticError, ValueError) as error:
             raise HarnessError(f"game {self.game} cannot be played with {point(self.given)}: {error}") from None
         value, low, high = measure(counts, self.measure, self.level, self.delta)
-        target = computed_at(self.right.evaluate, self.given)
+        target = compute_at(self.right.evaluate, self.given)
         below, above = target + self.tolerance - high, low - (target - self.tolerance)
         margin = {"<=": below, ">=": above, "=": min(below, above)}[self.relation]
         failing = {"<=": low > target + self.tolerance, ">=": high < target - self.tolerance}

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
 from harness.claims.expression import Expression, aside, chain, numeral, phrase
 from harness.claims.reasons import Found, Reason, proof_in_words, reason_in_words
-from harness.theory.domain import Domain, Interval, Values, computed_at, domain_part, names_fit, number, point
+from harness.theory.domain import Domain, Interval, Values, compute_at, domain_part, names_fit, number, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
 
@@ -129,7 +129,7 @@ class Inequality(TheoryClaimKind):
     def _scan(self, margin: Any, slack: float, strict: bool) -> TheoryResult:
         names = list(self.over)
         points = [dict(zip(names, v, strict=True)) for v in product(*(d.grid() for d in self.over.values()))]
-        margins = [computed_at(margin, at) for at in points]
+        margins = [compute_at(margin, at) for at in points]
         how = (
             f"computed at {len(points)} grid points (a grid refutes for good, supports only where it looked)"
             if any(isinstance(d, Interval) for d in self.over.values())

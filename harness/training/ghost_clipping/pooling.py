@@ -49,7 +49,7 @@ class PoolRule(GhostLayer):
         flat, argmax = cache
         gradient = tf.reshape(delta, (-1, *self.config.output_shape(self.shape)))
         if self.folds:
-            back = self._handed_back(gradient, argmax)
+            back = self._hand_back(gradient, argmax)
         elif isinstance(self.config, MaxPool):
             back = tf.raw_ops.MaxPoolGradWithArgmax(input=flat, grad=gradient, argmax=argmax, **self._options())
         else:
@@ -60,7 +60,7 @@ class PoolRule(GhostLayer):
         """Maxima (n, height, width, c) of images, and the leads of the folds along columns and along rows."""
         leads: list[list[Tensor]] = []
         for axis in (COLUMNS, ROWS):
-            best, *others = self._taken_apart(images, axis)
+            best, *others = self._take_apart(images, axis)
             leads.append([])
             for other in others:
                 leads[-1].append(other - best)
@@ -68,7 +68,7 @@ class PoolRule(GhostLayer):
             images = best
         return images, leads
 
-    def _handed_back(self, gradient: Tensor, leads: list[list[Tensor]]) -> Tensor:
+    def _hand_back(self, gradient: Tensor, leads: list[list[Tensor]]) -> Tensor:
         """The gradient (n, height, width, c) of maxima, at the pixels that they were taken from."""
         for axis, along in ((ROWS, leads[1]), (COLUMNS, leads[0])):
             parts = []
@@ -78,7 +78,7 @@ class PoolRule(GhostLayer):
             gradient = self._put_together([gradient, *reversed(parts)], axis)
         return gradient
 
-    def _taken_apart(self, images: Tensor, axis: int) -> list[Tensor]:
+    def _take_apart(self, images: Tensor, axis: int) -> list[Tensor]:
         """The first pixels of all windows along an axis, the second ones, and so on."""
         size, positions, channels = self.config.size, self._positions(axis), images.shape[-1]
         if self.config.step == 1:
@@ -93,7 +93,7 @@ class PoolRule(GhostLayer):
         return pixels
 
     def _put_together(self, parts: list[Tensor], axis: int) -> Tensor:
-        """What `_taken_apart` gave, added up where it came from."""
+        """What `_take_apart` gave, added up where it came from."""
         size, positions, extent = self.config.size, self._positions(axis), self.shape[axis - 1]
         if self.config.step == 1:
             return tf.add_n([_pad(part, axis, i, extent - positions - i) for i, part in enumerate(parts)])

@@ -65,7 +65,7 @@ class Cnn(Model):
     summary: ClassVar[str] = "convolutional network"
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Cnn:
+    def _check_one_of_both(self) -> Cnn:
         if (self.network is None) == (not self.hidden):
             raise ValueError(f"give either network (one of {', '.join(NETWORKS)}) or hidden (a list of layers)")
         shape: Shape = self.image
