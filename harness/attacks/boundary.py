@@ -72,7 +72,9 @@ class Boundary(ScoringAttack):
         threshold = float(fitted["threshold"])
         return self.pack_answers(Answers(inside, outside, inside >= threshold, outside >= threshold))
 
-    def score_records(self, oracle: Oracle, records: Sequence[tuple[Array, Array]], rng: np.random.Generator) -> list[Array]:
+    def score_records(
+        self, oracle: Oracle, records: Sequence[tuple[Array, Array]], rng: np.random.Generator
+    ) -> list[Array]:
         """Distances of several sets of records, each of features (k, d) and labels (k,)."""
         features = np.concatenate([f for f, _ in records]).astype(np.float32)
         labels = np.concatenate([y for _, y in records])

@@ -169,8 +169,8 @@ class PooledAttack(ScoringAttack):
 def moments_by_record(values: Sequence[Array], models: Sequence[InOutModel]) -> tuple[Array, Array, Array, Array]:
     """Mean and variance of a number over the models that were trained on a record, and over those that were not.
 
-    `values` has (k,) a model, for the first k candidate records. Gives mean and variance in, mean and variance out, (k,)
-    each, the variances without bias; not-a-number where fewer than two models are on that side.
+    `values` has (k,) a model, for the first k candidate records. Gives mean and variance in, mean and variance out,
+    (k,) each, the variances without bias; not-a-number where fewer than two models are on that side.
     """
     value, inside = np.stack(values), np.stack([m.trained_on[: len(values[0])] for m in models])
     moments = []

@@ -35,7 +35,9 @@ class Rmia(PooledAttack):
 
     def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """p(x) of the attacked records and p(z) of the test records."""
-        mean_in, _, mean_out, _ = moments_by_record([probability(self.attacked_outputs(m.candidates)) for m in models], models)
+        mean_in, _, mean_out, _ = moments_by_record(
+            [probability(self.attacked_outputs(m.candidates)) for m in models], models
+        )
         others = np.mean([probability(m.test) for m in models], axis=0)
         if self.online:
             return {"candidates": (mean_in + mean_out) / 2, "population": others}

@@ -14,7 +14,7 @@ from harness.attacks.perturbed import Perturbation, label_counts
 from harness.hashing import generator
 from harness.metrics.answers import Answers
 from harness.metrics.membership import auc, best_threshold
-from harness.metrics.metric import metrics_of, measure_queried
+from harness.metrics.metric import measure_queried, metrics_of
 from harness.metrics.queried import Queried
 
 

@@ -87,7 +87,9 @@ def own_trials(
                     answer = message
     except EOFError:
         process.join()
-        raise HarnessError(f"audit: {where}: {_describe_exit(process.exitcode)} {_progress_text(begun, runs)}") from None
+        raise HarnessError(
+            f"audit: {where}: {_describe_exit(process.exitcode)} {_progress_text(begun, runs)}"
+        ) from None
     finally:
         process.join(ENDS_WITHIN_S if answer is not None else 0)
         process.kill()

@@ -131,7 +131,9 @@ class TMixtureCS(SequentialEstimate):
         running = self.moments
         each = None if self.repeat_values is None else sign * self.repeat_values + by
         return replace(
-            self, moments=Moments(sign * running.means + by, running.stderrs, sign * running.skewnesses), repeat_values=each
+            self,
+            moments=Moments(sign * running.means + by, running.stderrs, sign * running.skewnesses),
+            repeat_values=each,
         )
 
 
@@ -230,7 +232,9 @@ class TwoStakeCS(SequentialEstimate):
 
 def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:
     """As `t_mixture_cs`, with a share of the stake on the values after the first `left_out`."""
-    return TwoStakeCS(t_mixture_cs(values, record_stderr), t_mixture_cs(values[left_out:], record_stderr[left_out:]), left_out)
+    return TwoStakeCS(
+        t_mixture_cs(values, record_stderr), t_mixture_cs(values[left_out:], record_stderr[left_out:]), left_out
+    )
 
 
 def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:

@@ -215,8 +215,8 @@ class BettingMean(SequentialEstimate):
         return low
 
     def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
-        """Repeats, of at most `max_repeats`, at which a one-sided test at `alpha` tells the mean from 0 if further results are
-        like those there are; None where there are none."""
+        """Repeats, of at most `max_repeats`, at which a one-sided test at `alpha` tells the mean from 0 if further
+        results are like those there are; None where there are none."""
         if max_repeats < self.n or not self.n:
             return None
         toward = self if self.mean >= 0 else self.shift(0.0, -1.0)

@@ -38,7 +38,10 @@ def any_of(looks: Sequence[PointResult]) -> PointResult:
     oppose = max(look.point.p_oppose for look in looks)
     corrected = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
     return PointResult(
-        corrected, best.effect, frozenset().union(*(look.cells for look in looks)), combine_by_repeat(looks, np.logical_or)
+        corrected,
+        best.effect,
+        frozenset().union(*(look.cells for look in looks)),
+        combine_by_repeat(looks, np.logical_or),
     )
 
 

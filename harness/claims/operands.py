@@ -196,7 +196,9 @@ class MetricOperand(Config):
         """Of a side that names one metric, one arm and at most one attack."""
         (metric,), (arm,) = self.metric, self.arm
         attack = self.attack[0] if self.attack else ""
-        return MetricSeries(metric, arm, attack, self.minus, place(self.fixed_axes), self.times, self.mean_over, self.chosen)
+        return MetricSeries(
+            metric, arm, attack, self.minus, place(self.fixed_axes), self.times, self.mean_over, self.chosen
+        )
 
 
 class FormulaValue(Config, HasTree):

@@ -154,7 +154,9 @@ class _Rule:
         """Repeats that decide if the effect stays as it is; the most allowed where those would not."""
         effect = look.effect
         projected = (
-            effect.project_repeats(self._level(look, finding), self.max_repeats) if isinstance(effect, SequentialEstimate) else None
+            effect.project_repeats(self._level(look, finding), self.max_repeats)
+            if isinstance(effect, SequentialEstimate)
+            else None
         )
         if projected is None or look.among is None:
             return projected or self.max_repeats
@@ -217,7 +219,10 @@ class _Rule:
         slack = EARLY_SLACK if early and not self.likely else SLACK
         hoped = effect.shift(math.copysign(slack * effect.stderr, effect.mean))
         assert isinstance(hoped, SequentialEstimate)
-        return hoped.project_repeats(level, (self.reach or CEILING * self.usual) if early else self.max_repeats) is not None
+        return (
+            hoped.project_repeats(level, (self.reach or CEILING * self.usual) if early else self.max_repeats)
+            is not None
+        )
 
 
 _Place = tuple[PartResult, list[PointResult], bool]

@@ -92,8 +92,8 @@ class SequentialEstimate(MeanEstimate):
 
     @abstractmethod
     def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
-        """Repeats, of at most `max_repeats`, at which a one-sided test at `alpha` tells the mean from 0 if further results are
-        like those there are; None where there are none."""
+        """Repeats, of at most `max_repeats`, at which a one-sided test at `alpha` tells the mean from 0 if further
+        results are like those there are; None where there are none."""
 
 
 def hall_transform(distance: Any, skewness: Any, slope: float = 0.0) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Series
-from harness.claims.series import OUTCOME, outcomes_by_arm, groups_of, series_of
+from harness.claims.series import OUTCOME, groups_of, outcomes_by_arm, series_of
 from harness.coordinates import Cell, Place, place
 from harness.metrics.metric import derived_from
 

@@ -115,7 +115,9 @@ def _row(name: str, epsilon: float, run: Run) -> dict[str, Any]:
     noise = try_answer(lambda: accountant.noise_multiplier(epsilon, run))
     row: dict[str, Any] = {"epsilon": epsilon, "accountant": name, "noise_multiplier": noise}
     for sampling, which in (("shuffled", "gaussian"), ("poisson", "pld")):
-        sides = (math.inf, math.inf) if noise == 0 else noise and try_answer(partial(ACCOUNTANTS[which].sides, noise, run))
+        sides = (
+            (math.inf, math.inf) if noise == 0 else noise and try_answer(partial(ACCOUNTANTS[which].sides, noise, run))
+        )
         low, high = sides or (None, None)
         row |= {f"exact_{sampling}_from": low, f"exact_{sampling}": high}
     remark = try_answer(lambda: accountant.remark(epsilon, run)) if noise else ""

@@ -115,7 +115,9 @@ def alternatives(
     _index(groups)
     if measure_only:
         return
-    verdicts = [v for context, loaded in groups for of_spec in pipeline.write_all_verdicts(context, loaded) for v in of_spec]
+    verdicts = [
+        v for context, loaded in groups for of_spec in pipeline.write_all_verdicts(context, loaded) for v in of_spec
+    ]
     if as_json:
         print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})
         return

@@ -15,6 +15,7 @@ from harness.commands.accountants import accountants
 from harness.commands.alternatives import alternatives
 from harness.commands.audit import audit
 from harness.commands.common import Root, print_json, state
+from harness.commands.compare import compare
 from harness.commands.data import data_app
 from harness.commands.demo import demo
 from harness.commands.explain import explain
@@ -25,7 +26,6 @@ from harness.commands.run import plan, run
 from harness.commands.specs import list_specs, schema, validate
 from harness.commands.status import status
 from harness.commands.store import store_app
-from harness.commands.compare import compare
 from harness.errors import HarnessError
 from harness.progress import hush
 from harness.streams import output_apart

@@ -51,7 +51,9 @@ def judge(
     if not specs:
         pipeline.begin_helping(workers)
     groups = contexts(specs, profile, workers, quiet)
-    verdicts = [v for context, loaded in groups for of_spec in pipeline.write_all_verdicts(context, loaded) for v in of_spec]
+    verdicts = [
+        v for context, loaded in groups for of_spec in pipeline.write_all_verdicts(context, loaded) for v in of_spec
+    ]
     if as_json:
         print_json([in_json(v) for v in verdicts])
     else:

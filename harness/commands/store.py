@@ -103,7 +103,9 @@ def _share(
         for context, loaded in contexts(specs, profile, None, quiet):
             for one in loaded:
                 if not is_left_out(context, one):
-                    only |= {(piece.kind, piece.key) for piece in plan_of(context, one, context.repeat_factor(one)).pieces()}
+                    only |= {
+                        (piece.kind, piece.key) for piece in plan_of(context, one, context.repeat_factor(one)).pieces()
+                    }
     transfer = move(Store(project_here().store), Shared(address), Progress(quiet), only)
     if as_json:
         faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in transfer.faults]

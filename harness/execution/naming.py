@@ -139,7 +139,8 @@ class Naming:
             return self.halves(pool, split, epsilon)
         noise = 0.0 if pool.privacy == "none" else noise_multiplier
         return tuple(
-            self._train_unit(split, "shadow", index, noise, repeat, self.setup.train_size) for index in range(pool.count)
+            self._train_unit(split, "shadow", index, noise, repeat, self.setup.train_size)
+            for index in range(pool.count)
         )
 
     def halves(self, pool: ShadowPool, split: WorkUnit, epsilon: float) -> tuple[WorkUnit, ...]:

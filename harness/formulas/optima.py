@@ -138,7 +138,9 @@ def optimal_ppv_at_mass(epsilon: float, delta: float, prior: float, mass: float,
 def optimal_group(epsilon: float, prior: float, group: float, points: float = 4.0) -> float:
     """Largest positive accuracy about a group of points."""
     n = whole_number("points", points, 1, 12)
-    return _fraction(_contains_group(n, whole_number("group", group, 1, n)), _inclusion(n, prior), _neighbours(n), epsilon, 0.0)
+    return _fraction(
+        _contains_group(n, whole_number("group", group, 1, n)), _inclusion(n, prior), _neighbours(n), epsilon, 0.0
+    )
 
 
 @computed("least-absence", "min P(none of the group in D | S)", DEFINITION)

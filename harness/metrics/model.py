@@ -52,7 +52,9 @@ for _word, _records in SETS.items():
     metric(f"loss_{_word}", f"mean cross-entropy on {_records}", scope="model", high=math.inf)(partial(_loss, _records))
 for _word in ("test", "nonmembers"):
     _text = f"share of the accuracy on {SETS[_word]} that noise costs"
-    metric(f"accuracy_loss_{_word}", _text, scope="baseline", low=-math.inf)(partial(_accuracy_loss, f"accuracy_{_word}"))
+    metric(f"accuracy_loss_{_word}", _text, scope="baseline", low=-math.inf)(
+        partial(_accuracy_loss, f"accuracy_{_word}")
+    )
 
 
 @metric("epochs_trained", "epochs until training ended", scope="epochs", low=1.0, high=math.inf)
@@ -60,7 +62,9 @@ def _epochs(accuracies: Array, n: int) -> Value:
     return Value(float(len(accuracies)), 0.0, n)
 
 
-@metric("best_accuracy_test", "largest accuracy on test records after any epoch (thudi2022 Figures 6, 8)", scope="epochs")
+@metric(
+    "best_accuracy_test", "largest accuracy on test records after any epoch (thudi2022 Figures 6, 8)", scope="epochs"
+)
 def _best_accuracy(accuracies: Array, n: int) -> Value:
     best = float(accuracies.max())
     return Value(best, float(np.sqrt(best * (1 - best) / n)), n)

@@ -126,7 +126,9 @@ def _every_model(points: Points) -> Array:
 
 
 @metric(
-    "tpr_of_most_vulnerable", "true-positive rate on the records that other models find most vulnerable", scope="per_record"
+    "tpr_of_most_vulnerable",
+    "true-positive rate on the records that other models find most vulnerable",
+    scope="per_record",
 )
 def _tpr_of_most_vulnerable(points: Points) -> Value:
     return _rate(points, True)
@@ -149,7 +151,9 @@ def _epsilon_of_most_vulnerable(points: Points) -> Value:
     return Value(math.log(max(1.0, (tpr - points.delta) / fpr)), 0.0, m + n)
 
 
-@metric("median_point_tpr", "true-positive rate on the median record, over all models trained on it", scope="per_record")
+@metric(
+    "median_point_tpr", "true-positive rate on the median record, over all models trained on it", scope="per_record"
+)
 def _median_point_tpr(points: Points) -> Value:
     return Value(float(np.median(points.rate(points.caught, _every_model(points), True))), 0.0, points.count)
 
@@ -241,4 +245,6 @@ def _separation(points: Points) -> Value:
     high=math.inf,
 )
 def _separation_of_top_tenth(points: Points) -> Value:
-    return average(np.concatenate([points.separation(rest)[k] for k, rest in points.pick_records(TENTH, points.separation)]))
+    return average(
+        np.concatenate([points.separation(rest)[k] for k, rest in points.pick_records(TENTH, points.separation)])
+    )

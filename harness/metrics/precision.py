@@ -98,7 +98,9 @@ def _measure_best_precision(answers: Answers) -> Value:
     return best_precision(*_shuffle_together(answers))
 
 
-@metric("shuffled_best_precision", "the same with memberships shuffled: what the maximum gives by itself", scope="attack")
+@metric(
+    "shuffled_best_precision", "the same with memberships shuffled: what the maximum gives by itself", scope="attack"
+)
 def _shuffled_precision(answers: Answers) -> Value:
     m, n = len(answers.member_scores), len(answers.nonmember_scores)
     return shuffled_best_precision(m + n, m)
@@ -110,7 +112,10 @@ def _held_out(answers: Answers) -> Value:
 
 
 @metric(
-    "best_precision_gain", "largest precision over forty thresholds, less the share of members", scope="attack", low=-1.0
+    "best_precision_gain",
+    "largest precision over forty thresholds, less the share of members",
+    scope="attack",
+    low=-1.0,
 )
 def _gain(answers: Answers) -> Value:
     best = _measure_best_precision(answers)

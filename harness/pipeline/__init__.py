@@ -16,19 +16,19 @@ from harness.pipeline.compute import (
 from harness.pipeline.context import OWN, Context
 from harness.pipeline.deciding import until_decided
 from harness.pipeline.judging import (
-    write_verdicts,
-    write_all_verdicts,
     experiment_digest,
     has_verdicts,
     index_readings,
+    is_left_out,
     judge,
     judge_all,
-    is_left_out,
     means_compared,
     measurements,
     other_readings,
     read_verdicts,
     readings_needed,
+    write_all_verdicts,
+    write_verdicts,
 )
 from harness.pipeline.parallel import begin_helping, for_each
 from harness.pipeline.tables import plot
@@ -38,16 +38,14 @@ __all__ = [
     "Context",
     "attack",
     "begin_helping",
-    "write_verdicts",
-    "write_all_verdicts",
     "core_seconds",
     "experiment_digest",
     "for_each",
     "has_verdicts",
     "index_readings",
+    "is_left_out",
     "judge",
     "judge_all",
-    "is_left_out",
     "means_compared",
     "measurements",
     "other_readings",
@@ -60,4 +58,6 @@ __all__ = [
     "train",
     "until_decided",
     "worker_pool_of",
+    "write_all_verdicts",
+    "write_verdicts",
 ]

@@ -63,7 +63,8 @@ def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
 
 
 def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
-    """The plan of a spec, of `repeat_factor` times its repeats, its data fetched. Raises MissingData where those cannot be had."""
+    """The plan of a spec, of `repeat_factor` times its repeats, its data fetched. Raises MissingData where those cannot
+    be had."""
     if is_left_out(context, loaded):
         raise MissingData(why_left_out(context))
     with _located_faults(loaded, None):
@@ -99,7 +100,9 @@ def _located_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
         assert loaded.spec.experiment is not None
         arm = error.arm or (arms or list(loaded.spec.experiment.arms))[0]
         known = error.field or error.arm or error.piece
-        keys = loaded.document.keys_in_file(("experiment", *(("arms", arm, *error.field.split(".")) if error.field else ())))
+        keys = loaded.document.keys_in_file(
+            ("experiment", *(("arms", arm, *error.field.split(".")) if error.field else ()))
+        )
         if not known:
             raise
         raise HarnessError(f"{locate(loaded.document, keys)}: {'.'.join(map(str, keys))}: {error}") from None

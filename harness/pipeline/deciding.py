@@ -21,7 +21,7 @@ from harness.coordinates import Cell as Group
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_with
 from harness.execution.plan import Plan, first_repeats
-from harness.execution.reuse import RUNS, Known, repeats_known, pieces_to_run
+from harness.execution.reuse import RUNS, Known, pieces_to_run, repeats_known
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
 from harness.metrics import METRICS
@@ -55,7 +55,9 @@ def until_decided(
     first = max(PILOT, min(RUNS, usual)) if _over_runs(scaled, metrics) else PILOT
     groups = dict.fromkeys(cell.group for cell in plan.cells)
     by = _repeats_that_choose(scaled)
-    asked = _attacked_by_claims(scaled.spec, groups) if loaded.claims is not None else _all_attacked(scaled.spec, groups)
+    asked = (
+        _attacked_by_claims(scaled.spec, groups) if loaded.claims is not None else _all_attacked(scaled.spec, groups)
+    )
     repeats = {(group, attack): min(usual, max(first, by.get(group[0], 0))) for group, attack in asked}
     there = repeats_known(plan, known)
     likely = {of: FEWEST for of, asked_for in repeats.items() if there.get(of, 0) < asked_for}

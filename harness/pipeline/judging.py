@@ -27,9 +27,9 @@ from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
-from harness.verdicts.check import judge_spec, independent_claims
+from harness.verdicts.check import independent_claims, judge_spec
 from harness.verdicts.findings import ALPHA, ClaimError
-from harness.verdicts.publish import reading_matters, only_counts, publish
+from harness.verdicts.publish import only_counts, publish, reading_matters
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
@@ -127,7 +127,10 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     were run, and say what that makes of each."""
     scaled, spec = context.scale(loaded), loaded.spec
     declared = {claim.id: claim for claim in spec.claims}
-    others = [(reading, _verdicts_of_reading(context, variant, claims)) for reading, variant in other_readings(context, loaded)]
+    others = [
+        (reading, _verdicts_of_reading(context, variant, claims))
+        for reading, variant in other_readings(context, loaded)
+    ]
     verdicts = []
     for verdict in _judge_one(context, loaded, claims):
         claim = declared[verdict.id.split("#")[1]]
@@ -144,7 +147,9 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     return verdicts
 
 
-def _verdicts_of_reading(context: Context, variant: Loaded, claims: Collection[str] | None) -> dict[str, Verdict] | None:
+def _verdicts_of_reading(
+    context: Context, variant: Loaded, claims: Collection[str] | None
+) -> dict[str, Verdict] | None:
     """What a reading says of each claim; None where it was not run."""
     if not context.measurements_file(variant.spec.id).is_file():
         return None
@@ -168,7 +173,9 @@ def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loa
     waiting = {claim.id: spec.parts(claim) for claim in spec.claims if claim.id in violated and not claim.theory}
     needed = []
     for reading, variant in other_readings(context, loaded):
-        ids = {name for name, parts in waiting.items() if reading_matters(reading, parts, spec) and not only_counts(parts)}
+        ids = {
+            name for name, parts in waiting.items() if reading_matters(reading, parts, spec) and not only_counts(parts)
+        }
         if ids:
             path = context.measurements_file(variant.spec.id)
             before = read_table(path).attrs.get(CLAIMS) if path.is_file() else ()
@@ -248,7 +255,9 @@ def has_verdicts(context: Context, loaded: Loaded) -> bool:
     """
     if not context.verdicts_file(loaded.spec.id).is_file():
         return False
-    return not is_left_out(context, loaded) or all(v.verdict == "not run" for v in read_verdicts(context, loaded).verdicts)
+    return not is_left_out(context, loaded) or all(
+        v.verdict == "not run" for v in read_verdicts(context, loaded).verdicts
+    )
 
 
 def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:

@@ -15,7 +15,17 @@ from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
 from harness.report.figures import LETTER, STYLES, paint_panel
 from harness.report.findings import Picture
-from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, register_hover, make_standalone, svg_of
+from harness.report.theme import (
+    BOUND,
+    COLOURS,
+    Hover,
+    Label,
+    Titles,
+    label_ends,
+    make_standalone,
+    register_hover,
+    svg_of,
+)
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -141,7 +151,9 @@ def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, sm
             for s in ("left", "right")
         ]
         both = [at["left"], at["right"]]
-        axis.plot([at[variable]] * 2, both, "o", color=COLOURS[4], markersize=5, zorder=5, gid=register_hover(titles, texts))
+        axis.plot(
+            [at[variable]] * 2, both, "o", color=COLOURS[4], markersize=5, zorder=5, gid=register_hover(titles, texts)
+        )
         finite = np.concatenate(drawn)
         if finite.min() > 0 and finite.max() / finite.min() > WIDE:
             axis.set_yscale("log")
@@ -168,7 +180,9 @@ def _values_along(side: Term, at: Mapping[str, float], variable: str, x: Array) 
     values = []
     for value in x:
         try:
-            values.append(number(side, {**{k: at[k] for k in side.variables()}, **_coordinate_of(side, variable, float(value))}))
+            values.append(
+                number(side, {**{k: at[k] for k in side.variables()}, **_coordinate_of(side, variable, float(value))})
+            )
         except (HarnessError, ArithmeticError, ValueError):
             values.append(math.nan)
     return np.array(values)

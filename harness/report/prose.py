@@ -36,7 +36,9 @@ def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
     places = [level_words(name, value) for name, value in (point.at or {}).items()]
     for name, values in (point.chosen or {}).items():
         least, greatest = format_level(values[0]), format_level(values[-1])
-        places.append(f"the chosen {LETTERS.get(name, name)} = {least}" + ("" if least == greatest else f" to {greatest}"))
+        places.append(
+            f"the chosen {LETTERS.get(name, name)} = {least}" + ("" if least == greatest else f" to {greatest}")
+        )
     if point.epsilon is not None:
         places.insert(0, level_words("epsilon", point.epsilon))
     elif "epsilon" in axes and not _has_own_epsilon(part):

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from harness.claims.kinds.table import PrintedTable
-from harness.claims.series import outcomes_by_arm, groups_by_outcome
+from harness.claims.series import groups_by_outcome, outcomes_by_arm
 from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
 from harness.spec.model import Spec
@@ -47,7 +47,9 @@ def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[Row]:
         {
             "title": table.title,
             "columns": table.columns,
-            "rows": [{"name": name, "cells": [settle_entry(e) for e in entries]} for name, entries in table.rows.items()],
+            "rows": [
+                {"name": name, "cells": [settle_entry(e) for e in entries]} for name, entries in table.rows.items()
+            ],
         }
         for table in spec.layout
     ]

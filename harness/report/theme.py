@@ -187,7 +187,9 @@ def label_ends(axis: Axes, labels: Sequence[Label], size: float = 8.5) -> None:
 
     tall = axis.get_window_extent().height / axis.get_figure(root=True).dpi  # type: ignore[union-attr]
     gap = 1.2 * size / 72 / tall
-    placed = sorted(((height_of(y), text, colour) for text, colour, y in labels if math.isfinite(y)), key=lambda p: p[0])
+    placed = sorted(
+        ((height_of(y), text, colour) for text, colour, y in labels if math.isfinite(y)), key=lambda p: p[0]
+    )
     heights = spread_labels([p[0] for p in placed], gap)
     for height, (_, text, colour) in zip(heights, placed, strict=True):
         axis.text(1.015, height, text, color=colour, fontsize=size, va="center", transform=axis.transAxes)

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from harness.attacks import ATTACKS, Attack, ScoringAttack
 from harness.attacks.logloss import Logloss
-from harness.claims.declared import NameScope, list_names, describe_unknown_name
+from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
 from harness.experiment import Axis, Experiment, ShadowPool
@@ -273,7 +273,9 @@ def _has_curve(attack: Attack, of: Of) -> bool:
     """Whether an attack leaves behind what a curve is drawn of."""
     if of == "losses":
         return isinstance(attack, Logloss)
-    return isinstance(attack, ScoringAttack) if of == "scores" else set(metrics_of("per_record")) <= set(attack.measures)
+    return (
+        isinstance(attack, ScoringAttack) if of == "scores" else set(metrics_of("per_record")) <= set(attack.measures)
+    )
 
 
 def _check_pool(where: str, attack: Attack, pool: ShadowPool, name: str) -> None:

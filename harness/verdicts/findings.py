@@ -185,13 +185,18 @@ def repeats_wanted(
     judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
     by_claim = _all_findings(scaled, evidence, judges)
     repeat_limit = scaled.repeat_limit
-    within = {claim: allocate_repeats(findings, alpha, usual, reach=repeat_limit) for claim, findings in by_claim.items()}
+    within = {
+        claim: allocate_repeats(findings, alpha, usual, reach=repeat_limit) for claim, findings in by_claim.items()
+    }
     if any(within.values()):
         return {claim: needs for claim, needs in within.items() if needs}
     cells = experiment.models() / usual
     there = repeats_of(table, axes)
     allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * repeat_limit if repeat_limit > CEILING * usual else 0)
-    past = {claim: allocate_repeats(findings, alpha, usual, repeat_limit, whole=True) for claim, findings in by_claim.items()}
+    past = {
+        claim: allocate_repeats(findings, alpha, usual, repeat_limit, whole=True)
+        for claim, findings in by_claim.items()
+    }
     chosen: dict[str, dict[Attacked, int]] = {}
     for claim in sorted(past, key=lambda claim: _models_with(there, [past[claim]])):
         reserved = [*(past[other] for other in chosen), past[claim]]

@@ -12,7 +12,7 @@ import pytest
 from harness.arrays import Array
 from harness.auditing import AUDITORS, canary_records, many_runs, one_at_a_time
 from harness.auditing.engines import EngineTraining, Question
-from harness.auditing.planted import BUGS, Bug, spread_of_steps, planted_training
+from harness.auditing.planted import BUGS, Bug, planted_training, spread_of_steps
 from harness.errors import HarnessError
 from tests.conftest import REPO, run_cli
 

@@ -23,9 +23,9 @@ from harness.claims.betting import (
     Stream,
     _log_capital_in_products,
     bet_on_streams,
+    convex_lower_bounds,
     log_capitals,
     mix_shares,
-    convex_lower_bounds,
 )
 from harness.claims.design import Bounded, Fixed, Sequential, Series, adjust_for_splits, repeats_to_see_all, stream_of
 from harness.claims.statistics import FEWEST, rarity_bound, share_at_least

@@ -14,7 +14,14 @@ from harness.claims.combine import any_of
 from harness.claims.design import Bounded, Sequential
 from harness.claims.judge import compare_equivalence
 from harness.claims.results import Part, PartResult, PointResult, point
-from harness.claims.statistics import Estimate, SequentialEstimate, detectable_effect, difference, estimate, repeats_needed
+from harness.claims.statistics import (
+    Estimate,
+    SequentialEstimate,
+    detectable_effect,
+    difference,
+    estimate,
+    repeats_needed,
+)
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.verdicts.basis import combined_outcome

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 
 from harness.claims.design import Fixed, Sequential, Series, adjust_for_splits
-from harness.claims.series import outcomes_by_arm, means
+from harness.claims.series import means, outcomes_by_arm
 from harness.coordinates import place
 from harness.report.tables import outcome_rows
 from tests.claims.judged import PARSE, evidence_of, judge

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.claims.anytime import LATER, LEAST_SLOPE, PRIOR_PRECISION, TMixtureCS, TwoStakeCS, t_mixture_cs, two_stake_cs
+from harness.claims.anytime import (
+    LATER,
+    LEAST_SLOPE,
+    PRIOR_PRECISION,
+    TMixtureCS,
+    TwoStakeCS,
+    t_mixture_cs,
+    two_stake_cs,
+)
 from harness.claims.betting import BettingMean, Stream, bet_on_streams
 from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.reasons import reason_in_words

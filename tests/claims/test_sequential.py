@@ -608,7 +608,9 @@ def test_a_point_is_given_up_where_three_times_the_repeats_would_not_decide() ->
 
 def test_levels_of_several_parts_and_points_decide_what_is_asked() -> None:
     """A point that supports at the part's level needs no more, though it would not turn a claim for some point."""
-    at = next(m for m in np.arange(0.4, 1.0, 0.002) if t_mixture_cs(swinging(m, 0.2, 12), np.zeros(12)).p_above(0.4) < 0.02)
+    at = next(
+        m for m in np.arange(0.4, 1.0, 0.002) if t_mixture_cs(swinging(m, 0.2, 12), np.zeros(12)).p_above(0.4) < 0.02
+    )
     assert t_mixture_cs(swinging(at, 0.2, 12), np.zeros(12)).p_above(0.4) > 0.0125
     both = evidence_of({("a", 1.0): swinging(at, 0.2, 12), ("a", 2.0): swinging(0.46, n=12)})
     assert wanted(judged(above(0.4), both), 0.05, 40) == {("a", 2.0): 13}
@@ -619,7 +621,9 @@ def test_levels_of_several_parts_and_points_decide_what_is_asked() -> None:
 
 def test_levels_of_several_parts_for_some_point() -> None:
     """Against a claim of two parts a point for some has to be at half the level, and then needs no more."""
-    at = next(m for m in np.arange(0.4, 0.0, -0.002) if t_mixture_cs(swinging(m, 0.2, 12), np.zeros(12)).p_below(0.4) < 0.02)
+    at = next(
+        m for m in np.arange(0.4, 0.0, -0.002) if t_mixture_cs(swinging(m, 0.2, 12), np.zeros(12)).p_below(0.4) < 0.02
+    )
     evidence = evidence_of({("a", 1.0): swinging(at, 0.2, 12), ("a", 2.0): swinging(0.35, n=12)})
     finding = judge(above(0.4, "some"), evidence, 0.05, 0, 2)
     assert 0.0125 < finding.points[0].p_oppose < 0.025

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.metrics import METRICS, Answers, ModelOutputs, Outputs, Value, metric, metrics_of
-from harness.metrics.metric import measure_against_baseline, modules, measure_answers, measure_model
+from harness.metrics.metric import measure_against_baseline, measure_answers, measure_model, modules
 
 
 def outputs(right: int, n: int = 10) -> Outputs:
@@ -26,7 +26,9 @@ def test_every_metric_of_a_model_is_measured_on_its_own_records() -> None:
 
 def test_what_noise_costs_has_no_value_where_the_model_without_it_is_never_right() -> None:
     own, never = (measure_model(ModelOutputs(outputs(5), outputs(k), outputs(0))) for k in (3, 6))
-    assert {k: round(v.value, 9) for k, v in measure_against_baseline(own, never).items()} == {"accuracy_loss_test": 0.5}
+    assert {k: round(v.value, 9) for k, v in measure_against_baseline(own, never).items()} == {
+        "accuracy_loss_test": 0.5
+    }
 
 
 def test_ranges_hold_and_a_name_is_held_once() -> None:

@@ -22,7 +22,7 @@ from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings
 from harness.verdicts.check import judge_spec
 from harness.verdicts.counts import count, group_of
-from harness.verdicts.publish import data_of, reading_matters, publish
+from harness.verdicts.publish import data_of, publish, reading_matters
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
 from tests.verdicts.test_basis import around, both, table_of
 

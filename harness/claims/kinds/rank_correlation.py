@@ -77,7 +77,9 @@ class RankCorrelation(MeasuredClaimKind):
         against = self.above if self.above is not None else self.below
         assert against is not None
         every = [(curve, at) for one, two, at in places for curve in (one, two)]
-        return judge_repeats(evidence, part, every, correlations, against, 1.0 if self.above is not None else -1.0, test)
+        return judge_repeats(
+            evidence, part, every, correlations, against, 1.0 if self.above is not None else -1.0, test
+        )
 
 
 def _names(operand: MetricOperand) -> Expression:

@@ -101,6 +101,7 @@ class SameCurve(MeasuredClaimKind):
         cells = own.cells.union(*(end.cells for end in ends))
         nearer = point(index, {"epsilon": epsilon}, own.mean, end.mean, effect, None, support, oppose)
         inside = [
-            PointResult(nearer, side, cells, None if side.repeat_values is None else side.repeat_values >= 0) for side in (above, below)
+            PointResult(nearer, side, cells, None if side.repeat_values is None else side.repeat_values >= 0)
+            for side in (above, below)
         ]
         return PointResult(nearer, effect, cells, combine_by_repeat(inside, np.logical_and))

@@ -34,7 +34,9 @@ class Random(TableSplit):
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
         if isinstance(source, TableSource):
             return super().draw(source, sizes, rng)
-        members, test, others = (_draw_independent(source, n, rng) for n in (sizes.members, sizes.test, sizes.nonmembers))
+        members, test, others = (
+            _draw_independent(source, n, rng) for n in (sizes.members, sizes.test, sizes.nonmembers)
+        )
         return Draw(members, test, others, source.n_classes, facts={"members": len(members)})
 
     def shadow(self, source: Source, draw: Draw, sizes: Sizes, rng: np.random.Generator) -> ShadowDraw:

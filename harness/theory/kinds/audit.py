@@ -133,7 +133,7 @@ class Audit(TheoryClaimKind):
     def _bounds(self, number: int) -> tuple[float, float]:
         """Of the audit with this number: what it finds, and what one that sees what `right` names finds."""
         from harness.auditing.engines import Question
-        from harness.auditing.planted import likelihood_of_steps, spread_of_steps, planted_training
+        from harness.auditing.planted import likelihood_of_steps, planted_training, spread_of_steps
 
         of = self.of
         question = Question(of.epsilon, of.delta, of.records, of.batch_size, of.epochs, "rdp")
