@@ -125,3 +125,15 @@ def test_names_of_before_say_what_they_are_called_now() -> None:
             getattr(plugins, old)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         plugins.Nothing  # noqa: B018
+
+
+def test_a_plugin_with_a_method_of_before_is_told_what_it_is_called_now() -> None:
+    class Mine(plugins.Attack):
+        kind: str = "mine"
+
+        def shortened(self, epochs: int) -> object:
+            return self
+
+    with pytest.raises(ValueError, match=r"Mine: shortened is called shorten now"):
+        plugins.ATTACKS.register(Mine)
+    assert "mine" not in plugins.ATTACKS.names()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from harness.arrays import Array
 from harness.metrics.answers import Answers, ModelOutputs, Run
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from harness.metrics.queried import Queried
 
 Scope = Literal["attack", "model", "epochs", "per_record", "queried", "baseline", "runs"]
+FORMER_SCOPES = {"answers": "attack", "course": "epochs", "points": "per_record"}
+"""What scopes were called until 2026-11-26, when the keyword was `of`."""
 MODEL_SCOPES: tuple[Scope, ...] = ("model", "epochs", "baseline")
 """Scopes of metrics that no attack is needed for."""
 
@@ -65,7 +67,14 @@ def metric(
     from_metric: tuple[str, float, float] | None = None,
     **coordinates: float,
 ) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Decorator: register a function under a name that specs may use. Raises ValueError for a name held already."""
+    """Decorator: register a function under a name that specs may use.
+
+    Raises ValueError for a name held already, and for a scope that there is none of.
+    """
+    if scope not in get_args(Scope):
+        now = FORMER_SCOPES.get(scope)
+        hint = f"is called {now!r} now" if now else f"is none of {', '.join(get_args(Scope))}"
+        raise ValueError(f"metric {name!r}: scope {scope!r} {hint}")
 
     def register(function: Callable[..., Value]) -> Callable[..., Value]:
         if name in METRICS:
