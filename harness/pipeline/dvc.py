@@ -49,7 +49,7 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"each": _each, "each_uncached": _each_uncached, "lines": _lines}
+    environment.filters |= {"each": _list_items, "each_uncached": _list_uncached, "lines": _lines}
     kept = [one.spec for one in specs if not is_left_out(context, one)]
     measured = [spec.id for spec in kept if spec.experiment is not None]
     theory = [spec.id for spec in kept if spec.experiment is None]
@@ -71,11 +71,11 @@ def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:
     return sorted({d.path for one in kept for d in datasets(one, context) if isinstance(d, CsvTable)})
 
 
-def _each(paths: Iterable[str], indent: int = 6) -> str:
+def _list_items(paths: Iterable[str], indent: int = 6) -> str:
     return "\n".join(f"{' ' * indent}- {path}" for path in paths)
 
 
-def _each_uncached(paths: Iterable[str]) -> str:
+def _list_uncached(paths: Iterable[str]) -> str:
     """Outputs that DVC hashes and does not keep."""
     return "\n".join(f"      - {path}:\n          cache: false" for path in paths)
 

@@ -44,10 +44,10 @@ def claims_csv(verdicts: Sequence[Verdict]) -> str:
         low, high = v.interval or (None, None)
         point = deciding_point(v)
         estimate, line = (point.left, point.right) if point is not None else (None, None)
-        said = [v.id, v.paper, v.where, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data, v.verdict]
+        text = [v.id, v.paper, v.where, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data, v.verdict]
         numbers = [v.certainty, estimate, line, v.effect, low, high, v.repeats]
         writer.writerow(
-            [*said, *numbers, basis_text(v), v.stands, "; ".join(v.hangs_on), v.reason, v.spec_sha256, v.data_sha256]
+            [*text, *numbers, basis_text(v), v.stands, "; ".join(v.hangs_on), v.reason, v.spec_sha256, v.data_sha256]
         )
     return out.getvalue()
 

@@ -20,7 +20,7 @@ from harness.experiment import Arm, Experiment
 from harness.formulas import FORMULAS
 from harness.report.anchors import mark
 from harness.report.curves import draw_curves
-from harness.report.lines import as_trained, largest, over_all_outcomes, place_of_infinity, printed_values, series
+from harness.report.lines import as_trained, last_of, over_all_outcomes, place_of_infinity, printed_values, series
 from harness.report.theme import BOUND, COLOURS, Hover, Label, Titles, label_ends, register_hover, svg_of
 from harness.report.vocabulary import attack_words, figure, metric_words
 from harness.spec.model import Spec
@@ -118,7 +118,7 @@ def _arms(
     for metric in panel.metrics:
         for nth, attack in enumerate(panel.attacks or tuple(spec.attacks) if metric in of_attacks else ("",)):
             of_arms = [
-                (i, largest(series(table, arm, attack, metric, axes=spec.axes), panel.at)) for i, arm in enumerate(arms)
+                (i, last_of(series(table, arm, attack, metric, axes=spec.axes), panel.at)) for i, arm in enumerate(arms)
             ]
             points = [(i, *values[1:]) for i, values in of_arms if values is not None]
             wheres = {i: values[0] for i, values in of_arms if values is not None}
@@ -175,7 +175,7 @@ class _Across:
     beyond: float
     """Where infinity is drawn."""
 
-    def at(self, arm: str) -> dict[float, float]:
+    def positions_of(self, arm: str) -> dict[float, float]:
         """By epsilon of an arm: where it is drawn."""
         pairs = zip(self.epsilons[arm], self.positions[arm], strict=True)
         return {float(e): float(min(p, self.beyond)) for e, p in pairs}
@@ -208,7 +208,7 @@ def _curves(
     labels, highest, drawn = list[Label](), 0.0, list[float]()
     for index, curve in enumerate(curves):
         arm, attack, metric = curve
-        at = across.at(arm)
+        at = across.positions_of(arm)
         lines = series(table, arm, attack, metric, across.over, spec.axes)
         fixed = {key: value for key, value in panel.at.items() if key != across.over}
         lines = {rest: line for rest, line in lines.items() if fixed.items() <= dict(rest).items()}

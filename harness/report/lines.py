@@ -48,7 +48,7 @@ def place_of_infinity(epsilon: Array) -> float:
     return float(finite.max() if len(finite) else 1.0) * 10
 
 
-def largest(lines: dict[Place, Line], at: Where) -> tuple[Place, float, float, float] | None:
+def last_of(lines: dict[Place, Line], at: Where) -> tuple[Place, float, float, float] | None:
     """Where it is, mean and interval at the largest epsilon, or that of `at`; other axes are as `at` has them."""
     for rest, (levels, mean, low, high) in lines.items():
         if any(at.get(axis, value) != value for axis, value in rest):

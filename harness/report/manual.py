@@ -127,9 +127,9 @@ def pages(folder: Path) -> list[Page]:
 def by_part(manual_pages: Sequence[Page]) -> dict[str, list[Page]]:
     """The pages by the part of the documentation that they belong to; a page that no part names is in the last."""
     *parts, last = PARTS
-    found = {part: [page for page in manual_pages if page.name in PARTS[part]] for part in parts}
-    placed = {page.name for named in found.values() for page in named}
-    return {**found, last: [page for page in manual_pages if page.name not in placed]}
+    named_pages = {part: [page for page in manual_pages if page.name in PARTS[part]] for part in parts}
+    placed = {page.name for named in named_pages.values() for page in named}
+    return {**named_pages, last: [page for page in manual_pages if page.name not in placed]}
 
 
 def title_of(text: str) -> str:
@@ -143,8 +143,8 @@ def opening(text: str) -> str:
     after = re.split(r"(?m)^# .*$", _COMMENT.sub("", text), maxsplit=1)[-1].strip()
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", after.split("\n\n")[0])
     sentence = re.split(r"(?<=\.) (?=[A-Z])", " ".join(re.sub(r"[`*]", "", plain).split()))[0]
-    said = re.sub(r"^This (page|note) (is )?", "", sentence)
-    return said[:1].upper() + said[1:]
+    text = re.sub(r"^This (page|note) (is )?", "", sentence)
+    return text[:1].upper() + text[1:]
 
 
 def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:

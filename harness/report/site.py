@@ -358,14 +358,14 @@ _CODE = re.compile(r"`([^`]+)`")
 def _prose_html(text: str, spec: str, known: Collection[str]) -> Markup:
     """Text of a spec as HTML: names in backticks are links where they are claims of it, or in full, and else code."""
 
-    def shown(match: re.Match[str]) -> str:
+    def link_or_code(match: re.Match[str]) -> str:
         name = match.group(1)
         for claim in (name, f"{spec}#{name}", f"{spec.partition('/')[0]}/{name}"):
             if claim in known:
                 return f'<a href="{slug(claim)}.html">{name}</a>'
         return f"<code>{name}</code>"
 
-    return Markup(_CODE.sub(shown, str(escape(letters(text)))))
+    return Markup(_CODE.sub(link_or_code, str(escape(letters(text)))))
 
 
 def _environment() -> jinja2.Environment:
