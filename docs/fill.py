@@ -41,7 +41,7 @@ from harness.privacy.accountants import ACCOUNTANTS
 from harness.privacy.accountants.accountant import Run
 from harness.report.findings import SORTS, findings_that_hold, read_findings
 from harness.report.manual import PARTS, opening, page_paths, title_of
-from harness.report.prose import deciding, left_interval
+from harness.report.prose import deciding_point, left_interval
 from harness.spec.load import Loaded, load_specs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -169,7 +169,7 @@ def _of_verdict(profile: str, name: str, field: str, where: Mapping[str, str]) -
 
 def _point(verdict: Verdict, where: Mapping[str, str]) -> Point:
     if not where:
-        point = deciding(verdict)
+        point = deciding_point(verdict)
         if point is None:
             raise ValueError("no point decides it")
         return point
