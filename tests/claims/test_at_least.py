@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from harness.claims.combine import combine
 from harness.claims.design import Sequential
-from harness.claims.results import Part
+from harness.claims.kinds.at_least import _as_one_look
+from harness.claims.results import Part, PartResult, PointResult, point
 from harness.claims.sequential import allocate_repeats
+from harness.claims.statistics import Estimate
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
 
 AXES = ("bound", "p", "epsilon")
@@ -254,3 +257,23 @@ def test_where_some_place_is_enough_for_one_of_its_names_nothing_is_said_of_sing
     assert holds("b").all()
     assert holds("a", "b") is None
     assert holds("b", "a") is None
+
+
+def test_claims_that_list_no_names_are_counted_once_each() -> None:
+    left = {"metric": "accuracy_test", "arm": "a"}
+    up, down = ({"kind": "compare", "left": left, "relation": r, "right": {"value": 0.5}} for r in "><")
+    assert PARSE({"kind": "at-least", "needed": 1, "of": [up, down, up]}).text() == (
+        "at least 1 of 3: (accuracy_test(a) > 0.5 for every epsilon); (accuracy_test(a) < 0.5 for every epsilon); "
+        "(accuracy_test(a) > 0.5 for every epsilon)"
+    )
+
+
+def test_of_a_claim_that_is_shown_neither_way_the_part_farthest_from_holding_is_shown() -> None:
+    def part(support: float, oppose: float, effect: float) -> PartResult:
+        found = point(0, {}, 0.0, 0.0, Estimate(effect, 0.1, 9.0, 10), None, support, oppose)
+        return combine(([PointResult(found, Estimate(), frozenset())], "all"), Part(0, 1, 0.025), "")
+
+    for parts in ([part(0.3, 0.7, 0.1), part(1.0, 0.9, -0.1)], [part(0.3, 0.1, -0.2), part(1.0, 0.9, -0.1)]):
+        look = _as_one_look(parts)
+        assert (look.point.p_support, look.point.p_oppose) == (1.0, pytest.approx(min(1.0, 2 * parts[0].oppose)))
+        assert look.point.effect == (-0.1 if look.point.p_oppose == 1 else -0.2)

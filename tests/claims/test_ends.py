@@ -109,3 +109,12 @@ def test_what_is_never_above_a_metric_is_measured_of_the_same_answers() -> None:
     for metric in METRICS.values():
         others = (*metric.never_above, *((metric.from_metric[0],) if metric.from_metric else ()))
         assert {METRICS[name].scope for name in others} <= {metric.scope}
+
+
+def test_both_ends_are_taken_within_claims_that_are_counted_or_of_which_one_is_enough() -> None:
+    table = table_of(held_out_advantage=0.1, max_advantage=0.2)
+    for several in ({"kind": "any-of"}, {"kind": "at-least", "needed": 1}):
+        both = {**several, "of": [claim("<="), claim(">")]}
+        (part,) = parts_of(both, evidence_of(table))
+        part.check(declared_by(table))
+        assert judge(both, table).outcome == "reproduced"

@@ -561,9 +561,10 @@ def test_the_outlook_of_a_claim_for_some_point_is_at_the_level_shared_by_all() -
     assert f"about {needed} repeats would decide" in found.reason
 
 
-def test_each_look_at_one_curve_by_hand() -> None:
+@pytest.mark.parametrize("off", [0.0, 0.14])
+def test_each_look_at_one_curve_by_hand(off: float) -> None:
     """a at noise 4 and 1 between b at 6 and 2, and at 2 and 0.5; b at 6 and 2 between a at 8 and 4, and at 4 and 1."""
-    frame, tolerance = on_one_curve(0.06), 0.05
+    frame, tolerance = on_one_curve(0.06, off), 0.05
     value = {key: group["value"].to_numpy() for key, group in frame.groupby(["arm", "epsilon"])}
     enclosed = [
         (("a", 1.0), ("b", 0.1), ("b", 1.0)),
@@ -585,6 +586,7 @@ def test_each_look_at_one_curve_by_hand() -> None:
         inside = (value[own] >= value[low] - tolerance) & (value[own] <= value[high] + tolerance)
         assert look.holds.tolist() == inside.tolist()
     assert 0 < sum(int(look.holds.sum()) for look in looks if look.holds is not None) < 4 * 8
+    assert (min(look.point.p_oppose for look in looks) < 0.2) == (off > 0)
 
 
 def test_one_curve_reads_as_it_is_declared() -> None:
@@ -671,3 +673,42 @@ def test_what_would_decide_and_what_could_be_found_are_at_the_level_of_a_point_t
     assert 9 < needed < 10_000
     assert (found.outcome, found.why.enough, found.why.fewest) == ("inconclusive", needed, 8)
     assert found.why.detectable == pytest.approx(detectable_effect(effect, 0.025 / over))
+
+
+@pytest.mark.parametrize("slope", [0.25, -0.25])
+def test_a_perfect_correlation_counts_as_one_that_is_nearly_so(slope: float) -> None:
+    curve = (0.25, 0.5, 0.75)
+    frame = table({"a//accuracy_train": curve, "a/x/advantage": tuple(0.5 + slope * c for c in curve)}, sd=0.0)
+    left, right = {"metric": "accuracy_train", "arm": "a"}, {"metric": "advantage", "arm": "a", "attack": "x"}
+    found = verdict({"kind": "correlation", "left": left, "right": right, "above": 0.5}, frame)
+    assert found.outcome == ("reproduced" if slope > 0 else "violated")
+    assert found.points[0].left == pytest.approx(np.copysign(0.999999, slope), abs=1e-9)
+    assert found.points[0].effect == pytest.approx(np.copysign(np.arctanh(0.999999), slope) - np.arctanh(0.5))
+
+
+def test_of_many_values_of_a_count_the_first_six_are_shown() -> None:
+    for many, shown in ((6, "1, 2, 3, 4, 5, 6"), (7, "1, 2, 3, 4, 5, 6, ...")):
+        frame = table({"a//count_rows": 0}, repeats=many)
+        frame["value"] = frame["repeat"] + 1.0
+        found = verdict({"kind": "count", "arm": "a", "equals": {"rows": 3}}, frame)
+        assert (found.outcome, found.reason) == ("violated", f"rows is {shown} (printed: 3)")
+
+
+@pytest.mark.parametrize(("lift", "inside"), [(-0.25, True), (-0.5, False), (0.5, True), (0.75, False)])
+def test_a_value_may_lie_as_far_beyond_an_end_of_the_curve_as_its_tolerance(lift: float, inside: bool) -> None:
+    """Arm b's one value that is between two of a's, at 0.5 and 0.75, in each of its repeats."""
+    frame = on_one_curve(0.0)
+    at = {
+        ("a", 0.1): 0.5,
+        ("a", 1.0): 0.75,
+        ("a", 10.0): 0.75,
+        ("b", 0.1): 0.5 + lift,
+        ("b", 1.0): 0.0,
+        ("b", 10.0): 0.0,
+    }
+    frame["value"] = [at[place] for place in zip(frame["arm"], frame["epsilon"], strict=True)]
+    claim = {"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.25}
+    look = verdict(claim, frame).looks[2]
+    assert look.point.left == 0.5 + lift
+    assert look.holds is not None
+    assert look.holds.tolist() == [inside] * 8

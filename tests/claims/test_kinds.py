@@ -11,10 +11,11 @@ import pytest
 from scipy import stats
 
 from harness.claims.betting import Stream, bet_on_streams
-from harness.claims.design import Bounded
+from harness.claims.design import Bounded, Fixed, Series
 from harness.claims.kinds.variance_share import main_effects
 from harness.claims.results import Part
 from harness.claims.statistics import estimate
+from harness.coordinates import place
 from harness.formulas import FORMULAS
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
 
@@ -386,3 +387,147 @@ def test_bets_on_a_correlation_are_within_its_range(side: str, sign: float, limi
     towards, against = every.p_above(sign * limit), every.p_below(sign * limit)
     assert (found.point.p_support, found.point.p_oppose) == (pytest.approx(towards), pytest.approx(against))
     assert 0 < min(towards, against) < 0.9
+
+
+def test_along_epsilon_the_model_without_noise_is_left_out_unless_it_is_asked_for() -> None:
+    clear = HUMP[HUMP["epsilon"] == 10.0].assign(epsilon=np.inf)
+    frame = pd.concat([HUMP, clear.assign(value=clear["value"] - 0.2)])
+    rising = {"kind": "monotone", "of": {**OF, "at": {"p": 0.5}}, "direction": "rising"}
+    found = verdict(rising, frame)
+    assert (found.outcome, [point.epsilon for point in found.points]) == ("reproduced", [10.0])
+    asked = verdict({**rising, "at": [1.0, 10.0, np.inf]}, frame)
+    assert (asked.outcome, [point.epsilon for point in asked.points]) == ("violated", [10.0, None])
+    other_axis = frame.assign(p=frame["p"].replace(0.9, np.inf))
+    peak = verdict({"kind": "interior-peak", "of": OF, "along": "p"}, other_axis)
+    assert peak.outcome == "reproduced"
+    assert {cell for look in peak.looks for cell in look.cells} >= {("a", place({"p": np.inf, "epsilon": 1.0}))}
+
+
+def test_margins_that_make_a_comparison_easier_are_doubled_in_each_of_an_any_of_that_has_one() -> None:
+    def of(relation: str, margin: float) -> dict[str, Any]:
+        return {"left": OF, "relation": relation, "right": {"value": 0.2}, "margin": margin}
+
+    def relaxed(*sides: dict[str, Any]) -> Any:
+        return PARSE({"kind": "any-of", "of": list(sides)}).relax()
+
+    assert relaxed(of(">", 0.0), of("<", -0.1), of(">=", 0.1)) is None
+    said, wider = relaxed(of(">", -0.1), of("<", -0.1), of("<=", 0.2))
+    assert said == "a margin of -0.2 in place of -0.1 and a margin of 0.4 in place of 0.2"
+    assert [one.margin for one in wider.of] == [-0.2, -0.1, 0.4]
+
+
+def test_a_comparison_of_an_any_of_is_of_one_name_alone() -> None:
+    frame = measured(lambda *_: 0.2)
+    one = {"left": OF, "relation": "<", "right": {"value": 0.1}}
+    several = {**one, "left": {**OF, "attack": ["x", "y"]}}
+    with pytest.raises(ValueError, match="a comparison of an any-of lists several names"):
+        parts_of({"kind": "any-of", "of": [one, several]}, evidence_of(frame, axes=AXES))
+
+
+def test_a_comparison_reads_with_the_sign_of_its_margin() -> None:
+    plain = {"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0.2}}
+    texts = {margin: PARSE({**plain, "margin": margin}).text() for margin in (0.0, 0.5, -0.5)}
+    assert texts == {
+        0.0: "advantage(a, x) > 0.2 for every epsilon",
+        0.5: "advantage(a, x) > 0.2 + 0.5 for every epsilon",
+        -0.5: "advantage(a, x) > 0.2 - 0.5 for every epsilon",
+    }
+
+
+def test_numbers_that_a_paper_prints_are_those_of_single_places() -> None:
+    def printed(**more: Any) -> list[Any]:
+        kind = {"kind": "close", "left": OF, "right": {"value": 0.2}, "tolerance": 0.1, **more}
+        return [(of.attack, where, number) for of, where, number in PARSE(kind).printed_numbers()]
+
+    assert printed(at=[1.0, 10.0]) == [("x", {"epsilon": epsilon}, 0.2) for epsilon in (1.0, 10.0)]
+    assert printed(at={"p": [0.1], "epsilon": [1.0, np.inf]}) == [
+        ("x", {"p": 0.1, "epsilon": epsilon}, 0.2) for epsilon in (1.0, np.inf)
+    ]
+    assert printed(left={**OF, "epsilon": 1.0}) == [("x", {"epsilon": 1.0}, 0.2)]
+    assert printed() == printed(at={"p": [0.1]}) == []
+    assert printed(at=[1.0], right={"axis": "p"}) == printed(**{"at": [1.0], "for": "some"}) == []
+
+
+def test_a_bend_by_hand_in_each_repeat() -> None:
+    frame = measured(lambda _, p, e: 0.3, sd=0.05)
+    value = {
+        p: of["value"].to_numpy() for p, of in frame[(frame["attack"] == "x") & (frame["epsilon"] == 1.0)].groupby("p")
+    }
+    asked = {"p": [0.1, 0.3, 0.9], "epsilon": [1.0]}
+    for scale, share in (("linear", 0.25), ("log", np.log(3) / np.log(9))):
+        kind = {"kind": "concave", "of": OF, "along": "p", "scale": scale, "margin": 0.01, "at": asked}
+        (look,) = verdict(kind, frame).looks
+        line = (1 - share) * value[0.1] + share * value[0.9]
+        above = value[0.3] - line - 0.01
+        assert (look.point.left, look.point.right) == pytest.approx((value[0.3].mean(), line.mean()))
+        assert look.point.p_support == pytest.approx(estimate(above).p_above(0))
+        assert look.holds.tolist() == (above > 0).tolist()
+        assert 0 < look.holds.sum() < len(above)
+
+
+def test_correlations_are_weighed_by_the_outcome_that_the_split_drew() -> None:
+    """As the mean of any number a repeat is, where each repeat has a correlation."""
+    rng, drawn, rows = np.random.default_rng(5), np.array([0] * 8 + [1] * 4), []
+    for epsilon, repeat in product((1.0, 2.0, 4.0, 8.0), range(12)):
+        with_it = np.log(epsilon) * (1.0 if drawn[repeat] else 0.1)
+        rows += [("a", "x", "advantage", epsilon, repeat, with_it + 0.3 * rng.standard_normal())]
+        rows += [("a", "", "accuracy_test", epsilon, repeat, np.log(epsilon) + 0.1 * rng.standard_normal())]
+        rows += [
+            ("a", "", "count_outcome", epsilon, repeat, drawn[repeat]),
+            ("a", "", "count_outcomes", epsilon, repeat, 2),
+        ]
+    table = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"]).assign(stderr=0.0)
+    one, two = (
+        table[table["metric"] == m].pivot(index="epsilon", columns="repeat", values="value")
+        for m in ("advantage", "accuracy_test")
+    )
+    each = np.arctanh([np.corrcoef(one[r], two[r])[0, 1] for r in one])
+    found = judge({"kind": "correlation", "left": OF, "right": {"metric": "accuracy_test"}, "above": 0.2}, table)
+    expected = Fixed().mean(Series(each, np.zeros(12), drawn, 2))
+    assert expected.mean == pytest.approx((each[:8].mean() + each[8:].mean()) / 2)
+    assert found.points[0].left == pytest.approx(np.tanh(expected.mean))
+    assert found.points[0].p_support == pytest.approx(expected.p_above(np.arctanh(0.2)))
+    assert found.looks[0].holds.tolist() == (np.tanh(each) > 0.2).tolist()
+
+
+def test_a_peak_by_hand() -> None:
+    """Both gaps have to be there, so the larger p-value supports it; either end may oppose it."""
+    frame = measured(lambda _, p, e: 0.3 + (0.1 if p == 0.1 else 0.0), sd=0.08)
+    here = frame[(frame["attack"] == "x") & (frame["epsilon"] == 1.0)]
+    value = {p: of["value"].to_numpy() for p, of in here.groupby("p")}
+    peaks = {}
+    for peak in RATES[1:-1]:
+        kind = {"kind": "interior-peak", "of": OF, "along": "p", "peak": peak, "at": {"epsilon": [1.0]}, "margin": 0.02}
+        (look,) = verdict(kind, frame).looks
+        gaps = [value[peak] - value[end] - 0.02 for end in (0.1, 0.9)]
+        sides = [estimate(gap) for gap in gaps]
+        weak = max(sides, key=lambda side: side.p_above(0))
+        assert look.point.p_support == pytest.approx(weak.p_above(0))
+        assert look.point.effect == pytest.approx(weak.mean)
+        assert look.point.p_oppose == pytest.approx(min(1.0, 2 * min(side.p_below(0) for side in sides)))
+        assert look.holds.tolist() == ((gaps[0] > 0) & (gaps[1] > 0)).tolist()
+        peaks[peak] = look
+    (either,) = verdict({**kind, "peak": None}, frame).looks
+    assert either.point.p_support == pytest.approx(min(1.0, 3 * min(look.point.p_support for look in peaks.values())))
+    assert either.point.p_oppose == max(look.point.p_oppose for look in peaks.values())
+    assert min(look.point.p_oppose for look in peaks.values()) < 1.0
+    flat = measured(lambda _, p, e: 0.5 if p == 0.5 else 0.2)
+    assert {point.p_oppose for point in verdict({**kind, "peak": 0.5}, flat).points} == {1.0}
+
+
+def test_a_peak_has_to_be_on_the_grid_where_one_is_named() -> None:
+    hump = {"kind": "interior-peak", "of": OF, "along": "p"}
+    for peak in (None, 0.5):
+        (part,) = parts_of({**hump, "peak": peak}, evidence_of(HUMP, axes=AXES))
+        part.check(declared_by(HUMP, AXES))
+    (part,) = parts_of({**hump, "peak": 0.4}, evidence_of(HUMP, axes=AXES))
+    with pytest.raises(ValueError, match=r"p 0\.4 is not on the grid"):
+        part.check(declared_by(HUMP, AXES))
+
+
+def test_a_rank_correlation_reads_as_it_is_declared() -> None:
+    of = {"metric": ["advantage", "auc"], "attack": ["x", "y"], "arm": ["a", "b"]}
+    kind = {"kind": "rank-correlation", "of": of, "with": {"metric": "accuracy_test"}}
+    both = "rank correlation of advantage/auc (x/y) and accuracy_test over the arms a, b"
+    assert PARSE({**kind, "above": 0.5}).text() == f"{both} > 0.5 for every epsilon"
+    assert PARSE({**kind, "below": -0.5}).text() == f"{both} < -0.5 for every epsilon"
