@@ -14,6 +14,8 @@ PICTURES = {
     "front": ("index.html", 1280, 1000, "light", ""),
     "front-dark": ("index.html", 1280, 1000, "dark", ""),
     "front-phone": ("index.html", 390, 900, "light", ""),
+    "claims": ("claims.html", 1280, 1000, "light", ""),
+    "claims-phone": ("claims.html", 390, 900, "light", ""),
     "paper": ("papers/humphries2020.html", 1280, 1000, "light", "#humphries2020-fig3"),
     "paper-dark": ("papers/jayaraman2019.html", 1280, 1000, "dark", "#jayaraman2019-nn-purchase100"),
     "paper-phone": ("papers/humphries2020.html", 390, 900, "light", "#humphries2020-fig2"),
@@ -24,7 +26,7 @@ PICTURES = {
     "theory-dark": ("theory.html", 1280, 800, "dark", ""),
     "theory-phone": ("theory.html", 390, 900, "light", ""),
 }
-COMMITTED = ("front", "paper", "claim-dark", "claim-phone", "theory")
+COMMITTED = ("front", "claims", "paper", "claim", "claim-dark", "claim-phone", "theory")
 
 
 def main(out: Path = ROOT / "docs/images", names: tuple[str, ...] = COMMITTED) -> None:

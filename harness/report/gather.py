@@ -183,7 +183,8 @@ def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[Row]:
 
     Columns are the values of epsilon, or of the first axis where epsilon follows from others.
     """
-    wanted = ("advantage", "tpr", "fpr", "auc", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
+    rates = ("advantage", "tpr", "fpr", "auc", "tpr_at_0.1pct_fpr")
+    wanted = (*rates, "accuracy_train", "accuracy_test", "accuracy_nonmembers")
     rows: dict[tuple[str, ...], Row] = {}
     every = means(table, wanted, axes)
     across = "epsilon" if "epsilon" in axes else axes[0]
@@ -196,7 +197,8 @@ def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[Row]:
         half = max(high - mean.mean, mean.mean - low)
         others = "".join(f", {axis} {format_level(value)}" for axis, value in where if axis != across)
         label = f"{attack}: {metric_words(metric)}" if attack else metric_words(str(metric))
-        row = rows.setdefault((arm, label, others), {"arm": arm + others, "metric": label, "of": metric, "cells": {}})
+        blank = {"arm": arm + others, "attack": attack, "metric": label, "of": metric}
+        row = rows.setdefault((arm, label, others), blank | {"cells": {}})
         row["cells"][at[across]] = f"{mean.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
     listed = sorted(rows.values(), key=lambda r: (r["arm"], wanted.index(r["of"])))
     return [

@@ -5,6 +5,7 @@ Static files that need no network and no script; with scripts there are search, 
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,6 +28,7 @@ from harness.files import write_bytes, write_text
 from harness.report import manual
 from harness.report.anchors import marks_of
 from harness.report.certainty import certainty_words, how_sure
+from harness.report.compare import EPSILONS, comparisons
 from harness.report.exports import claims_csv, claims_table
 from harness.report.findings import SORTS, Finding, Shown
 from harness.report.findings import findings_that_hold as shown_findings
@@ -232,6 +234,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
     pages = [
         ("index.html", page("front.html", "", pictures=pictures, **_totals(site))),
         ("claims.html", page("claims.html", "", rows=rows, datasets=_in_use(rows))),
+        ("compare.html", page("compare.html", "", **_compared(site))),
         ("reading.html", page("reading.html", "")),
         ("about.html", page("about.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
@@ -259,6 +262,13 @@ def _totals(site: Site) -> dict[str, Any]:
     counted = count(site.verdicts)
     certain = count_certainties(site.verdicts, counted[0].group) if counted else {}
     return {"counted": counted, "certain": certain, "certainties": CERTAINTIES}
+
+
+def _compared(site: Site) -> dict[str, object]:
+    """One quantity beside itself over all papers."""
+    sections = (section for paper in site.papers for section in paper.sections)
+    names = {paper.key: paper.short_name for paper in site.papers}
+    return {"comparisons": comparisons(sections), "epsilons": EPSILONS, "infinity": math.inf, "short_names": names}
 
 
 def _in_use(rows: Sequence[Row]) -> list[str]:

@@ -239,7 +239,7 @@ def test_two_arms_are_bet_on_apart_and_one_arm_on_its_differences() -> None:
     assert apart.mean == pytest.approx(0.7)
     assert apart.p_above(0.0) < paired.p_above(0.0)
     assert apart.repeat_values == pytest.approx([0.7] * 8)
-    assert Bounded(last=True).between(left, right).last  # type: ignore[attr-defined]
+    assert Bounded(last=True).mean_between_arms(left, right).last  # type: ignore[attr-defined]
     of_all_runs = Bounded().of_records([series([5.0]), series([3.0])], 5)
     assert of_all_runs.p_above(0.0) == of_all_runs.p_below(4.0) == 1.0
     assert Fixed().of_records([series([5.0])], 5).of_records
@@ -364,11 +364,11 @@ def test_an_interval_ends_where_a_look_has_won_as_much_as_its_level_asks() -> No
 def test_what_is_not_to_be_shown_has_no_interval_and_the_same_p_values(design: Any) -> None:
     one = series(0.6 + 0.1 * np.random.default_rng(4).standard_normal(20))
     for drawn in (None, np.arange(20) % 3):
-        whole, brief = (each.mean(replace(one, drawn=drawn, outcomes=3)) for each in (design, design.briefly()))
+        whole, brief = (each.mean(replace(one, drawn=drawn, outcomes=3)) for each in (design, design.without_intervals()))
         assert brief.interval() == (-math.inf, math.inf)
         assert all(map(math.isfinite, whole.interval()))
         assert (brief.p_above(0.5), brief.p_below(0.7)) == (whole.p_above(0.5), whole.p_below(0.7))
-    assert design.briefly().briefly(False) == design
+    assert design.without_intervals().without_intervals(False) == design
     assert Fixed().without_intervals().mean(one).interval() == Fixed().mean(one).interval()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+import pandas as pd
 import pytest
 
 from harness.paths import Project
@@ -27,6 +28,7 @@ PAGES = [
     "index.html",
     "claims.html",
     "about.html",
+    "compare.html",
     "theory.html",
     "papers/humphries2020.html",
     "claims/humphries2020-fig6--logloss-cap.html",
@@ -322,6 +324,21 @@ def test_the_page_about_the_site_says_what_was_trained_on_what_and_how_to_cite(s
     assert "Licence: MIT" in text
     for name in ("humphries2020/fig2", "COMPAS", "tensorflow"):
         assert name in text
+
+
+def test_one_quantity_stands_beside_itself_over_papers(site: Path) -> None:
+    """Advantages of two papers on one page, each mean that of the committed table."""
+    text = (site / "compare.html").read_text()
+    part = text[text.index('id="advantage"') : text.index('id="auc"')]
+    rows = [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td.*?</td>", row)] for row in part.split("<tr>")]
+    papers = {row[0].split(",")[0] for row in rows if row}
+    assert {"Humphries et al. 2020", "Tramèr 2025"} <= papers
+    (row,) = (row for row in rows if row and ", Figure 4" in row[0] and row[2:4] == ["cluster split", "loss attack"])
+    table = pd.read_parquet(REPO / "reports/sequential/humphries2020/fig4/measurements.parquet")
+    chosen = table[(table.arm == "cluster") & (table.attack == "logloss") & (table.metric == "advantage")]
+    infinite = chosen[chosen.epsilon == float("inf")]["value"].mean()
+    assert float(row[-1].split(" ±")[0]) == pytest.approx(infinite, abs=0.02)
+    assert row[1] == "COMPAS"
 
 
 def test_an_answer_of_the_authors_stands_under_the_verdict(make_project: Callable[..., Project]) -> None:

@@ -70,7 +70,7 @@ def judged(loaded: Loaded, values: Values, design: str = "fixed") -> dict[str, V
 def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
     found = judged(loaded, both(around(0.9, 40), around(0.1, 40)))["biased-beats-iid"]
     assert (found.verdict, found.basis, found.rarest) == ("reproduced", "distribution-free", None)
-    assert basis_text(found) == "distribution-free: nothing is assumed of how runs vary"
+    assert basis_text(found) == "a distribution-free test: nothing is assumed of how runs vary"
     assert "bets on the mean" in found.test
     assert found.interval is not None
     assert found.points[0].low is not None
