@@ -364,7 +364,9 @@ def test_an_interval_ends_where_a_look_has_won_as_much_as_its_level_asks() -> No
 def test_what_is_not_to_be_shown_has_no_interval_and_the_same_p_values(design: Any) -> None:
     one = series(0.6 + 0.1 * np.random.default_rng(4).standard_normal(20))
     for drawn in (None, np.arange(20) % 3):
-        whole, brief = (each.mean(replace(one, drawn=drawn, outcomes=3)) for each in (design, design.without_intervals()))
+        whole, brief = (
+            each.mean(replace(one, drawn=drawn, outcomes=3)) for each in (design, design.without_intervals())
+        )
         assert brief.interval() == (-math.inf, math.inf)
         assert all(map(math.isfinite, whole.interval()))
         assert (brief.p_above(0.5), brief.p_below(0.7)) == (whole.p_above(0.5), whole.p_below(0.7))

@@ -62,7 +62,9 @@ def test_verdicts_pair_arms_of_one_split_and_flag_each_accountant(make_project: 
     point = verdicts["naive-leaks-less"]["points"][0]
     half = 12.7062 * abs(gaps[0] - gaps[1]) / 2  # t of one degree of freedom: paired; unpaired there would be two
     assert point["high"] - point["low"] >= 2 * half * 0.999
-    assert any("The accountant rdp assumes batches by Poisson sampling" in flag for flag in verdicts["iid-held"]["flags"])
+    assert any(
+        "The accountant rdp assumes batches by Poisson sampling" in flag for flag in verdicts["iid-held"]["flags"]
+    )
     assert not any("accountant" in flag for flag in verdicts["naive-held"]["flags"])
     # RDP's noise as trained is worth more epsilon than it states, naive composition's is not asked.
     assert verdicts["iid-held"]["points"][0]["epsilon_as_trained"] > 1.0
