@@ -14,13 +14,14 @@ from harness.errors import HarnessError
 from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline import Context, for_each, has_verdicts, is_left_out
+from harness.report.contents import Site, chosen_findings, papers_of
 from harness.report.exports import write_beside
 from harness.report.findings import Shown, read_findings
 from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, keep_judged, read_measured, timings
 from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
-from harness.report.site import Site, chosen_findings, papers_of, write_site
+from harness.report.site import write_site
 from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.document import load_document
 from harness.spec.load import Loaded

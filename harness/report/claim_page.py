@@ -1,0 +1,89 @@
+"""What the page of a claim shows beside its verdict."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection
+from urllib.parse import urlencode
+
+from markupsafe import Markup, escape
+
+from harness.claims.verdict import Verdict
+from harness.report.certainty import how_sure
+from harness.report.contents import Site, slug
+from harness.report.forest import forests
+from harness.report.gather import Section
+from harness.report.mathml import mathml
+from harness.report.prose import counterexample_words, deciding_point
+from harness.report.vocabulary import letters
+from harness.spec.claim import Claim
+from harness.spec.model import Spec
+
+
+def report_link(site: Site, verdict: Verdict) -> str:
+    """Where an error in a verdict is reported; empty where the project does not say where its code is."""
+    repository = str(site.about.cited.get("repository-code", ""))
+    return f"{repository}/issues/new?{urlencode({'title': verdict.id})}" if repository else ""
+
+
+def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) -> dict[str, object]:
+    spec = section.spec
+    parts = [] if claim.theory else spec.parts(claim)
+    point = deciding_point(verdict)
+    drawn, hidden = forests(verdict.points, parts, spec, site.alpha)
+    return {
+        "v": verdict,
+        "claim": claim,
+        "slug": slug(verdict.id),
+        "math": [
+            (Markup(mathml(tree)), verdict.parts[i] if i < len(verdict.parts) else None)
+            for i, tree in enumerate(verdict.expressions)
+        ],
+        "forests": drawn,
+        "hidden": hidden,
+        "counterexample": Markup(section.counterexamples.get(verdict.id, "")),
+        "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
+        "sure": how_sure(verdict, point),
+        "fewer_runs": _runs_of_paper(verdict, spec),
+        "form": site.forms.get(verdict.id),
+        "answer": Markup(section.answers.get(claim.id, "")),
+        "report": report_link(site, verdict),
+        "commands": _commands(site, section, verdict),
+    }
+
+
+def _runs_of_paper(verdict: Verdict, spec: Spec) -> int | None:
+    """How many runs the paper has, where the verdict is decided by fewer of them on its data."""
+    of_paper = spec.paper_run.repeats if spec.paper_run is not None else None
+    if of_paper is None or verdict.repeats is None or verdict.data not in ("paper", "smaller"):
+        return None
+    return of_paper if verdict.repeats < of_paper else None
+
+
+def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str, str]]:
+    """What judges it again, and what measures it again."""
+    profile = f" --profile {site.profile}"
+    if section.files == "." or site.profile == "own":
+        return [(f"harness judge {shlex.quote(section.called)}", "judges it again from the table that is here")]
+    commands = [(f"harness judge{profile} {section.spec.id}", "judges it again from the committed table, in seconds")]
+    if section.spec.experiment is not None:
+        cost = f"; {section.models:,} models stand behind it" if section.models else ""
+        commands.append((f"harness run{profile} {section.spec.id}", f"trains and attacks what the table lacks{cost}"))
+    return commands
+
+
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def prose_html(text: str, spec: str, known: Collection[str]) -> Markup:
+    """Text of a spec as HTML: names in backticks are links where they are claims of it, or in full, and else code."""
+
+    def link_or_code(match: re.Match[str]) -> str:
+        name = match.group(1)
+        for claim in (name, f"{spec}#{name}", f"{spec.partition('/')[0]}/{name}"):
+            if claim in known:
+                return f'<a href="{slug(claim)}.html">{name}</a>'
+        return f"<code>{name}</code>"
+
+    return Markup(_CODE.sub(link_or_code, str(escape(letters(text)))))

@@ -1,0 +1,149 @@
+"""What the pages of a site show: papers with their sections, findings, and what is known of the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.claims.verdict import Verdict
+from harness.report.findings import Finding, Shown
+from harness.report.findings import findings_that_hold as shown_findings
+from harness.report.forms import Form
+from harness.report.gather import Section
+from harness.report.provenance import Provenance
+from harness.verdicts.counts import Count, count
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper, its citation and its sections in its own order."""
+
+    key: str
+    title: str
+    authors: str
+    year: int
+    url: str
+    about: str
+    sections: tuple[Section, ...]
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [v for s in self.sections for v in s.verdicts]
+
+    @property
+    def counts(self) -> tuple[Count, ...]:
+        """How many claims of each kind came out how."""
+        return count(self.verdicts)
+
+    @property
+    def short_name(self) -> str:
+        """`Humphries et al. 2020`."""
+        names = [name.split()[-1] for name in self.authors.split(", ")]
+        if self.key in ("own", "harness"):
+            return self.title
+        who = names[0] if len(names) == 1 else f"{names[0]} & {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+        return f"{who} {self.year}"
+
+
+@dataclass(frozen=True)
+class Site:
+    """Everything that the pages show."""
+
+    profile: str
+    papers: tuple[Paper, ...]
+    findings: tuple[Shown, ...]
+    pictures: Mapping[str, str]
+    """By finding: one `<svg>`."""
+    changes: tuple[tuple[Verdict, str], ...]
+    """Claims whose verdict is another than the accepted one, and that."""
+    sentence: str
+    """How many verdicts stand among all."""
+    facts: Mapping[str, Any]
+    """Commit, machine and times of the run, where they are known."""
+    flagship: str | None
+    alpha: float
+    docs: Path
+    """Folder of Markdown; none of its pages where it is not there."""
+    tables: Path
+    """Folder of the profile, where the folders of specs are."""
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    """By claim: since when it has its present form."""
+    left: tuple[str, ...] = ()
+    not_yet: tuple[str, ...] = ()
+    about: Provenance = field(default_factory=lambda: Provenance((), (), {}))
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [v for paper in self.papers for v in paper.verdicts]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim in the table of all claims."""
+
+    paper: Paper
+    verdict: Verdict
+    datasets: tuple[str, ...]
+    measured: str
+    """Number and interval at the place that decides; empty where the claim is no comparison of numbers."""
+    of: str
+    """What that is a number of, and where."""
+    line: str
+    """What it is compared with."""
+
+
+def slug(verdict_id: str) -> str:
+    """Name of a claim's page."""
+    spec, _, claim = verdict_id.partition("#")
+    return f"{spec.replace('/', '-')}--{claim}"
+
+
+def sort_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
+    """The specs of a paper by name and number, what was measured besides after its figures, and then theory."""
+
+    def key(section: Section) -> tuple[int, list[tuple[str, int]]]:
+        spec = section.spec
+        measured = spec.experiment is not None or bool(spec.figure)
+        ours = not any(claim.catalogue for claim in spec.claims)
+        numbered = re.findall(r"(\D+)(\d*)", spec.id)
+        return 1 if ours else 0 if measured else 2, [(word, int(number or 0)) for word, number in numbered]
+
+    return tuple(sorted(sections, key=key))
+
+
+def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, Any]]) -> tuple[Paper, ...]:
+    """The papers that sections belong to, in the order of the citations; own checks last."""
+    by_paper: dict[str, list[Section]] = {}
+    for section in sections:
+        by_paper.setdefault(section.spec.paper, []).append(section)
+    order = [*(k for k in citations if k in by_paper), *(k for k in by_paper if k not in citations)]
+    order.sort(key=lambda k: k in ("own", "harness"))
+    papers = []
+    for key in order:
+        cited = citations.get(key, {})
+        papers.append(
+            Paper(
+                key=key,
+                title=str(cited.get("title", key)),
+                authors=str(cited.get("authors", "")),
+                year=int(cited.get("year", 0)),
+                url=str(cited.get("url", "")),
+                about=" ".join(str(cited.get("about", "")).split()),
+                sections=sort_sections(by_paper[key]),
+            )
+        )
+    return tuple(papers)
+
+
+def chosen_findings(
+    findings: Sequence[Finding], sections: Sequence[Section], verdicts: Sequence[Verdict]
+) -> tuple[tuple[Shown, ...], list[str]]:
+    """The findings that hold under these verdicts, and a line on each that does not."""
+    specs = {s.spec.id: s.spec for s in sections}
+    papers = {s.spec.paper for s in sections}
+    mine = [f for f in findings if f.paper in papers]
+    kept, dropped = shown_findings(mine, {v.id: v for v in verdicts}, specs)
+    return tuple(kept), dropped
