@@ -95,7 +95,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
     pages = [
         ("index.html", page("front.html", "", pictures=pictures, **_totals(site))),
         ("claims.html", page("claims.html", "", rows=rows, datasets=_in_use(rows))),
-        ("compare.html", page("compare.html", "", **_compared(site))),
+        ("compare.html", page("compare.html", "", **_comparison_context(site))),
         ("reading.html", page("reading.html", "")),
         ("about.html", page("about.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
@@ -125,7 +125,7 @@ def _totals(site: Site) -> dict[str, Any]:
     return {"counted": counted, "certain": certain, "certainties": CERTAINTIES}
 
 
-def _compared(site: Site) -> dict[str, object]:
+def _comparison_context(site: Site) -> dict[str, object]:
     """One quantity beside itself over all papers."""
     sections = (section for paper in site.papers for section in paper.sections)
     names = {paper.key: paper.short_name for paper in site.papers}
