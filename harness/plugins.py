@@ -16,7 +16,17 @@ A package names the modules that register under the entry-point group `harness.p
 
 from typing import NoReturn
 
-from harness.attacks.attack import ATTACKS, Attack, AttackResult, MembershipAttack, ShadowOutputs, Target
+from harness.attacks.attack import (
+    ATTACKS,
+    Attack,
+    AttackResult,
+    InOutModel,
+    MembershipAttack,
+    ShadowModel,
+    ShadowOutputs,
+    Target,
+)
+from harness.attacks.pooled import PooledAttack
 from harness.claims.combine import combine, over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
@@ -57,6 +67,7 @@ __all__ = [
     "FormulaValue",
     "GeneratorDataset",
     "HarnessError",
+    "InOutModel",
     "Job",
     "LabelsOnly",
     "MeasuredClaimKind",
@@ -75,9 +86,11 @@ __all__ = [
     "PartResult",
     "Plugin",
     "PointResult",
+    "PooledAttack",
     "Real",
     "Reason",
     "Schema",
+    "ShadowModel",
     "ShadowOutputs",
     "Split",
     "Step",

@@ -27,7 +27,7 @@ from harness.spec.document import load_document
 from harness.spec.load import Loaded
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
-from harness.verdicts.catalogue import holm_adjusted
+from harness.verdicts.catalogue import correct_for_all_claims
 from harness.verdicts.check import hardware
 from harness.verdicts.counts import count
 from harness.verdicts.findings import ALPHA
@@ -59,7 +59,7 @@ def build_site(context: Context, specs: Sequence[Loaded], root: Path | None = No
 def _sections(context: Context, specs: Sequence[Loaded]) -> list[Section]:
     """Every judged spec, its verdicts corrected for all claims of the profile."""
     sections = for_each(gather, context, keep_judged(context, specs), "drawing")
-    by_id = {v.id: v for v in holm_adjusted([v for s in sections for v in s.verdicts])}
+    by_id = {v.id: v for v in correct_for_all_claims([v for s in sections for v in s.verdicts])}
     return [replace(s, verdicts=tuple(by_id[v.id] for v in s.verdicts)) for s in sections]
 
 

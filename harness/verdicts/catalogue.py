@@ -32,7 +32,7 @@ def e_bh(e_values: Sequence[float], hypotheses: int, rate: float = RATE) -> list
     return [i in chosen for i in range(len(e_values))]
 
 
-def holm_adjusted(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+def correct_for_all_claims(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """The verdicts with their p-values corrected over all claims on measurements that were judged, and whether they
     stand
     among those whose share of wrong ones is at most `RATE`.

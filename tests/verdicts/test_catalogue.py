@@ -14,7 +14,7 @@ from ville.evalues import ebh
 from harness.claims.betting import Stream, bet_on_streams
 from harness.claims.verdict import Verdict
 from harness.report.summary import catalogue_sentence
-from harness.verdicts.catalogue import e_bh, holm, holm_adjusted
+from harness.verdicts.catalogue import e_bh, holm, correct_for_all_claims
 
 
 def by_closed_testing(p_values: list[float], alpha: float) -> list[bool]:
@@ -83,7 +83,7 @@ def test_inconclusive_claims_count_and_theory_does_not() -> None:
         verdict("theorem", points=[]),
         verdict("absent", verdict="not run", points=[]),
     ]
-    found = {v.id: v for v in holm_adjusted(judged)}
+    found = {v.id: v for v in correct_for_all_claims(judged)}
     assert found["clear"].p_catalogue == pytest.approx(0.003)
     assert found["faint"].p_catalogue == pytest.approx(0.06)
     assert found["clear"].claims_tested == 3
@@ -133,13 +133,13 @@ def test_what_was_not_tested_is_not_counted() -> None:
     count = verdict("s#b", p_value=None, verdict="reproduced")
     empty = verdict("s#c", p_value=None, verdict="inconclusive", points=())
     assert count.points
-    assert [v.claims_tested for v in holm_adjusted([decided, count, empty])] == [1, None, None]
+    assert [v.claims_tested for v in correct_for_all_claims([decided, count, empty])] == [1, None, None]
     open_ = verdict("s#d", p_value=None, verdict="inconclusive")
-    assert [v.claims_tested for v in holm_adjusted([decided, open_])] == [2, None]
+    assert [v.claims_tested for v in correct_for_all_claims([decided, open_])] == [2, None]
 
 
 def test_two_hypotheses_are_counted_for_each_claim() -> None:
     """Alone at a rate of 5%: 40 is enough for one claim, which holds or does not; 39 is not."""
     for e_value, stands in ((40.0, True), (39.0, False)):
-        (found,) = holm_adjusted([verdict("s#a", p_value=0.001, e_value=e_value)])
+        (found,) = correct_for_all_claims([verdict("s#a", p_value=0.001, e_value=e_value)])
         assert found.stands is stands
