@@ -121,8 +121,13 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
 def _totals(site: Site) -> dict[str, Any]:
     """How many claims came out how; of the first group, how sure one is of those that are decided."""
     counted = count(site.verdicts)
-    certain = count_certainties(site.verdicts, counted[0].group) if counted else {}
-    return {"counted": counted, "certain": certain, "certainties": CERTAINTIES}
+    if not counted:
+        return {"counted": (), "certain": {}, "certainties": CERTAINTIES, "refuted": {"total": 0}}
+    certain = count_certainties(site.verdicts, counted[0].group)
+    refuted = [v.certainty for v in site.verdicts if group_of(v) == counted[0].group and v.verdict == "violated"]
+    proved = sum(certainty in ("proved", "counted") for certainty in refuted)
+    sums = {"total": len(refuted), "proved": proved, "measured": len(refuted) - proved}
+    return {"counted": counted, "certain": certain, "certainties": CERTAINTIES, "refuted": sums}
 
 
 def _comparison_context(site: Site) -> dict[str, object]:
