@@ -18,8 +18,10 @@ from harness.data.encoding import Preprocessing, encode
 from harness.data.fetch import read_table
 from harness.data.split import Draw, Sizes, TableSource, TableSplit
 from harness.data.splits.attribute import Attribute
+from harness.data.splits.cluster import Cluster
 from harness.data.splits.joint import Joint
 from harness.data.splits.kmeans import KMeansPerClass
+from harness.data.splits.numeric_range import NumericRange
 from harness.data.splits.quarters import Quarters
 from harness.data.splits.random import Random
 from harness.errors import HarnessError
@@ -246,3 +248,52 @@ def test_quarters_are_four_equal_parts_that_share_no_record() -> None:
     assert "set sizes.test and sizes.nonmembers to sizes.members (10), found 5 and 10" in str(
         Quarters().refuses(Sizes(members=10, test=5, nonmembers=10))
     )
+
+
+def test_a_range_holds_the_rows_from_its_low_end_to_below_its_high_one() -> None:
+    """A row without a value is no member, and the column is no feature."""
+    years = np.array([2000, 2001, 2002, 2003, np.nan, 2001.5] * 10)
+    frame = pd.DataFrame({"year": years, "x": np.arange(60.0), "label": [0, 1] * 30})
+    source = source_of(frame, Schema("label", ()))
+    draw = NumericRange(attribute="year", low=2001, high=2002).draw(
+        source, Sizes(members=10, test=5, nonmembers=30), rng()
+    )
+    assert draw.facts["owner_set"] == 20
+    assert set(years[draw.indices["members"]]) == {2001.0, 2001.5}
+    assert draw.members.features.shape[1] == 1
+    upper = NumericRange(attribute="year", low=2002).draw(source, Sizes(members=10, test=5, nonmembers=30), rng())
+    assert upper.facts["owner_set"] == 20, "rows without a value are not above everything"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"attribute": "year"}, "give low, high or both"),
+        ({"attribute": "year", "low": 3, "high": 3}, "has to be below high"),
+    ],
+)
+def test_a_range_needs_an_end_and_room_between_two(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        NumericRange.model_validate(fields)
+
+
+def test_a_range_of_text_names_the_split_to_take(adult: TableSource) -> None:
+    with pytest.raises(HarnessError, match="'sex' is no column of numbers; take the split attribute"):
+        NumericRange(attribute="sex", low=1).draw(adult, PAPER, rng())
+    with pytest.raises(HarnessError, match="column 'height' cannot be removed: the dataset's columns are age"):
+        NumericRange(attribute="height", low=1).draw(adult, PAPER, rng())
+
+
+def test_a_cluster_is_the_same_in_every_repeat_and_numbered_by_size() -> None:
+    generator = rng(5)
+    centres = np.repeat([[0.0, 0.0], [5.0, 5.0], [9.0, 0.0]], [60, 90, 30], axis=0)
+    frame = pd.DataFrame(centres + 0.1 * generator.standard_normal((180, 2)), columns=["x", "y"])
+    frame["label"] = generator.integers(0, 2, 180)
+    source = source_of(frame, Schema("label", ()))
+    sizes = Sizes(members=15, test=5, nonmembers=20)
+    for number, rows in enumerate((90, 60, 30)):
+        draws = [Cluster(clusters=3, cluster=number).draw(source, sizes, rng(seed)) for seed in (0, 1)]
+        assert [draw.facts["owner_set"] for draw in draws] == [rows, rows]
+        assert not np.array_equal(draws[0].indices["members"], draws[1].indices["members"])
+    with pytest.raises(ValueError, match="of 3 clusters the last is 2"):
+        Cluster(clusters=3, cluster=3)
