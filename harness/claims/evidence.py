@@ -324,7 +324,8 @@ class Measurements:
 
     def formula(self, right: FormulaValue, curve: MetricSeries, where: Where, **instead: float) -> float:
         """A formula's value for what a curve measures at a place; `instead` replaces coordinates."""
-        return formula_named(right.formula).value({**self.coordinates(curve, where), **instead, **right.given})
+        value = formula_named(right.formula).value({**self.coordinates(curve, where), **instead, **right.given})
+        return value if right.times == 1 else right.times * value
 
     def counts(self, arm: str, name: str) -> Array:
         """Every value that a count took, sorted. Raises HarnessError for an unknown count."""

@@ -105,7 +105,7 @@ def _with_bound(
 ) -> Point:
     """The same with how the measured side stands to the bound, as printed, converted, and as trained."""
     bound = formula_named(right.formula)
-    if bound.bounds is None or "epsilon" not in bound.parameters or "epsilon" in right.given:
+    if bound.bounds is None or right.times != 1 or "epsilon" not in bound.parameters or "epsilon" in right.given:
         return comparison
     delta = evidence.arm(left.arm).delta
     epsilon = evidence.coordinates(left, where)["epsilon"]

@@ -212,11 +212,14 @@ class FormulaValue(Config, HasTree):
     """A registered formula."""
     given: dict[str, Real] = {}
     """Values of parameters."""
+    times: Real = Field(default=1.0, exclude_if=lambda times: times == 1.0)
+    """A factor, such as -1 for a bound on how far below zero something may be."""
 
     def tree(self) -> Expression:
         given = [chain("=", Name(name=name), numeral(value)) for name, value in self.given.items()]
         parameters = FORMULAS[self.formula].parameters if self.formula in FORMULAS else ()
-        return Name(name=self.formula, of=(*names(p for p in parameters if p not in self.given), *given))
+        tree = Name(name=self.formula, of=(*names(p for p in parameters if p not in self.given), *given))
+        return tree if self.times == 1 else chain("*", numeral(self.times), tree)
 
 
 class AxisValue(Config, HasTree):

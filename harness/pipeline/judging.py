@@ -22,13 +22,13 @@ from harness.pipeline.parallel import Task, side_by_side
 from harness.spec.claim import Claim
 from harness.spec.document import locate
 from harness.spec.load import Loaded, spec_id
-from harness.spec.model import Spec
+from harness.spec.model import ALPHA, Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import independent_claims, judge_spec
-from harness.verdicts.findings import ALPHA, ClaimError
+from harness.verdicts.findings import ClaimError
 from harness.verdicts.publish import only_counts, publish, reading_matters
 
 REASON = "not_run_because"

@@ -25,12 +25,12 @@ from harness.report.site import write_site
 from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.document import load_document
 from harness.spec.load import Loaded
+from harness.spec.model import ALPHA
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
 from harness.verdicts.catalogue import correct_for_all_claims
 from harness.verdicts.check import hardware
 from harness.verdicts.counts import count
-from harness.verdicts.findings import ALPHA
 
 RUN = "run.json"
 

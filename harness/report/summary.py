@@ -10,9 +10,9 @@ from harness.report.certainty import certainty_words
 from harness.report.gather import Section
 from harness.report.prose import sentence
 from harness.report.vocabulary import DATA, SAID, SIGNS
+from harness.spec.model import ALPHA
 from harness.verdicts.catalogue import RATE
 from harness.verdicts.counts import GROUPS, count
-from harness.verdicts.findings import ALPHA
 
 
 def markdown(profile: str, sections: Sequence[Section]) -> str:

@@ -28,6 +28,9 @@ from harness.spec.page import Layout, Panel
 from harness.spec.paper_run import PaperRun
 from harness.spec.surface import SHARED
 
+ALPHA = 0.05
+"""Level at which a claim is decided where its spec names none."""
+
 if TYPE_CHECKING:
     AnyAttack = Attack
 else:
@@ -59,6 +62,8 @@ class Spec(Config):
     """Figure, table or section of the paper."""
     version: int = Field(default=1, ge=1)
     """Raised when the meaning of the spec changes."""
+    level: float = Field(default=ALPHA, gt=0, le=0.5, exclude_if=lambda level: level == ALPHA)
+    """Chance of a wrong verdict on a claim, at most. A spec of many claims may ask for less."""
     experiment: Experiment | None = None
     attacks: dict[Name, AnyAttack] = {}
     attack_axes: dict[Name, dict[Name, Axis]] = {}

@@ -29,7 +29,7 @@ from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
 from harness.verdicts.basis import Judged, combined_outcome, judge_on_basis, points_of, rests_on
-from harness.verdicts.findings import ALPHA, ClaimError, Judge, evidence_of, judge_of, repeats_wanted
+from harness.verdicts.findings import ClaimError, Judge, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.noise import worth_of_noise
 from harness.verdicts.partial import halves, repeats_of, seconds_a_model, would_decide
 
@@ -68,13 +68,14 @@ def judge_spec(
     sha256: str,
     table: pd.DataFrame | None,
     why_not: str = "",
-    alpha: float = ALPHA,
+    alpha: float | None = None,
     only: Collection[str] | None = None,
     reading: bool = False,
 ) -> list[Verdict]:
     """Judge every claim of a spec, or `only` some. Without a table, claims that need measurements are *not run*
     (`why_not`). Of a `reading` it is not asked how many claims wait for repeats."""
     spec = scaled.spec
+    alpha = spec.level if alpha is None else alpha
     evidence, judges = None, dict[str, Judge]()
     if table is not None and spec.experiment is not None:
         evidence = evidence_of(spec, table)

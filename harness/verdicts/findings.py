@@ -28,8 +28,6 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.partial import repeats_of
 
-ALPHA = 0.05
-
 
 class ClaimError(HarnessError):
     """A claim that cannot be judged as it is declared, by its place in the spec."""
@@ -166,7 +164,7 @@ def _choices_at(point: Point, part: MeasuredClaimKind, evidence: Measurements) -
 def repeats_wanted(
     scaled: Scaled,
     table: pd.DataFrame,
-    alpha: float = ALPHA,
+    alpha: float | None = None,
     evidence: Measurements | None = None,
     judges: dict[str, Judge] | None = None,
 ) -> dict[str, dict[Attacked, int]]:
@@ -180,6 +178,7 @@ def repeats_wanted(
     experiment = scaled.spec.experiment
     assert experiment is not None
     usual, axes = experiment.repeats, experiment.coordinates
+    alpha = scaled.spec.level if alpha is None else alpha
     evidence = evidence or evidence_of(scaled.spec, table)
     judges = {} if judges is None else judges
     judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
