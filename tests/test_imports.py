@@ -26,7 +26,7 @@ ORDER = [
     "experiment",
     "spec",
     "verdicts",
-    "execution",
+    "execution survey",
     "tracking",
     "pipeline",
     "report",

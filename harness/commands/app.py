@@ -26,6 +26,7 @@ from harness.commands.run import plan, run
 from harness.commands.specs import list_specs, schema, validate
 from harness.commands.status import status
 from harness.commands.store import store_app
+from harness.commands.survey import survey
 from harness.errors import HarnessError
 from harness.progress import hush
 from harness.streams import output_apart
@@ -70,6 +71,7 @@ Examples:
 * `harness run my-table.yaml` a spec of your own, as it is declared, onto a page of its own
 * `harness judge --require reproduced` exit 1 unless every claim is reproduced
 * `harness compare` exit 1 unless every verdict is what the committed baseline says
+* `harness survey my-table.csv --label outcome` which choice of members would a model give away?
 * `harness audit fast` is DP-SGD here as private as it claims? `harness audit mine.py:train` asks it of yours
 """,
 )
@@ -93,6 +95,7 @@ for command in (
     alternatives,
     accountants,
     audit,
+    survey,
     resolve,
     pipeline,
 ):

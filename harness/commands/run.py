@@ -150,9 +150,6 @@ def run(
     if partial and until_decided:
         raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
     deadline = deadline_in(minutes)
-    from harness import pipeline
-    from harness.execution.executor import OutOfTime
-
     groups = [
         (
             dataclasses.replace(
@@ -167,6 +164,21 @@ def run(
             "--max-repeats is for runs that add repeats where claims are open: give --until-decided too, or a profile "
             "with `design: sequential`"
         )
+    for context, loaded in compute(groups, stage, partial):
+        if loaded and stage == "all":
+            write_page(context, loaded)
+
+
+def compute(
+    groups: list[tuple[Context, list[Loaded]]], stage: str = "all", partial: bool = False
+) -> list[tuple[Context, list[Loaded]]]:
+    """Carry out a stage of specs, or all of them. Returns those that were reached before the deadline, with verdicts.
+
+    Ctrl-C exits with 130; a deadline that passes is said on standard error.
+    """
+    from harness import pipeline
+    from harness.execution.executor import OutOfTime
+
     reached: list[tuple[Context, list[Loaded]]] = []
     try:
         with stoppable(), pipeline.worker_pool_of(groups[0][0]) as worker_pool:
@@ -185,10 +197,7 @@ def run(
             loaded.append(batch[0])
             if stage == "all":
                 pipeline.write_verdicts(context, batch[0])
-    if stage == "all":
-        for context, loaded in reached:
-            if loaded:
-                write_page(context, loaded)
+    return reached
 
 
 def _say_out_of_time(left: list[Loaded], at_once: int) -> None:

@@ -67,7 +67,7 @@ def write_site(root: Path, site: Site) -> int:
 
 
 def _pages(site: Site) -> Sequence[tuple[str, str]]:
-    environment = _environment()
+    environment = page_environment()
     specs = {s.spec.id: s for p in site.papers for s in p.sections}
     sentences = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
     rows = [_row(paper, section, v) for paper in site.papers for section in paper.sections for v in section.verdicts]
@@ -176,7 +176,8 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
     return by_paper
 
 
-def _environment() -> jinja2.Environment:
+def page_environment() -> jinja2.Environment:
+    """What renders the templates of pages, with the filters that they use."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("harness.report"),
         autoescape=True,

@@ -531,3 +531,16 @@ def test_a_rank_correlation_reads_as_it_is_declared() -> None:
     both = "rank correlation of advantage/auc (x/y) and accuracy_test over the arms a, b"
     assert PARSE({**kind, "above": 0.5}).text() == f"{both} > 0.5 for every epsilon"
     assert PARSE({**kind, "below": -0.5}).text() == f"{both} < -0.5 for every epsilon"
+
+
+@pytest.mark.parametrize(("value", "outcome"), [(-0.3, "reproduced"), (-0.6, "violated")])
+def test_a_factor_turns_a_bound_into_one_from_below(value: float, outcome: str) -> None:
+    """Humphries' bound at epsilon 1 is 0.462; the point shows it with its sign, and no status of a bound."""
+    frame = measured(lambda *_: value)
+    bound = FORMULAS["humphries"].value({"epsilon": 1.0, "delta": 1e-5})
+    declared = {"kind": "compare", "left": OF, "relation": ">=", "right": {"formula": "humphries", "times": -1}}
+    result = verdict({**declared, "at": {"epsilon": [1.0]}}, frame)
+    assert result.outcome == outcome
+    assert result.points[0].right == pytest.approx(-bound, abs=1e-12)
+    assert result.points[0].bound is None
+    assert "-1 * humphries" in PARSE(declared).text()

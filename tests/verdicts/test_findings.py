@@ -78,3 +78,14 @@ def test_a_claim_whose_place_cannot_be_chosen_is_open_and_says_so(loaded: Loaded
     verdict = judged(loaded, table)["chosen-anew"]
     assert (verdict.verdict, verdict.points) == ("inconclusive", ())
     assert verdict.reason.startswith("no epsilon can be chosen: accuracy_test(iid) is at least 0.6 at none of 1, 10")
+
+
+@pytest.mark.parametrize(("level", "verdict"), [("", "reproduced"), ("level: 1.0e-30\n", "inconclusive")])
+def test_a_spec_of_many_claims_may_ask_for_a_level_of_its_own(make_project: Any, level: str, verdict: str) -> None:
+    """Twelve repeats at 0.1 with a spread of 0.01, against a bound of 0.46: beyond doubt, but not beyond 1e-30."""
+    project: Project = make_project(level + SMALL_SPEC)
+    loaded = load_spec(project, project.root / "specs" / "own" / "cancer.yaml")
+    table = rows().query("epsilon == 1.0")
+    one = next(v for v in judge_spec(scale(loaded.spec, "full", Profile()), "", table) if v.id.endswith("iid-held"))
+    assert one.alpha == (1e-30 if level else 0.05)
+    assert one.verdict == verdict

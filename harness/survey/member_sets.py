@@ -1,0 +1,176 @@
+"""The member sets that a table suggests: rows that share a value, lie in a range of a number, or form a cluster.
+
+Who is in a training set is seldom drawn at random: it is one hospital, one year, one sex. Each of these is a split of
+its own, with the rest of the table as non-members.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from harness.arrays import Array
+from harness.data.dataset import Schema
+from harness.data.encoding import categorical_columns
+from harness.data.split import Sizes
+from harness.data.splits.cluster import clusters_by_size
+
+RANGES = 4
+"""Ranges that a column of numbers is cut into, with about as many rows in each."""
+N_INIT = 3
+"""Restarts of k-means."""
+CLUSTERS = 5
+"""Clusters that the table is divided into."""
+FEW_VALUES = 8
+"""A column of numbers with so many values at most is one of categories."""
+MOST_LEVELS = 100
+"""A column with more values is not looked at as a proxy but by its range."""
+RANDOM = "random"
+"""Name of the split that every other is compared with."""
+
+
+@dataclass(frozen=True)
+class MemberSet:
+    """Rows that could be the members, and the split that makes them so."""
+
+    name: str
+    """Of the arm: lower case, with hyphens."""
+    label: str
+    """In words, such as `sex = Female`."""
+    rows: int
+    split: Mapping[str, object]
+    """As a spec writes it."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows that cannot be a member set, and why."""
+
+    label: str
+    why: str
+
+
+def list_member_sets(
+    table: pd.DataFrame, schema: Schema, sizes: Sizes, features: Array, ranges: int = RANGES, clusters: int = CLUSTERS
+) -> tuple[list[MemberSet], list[LeftOut]]:
+    """Every member set of a table with enough rows for `sizes`, in the order of its columns; and those without.
+
+    Of a column of categories each value is one, of numbers each of `ranges` ranges, of the whole table each of
+    `clusters` clusters of its encoded rows, `features` (n, d). Columns that determine who is a member are removed from
+    the features, as `proxy_columns`. Of two member sets with the same rows the first is kept.
+    """
+    categories = {*categorical_columns(table, schema)}
+    sets: list[MemberSet] = []
+    left: list[LeftOut] = []
+    known: dict[bytes, str] = {}
+    for column in table.columns:
+        if column == schema.label:
+            continue
+        values = table[column]
+        few = values.nunique() <= FEW_VALUES or pd.api.types.is_bool_dtype(values)
+        divide = _by_value if column in categories or few else _by_range
+        for label, mask, split in divide(str(column), values, ranges):
+            if (why := _too_few(mask, sizes)) is not None:
+                left.append(LeftOut(label, why))
+                continue
+            if (same := known.setdefault(np.packbits(mask).tobytes(), label)) != label:
+                left.append(LeftOut(label, f"the same rows as {same}"))
+                continue
+            proxies = [str(c) for c in table.columns if c not in (column, schema.label) and _determines(table[c], mask)]
+            if len(proxies) == len(table.columns) - 2:
+                left.append(LeftOut(label, "every other column says the same, so no feature is left"))
+                continue
+            declared = {**split, **({"proxy_columns": proxies} if proxies else {})}
+            sets.append(MemberSet(_free_name(label, sets), label, int(mask.sum()), declared))
+    of_rows = clusters_by_size(features, clusters, N_INIT) if clusters > 1 else np.empty(0)
+    for number in range(clusters if clusters > 1 else 0):
+        label, mask = f"cluster {number + 1} of {clusters}", of_rows == number
+        if (why := _too_few(mask, sizes)) is not None:
+            left.append(LeftOut(label, why))
+            continue
+        split = {"kind": "cluster", "clusters": clusters, "cluster": number, "n_init": N_INIT}
+        sets.append(MemberSet(_free_name(label, sets), label, int(mask.sum()), split))
+    return sets, left
+
+
+Division = Iterator[tuple[str, Array, dict[str, object]]]
+"""Label, mask (rows,) bool, and split of each member set of a column."""
+
+
+def _by_value(column: str, values: pd.Series, ranges: int) -> Division:
+    """Rows that share a value, the most frequent value first; the only other value of two is a member set too."""
+    texts = values.astype(str)
+    present = values.notna().to_numpy()
+    for value in texts[present].value_counts().index:
+        mask = present & (texts == value).to_numpy()
+        yield f"{column} = {value}", mask, {"kind": "attribute", "attribute": column, "values": [value]}
+
+
+def _by_range(column: str, values: pd.Series, ranges: int) -> Division:
+    """Rows in ranges of about as many rows, from the lowest."""
+    numbers = values.to_numpy(np.float64)
+    edges = range_edges(numbers[~np.isnan(numbers)], ranges)
+    for low, high in zip([None, *edges], [*edges, None], strict=True):
+        with np.errstate(invalid="ignore"):
+            mask = ~np.isnan(numbers)
+            mask &= numbers >= (-np.inf if low is None else low)
+            mask &= numbers < (np.inf if high is None else high)
+        bounds = {"low": low, "high": high}
+        split = {"kind": "range", "attribute": column, **{k: v for k, v in bounds.items() if v is not None}}
+        yield f"{column} {_range_words(low, high)}", mask, split
+
+
+def range_edges(numbers: Array, ranges: int) -> list[float]:
+    """Where numbers (n,) are cut into at most `ranges` ranges of about as many: values that begin one, rising.
+
+    Where one value is so frequent that a cut would fall on the least number, the next number is a cut instead.
+    """
+    distinct = np.unique(numbers)
+    if len(distinct) < 2:
+        return []
+    cuts = np.quantile(numbers, np.arange(1, ranges) / ranges, method="lower")
+    edges = {float(cut) for cut in cuts if cut > distinct[0]}
+    if len(edges) < ranges - 1 and (cuts == distinct[0]).any():
+        edges.add(float(distinct[1]))
+    return sorted(edges)
+
+
+def _range_words(low: float | None, high: float | None) -> str:
+    if low is None:
+        return f"below {high:.6g}"
+    return f"{low:.6g} and more" if high is None else f"from {low:.6g} to below {high:.6g}"
+
+
+def _too_few(mask: Array, sizes: Sizes) -> str | None:
+    """Why a member set has too few rows, in it or outside of it; None where it has enough."""
+    inside, outside, need = int(mask.sum()), int((~mask).sum()), sizes.members + sizes.test
+    if inside < need:
+        return f"{inside:,} rows, {need:,} are needed"
+    return f"{outside:,} rows outside of it, {sizes.nonmembers:,} are needed" if outside < sizes.nonmembers else None
+
+
+def _determines(values: pd.Series, mask: Array) -> bool:
+    """Whether a column's value alone says whether a row is in a member set, (rows,) bool."""
+    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    if len(distinct) <= MOST_LEVELS:
+        inside = np.bincount(codes[mask], minlength=len(distinct))
+        every = np.bincount(codes, minlength=len(distinct))
+        return bool(((inside == 0) | (inside == every)).all())
+    if not pd.api.types.is_numeric_dtype(values):
+        return False
+    numbers = values.to_numpy(np.float64)
+    inside, outside = numbers[mask], numbers[~mask]
+    return bool(np.nanmax(inside) < np.nanmin(outside) or np.nanmin(inside) > np.nanmax(outside))
+
+
+def _free_name(label: str, sets: list[MemberSet]) -> str:
+    """A name for an arm that no other has, and that says what it is as far as a name can."""
+    stem = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") or "set"
+    taken = {one.name for one in sets} | {RANDOM}
+    if stem not in taken:
+        return stem
+    return next(name for n in range(2, len(sets) + 3) if (name := f"{stem}-{n}") not in taken)
