@@ -107,14 +107,14 @@ def survey_csv(results: Sequence[SetResult]) -> str:
     writer.writerow(("rank", "member_set", "rows", *names))
     for rank, result in enumerate(results, 1):
         for one in result.advantages:
-            known = [_exact(x) for x in (one.epsilon, one.mean, one.low, one.high, one.bound)]
+            known = [_number_text(x) for x in (one.epsilon, one.mean, one.low, one.high, one.bound)]
             here = [d.what for d in result.discoveries if d.epsilon == one.epsilon]
             first = [rank, result.member_set.label, result.member_set.rows or ""]
-            writer.writerow([*first, *known, one.repeats, _exact(result.blind), "; ".join(here)])
+            writer.writerow([*first, *known, one.repeats, _number_text(result.blind), "; ".join(here)])
     return out.getvalue()
 
 
-def _exact(value: float) -> str:
+def _number_text(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.12g}"
 
 

@@ -50,7 +50,7 @@ class SetResult:
     """Claims that the repeats did not decide."""
 
     @property
-    def largest(self) -> float:
+    def largest_advantage(self) -> float:
         """The advantage that is farthest from zero, with its sign; 0 where nothing was measured."""
         return max((one.mean for one in self.advantages), key=abs, default=0.0)
 
@@ -58,7 +58,7 @@ class SetResult:
     def order(self) -> tuple[int, float]:
         """What sets are ranked by: bounds that are broken first, then the size of the largest advantage."""
         broken = any(d.what in (ABOVE, BELOW) for d in self.discoveries)
-        return (0 if broken else 1), -abs(self.largest)
+        return (0 if broken else 1), -abs(self.largest_advantage)
 
 
 ABOVE, BELOW = "above the bound", "below minus the bound"
@@ -81,11 +81,11 @@ def _result(member_set: MemberSet, by_claim: Mapping[str, Verdict]) -> SetResult
     mine = {name: by_claim.get(f"{member_set.name}-{name}") for name in (BOUND, DIRECTION, SPLIT, BLIND)}
     known = {name: verdict for name, verdict in mine.items() if verdict is not None}
     advantages = [
-        _measured(point, math.nan if point.bound is None else point.bound)
+        _advantage_of(point, math.nan if point.bound is None else point.bound)
         for point in _points(known.get(BOUND))
         if point.expectation == 0
     ]
-    advantages += [_measured(point, math.nan) for point in _points(known.get(DIRECTION))]
+    advantages += [_advantage_of(point, math.nan) for point in _points(known.get(DIRECTION))]
     blind = next((point.left for point in _points(known.get(BLIND))), math.nan)
     discoveries = (_discovery(name, verdict) for name, verdict in known.items())
     return SetResult(
@@ -101,7 +101,7 @@ def _points(verdict: Verdict | None) -> Sequence[Point]:
     return () if verdict is None else verdict.points
 
 
-def _measured(point: Point, bound: float) -> Measured:
+def _advantage_of(point: Point, bound: float) -> Measured:
     """The advantage at a point, whose effect is the distance to the line above it, or to the one below it."""
     low, high = (math.nan if end is None else end for end in (point.low, point.high))
     ends = (point.right + low, point.right + high) if math.isnan(bound) else (point.right - high, point.right - low)

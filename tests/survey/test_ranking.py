@@ -29,7 +29,7 @@ def test_nothing_is_reported_of_tables_without_structure() -> None:
 
 def test_broken_bounds_come_first_then_the_farthest_from_zero_on_either_side() -> None:
     every = [result(0.2), result(-0.3), result(0.05, BELOW), result(0.1, ABOVE), result(0.9, "turned round")]
-    assert [one.largest for one in sorted(every, key=lambda r: r.order)] == [0.1, 0.05, 0.9, -0.3, 0.2]
+    assert [one.largest_advantage for one in sorted(every, key=lambda r: r.order)] == [0.1, 0.05, 0.9, -0.3, 0.2]
 
 
 def test_an_interval_holds_the_mean_that_it_is_of() -> None:
