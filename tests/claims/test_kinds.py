@@ -544,3 +544,13 @@ def test_a_factor_turns_a_bound_into_one_from_below(value: float, outcome: str) 
     assert result.points[0].right == pytest.approx(-bound, abs=1e-12)
     assert result.points[0].bound is None
     assert "-1 * humphries" in PARSE(declared).text()
+
+
+def test_a_third_axis_may_be_fixed_where_two_explain_the_variance() -> None:
+    """On the grid of p and epsilon at one q of two, p explains nearly all; at the other, epsilon does."""
+    of_p = measured(lambda _, p, e: p + 0.001 * e).assign(q=1.0)
+    of_epsilon = measured(lambda _, p, e: 0.05 * e + 0.01 * p).assign(q=2.0)
+    evidence = evidence_of(pd.concat([of_p, of_epsilon], ignore_index=True), axes=("q", *AXES))
+    for q, outcome in ((1.0, "reproduced"), (2.0, "violated")):
+        kind = {"kind": "variance-share", "of": OF, "axis": "p", "than": "epsilon", "at": {"q": [q]}}
+        assert judge(kind, evidence).outcome == outcome

@@ -31,7 +31,7 @@ class VarianceShare(MeasuredClaimKind):
     axis: str
     than: str
     at: At = None
-    """Grid points of the two axes."""
+    """Grid points of the two axes; a third axis has to be fixed here."""
 
     def tree(self) -> Expression:
         of = phrase("explains more of the variance of", self.of.curve.tree())
@@ -57,7 +57,8 @@ class VarianceShare(MeasuredClaimKind):
         rows, columns = (list(dict.fromkeys(at[name] for at in grid)) for name in (self.axis, self.than))
         if len(rows) < 2 or len(columns) < 2 or len(grid) != len(rows) * len(columns):
             return not_run(f"the profile runs no whole grid of two values or more of {self.axis} and {self.than}")
-        places = [(curve, {self.axis: r, self.than: c}) for r in rows for c in columns]
+        wheres = {(at[self.axis], at[self.than]): at for at in grid}  # which fix other axes, too
+        places = [(curve, wheres[r, c]) for r in rows for c in columns]
         values = stack_repeats(evidence, places).reshape(len(rows), len(columns), -1)
         shares = main_effects(values)
         test = f"one-sided {evidence.design.test}, of each repeat's difference of explained shares of variance"
