@@ -191,16 +191,7 @@ def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
     if isinstance(dataset, CsvTable):
         own = dataset.read(project.root)
         return FetchedTable(own.frame, table_digest(own.frame), dataset.path, own.steps, own.lines)
-    path = table_path(project, dataset)
-    if not path.exists():
-        raise MissingData(f"dataset {dataset.name}: {path} is not there; run `harness data fetch {dataset.name}`")
-    try:
-        frame = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise AboutDataset(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
-    digest = _check_digest(
-        dataset, frame, str(path), f"; `harness data fetch {dataset.name}` puts the right one in its place"
-    )
+    frame, digest = _read_canonical(project, dataset)
     sidecar = _sidecar(project, dataset)
     source = json.loads(sidecar.read_text())["source"] if sidecar.exists() else "unknown"
     table, steps = _derive_table(project, dataset, frame, digest), dataset.prepared
@@ -208,6 +199,26 @@ def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
         how = ", ".join(key if value is None else f"{key} {value}" for key, value in derivation.items())
         steps += (Step("derived", count=len(table.columns) - 1, detail=how),)
     return FetchedTable(table, digest, source, steps)
+
+
+def digest_of(project: Project, dataset: TableDataset) -> str:
+    """The SHA-256 that names a dataset's table, which is verified; nothing is derived of it. Raises as `read_table`."""
+    if isinstance(dataset, CsvTable):
+        return read_table(project, dataset).sha256
+    return _read_canonical(project, dataset)[1]
+
+
+def _read_canonical(project: Project, dataset: TableDataset) -> tuple[pd.DataFrame, str]:
+    """The canonical table of a dataset that is fetched, and its SHA-256."""
+    path = table_path(project, dataset)
+    if not path.exists():
+        raise MissingData(f"dataset {dataset.name}: {path} is not there; run `harness data fetch {dataset.name}`")
+    try:
+        frame = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise AboutDataset(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
+    remedy = f"; `harness data fetch {dataset.name}` puts the right one in its place"
+    return frame, _check_digest(dataset, frame, str(path), remedy)
 
 
 def _derive_table(project: Project, dataset: TableDataset, frame: pd.DataFrame, digest: str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 from harness import tracking
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.datasets.csv_table import CsvTable
-from harness.data.fetch import MissingData, fetch, missing_mark, read_table
+from harness.data.fetch import MissingData, digest_of, fetch, missing_mark
 from harness.errors import HarnessError
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, WorkerPool, run_with
@@ -34,26 +34,20 @@ from harness.spec.resolve import write_resolved
 def resolve(context: Context, loaded: Loaded) -> None:
     """Write what a spec's stages are to do under the profile."""
     kept = context.profile.from_tables
-    data = {
-        dataset.name: digest
-        for dataset, digest in _data_of(context, loaded).items()
-        if not kept or isinstance(dataset, CsvTable)  # others are what the code of their datasets says, fetched or not
-    }
+    named = [d for d in datasets(loaded, context) if not kept or isinstance(d, CsvTable)]
+    # The data of a run whose tables are committed are what the code of their datasets says, fetched or not.
+    data = {dataset.name: _digest_of(context, dataset) for dataset in named}
     write_resolved(context.resolved_folder, context.scale(loaded), context.is_sequential and not kept, data)
 
 
-def _data_of(context: Context, loaded: Loaded) -> dict[Dataset, str | None]:
-    """By dataset: the hash of its table, or of its generator's code; none where it is not there."""
-    digests: dict[Dataset, str | None] = {}
-    for dataset in datasets(loaded, context):
-        table = None
-        try:
-            if isinstance(dataset, TableDataset):
-                table = read_table(context.project, dataset)
-            digests[dataset] = data_digest(dataset, table)
-        except MissingData:
-            digests[dataset] = None
-    return digests
+def _digest_of(context: Context, dataset: Dataset) -> str | None:
+    """The hash of a dataset's table, or of its generator's code; None where it is not there."""
+    if not isinstance(dataset, TableDataset):
+        return data_digest(dataset, None)
+    try:
+        return digest_of(context.project, dataset)
+    except MissingData:
+        return None
 
 
 def datasets(loaded: Loaded, context: Context) -> list[Dataset]:

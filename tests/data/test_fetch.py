@@ -12,7 +12,7 @@ from harness.data.dataset import table_digest
 from harness.data.datasets.adult import COLUMNS, NUMBERS, Adult
 from harness.data.datasets.compas import RAW, Compas
 from harness.data.download import HarnessError
-from harness.data.fetch import MissingData, fetch, mark_missing, missing_mark, read_table, table_path
+from harness.data.fetch import MissingData, digest_of, fetch, mark_missing, missing_mark, read_table, table_path
 from harness.paths import Project
 from harness.progress import Progress
 
@@ -137,3 +137,16 @@ def test_what_parsing_does_is_declared(real_data: Project) -> None:
 def test_unknown_compas_feature_is_named(real_data: Project) -> None:
     with pytest.raises(HarnessError, match="unknown features shoe_size; known: age"):
         Compas(features=("age", "shoe_size")).select(read_table(real_data, Compas()).frame)
+
+
+def test_a_tables_name_is_had_without_deriving_anything(real_data: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of images it would take minutes; to name what a run is to do nothing has to be derived."""
+    known = read_table(real_data, Adult()).sha256
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("derived")
+
+    monkeypatch.setattr("harness.data.fetch._derive_table", refuse)
+    assert digest_of(real_data, Adult()) == known
+    with pytest.raises(AssertionError, match="derived"):
+        read_table(real_data, Adult())
