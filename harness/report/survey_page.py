@@ -176,4 +176,5 @@ def _epsilon_words(epsilon: float) -> str:
 
 
 def _discovery_words(spec: str, one: Discovery) -> tuple[str, str, str]:
-    return WORDS[one.what], _epsilon_words(one.epsilon), f"claims/{slug(f'{spec}#{one.claim}')}.html"
+    where = "" if one.what == WITHOUT else _epsilon_words(one.epsilon)
+    return WORDS[one.what], where, f"claims/{slug(f'{spec}#{one.claim}')}.html"

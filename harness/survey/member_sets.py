@@ -141,8 +141,8 @@ def range_edges(numbers: Array, ranges: int) -> list[float]:
 
 def _range_words(low: float | None, high: float | None) -> str:
     if low is None:
-        return f"below {high:.6g}"
-    return f"{low:.6g} and more" if high is None else f"from {low:.6g} to below {high:.6g}"
+        return f"below {high:.4g}"
+    return f"{low:.4g} and more" if high is None else f"from {low:.4g} to below {high:.4g}"
 
 
 def _too_few(mask: Array, sizes: Sizes) -> str | None:
