@@ -42,13 +42,15 @@ from harness.privacy.accountants.accountant import Run
 from harness.report.findings import SORTS, findings_that_hold, read_findings
 from harness.report.manual import PARTS, opening, page_paths, title_of
 from harness.report.prose import deciding_point, left_interval
+from harness.report.survey_page import WORDS as DISCOVERIES
+from harness.report.vocabulary import figure
 from harness.spec.load import Loaded, load_specs
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", DOCS / "README.md", *page_paths(DOCS).values())
 _NUMBER = re.compile(r"(?P<number>[−-]?\d[\d,]*(?:\.\d+)?)(?P<percent>%?)<!-- (?P<source>[^>]+?) -->")
-_BLOCK = re.compile(r"(?s)(<!-- begin ([a-z]+) -->\n).*?(<!-- end -->)")
+_BLOCK = re.compile(r"(?s)(<!-- begin ([a-z-]+) -->\n).*?(<!-- end -->)")
 _PER_ROW = {
     "delta",
     "accountant",
@@ -489,7 +491,43 @@ def _declared(page: Path) -> str:
     return _table_text(["nominal ε", *(f"{epsilon:g}" for epsilon in released)], rows)
 
 
+# --- surveys of docs/surveys
+
+
+TOP = 12
+"""Member sets of a survey that its table shows."""
+
+
+def _survey(name: str, page: Path) -> str:
+    """How many splits of a survey show what, and its first rows."""
+    del page
+    with (DOCS / "surveys" / f"{name}-survey.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    by_set: dict[str, list[dict[str, str]]] = {}
+    for line in lines:
+        by_set.setdefault(line["member_set"], []).append(line)
+    told = [what for line in lines for what in line["discoveries"].split("; ") if what]
+    splits = len(by_set)
+    counts = "; ".join(f"{text} on {told.count(what)} of {splits} splits" for what, text in DISCOVERIES.items())
+    epsilons = [line["epsilon"] for line in next(iter(by_set.values()))]
+    rows = []
+    for label, of in list(by_set.items())[:TOP]:
+        shown = {one["epsilon"]: f"{figure(float(one['advantage']))}{_ends(one)}" for one in of}
+        what = "; ".join(dict.fromkeys(DISCOVERIES[w] for one in of for w in one["discoveries"].split("; ") if w))
+        blind = figure(float(of[0]["blind"])) if of[0]["blind"] else ""
+        rows.append([f"`{label}`", *(shown.get(epsilon, "") for epsilon in epsilons), blind, what])
+    names = ["no noise" if epsilon == "inf" else f"ε = {epsilon}" for epsilon in epsilons]
+    sentence = textwrap.fill(f"{counts[:1].upper()}{counts[1:]}.", 120, break_on_hyphens=False)
+    return f"{sentence}\n\n{_table_text(['members', *names, 'blind', 'discovered'], rows)}"
+
+
+def _ends(line: Mapping[str, str]) -> str:
+    return f" ({figure(float(line['low']))} to {figure(float(line['high']))})" if line["low"] and line["high"] else ""
+
+
 BLOCKS: dict[str, Callable[[Path], str]] = {
+    "survey-adult": functools.partial(_survey, "adult"),
+    "survey-compas": functools.partial(_survey, "compas"),
     "findings": _findings,
     "contents": _contents,
     "layers": _layers,

@@ -15,7 +15,7 @@ from harness.report.provenance import Provenance
 from harness.report.site import page_environment
 from harness.report.vocabulary import figure
 from harness.survey import LeftOut, SetResult
-from harness.survey.ranking import ABOVE, BELOW, MORE, TURNED, WITHOUT, Discovery, Measured
+from harness.survey.ranking import ABOVE, BELOW, MORE, TURNED, WITHOUT, Discovery, MeasuredAdvantage
 
 PAGE, TABLE = "survey.html", "survey.csv"
 WIDTH, INSET, LINE = 360.0, 8.0, 9.0
@@ -150,7 +150,7 @@ def _row(spec: str, rank: int, result: SetResult, scale: _Scale) -> Row:
     )
 
 
-def _mark(number: int, one: Measured, scale: _Scale) -> Mark:
+def _mark(number: int, one: MeasuredAdvantage, scale: _Scale) -> Mark:
     ends = [end if math.isfinite(end) else edge for end, edge in ((one.low, -1.0), (one.high, 1.0))]
     bound = None if math.isnan(one.bound) or one.bound >= 1 else scale(one.bound)
     line = "" if math.isnan(one.bound) else f", bound {figure(one.bound)}"
@@ -165,7 +165,7 @@ def _mark(number: int, one: Measured, scale: _Scale) -> Mark:
     )
 
 
-def advantage_words(one: Measured) -> str:
+def advantage_words(one: MeasuredAdvantage) -> str:
     """`0.12 (0.1 to 0.14)`; the number alone where the interval has no end."""
     ends = f" ({figure(one.low)} to {figure(one.high)})" if math.isfinite(one.low + one.high) else ""
     return figure(one.mean) + ends

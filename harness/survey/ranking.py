@@ -13,7 +13,7 @@ from harness.verdicts.catalogue import correct_for_all_claims
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredAdvantage:
     """A mean over repeats with its 95% interval."""
 
     epsilon: float
@@ -41,7 +41,7 @@ class SetResult:
     """One member set: the membership advantage of the loss attack, of the blind attack, and what was discovered."""
 
     member_set: MemberSet
-    advantages: tuple[Measured, ...]
+    advantages: tuple[MeasuredAdvantage, ...]
     """Of the loss attack, by epsilon, rising."""
     blind: float
     """Membership advantage of the blind attack; NaN where it was not measured."""
@@ -101,12 +101,12 @@ def _points(verdict: Verdict | None) -> Sequence[Point]:
     return () if verdict is None else verdict.points
 
 
-def _advantage_of(point: Point, bound: float) -> Measured:
+def _advantage_of(point: Point, bound: float) -> MeasuredAdvantage:
     """The advantage at a point, whose effect is the distance to the line above it, or to the one below it."""
     low, high = (math.nan if end is None else end for end in (point.low, point.high))
     ends = (point.right + low, point.right + high) if math.isnan(bound) else (point.right - high, point.right - low)
     epsilon = math.inf if point.epsilon is None else point.epsilon
-    return Measured(epsilon, point.left, *ends, point.repeats, bound)
+    return MeasuredAdvantage(epsilon, point.left, *ends, point.repeats, bound)
 
 
 def _discovery(name: str, verdict: Verdict) -> Discovery | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from benchmarks.survey_null import discoveries_of, survey_of, table_of
-from harness.survey.ranking import ABOVE, BELOW, Discovery, Measured, SetResult
+from harness.survey.ranking import ABOVE, BELOW, Discovery, MeasuredAdvantage, SetResult
 from tests.survey.test_declaration import ONE
 
 
 def result(mean: float, *what: str) -> SetResult:
-    measured = Measured(math.inf, mean, mean - 0.1, mean + 0.1, 8)
+    measured = MeasuredAdvantage(math.inf, mean, mean - 0.1, mean + 0.1, 8)
     return SetResult(ONE, (measured,), math.nan, tuple(Discovery("c", one, 1.0, 1e4) for one in what), ())
 
 
