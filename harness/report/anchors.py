@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 
 from harness.claims.verdict import Verdict
-from harness.coordinates import Place, place
+from harness.coordinates import Place, Where, place
 from harness.hashing import fingerprint
 from harness.spec.model import Spec
 
@@ -24,14 +26,23 @@ def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
     for point in verdict.points:
         if point.expectation >= len(parts):
             continue
+        epsilon = math.inf if point.epsilon is None else point.epsilon
         for operand in parts[point.expectation].operands():
-            epsilon = math.inf if point.epsilon is None else point.epsilon
-            where: dict[str, object] = {"epsilon": epsilon, **(point.at or {}), **operand.fixed_axes}
+            where = {"epsilon": epsilon, **(point.at or {}), **operand.fixed_axes}
+            chosen = {operand.chosen.axis} if operand.chosen is not None else set()
             for arm in operand.arm or tuple(spec.name_scope.arms)[:1]:
                 for attack in operand.attack or ("",):
                     axes = spec.name_scope.axes(arm, attack)
-                    chosen = operand.chosen.axis if operand.chosen is not None else None
-                    for one in ({**where, chosen: v} for v in axes[chosen]) if chosen is not None else (where,):
-                        there = place((axis, value) for axis, value in one.items() if value in axes.get(axis, ()))
+                    for there in _places(axes, where, chosen | set(operand.mean_over)):
                         marks.update((mark(arm, attack, metric, there), None) for metric in operand.metric)
     return list(marks)
+
+
+def _places(axes: Mapping[str, Sequence[object]], where: Where, whole: Collection[str]) -> Iterator[Place]:
+    """Where on its axes a number is: at the values of `where`; at all of an axis that is taken whole, or that `where`
+    has no value of."""
+    values = {
+        axis: [where[axis]] if axis not in whole and where.get(axis) in axes[axis] else axes[axis] for axis in axes
+    }
+    for levels in product(*values.values()):
+        yield place(zip(values, levels, strict=True))

@@ -15,6 +15,7 @@ from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline import Context, for_each, has_verdicts, is_left_out
 from harness.report.contents import Site, chosen_findings, papers_of
+from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
 from harness.report.findings import Shown, read_findings
 from harness.report.forms import FILE, read_forms
@@ -106,9 +107,9 @@ def citations(project: Project) -> dict[str, dict[str, object]]:
 
 def _pictures(
     context: Context, specs: Sequence[Loaded], findings: Sequence[Shown], verdicts: Mapping[str, Verdict]
-) -> dict[str, str]:
+) -> dict[str, Drawing]:
     """The small figure of each finding that has one."""
-    by_id, pictures = {one.spec.id: one for one in specs}, {}
+    by_id, pictures = {one.spec.id: one for one in specs}, dict[str, Drawing | None]()
     for finding in (f.finding for f in findings):
         picture = finding.picture
         if picture is None:
@@ -119,7 +120,7 @@ def _pictures(
             table, _ = read_measured(context, one)
             if table is not None:
                 pictures[finding.id] = draw_picture(context.scale(one).spec, table, picture.panel, picture)
-    return pictures
+    return {name: drawing for name, drawing in pictures.items() if drawing is not None}
 
 
 def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdict, str], ...]:

@@ -42,7 +42,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         ],
         "forests": drawn,
         "hidden": hidden,
-        "counterexample": Markup(section.counterexamples.get(verdict.id, "")),
+        "counterexample": section.counterexamples.get(verdict.id),
         "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
         "sure": how_sure(verdict, point),
         "fewer_runs": _runs_of_paper(verdict, spec),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.claims.verdict import Verdict
+from harness.report.drawing import Drawing
 from harness.report.findings import Finding, Shown
 from harness.report.findings import findings_that_hold as shown_findings
 from harness.report.forms import Form
@@ -55,8 +56,8 @@ class Site:
     profile: str
     papers: tuple[Paper, ...]
     findings: tuple[Shown, ...]
-    pictures: Mapping[str, str]
-    """By finding: one `<svg>`."""
+    pictures: Mapping[str, Drawing]
+    """By finding."""
     changes: tuple[tuple[Verdict, str], ...]
     """Claims whose verdict is another than the accepted one, and that."""
     sentence: str

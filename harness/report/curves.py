@@ -3,85 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pandas as pd
-from matplotlib.ticker import NullFormatter
 
 from harness.coordinates import place
 from harness.execution.curves import curves_of
 from harness.metrics import metrics_of
 from harness.metrics.curves import CURVES, Curve, Line
 from harness.report.anchors import mark
-from harness.report.theme import ACROSS, COLOURS, Hover, Label, Titles, label_ends, register_hover, svg_of
-from harness.report.vocabulary import attack_words, figure
+from harness.report.drawing import COLOURS, DASHES, INK, MARKERS, Drawing, Look
+from harness.report.panels import MOST_SERIES, names_of, split_series
+from harness.report.scales import Range
+from harness.report.sketch import SIZE, Sketch, draw_sketches
+from harness.report.theme import Hover
+from harness.report.vocabulary import attack_words, figure, level_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 EVERY = 6
 """Points of a line of which one says its values on hover."""
-NARROW, WIDE = (2.3, 2.2), (3.8, 2.8)
-"""Inches of a panel that has others beside it, and of one that has not."""
+BESIDE = 2.2
+"""Inches of height of a row of axes that has others beside it."""
+Drawn = tuple[Mapping[str, Any], Line]
+"""What a line is of, and its points."""
 
 
 def draw_curves(
-    spec: Spec, table: pd.DataFrame, panel: Panel, name: str, size: tuple[float, float] | None = None
-) -> list[str]:
-    """A panel of curves as one `<svg>`, of a size in inches a panel; none where the table keeps none of it."""
+    spec: Spec, table: pd.DataFrame, panel: Panel, name: str, size: tuple[float, float] = SIZE
+) -> list[Drawing]:
+    """A panel of curves; several of at most six lines each where there are more; none where the table keeps none."""
     assert panel.curve is not None
-    curves = list(curves_of(table, panel))
-    if not curves:
-        return []
     curve = CURVES[panel.curve]
-    beside = list(dict.fromkeys(line.beside for _, lines in curves for line in lines))
+    every = [(of, line) for of, lines in curves_of(table, panel) for line in lines]
+    words = [_words(spec, of, line) for of, line in every]
+    axes = list(dict.fromkeys(line.beside for _, line in every))
+    drawings = []
+    for nth, group in enumerate(split_series([{**w, "beside": ""} for w in words], MOST_SERIES * len(axes))):
+        drawn = [every[i] for i in group]
 
-    def paint(axes: list[Axes]) -> Titles:
-        titles: dict[str, list[Hover]] = {}
-        for axis, which in zip(axes, beside, strict=True):
-            drawn = [(of, line) for of, lines in curves for line in lines if line.beside == which]
-            labels = _paint(axis, spec, curve, drawn, _names(spec, curves, drawn), titles)
-            axis.set_title(which if which else panel.title, fontsize=9.5 if which else 10.5, loc="left", pad=10)
-            axis.set_xlabel(curve.x)
-            axis.grid(linewidth=0.6)
-            axis.set_axisbelow(True)
-            if axes.index(axis) % ACROSS == 0:
-                axis.set_ylabel(panel.y or curve.y)
-            if axis is axes[-1]:
-                label_ends(axis, labels)
-        if len(axes) > 1:
-            whole = axes[0].get_figure(root=True)
-            assert whole is not None
-            first = axes[0].get_position()
-            above = first.y1 + 0.4 / whole.get_figheight()  # inches, over the titles of the panels
-            whole.suptitle(panel.title, fontsize=10.5, x=first.x0, y=above, ha="left")
-        return titles
+        def paint(sketches: list[Sketch], drawn: Sequence[Drawn] = drawn) -> None:
+            for sketch, which in zip(sketches, axes, strict=True):
+                lines = [(of, line) for of, line in drawn if line.beside == which]
+                _paint(sketch, spec, panel, curve, lines)
+                if which:
+                    sketch.axis.set_title(which, fontsize=9.5, loc="left", pad=4)
+            for sketch in sketches[:-2]:
+                sketch.axis.set_xlabel("")
 
-    several = f", side by side: {', '.join(beside)}" if len(beside) > 1 else ""
-    label = f"{spec.where}: {panel.title} ({curve.text}{several}), of the first run"
-    return [svg_of(len(beside), paint, label, name, size or (NARROW if len(beside) > 1 else WIDE))]
+        several = f", side by side: {', '.join(axes)}" if len(axes) > 1 else ""
+        label = f"{spec.where}: {panel.title} ({curve.text}{several}), of the first run"
+        high = size if len(axes) == 1 else (size[0], BESIDE * (len(axes) + 1) // 2)
+        drawings.append(draw_sketches(len(axes), paint, panel.title, label, f"{name} {nth} {size[0]}", high))
+    return drawings
 
 
-def _names(
-    spec: Spec, curves: Sequence[tuple[Mapping[str, Any], Any]], drawn: Sequence[tuple[Mapping[str, Any], Line]]
-) -> list[str]:
-    """What tells a line from the others of its panel: what it is itself, attack, arm, epsilon."""
+def _words(spec: Spec, of: Mapping[str, Any], line: Line) -> dict[str, str]:
+    """What a line is of, as series have it: in the place of a metric, what it is itself."""
     assert spec.experiment is not None
-    several = {key: len({str(of[key]) for of, _ in curves}) > 1 for key in ("attack", "arm", "at")}
-    names = []
-    for of, line in drawn:
-        epsilon = of["at"].get("epsilon")
-        at = "without noise" if epsilon == float("inf") else f"ε = {epsilon:g}" if epsilon is not None else ""
-        parts = [
-            line.name,
-            attack_words(of["attack"]) if several["attack"] else "",
-            (spec.experiment.arms[of["arm"]].label or of["arm"]) if several["arm"] else "",
-            at if several["at"] else "",
-        ]
-        names.append(", ".join(filter(None, parts)))
-    return names
+    arm = spec.experiment.arms[of["arm"]].label or of["arm"]
+    at = ", ".join(level_words(axis, value) for axis, value in of["at"].items())
+    return {"metric": line.name, "attack": attack_words(of["attack"]), "arm": arm, "at": at}
 
 
 def _summary_marks(spec: Spec, curve: Curve, of: Mapping[str, Any]) -> str:
@@ -95,44 +78,30 @@ def _summary_marks(spec: Spec, curve: Curve, of: Mapping[str, Any]) -> str:
     return " ".join(marks)
 
 
-def _paint(
-    axis: Axes,
-    spec: Spec,
-    curve: Curve,
-    drawn: Sequence[tuple[Mapping[str, Any], Line]],
-    names: Sequence[str],
-    titles: dict[str, list[Hover]],
-) -> list[Label]:
-    labels: list[Label] = []
+def _paint(sketch: Sketch, spec: Spec, panel: Panel, curve: Curve, drawn: Sequence[Drawn]) -> None:
+    names, _ = names_of([_words(spec, of, line) for of, line in drawn])
+    _set_scales(sketch, panel, curve, [line for _, line in drawn])
     for index, ((of, line), name) in enumerate(zip(drawn, names, strict=True)):
-        colour = COLOURS[index % len(COLOURS)]
-        if curve.histogram:
-            axis.fill_between(line.x, 0, line.y, step="mid", color=colour, alpha=0.35, linewidth=0)
-            axis.plot(line.x, line.y, drawstyle="steps-mid", color=colour, linewidth=1.0, label=name)
-        else:
-            axis.plot(line.x, line.y, color=colour, linewidth=1.5, label=name)
+        marked = ("-", "") if curve.histogram else (DASHES[index % 4], MARKERS[index % len(MARKERS)])
+        look = Look(COLOURS[index % len(COLOURS)], *marked, filled=curve.histogram)
         x, y = (line.x, line.y) if curve.histogram else (line.x[::EVERY], line.y[::EVERY])
         before = f"{name}, " if name else ""
         about = _summary_marks(spec, curve, of)
         texts = [
             Hover(f"{before}{curve.x} {figure(float(a))}: {figure(float(b))}", about) for a, b in zip(x, y, strict=True)
         ]
-        look: dict[str, Any] = {"markersize": 2.5, "color": colour, "alpha": 0.01 if curve.histogram else 1.0}
-        axis.plot(x, y, "o", gid=register_hover(titles, texts), **look)
-        labels.append((name, colour, float(line.y.mean())))  # lines may meet at their ends
-    for axis_scale, logarithmic in zip((axis.set_xscale, axis.set_yscale), curve.logarithmic, strict=True):
-        if logarithmic:
-            axis_scale("log")
-    axis.xaxis.set_minor_formatter(NullFormatter())
+        sketch.add_shape(name or attack_words(of["attack"]), look, line.x, line.y)
+        sketch.add_marks(look, x, y, texts)
     if curve.logarithmic == (True, True):
-        axis.plot([1e-6, 1], [1e-6, 1], ":", color=COLOURS[-1], linewidth=0.9, label="chance")
-        first = min(float(line.x[0]) for _, line in drawn)
-        axis.set_xlim(first, 1)
-        axis.set_ylim(first, 1.3)
-    elif curve.histogram:
-        axis.set_ylim(0, 1.08 * max(float(line.y.max()) for _, line in drawn))
-        peaks = [float(line.y.max()) for _, line in drawn]
-        return [(name, colour, peak) for (name, colour, _), peak in zip(labels, peaks, strict=True)]
+        ends = np.array([1e-6, 1.0])
+        sketch.add_curve("chance", Look(INK, ":"), ends, ends)
+
+
+def _set_scales(sketch: Sketch, panel: Panel, curve: Curve, lines: Sequence[Line]) -> None:
+    xs, ys = (np.concatenate([getattr(line, side) for line in lines]) for side in ("x", "y"))
+    name = panel.y or curve.y
+    if curve.logarithmic[1]:
+        sketch.set_log_values(Range(float(xs.min()), 1.3), name)
     else:
-        axis.set_ylim(0, 1.05)
-    return labels
+        sketch.set_values(Range(0.0, 1.06 * float(ys.max())), name)
+    sketch.set_places([float(xs.min()), float(xs.max())], curve.x, curve.logarithmic[0])

@@ -21,6 +21,7 @@ from harness.experiment import Experiment
 from harness.pipeline import Context, core_seconds, has_verdicts, is_left_out, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
 from harness.report.answers import read_answers
+from harness.report.drawing import Drawing
 from harness.report.figures import draw
 from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import Told, describe_preparation, describe_steps
@@ -45,10 +46,10 @@ class Section:
     verdicts: tuple[Verdict, ...]
     measured: bool
     """Whether there are measurements."""
-    figures: tuple[str, ...]
-    """Its panels, each one `<svg>`."""
-    counterexamples: dict[str, str]
-    """By claim: both sides of what is refuted, as one `<svg>`."""
+    figures: tuple[Drawing, ...]
+    """Its panels."""
+    counterexamples: dict[str, Drawing]
+    """By claim: both sides of what is refuted."""
     means: list[Row]
     tables: list[Row]
     """Tables that the paper prints, in its layout."""
@@ -121,7 +122,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         verdicts=judged,
         measured=table is not None,
         figures=_figures(scaled.spec, table),
-        counterexamples={v.id: svg for v in judged if (svg := counterexample(v, scaled.spec))},
+        counterexamples={v.id: drawing for v in judged if (drawing := counterexample(v, scaled.spec))},
         means=[] if table is None else _means(table, scaled.spec.axes),
         tables=printed_tables(scaled.spec, judged),
         formulas=formula_tables(scaled.spec, judged),
@@ -145,22 +146,22 @@ def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> 
     return [describe_steps(dataset.plugin_name(), dataset.prepared) for dataset in kept]
 
 
-def _figures(spec: Spec, table: pd.DataFrame | None) -> tuple[str, ...]:
+def _figures(spec: Spec, table: pd.DataFrame | None) -> tuple[Drawing, ...]:
     if table is not None:
         return tuple(draw(spec, table))
     return tuple(draw_bounds(spec)) if spec.experiment is None else ()
 
 
-def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> str:
-    """Both sides of the inequality that is refuted, through the point that refutes it; empty where there is no line."""
+def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing | None:
+    """Both sides of the inequality that is refuted, through the point that refutes it; None where there is no line."""
     if verdict.counterexample is None:
-        return ""
+        return None
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
     names = verdict.counterexample.keys() - {"left", "right"}
     for part, outcome in zip(claim.theory, verdict.parts or (verdict.verdict,) * len(claim.theory), strict=False):
         if isinstance(part, Inequality) and outcome == "violated" and set(part.over) == names:
             return draw_counterexample(part, verdict.counterexample, verdict.id, small)
-    return ""
+    return None
 
 
 def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, Any] | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,111 +12,115 @@ from harness.arrays import Array
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
-from harness.report.figures import LETTER, STYLES, paint_panel
+from harness.report.drawing import BOUND, COLOURS, DASHES, MARKERS, Drawing, Look, standalone_svg
+from harness.report.figures import Extras, draw_panel
 from harness.report.findings import Picture
-from harness.report.theme import (
-    BOUND,
-    COLOURS,
-    Hover,
-    Label,
-    Titles,
-    label_ends,
-    make_standalone,
-    register_hover,
-    svg_of,
-)
-from harness.report.vocabulary import figure
+from harness.report.panels import averages_of
+from harness.report.scales import WIDE, Range, is_wide, log_range, value_range
+from harness.report.sketch import SIZE, SMALL, Sketch, draw_sketches
+from harness.report.theme import Hover
+from harness.report.vocabulary import figure, letter
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 from harness.theory.domain import Interval, number
 from harness.theory.kinds.inequality import Inequality
 from harness.theory.term import Term
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 Lines = dict[str, list[tuple[float, float]]]
 
 
 def draw_lines(panels: dict[str, Lines], x: str) -> str:
     """A file of panels side by side, doubly logarithmic: by the name of its vertical axis, named lines of (x, y)."""
+    names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
 
-    def paint(axes: list[Axes]) -> Titles:
-        titles: dict[str, list[Hover]] = {}
-        for axis, (y, lines) in zip(axes, panels.items(), strict=True):
-            for index, (name, points) in enumerate(lines.items()):
-                colour, style = COLOURS[index % len(COLOURS)], STYLES[index // len(COLOURS)]
-                across, up = zip(*points, strict=True)
-                texts = [Hover(f"{name}, {x} = {figure(a)}: {figure(u)}") for a, u in points]
-                marked = axis.plot(across, up, style, color=colour, marker="o", markersize=3, linewidth=1.5, label=name)
-                marked[0].set_gid(register_hover(titles, texts))
-            axis.set_xscale("log")
-            axis.set_yscale("log")
-            axis.set_xlabel(x)
-            axis.set_ylabel(y)
-            axis.grid(linewidth=0.6)
-            axis.legend(fontsize=8, framealpha=0.6)
-        return titles
+    def paint(sketches: list[Sketch]) -> None:
+        for sketch, (y, lines) in zip(sketches, panels.items(), strict=True):
+            points = [point for line in lines.values() for point in line]
+            sketch.set_log_values(log_range([v for _, v in points], [v for _, v in points]), y)
+            sketch.set_places(sorted({v for v, _ in points}), x, True)
+            sketch.axis.set_title(y, fontsize=9.5, loc="left", pad=4)
+            sketch.above = ""
+            for name, line in lines.items():
+                index = names.index(name)
+                look = Look(
+                    COLOURS[index % len(COLOURS)], DASHES[index // len(COLOURS) % 4], MARKERS[index % len(MARKERS)]
+                )
+                across, up = (np.array(side) for side in zip(*line, strict=True))
+                texts = [Hover(f"{name}, {x} = {figure(a)}: {figure(u)}") for a, u in line]
+                sketch.add_shape(name, look, across, up)
+                sketch.add_marks(look, across, up, texts)
 
     label = " and ".join(panels) + f" over {x}"
-    return make_standalone(svg_of(len(panels), paint, label, " ".join(panels), (5.4, 3.8)))
+    high = 3.2 * math.ceil(len(panels) / 2)
+    return standalone_svg(draw_sketches(len(panels), paint, label, label, " ".join(panels), (9.0, high)))
 
 
-def draw_bounds(spec: Spec) -> list[str]:
-    """The bounds that a spec without an experiment names in its figure, over epsilon; one `<svg>` a panel."""
-    svgs = []
+def draw_bounds(spec: Spec) -> list[Drawing]:
+    """The bounds that a spec without an experiment names in its figure, over epsilon; one figure a panel."""
+    drawings = []
     for index, panel in enumerate(panel for panel in spec.figure if panel.formulas):
 
-        def paint(axes: list[Axes], panel: Panel = panel) -> Titles:
-            (axis,), labels = axes, list[Label]()
+        def paint(sketches: list[Sketch], panel: Panel = panel) -> None:
+            (sketch,) = sketches
             epsilon = np.geomspace(0.01, 100, 400)
+            sketch.set_values(Range(0.0, 1.05), panel.y)
+            sketch.set_places([0.01, 100.0], "ε", True)
             for colour, name in zip(COLOURS, panel.formulas, strict=False):
                 formula = FORMULAS[name]
-                curve = formula.curve(epsilon, delta=0.0 if formula.pure_only else 1e-5)
-                axis.plot(epsilon, curve, color=colour, label=name)
-                labels.append((name, colour, float(curve[-1])))
-            axis.set_xscale("log")
-            axis.set_xlabel("ε")
-            axis.set_ylabel(panel.y)
-            axis.set_title(panel.title, fontsize=10.5, loc="left", pad=10)
-            axis.grid(linewidth=0.6)
-            label_ends(axis, labels)
-            return {}
+                curve = np.asarray(formula.curve(epsilon, delta=0.0 if formula.pure_only else 1e-5), float)
+                sketch.add_curve(name, Look(colour), epsilon, curve)
 
-        svgs.append(svg_of(1, paint, f"{spec.where}: {panel.title}", f"{spec.id} {index}"))
-    return svgs
+        label = f"{spec.where}: {panel.title}"
+        drawings.append(draw_sketches(1, paint, panel.title, label, f"{spec.id} {index}", SIZE))
+    return drawings
 
 
-SMALL = (3.3, 2.0)
-"""Inches of a picture on the front."""
-
-
-def draw_picture(spec: Spec, table: pd.DataFrame, panel: Panel, picture: Picture) -> str:
-    """A panel small enough for a card, with the picture's horizontal lines; one `<svg>`, empty where there is none."""
+def draw_picture(spec: Spec, table: pd.DataFrame, panel: Panel, picture: Picture) -> Drawing | None:
+    """A panel small enough for a card, with the picture's horizontal lines; None where nothing of it was measured."""
+    name = f"{spec.id} {panel.title} card"
     if panel.curve is not None:
-        return "".join(draw_curves(spec, table, panel, f"{spec.id} {panel.title} small", SMALL))
-
-    def paint(axes: list[Axes]) -> Titles:
-        titles: dict[str, list[Hover]] = {}
-        lines = [(name, BOUND, height) for name, height in picture.lines.items()]
-        labels = paint_panel(axes[0], panel, spec, table, titles, label=False)
-        for _, _, height in lines:
-            axes[0].axhline(height, color=BOUND, linewidth=1.1, linestyle="--")
-        if picture.bottom is not None or picture.top is not None:
-            axes[0].set_ylim(picture.bottom, picture.top)
-        label_ends(axes[0], [*(labels if len(labels) > 1 else ()), *lines], 8)
-        return titles
-
-    lines = [f"a line at {height:g} ({name})" for name, height in picture.lines.items()]
-    label = ", ".join([panel.title, *lines])
-    return svg_of(1, paint, label, f"{spec.id} {panel.title}", SMALL)
+        drawings = draw_curves(spec, table, panel, name, SMALL)
+    else:
+        averages = averages_of(spec, table, panel.metrics)
+        extras = Extras(picture.lines, picture.bottom, picture.top)
+        drawings = draw_panel(spec, table, panel, averages, name, SMALL, extras)
+    return drawings[0] if drawings else None
 
 
-def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, small: bool = False) -> str:
+def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, small: bool = False) -> Drawing | None:
     """Both sides of a refuted inequality along one of its variables, through the point that refutes it.
 
-    The variable is the first whose domain is an interval, or has most values; empty where there is none.
+    The variable is the first whose domain is an interval, or has most values; None where there is none.
     """
+    spans = _spans(part)
+    if not spans:
+        return None
+    variable = max(spans, key=lambda v: len(spans[v]))
+    x = np.union1d(spans[variable], [at[variable]])
+    sides = [_values_along(side, at, variable, x) for side in (part.left, part.right)]
+    drawn = [y[np.isfinite(y)] for y in sides]
+    if any(len(y) < 2 for y in drawn):
+        return None
+
+    def paint(sketches: list[Sketch]) -> None:
+        (sketch,) = sketches
+        within = _set_values(sketch, np.concatenate(drawn).tolist(), [at["left"], at["right"]])
+        logarithmic = isinstance(part.over[variable], Interval) and is_wide(x.tolist())
+        sketch.set_places(x.tolist(), letter(variable), logarithmic)
+        for colour, text, y in zip((COLOURS[1], BOUND), _side_names(part), sides, strict=True):
+            sketch.add_curve(text, Look(colour), x, y, within)
+        values = {side: at[side] for side in ("left", "right")}
+        texts = [Hover(f"{letter(variable)} = {figure(at[variable])}: {figure(v)}") for v in values.values()]
+        sketch.add_point("where it is refuted", COLOURS[4], [at[variable]] * 2, list(values.values()), texts)
+
+    fixed = ", ".join(f"{k} = {v:g}" for k, v in at.items() if k not in ("left", "right", variable))
+    label = f"Both sides of {part.text()} over {variable}" + (f", at {fixed}" if fixed else "")
+    title = f"Both sides over {letter(variable)}"
+    return draw_sketches(1, paint, title, label, f"{name} counterexample {small}", SMALL if small else SIZE)
+
+
+def _spans(part: Inequality) -> dict[str, Array]:
+    """By variable: the values that it is drawn over."""
     spans: dict[str, Array] = {}
     for variable, domain in part.over.items():
         if isinstance(domain, Interval):
@@ -129,50 +132,33 @@ def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, sm
         if not (part.left.is_exact() and part.right.is_exact()) and variable in spans:
             few = np.linspace(0, len(spans[variable]) - 1, COMPUTED).round().astype(int)
             spans[variable] = spans[variable][np.unique(few)]
-    if not spans:
-        return ""
-    variable = max(spans, key=lambda v: len(spans[v]))
-    x = np.union1d(spans[variable], [at[variable]])
-    sides = [_values_along(side, at, variable, x) for side in (part.left, part.right)]
-    drawn = [y[np.isfinite(y)] for y in sides]
-    if any(len(y) < 2 for y in drawn):
-        return ""
-
-    def paint(axes: list[Axes]) -> Titles:
-        (axis,), labels, titles = axes, list[Label](), dict[str, list[Hover]]()
-        names = ["claimed to be smaller", "and this larger"] if part.relation in ("<", "<=") else ["left", "right"]
-        names = ["claimed to be larger", "and this smaller"] if part.relation in (">", ">=") else names
-        for colour, text, y in zip((COLOURS[1], BOUND), names, sides, strict=True):
-            axis.plot(x, y, color=colour, linewidth=1.6)
-            end = y[np.isfinite(y)][-1]
-            labels.append((text, colour, float(end)))
-        texts = [
-            Hover(f"{LETTER.get(variable, variable)} = {figure(at[variable])}: {figure(at[s])}")
-            for s in ("left", "right")
-        ]
-        both = [at["left"], at["right"]]
-        axis.plot(
-            [at[variable]] * 2, both, "o", color=COLOURS[4], markersize=5, zorder=5, gid=register_hover(titles, texts)
-        )
-        finite = np.concatenate(drawn)
-        if finite.min() > 0 and finite.max() / finite.min() > WIDE:
-            axis.set_yscale("log")
-        if isinstance(part.over[variable], Interval) and x[0] > 0 and x[-1] / x[0] > WIDE:
-            axis.set_xscale("log")
-        axis.set_xlabel(LETTER.get(variable, variable))
-        axis.grid(linewidth=0.6)
-        label_ends(axis, labels, 8 if small else 8.5)
-        return titles
-
-    fixed = ", ".join(f"{k} = {v:g}" for k, v in at.items() if k not in ("left", "right", variable))
-    label = f"Both sides of {part.text()} over {variable}" + (f", at {fixed}" if fixed else "")
-    return svg_of(1, paint, label, f"{name} counterexample {small}", SMALL if small else (4.2, 2.6))
+    return spans
 
 
+def _side_names(part: Inequality) -> tuple[str, str]:
+    if part.relation in ("<", "<="):
+        return "left side, claimed to be smaller", "right side"
+    if part.relation in (">", ">="):
+        return "left side, claimed to be larger", "right side"
+    return "left side", "right side"
+
+
+def _set_values(sketch: Sketch, values: Sequence[float], about: Sequence[float]) -> Range:
+    """The vertical axis of both sides, about the point that refutes; logarithmic where they are far apart."""
+    if is_wide(values):
+        within = log_range(values, about)
+        sketch.set_log_values(within, "both sides")
+        return within
+    farthest = FAR * max(map(abs, about))
+    within = value_range([v for v in values if abs(v) <= farthest])
+    sketch.set_values(within, "both sides")
+    return within
+
+
+FAR = 10.0
+"""Of the values at the point that refutes: how far beyond them a linear axis goes."""
 COMPUTED = 7
 """Points that a formula is drawn at which takes a search or an enumeration."""
-WIDE = 50.0
-"""Ratio of the ends of an axis past which it is logarithmic."""
 
 
 def _values_along(side: Term, at: Mapping[str, float], variable: str, x: Array) -> Array:

@@ -29,9 +29,11 @@ from harness.report.certainty import certainty_words
 from harness.report.claim_page import claim_context, prose_html
 from harness.report.compare import EPSILONS, comparisons
 from harness.report.contents import Paper, Row, Site, slug
+from harness.report.drawing import Drawing, figure_files
 from harness.report.exports import claims_csv, claims_table
 from harness.report.findings import SORTS
 from harness.report.gather import Section
+from harness.report.glossary import define_terms, read_glossary
 from harness.report.headings import datasets_of, headings
 from harness.report.prose import compared_numbers, sentence
 from harness.report.tex import untex
@@ -49,6 +51,9 @@ def write_site(root: Path, site: Site) -> int:
     pages = dict(_pages(site))
     for name in STATIC:
         pages[f"static/{name}"] = files("harness.report").joinpath("static", name).read_text(encoding="utf-8")
+    for section in (section for paper in site.papers for section in paper.sections):
+        figures = figure_stems(section) | {slug(name): one for name, one in section.counterexamples.items()}
+        pages |= figure_files(figures)
     for name, text in pages.items():
         write_text(root / name, text, durable=False)
     write_text(root / "claims.csv", claims_csv(site.verdicts))
@@ -60,10 +65,10 @@ def write_site(root: Path, site: Site) -> int:
         for name in TABLES:
             if (table := site.tables / section.files / name).is_file():
                 write_bytes(root / "tables" / section.spec.id / name, table.read_bytes())
-    for path in root.rglob("*.html"):
+    for path in (*root.rglob("*.html"), *root.glob("figures/*")):
         if path.relative_to(root).as_posix() not in pages:
             path.unlink()
-    return len(pages)
+    return sum(name.endswith(".html") for name in pages)
 
 
 def _pages(site: Site) -> Sequence[tuple[str, str]]:
@@ -91,7 +96,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
     def page(template: str, up: str, **given: object) -> str:
         return environment.get_template(template).render(**common, up=up, **given)
 
-    pictures = {f.finding.id: Markup(site.pictures.get(f.finding.id, "")) for f in site.findings}
+    pictures = {f.finding.id: site.pictures.get(f.finding.id) for f in site.findings}
     pages = [
         ("index.html", page("front.html", "", pictures=pictures, **_totals(site))),
         ("claims.html", page("claims.html", "", rows=rows, datasets=_in_use(rows))),
@@ -100,13 +105,13 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
         ("about.html", page("about.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
     ]
-    known = frozenset(sentences)
+    known, terms = frozenset(sentences), read_glossary(site.docs / "glossary.md")
     pages += _manual(site, page)
     for paper in site.papers:
         mine = [f for f in site.findings if f.finding.paper == paper.key]
-        figures = {s.spec.id: [Markup(svg) for svg in s.figures] for s in paper.sections}
-        given = {"paper": paper, "figures": figures}
-        pages.append((f"papers/{paper.key}.html", page("paper.html", "../", findings=mine, pictures=pictures, **given)))
+        given = {"paper": paper, "figures": {s.spec.id: figure_stems(s) for s in paper.sections}}
+        html = page("paper.html", "../", findings=mine, pictures=pictures, **given)
+        pages.append((f"papers/{paper.key}.html", define_terms(html, terms, "../")))
         for section in paper.sections:
             claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
             for index, verdict in enumerate(section.verdicts):
@@ -114,8 +119,14 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
                 around = section.verdicts[index - 1 : index] if index else (), section.verdicts[index + 1 : index + 2]
                 neighbours = {"before": around[0], "after": around[1], "paper": paper, "section": section}
                 neighbours["prose"] = partial(prose_html, spec=section.spec.id, known=known)
-                pages.append((f"claims/{slug(verdict.id)}.html", page("claim.html", "../", **given, **neighbours)))
+                html = page("claim.html", "../", **given, **neighbours)
+                pages.append((f"claims/{slug(verdict.id)}.html", define_terms(html, terms, "../")))
     return pages
+
+
+def figure_stems(section: Section) -> dict[str, Drawing]:
+    """The figures of a section by the names of their files."""
+    return {f"{section.spec.id.replace('/', '-')}-{n}": drawing for n, drawing in enumerate(section.figures, 1)}
 
 
 def _totals(site: Site) -> dict[str, Any]:

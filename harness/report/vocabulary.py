@@ -119,12 +119,13 @@ def figure(value: float) -> str:
         return "∞" if value > 0 else "−∞"
     if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
         mantissa, _, power = f"{value:.2e}".partition("e")
-        return f"{mantissa.rstrip('0').rstrip('.')}×10{_superscript(int(power))}".replace("-", "−")
+        return f"{mantissa.rstrip('0').rstrip('.')}×10{superscript(int(power))}".replace("-", "−")
     text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return text.replace("-", "−")
 
 
-def _superscript(power: int) -> str:
+def superscript(power: int) -> str:
+    """The digits of a power, raised."""
     return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import re
@@ -10,15 +11,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from sklearn.isotonic import IsotonicRegression
 
 from harness.paths import Project
-from harness.report.figures import draw, paint_panel
+from harness.report.drawing import csv_text, standalone_svg
+from harness.report.figures import draw, paint_group
+from harness.report.grouping import groups_of
 from harness.report.lines import over_all_outcomes
-from harness.report.theme import Hover, spread_labels
+from harness.report.panels import MOST_SERIES, averages_of, split_series
+from harness.report.sketch import Sketch
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -50,17 +51,31 @@ def measured(spec: Spec, value: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def paint(spec: Spec, table: pd.DataFrame, panel: Panel) -> list[Sketch]:
+    """Each figure of a panel, drawn on fresh axes."""
+    sketches = []
+    for group in groups_of(spec, table, panel, averages_of(spec, table, panel.metrics)):
+        sketches.append(Sketch(Figure(figsize=(4, 3)).add_subplot()))
+        paint_group(sketches[-1], spec, table, panel, group)
+    return sketches
+
+
+def texts_of(sketch: Sketch) -> list[str]:
+    return [hover.text for hovers in sketch.titles.values() for hover in hovers]
+
+
 def test_arms_side_by_side_in_the_order_of_the_spec(spec: Spec) -> None:
     assert spec.experiment is not None
     table = measured(spec, 0.3)
     table.loc[table["arm"] == "l2-1e-5", "value"] += 0.1
-    axis = Figure().add_subplot()
-    paint_panel(axis, Panel(title="", metrics=("accuracy_train",), x="arm"), spec, table)
-    labels = [tick.get_text() for tick in axis.get_xticklabels()]
+    (sketch,) = paint(spec, table, Panel(title="", metrics=("accuracy_train",), x="arm"))
+    labels = [tick.get_text() for tick in sketch.axis.get_yticklabels()]
     assert labels == [arm.label for arm in spec.experiment.arms.values()]
-    points = np.asarray(axis.lines[0].get_xydata())
-    assert points[:, 0].tolist() == list(range(len(labels)))
-    assert points[:, 1] == pytest.approx([0.402 if label == "1e-05" else 0.302 for label in labels])
+    assert list(sketch.axis.get_yticks()) == sorted(sketch.axis.get_yticks(), reverse=True)
+    (line,) = (line for line in sketch.axis.lines if line.get_marker() == "o")
+    points = np.asarray(line.get_xydata())
+    assert points[:, 1] == pytest.approx(sketch.axis.get_yticks())
+    assert points[:, 0] == pytest.approx([0.402 if label == "1e-05" else 0.302 for label in labels])
 
 
 def test_arms_at_one_place_of_an_attacks_own_axis_with_what_is_printed_of_it() -> None:
@@ -77,41 +92,75 @@ def test_arms_at_one_place_of_an_attacks_own_axis_with_what_is_printed_of_it() -
     ]
     at = {"epsilon": math.inf, "queries": 100}
     panel = Panel(title="", metrics=("auc",), attacks=("gap", "sampling"), x="arm", at=at)
-    said: dict[str, list[Hover]] = {}
-    axis = Figure().add_subplot()
-    paint_panel(axis, panel, spec, pd.DataFrame(rows), said)
-    heights = {float(v) for line in axis.lines for v in np.asarray(line.get_ydata())}
-    assert heights >= {0.6, 0.8, 0.63}
-    assert 0.7 not in heights
-    texts = [hover.text for hovers in said.values() for hover in hovers]
-    assert "the paper prints 0.63 for no defence, sampling attack" in texts
+    (sketch,) = paint(spec, pd.DataFrame(rows), panel)
+    values = {float(v) for line in sketch.axis.lines for v in np.asarray(line.get_xdata())}
+    assert values >= {0.6, 0.8, 0.63}
+    assert 0.7 not in values
+    assert "the paper prints 0.63 for no defence, sampling attack" in texts_of(sketch)
     over = panel.model_copy(update={"x": "queries", "attacks": ("sampling",), "at": {"epsilon": math.inf}})
-    paint_panel(axis := Figure().add_subplot(), over, spec, pd.DataFrame(rows), said)
-    crosses = [np.asarray(line.get_xydata()).tolist() for line in axis.lines if line.get_marker() == "x"]
+    (sketch,) = paint(spec, pd.DataFrame(rows), over)
+    crosses = [np.asarray(line.get_xydata()).tolist() for line in sketch.axis.lines if line.get_marker() == "x"]
     assert crosses == [[[10.0, 0.54], [100.0, 0.63]]]
+    assert any(re.fullmatch(r"no defence, queries = 10: 0.7.*; the paper prints 0.54", t) for t in texts_of(sketch))
 
 
-@pytest.mark.parametrize("x", ["arm", "epsilon"])
-def test_no_point_is_cut_off(spec: Spec, x: str) -> None:
-    axis = Figure().add_subplot()
-    panel = Panel.model_validate({"title": "", "metrics": ["advantage"], "attacks": ["logloss"], "x": x, "top": 0.25})
-    paint_panel(axis, panel, spec, measured(spec, 0.6))
-    assert axis.get_ylim()[1] > 0.604
-    paint_panel(axis, panel, spec, measured(spec, 0.1))
-    assert axis.get_ylim()[1] == 0.25
-    paint_panel(axis := Figure().add_subplot(), panel, spec, measured(spec, -0.3))
-    assert axis.get_ylim()[0] < -0.298
+def over_epsilon(spec: Spec, value: float, slope: float = 0.0) -> pd.DataFrame:
+    """Advantages at epsilon 1, 10 and without noise."""
+    table = measured(spec, value)
+    table = table[table["metric"] == "advantage"]
+    levels = ((1.0, 0.0), (10.0, slope), (math.inf, 2 * slope))
+    return pd.concat([table.assign(epsilon=e, value=table["value"] + up) for e, up in levels], ignore_index=True)
+
+
+def test_no_point_is_cut_off_and_the_axis_is_no_wider_than_what_is_drawn(spec: Spec) -> None:
+    panel = Panel(title="", metrics=("advantage",), attacks=("logloss",), arms=("l2-1e-5",))
+    for value, slope in ((0.6, 0.05), (-0.3, 0.1), (0.93, 0.0)):
+        (sketch,) = paint(spec, over_epsilon(spec, value, slope), panel)
+        low, high = sketch.axis.get_ylim()
+        drawn = [v for line in sketch.axis.lines for v in np.asarray(line.get_ydata(), float)]
+        assert low < min(drawn) <= max(drawn) < high
+        assert high - low < 0.7, "a flat curve has an axis of its own, not one from 0 to 1"
+    asked = Panel.model_validate({**panel.model_dump(exclude_unset=True), "top": 0.25})
+    (sketch,) = paint(spec, over_epsilon(spec, 0.1, 0.05), asked)
+    assert sketch.axis.get_ylim()[1] == 0.25
+    (sketch,) = paint(spec, over_epsilon(spec, 0.6), asked)
+    assert sketch.axis.get_ylim()[1] > 0.604
+
+
+def test_a_bound_that_leaves_the_panel_does_not_widen_it_and_is_said_to(spec: Spec) -> None:
+    panel = Panel(
+        title="", metrics=("advantage",), attacks=("logloss",), arms=("l2-1e-5",), formulas=("yeom",), y="leakage"
+    )
+    (sketch,) = paint(spec, over_epsilon(spec, 0.1, 0.05), panel)
+    assert sketch.axis.get_ylim()[1] < 0.5
+    assert "↑ bound (yeom) goes on, to 1" in sketch.notes
+
+
+def test_a_figure_of_many_series_is_split_and_each_names_what_it_is_of(spec: Spec) -> None:
+    """By the name that makes the fewest panels; nine arms by three attacks make nine by arm: those of an attack are cut."""
+    words = [{"arm": f"a{i}", "attack": f"b{j}", "metric": "m", "at": ""} for i in range(9) for j in range(3)]
+    for count, panels, largest in ((5, 1, 5), (12, 3, 4), (27, 6, 6)):
+        groups = split_series(words[:count])
+        assert len(groups) == panels
+        assert max(map(len, groups)) == largest <= MOST_SERIES
+        assert sorted(i for group in groups for i in group) == list(range(count))
+    by_attack = split_series(words[:12])
+    assert all(len({words[i]["attack"] for i in group}) == 1 for group in by_attack)
+    every = over_epsilon(spec, 0.2, 0.1)
+    drawings = draw(spec.model_copy(update={"figure": (Panel(title="All", metrics=("advantage",)),)}), every)
+    assert all(len(drawing.keys) <= MOST_SERIES for drawing in drawings)
+    assert len({drawing.title for drawing in drawings}) == len(drawings)
 
 
 def test_the_same_data_give_the_same_bytes(spec: Spec) -> None:
     one, two = draw(spec, measured(spec, 0.3)), draw(spec, measured(spec, 0.3))
     assert one == two
-    assert len(one) == len(spec.figure)
-    assert all(re.search(r'role="img" aria-label="Section 4.1', svg) for svg in one)
+    assert len(one) >= len(spec.figure)
+    assert all(re.search(r'role="img" aria-label="Section 4.1', drawing.svg) for drawing in one)
 
 
 def test_a_point_says_its_value_and_colours_are_the_pages(spec: Spec) -> None:
-    svg = draw(spec, measured(spec, 0.3))[0]
+    svg = draw(spec, measured(spec, 0.3))[0].svg
     titles = re.findall(r"<use [^>]*><title>([^<]*)</title>", svg)
     assert len(titles) == 2 * len(spec.experiment.arms if spec.experiment else ())
     assert "1e-05, train: 0.302 (0.3 to 0.304)" in titles
@@ -120,16 +169,22 @@ def test_a_point_says_its_value_and_colours_are_the_pages(spec: Spec) -> None:
     ElementTree.fromstring(svg)
 
 
-@given(st.lists(st.floats(0, 1), max_size=9), st.floats(0.001, 0.2))
-def test_labels_are_apart_in_order_and_moved_no_further_than_needed(heights: list[float], gap: float) -> None:
-    """The least sum of squared moves with such gaps, against a solver."""
-    given_ = sorted(heights)
-    found = spread_labels(given_, gap)
-    assert all(b - a >= gap - 1e-9 for a, b in itertools.pairwise(found))
-    if given_:
-        offsets = gap * np.arange(len(given_))
-        best = IsotonicRegression().fit_transform(np.arange(len(given_)), np.array(given_) - offsets) + offsets
-        assert found == pytest.approx(best.tolist(), abs=1e-9)
+def test_the_files_of_a_figure_say_what_it_draws(spec: Spec) -> None:
+    """The picture stands by itself, with title, legend and colours; the numbers are all that is drawn."""
+    drawing = draw(spec, measured(spec, 0.3))[0]
+    alone = standalone_svg(drawing)
+    root = ElementTree.fromstring(alone)
+    words = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {drawing.title, *(key.name for key in drawing.keys)} <= set(words)
+    assert "display" not in alone
+    assert all(f"--c{i}:" in alone for i in range(6))
+    data = pd.read_csv(io.StringIO(csv_text(drawing)))
+    assert list(data.columns) == ["series", "kind", "x_name", "x", "y_name", "y", "low", "high"]
+    rows = data[(data["series"] == "train") & (data["kind"] == "measured")]
+    assert len(rows) == len(spec.experiment.arms if spec.experiment else ())
+    assert rows["y"].tolist() == pytest.approx([0.302] * len(rows))
+    assert (rows["low"] < rows["y"]).all()
+    assert (rows["high"] > rows["y"]).all()
 
 
 def test_each_outcome_that_a_split_draws_has_its_own_line(spec: Spec) -> None:
@@ -140,15 +195,15 @@ def test_each_outcome_that_a_split_draws_has_its_own_line(spec: Spec) -> None:
         table.assign(attack="", metric=m, value=v)
         for m, v in (("count_outcome", (table["repeat"] >= 3).astype(float)), ("count_outcomes", 2.0))
     ]
-    axis = Figure().add_subplot()
     panel = Panel(title="", metrics=("advantage",), attacks=("logloss",), arms=("l2-1e-5",), top=0.3)
-    paint_panel(axis, panel, spec, pd.concat([table, *drawn], ignore_index=True))
-    heights = [float(np.asarray(line.get_ydata())[-1]) for line in axis.lines]
-    assert heights == pytest.approx([0.5, 0.2, 0.8])
-    assert axis.get_ylim()[1] > 0.8
-    assert [line.get_label() for line in axis.lines].count("by what its split drew") == 1
-    paint_panel(axis := Figure().add_subplot(), panel, spec, table)
-    assert len(axis.lines) == 1
+    every = pd.concat([table, *drawn], ignore_index=True)
+    (sketch,) = paint(spec, pd.concat([every.assign(epsilon=e) for e in (1.0, math.inf)], ignore_index=True), panel)
+    heights = [float(np.asarray(line.get_ydata())[-1]) for line in sketch.axis.lines]
+    assert heights == pytest.approx([0.2, 0.8, 0.5])
+    assert sketch.axis.get_ylim()[1] > 0.8
+    assert [key for key in sketch.keys if "by what the split drew" in key] == ["thin: by what the split drew"]
+    (sketch,) = paint(spec, pd.concat([table.assign(epsilon=e) for e in (1.0, math.inf)], ignore_index=True), panel)
+    assert len(sketch.axis.lines) == 1
 
 
 def test_no_mean_where_an_outcome_was_not_drawn_that_others_have(spec: Spec) -> None:

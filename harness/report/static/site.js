@@ -86,6 +86,42 @@
     var out = function () { section.classList.remove("lit"); marks().forEach(function (mark) { mark.classList.remove("its"); }); };
     chip.addEventListener("mouseenter", light); chip.addEventListener("focus", light); chip.addEventListener("mouseleave", out); chip.addEventListener("blur", out);
   });
+  document.querySelectorAll(".chart").forEach(function (plot) {
+    var svg = plot.querySelector(".canvas svg"), files = plot.querySelector(".files"), button = document.createElement("button"), link = files.querySelector("a");
+    button.type = "button"; button.textContent = "PNG"; button.setAttribute("aria-label", "PNG of " + plot.querySelector("figcaption").textContent);
+    button.addEventListener("click", function () {
+      var copy = svg.cloneNode(true), box = svg.dataset.whole.split(" ").map(Number), rules = getComputedStyle(document.documentElement), style = document.createElementNS("http://www.w3.org/2000/svg", "style"), image = new Image();
+      style.textContent = "svg{font-family:sans-serif;" + ["--c0", "--c1", "--c2", "--c3", "--c4", "--c5", "--ink", "--rule", "--bound"].map(function (name) { return name + ":" + rules.getPropertyValue(name); }).join(";") + "}";
+      copy.insertBefore(style, copy.firstChild); copy.querySelector(".whole").removeAttribute("display");
+      copy.setAttribute("viewBox", svg.dataset.whole); copy.setAttribute("width", box[2] * 3); copy.setAttribute("height", box[3] * 3);
+      image.onload = function () {
+        var canvas = document.createElement("canvas"), pen = canvas.getContext("2d"), save = document.createElement("a");
+        canvas.width = box[2] * 3; canvas.height = box[3] * 3;
+        pen.fillStyle = rules.getPropertyValue("--paper"); pen.fillRect(0, 0, canvas.width, canvas.height); pen.drawImage(image, 0, 0);
+        save.href = canvas.toDataURL("image/png"); save.download = link.getAttribute("href").split("/").pop().replace(".svg", ".png"); save.click();
+      };
+      image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(copy));
+    });
+    files.insertBefore(button, link.nextSibling);
+  });
+  var terms = document.querySelectorAll("a.term");
+  if (terms.length) {
+    var definition = document.createElement("div"), timer = 0, current = null;
+    definition.id = "definition"; definition.setAttribute("role", "tooltip"); definition.hidden = true; document.getElementById("main").appendChild(definition);
+    var hide = function () { definition.hidden = true; current = null; }, later = function () { timer = setTimeout(hide, 150); }, stay = function () { clearTimeout(timer); };
+    var place = function () {
+      if (!current) { return; }
+      var box = current.getBoundingClientRect(), high = definition.offsetHeight;
+      definition.style.left = Math.max(8, Math.min(box.left, document.documentElement.clientWidth - definition.offsetWidth - 8)) + "px";
+      definition.style.top = (box.bottom + high + 6 > innerHeight && box.top > high + 6 ? box.top - high - 4 : box.bottom + 4) + "px";
+    };
+    terms.forEach(function (term) {
+      var show = function () { stay(); current = term; definition.textContent = document.getElementById(term.getAttribute("aria-describedby")).textContent; definition.hidden = false; place(); };
+      term.addEventListener("mouseenter", show); term.addEventListener("focus", show); term.addEventListener("mouseleave", later); term.addEventListener("blur", later);
+    });
+    definition.addEventListener("mouseenter", stay); definition.addEventListener("mouseleave", later);
+    document.addEventListener("keydown", function (e) { if (e.key === "Escape") { hide(); } }); window.addEventListener("scroll", place, { passive: true });
+  }
   window.addEventListener("beforeprint", function () { document.querySelectorAll("details[data-print]").forEach(function (d) { if (d.dataset.was === undefined) { d.dataset.was = d.open ? "1" : ""; } d.open = true; }); });
   window.addEventListener("afterprint", function () { document.querySelectorAll("details").forEach(function (d) { if (d.dataset.was !== undefined) { d.open = d.dataset.was === "1"; delete d.dataset.was; } }); });
 })();

@@ -1,0 +1,324 @@
+"""The grammar of every figure: series with intervals, printed values as crosses, formulas, lines, rows of set-ups.
+
+A sketch is one pair of axes. What is drawn on it by these functions is remembered: for the legend, for hover, and for
+the file of numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.report.drawing import BOUND, INK, Datum, Drawing, Key, Look, Sort
+from harness.report.scales import CHARACTER, Range, apart_ticks, is_wide, linear_ticks, log_ticks
+from harness.report.theme import Hover, apply_theme, render
+from harness.report.vocabulary import figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CROSS: dict[str, Any] = {"markersize": 7, "markeredgewidth": 1.6, "zorder": 4, "linestyle": ""}
+"""How a printed value is marked."""
+SIZE, SMALL = (4.4, 2.9), (3.6, 2.2)
+"""Inches of a figure, and of one on a card."""
+FONT = 9.5
+LEFT, RIGHT, BOTTOM, TOP, BARE = 0.55, 0.22, 0.5, 0.34, 0.12
+"""Inches around the axes of a figure; at its top less where nothing is written there."""
+CUT = "Intervals that end at the edge go on beyond it."
+ACROSS = 2
+"""Axes in a row of a figure that has several."""
+
+
+class Sketch:
+    """One pair of axes, and what was drawn on them."""
+
+    def __init__(self, axis: Axes, index: int = 0) -> None:
+        self.axis = axis
+        self.index = index
+        self.titles: dict[str, list[Hover]] = {}
+        self.keys: dict[str, Key] = {}
+        self.data: list[Datum] = []
+        self.notes: dict[str, None] = {}
+        self.x, self.y, self.above = "", "", ""
+
+    def _register(self, hovers: Sequence[Hover]) -> str:
+        name = f"points-{self.index}-{len(self.titles)}"
+        self.titles[name] = list(hovers)
+        return name
+
+    def _enter(self, name: str, look: Look) -> None:
+        if name:
+            self.keys.setdefault(name, Key(name, look))
+
+    def add_series(
+        self,
+        name: str,
+        look: Look,
+        x: Array,
+        line: tuple[Array, Array, Array],
+        levels: Sequence[float | str],
+        hovers: Sequence[Hover],
+        within: Range,
+    ) -> None:
+        """Means (k,) at places x (k,) of a value axis that goes from left to right, with their intervals as a band.
+
+        Args:
+            line: mean, low and high, (k,) each.
+            levels: what the places are of, for the file of numbers.
+            within: the ends of the value axis, where bands are cut.
+        """
+        mean, low, high = line
+        self.axis.fill_between(
+            x,
+            _cut(low, within, within.low),
+            _cut(high, within, within.high),
+            color=look.colour,
+            alpha=0.13,
+            linewidth=0,
+        )
+        marked: dict[str, Any] = {"marker": look.marker, "markersize": 4, "gid": self._register(hovers)}
+        self.axis.plot(x, mean, look.dash, color=look.colour, linewidth=1.6, **marked)
+        self._enter(name, look)
+        rows = zip(levels, mean, low, high, strict=True)
+        self.data += [Datum(name or self.y, "measured", a, float(m), float(b), float(c)) for a, m, b, c in rows]
+
+    def add_outcome(self, name: str, look: Look, x: Sequence[float], y: Sequence[float]) -> None:
+        """A thin line for one of the outcomes that a series is the mean of."""
+        self.axis.plot(x, y, look.dash, color=look.colour, linewidth=0.8, alpha=0.55)
+        self._enter("thin: by what the split drew", Look(INK, "-"))
+        self.data += [Datum(name or self.y, "one outcome", a, b) for a, b in zip(x, y, strict=True)]
+
+    def add_printed(
+        self, name: str, colour: str, points: Sequence[tuple[float, float]], hovers: Sequence[Hover]
+    ) -> None:
+        """Crosses where the paper prints a number: place and value."""
+        if points:
+            x, y = zip(*points, strict=True)
+            self.axis.plot(x, y, "x", color=colour, gid=self._register(hovers), **CROSS)
+            self._enter("printed in the paper", Look(INK, "", "x"))
+            self.data += [Datum(name or self.y, "printed", a, b) for a, b in points]
+
+    def add_curve(
+        self, name: str, look: Look, x: Array, y: Array, within: Range | None = None, sort: Sort = "formula"
+    ) -> None:
+        """A curve without marks, as far as it lies `within` the value axis; a note says how far it goes on."""
+        shown = np.isfinite(y) if within is None else np.isfinite(y) & (y <= within.high) & (y >= within.low)
+        if within is not None and not shown.all():
+            self._note_rest(name, y, within)
+        self.axis.plot(x, np.where(np.isfinite(y), y, np.nan), look.dash, color=look.colour, linewidth=1.4)
+        self._enter(name, look)
+        self.data += [Datum(name, sort, float(a), float(b)) for a, b in zip(x, y, strict=True) if math.isfinite(b)]
+
+    def add_shape(self, name: str, look: Look, x: Array, y: Array) -> None:
+        """A curve of many points (k,), or a histogram of shares at the centres of its bins."""
+        if look.filled:
+            self.axis.fill_between(x, 0, y, step="mid", color=look.colour, alpha=0.35, linewidth=0)
+            self.axis.plot(x, y, drawstyle="steps-mid", color=look.colour, linewidth=1.0)
+        else:
+            self.axis.plot(x, y, look.dash, color=look.colour, linewidth=1.5)
+        self._enter(name, look)
+        self.data += [Datum(name, "curve", float(a), float(b)) for a, b in zip(x, y, strict=True)]
+
+    def add_marks(self, look: Look, x: Array, y: Array, hovers: Sequence[Hover]) -> None:
+        """Points that say their values; those of a histogram are felt, not seen."""
+        seen: dict[str, Any] = {"alpha": 0.01 if look.filled else 1.0, "gid": self._register(hovers)}
+        self.axis.plot(x, y, look.marker or "o", color=look.colour, markersize=3.2, **seen)
+
+    def add_point(
+        self, name: str, colour: str, x: Sequence[float], y: Sequence[float], hovers: Sequence[Hover]
+    ) -> None:
+        """Single points that matter, over everything else."""
+        self.axis.plot(x, y, "o", color=colour, markersize=5.5, zorder=5, gid=self._register(hovers))
+        self._enter(name, Look(colour, "", "o"))
+        self.data += [Datum(name, "curve", a, b) for a, b in zip(x, y, strict=True)]
+
+    def _note_rest(self, name: str, y: Array, within: Range) -> None:
+        finite = y[np.isfinite(y)]
+        if len(finite) and finite.max() > within.high:
+            self.notes[f"↑ {name} goes on, to {figure(float(finite.max()))}"] = None
+        if len(finite) and finite.min() < within.low:
+            self.notes[f"↓ {name} goes on, to {figure(float(finite.min()))}"] = None
+
+    def add_level(self, name: str, value: float, nth: int = 0) -> None:
+        """A horizontal line."""
+        look = Look(BOUND, ("--", ":", "-.")[nth % 3])
+        self.axis.axhline(value, color=look.colour, linewidth=1.2, linestyle=look.dash)
+        self._enter(f"{name}: {figure(value)}", look)
+        self.data.append(Datum(name, "line", "", value))
+
+    def add_row_points(
+        self,
+        name: str,
+        look: Look,
+        rows: Mapping[float, str],
+        line: tuple[Array, Array, Array],
+        hovers: Sequence[Hover],
+        within: Range,
+    ) -> None:
+        """Means with their intervals, one in each of the rows: `rows` has the height and the name of each."""
+        mean, low, high = line
+        y = list(rows)
+        for height, a, b in zip(y, _cut(low, within, within.low), _cut(high, within, within.high), strict=True):
+            self.axis.plot([a, b], [height, height], "-", color=look.colour, linewidth=1.4)
+        marked: dict[str, Any] = {
+            "marker": look.marker,
+            "markersize": 4.5,
+            "linestyle": "",
+            "gid": self._register(hovers),
+        }
+        self.axis.plot(mean, y, color=look.colour, **marked)
+        self._enter(name, look)
+        values = zip(rows.values(), mean, low, high, strict=True)
+        self.data += [Datum(name or self.y, "measured", row, float(m), float(b), float(c)) for row, m, b, c in values]
+
+    def add_row_printed(
+        self, name: str, colour: str, rows: Mapping[float, str], values: Sequence[float], hovers: Sequence[Hover]
+    ) -> None:
+        """A cross in each of the rows that the paper prints a number of."""
+        if values:
+            self.axis.plot(values, list(rows), "x", color=colour, gid=self._register(hovers), **CROSS)
+            self._enter("printed in the paper", Look(INK, "", "x"))
+            pairs = zip(rows.values(), values, strict=True)
+            self.data += [Datum(name or self.y, "printed", row, value) for row, value in pairs]
+
+    def set_values(self, within: Range, name: str) -> None:
+        """The vertical axis: its ends, ticks, and its name, which stands above it."""
+        self.y = self.above = name
+        ticks, labels = linear_ticks(within.low, within.high)
+        self.axis.set_ylim(within.low, within.high)
+        self._name_values(ticks, labels)
+        if within.cut:
+            self.notes[CUT] = None
+
+    def _name_values(self, ticks: Sequence[float], labels: Sequence[str]) -> None:
+        """Ticks of the vertical axis, which begins further to the right where they need room."""
+        self.axis.set_yticks(ticks, labels)
+        box = self.axis.get_position()
+        wide = float(self.axis.get_figure(root=True).get_figwidth())  # type: ignore[union-attr]
+        further = max(map(text_width, labels), default=0.0) + 0.15 - LEFT
+        if further > 0:
+            self.axis.set_position((box.x0 + further / wide, box.y0, box.width - further / wide, box.height))
+
+    def set_log_values(self, within: Range, name: str) -> None:
+        """The same for a logarithmic one."""
+        self.y = self.above = name
+        self.axis.set_yscale("log")
+        self._name_values(*log_ticks(within.low, within.high))
+        self.axis.minorticks_off()
+        self.axis.set_ylim(within.low, within.high)
+
+    def set_places_of_values(self, within: Range, name: str) -> None:
+        """The horizontal axis of values, over which rows have their marks."""
+        self.x, self.y, self.above = "set-up", name, name
+        ticks, labels = linear_ticks(within.low, within.high)
+        self.axis.set_xlim(within.low, within.high)
+        self.set_ticks(ticks, labels, range(len(ticks)))
+        if within.cut:
+            self.notes[CUT] = None
+
+    def set_places(self, places: Sequence[float], name: str, logarithmic: bool | None = None) -> None:
+        """The horizontal axis over these places; logarithmic where they are far apart, if it is not said."""
+        self.x = name
+        low, high = min(places), max(places)
+        if high > low and (logarithmic or (logarithmic is None and is_wide(places))):
+            self.axis.set_xscale("log")
+            ticks, labels = log_ticks(low, high)
+            self.axis.set_xlim(low / (high / low) ** 0.04, high * (high / low) ** 0.04)
+        else:
+            margin = 0.04 * (high - low) or 0.5
+            ticks, labels = linear_ticks(low - margin, high + margin)
+            self.axis.set_xlim(low - margin, high + margin)
+        self.set_ticks(ticks, labels, range(len(ticks)))
+        self.axis.set_xlabel(name)
+
+    def set_ticks(self, places: Sequence[float], labels: Sequence[str], first: Sequence[int]) -> None:
+        """Ticks at these places, in the order in which they are wanted, as many as have room for their labels."""
+        scale = math.log if self.axis.get_xscale() == "log" else float
+        low, high = map(scale, self.axis.get_xlim())
+        shares = [(scale(place) - low) / (high - low) for place in places]
+        width = self.axis.get_position().width * float(self.axis.get_figure(root=True).get_figwidth())  # type: ignore[union-attr]
+        chosen = apart_ticks(shares, labels, first, width, FONT)
+        self.axis.set_xticks([places[i] for i in chosen], [labels[i] for i in chosen])
+        self.axis.minorticks_off()
+
+
+def _cut(ends: Array, within: Range, unknown: float) -> Array:
+    """Ends of intervals (k,) as far as the axis goes; those that are not known are at its end."""
+    return np.clip(np.nan_to_num(ends, nan=unknown), within.low, within.high)
+
+
+def draw_sketches(
+    count: int,
+    paint: Callable[[list[Sketch]], None],
+    title: str,
+    label: str,
+    name: str,
+    size: tuple[float, float],
+    bare: bool = False,
+) -> Drawing:
+    """Run `paint` on so many fresh pairs of axes of one figure; several stand in rows of two.
+
+    Args:
+        title: of the figure, which stands outside of it.
+        label: what it shows, in words, for those who cannot see it.
+        name: makes names inside it its own.
+        size: of the whole, in inches.
+        bare: leave the name of the values out, since the title has it.
+    """
+    sketches: list[Sketch] = []
+
+    def fill(canvas: Figure) -> None:
+        for box in _boxes(count, size, BARE if bare else TOP):
+            axis = canvas.add_axes(box)
+            axis.patch.set_alpha(0.0)
+            axis.grid(visible=True)
+            sketches.append(Sketch(axis, len(sketches)))
+        paint(sketches)
+        top_left: dict[str, Any] = {"size": FONT, "va": "top", "ha": "left"}
+        if not bare:
+            canvas.text(0.06 / size[0], 1 - 0.06 / size[1], sketches[0].above, **top_left)
+
+    svg = render(size, fill)
+    titles = {key: hovers for sketch in sketches for key, hovers in sketch.titles.items()}
+    every = {key.name: key for sketch in sketches for key in sketch.keys.values()}
+    keys = {key.name: key for key in sorted(every.values(), key=lambda key: key.look.colour in (INK, BOUND))}
+    notes = tuple({note: None for sketch in sketches for note in sketch.notes})
+    data = tuple(datum for sketch in sketches for datum in sketch.data)
+    themed = apply_theme(svg, titles, label, name, title, tuple(keys.values()), notes)
+    return Drawing(title, themed, tuple(keys.values()), data, sketches[0].x, sketches[0].y, notes)
+
+
+def _boxes(count: int, size: tuple[float, float], top: float) -> list[tuple[float, float, float, float]]:
+    """Where axes lie in a figure: left, bottom, width and height, as shares of it."""
+    wide, high = size
+    left, right, bottom = LEFT, RIGHT, BOTTOM
+    if count == 1:
+        return [(left / wide, bottom / high, 1 - (left + right) / wide, 1 - (bottom + top) / high)]
+    down = math.ceil(count / ACROSS)
+    width, height = wide / ACROSS - left - right, (high - 0.1) / down - bottom - 0.5
+    return [
+        (
+            (left + (i % ACROSS) * wide / ACROSS) / wide,
+            1 - (0.6 + i // ACROSS * (high - 0.1) / down + height) / high,
+            width / wide,
+            height / high,
+        )
+        for i in range(count)
+    ]
+
+
+def set_row_names(sketch: Sketch, heights: Sequence[float], names: Sequence[str]) -> None:
+    """The vertical axis of rows, each by its name."""
+    sketch.axis.set_yticks(heights, names)
+    sketch.axis.tick_params(axis="y", length=0)
+    sketch.axis.grid(visible=False, axis="y")
+
+
+def text_width(text: str, size: float = FONT) -> float:
+    """Inches of the longest line of a text, rather too many."""
+    return max(len(line) for line in text.split("\n")) * size * CHARACTER
