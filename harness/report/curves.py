@@ -68,7 +68,7 @@ def _names(
     spec: Spec, curves: Sequence[tuple[Mapping[str, Any], Any]], drawn: Sequence[tuple[Mapping[str, Any], Line]]
 ) -> list[str]:
     """What tells a line from the others of its panel: what it is itself, attack, arm, epsilon."""
-    assert spec.experiment is not None
+    assert spec.own_experiment is not None
     several = {key: len({str(of[key]) for of, _ in curves}) > 1 for key in ("attack", "arm", "at")}
     names = []
     for of, line in drawn:
@@ -77,7 +77,7 @@ def _names(
         parts = [
             line.name,
             attack_words(of["attack"]) if several["attack"] else "",
-            (spec.experiment.arms[of["arm"]].label or of["arm"]) if several["arm"] else "",
+            (spec.own_experiment.arms[of["arm"]].label or of["arm"]) if several["arm"] else "",
             at if several["at"] else "",
         ]
         names.append(", ".join(filter(None, parts)))

@@ -16,7 +16,7 @@ from harness.arrays import Array
 from harness.claims.series import groups_by_outcome
 from harness.coordinates import Place, format_level, place
 from harness.coordinates import text as places_text
-from harness.experiment import Arm, Experiment
+from harness.experiment import Experiment, ResultsFile
 from harness.formulas import FORMULAS
 from harness.report.anchors import mark
 from harness.report.curves import draw_curves
@@ -46,7 +46,8 @@ METRIC_LABELS = {
 
 def draw(spec: Spec, table: pd.DataFrame) -> list[str]:
     """The panels of a spec's figure, each as one `<svg>` element."""
-    panels = spec.figure or (Panel(title="Membership advantage", metrics=("advantage",)),)
+    usual = (Panel(title="Membership advantage", metrics=("advantage",)),) if spec.own_experiment is not None else ()
+    panels = spec.figure or usual
     svgs = []
     for index, panel in enumerate(panels):
         if panel.curve is not None:
@@ -88,7 +89,7 @@ def paint_panel(
         highest, labels = _curves(axis, panel, spec, table, titles)
     axis.set_ylabel(panel.y or metric_words(panel.metrics[0]))
     axis.set_title(panel.title, fontsize=10.5, loc="left", pad=10)
-    below_zero = {metric for attack in spec.attacks.values() for metric in attack.measures} & set(panel.metrics)
+    below_zero = spec.attack_metrics & set(panel.metrics)
     top = max(panel.top, 1.05 * highest)
     drawn = [np.asarray(line.get_ydata(), float) for line in axis.lines]  # intervals of few repeats have no end
     lowest = min((float(np.min(y[np.isfinite(y)])) for y in drawn if np.isfinite(y).any()), default=0.0)
@@ -112,11 +113,11 @@ def _arms(
     """Arms side by side, at the largest epsilon; returns the highest value and the names of the series."""
     assert spec.experiment is not None
     arms = panel.arms or tuple(spec.experiment.arms)
-    of_attacks = {metric for attack in spec.attacks.values() for metric in attack.measures}
+    of_attacks = spec.attack_metrics
     highest, labels, printed = 0.0, list[Label](), printed_values(spec)
     names = [spec.experiment.arms[arm].label or arm for arm in arms]
     for metric in panel.metrics:
-        for nth, attack in enumerate(panel.attacks or tuple(spec.attacks) if metric in of_attacks else ("",)):
+        for nth, attack in enumerate(panel.attacks or spec.attack_names if metric in of_attacks else ("",)):
             of_arms = [
                 (i, last_of(series(table, arm, attack, metric, axes=spec.axes), panel.at)) for i, arm in enumerate(arms)
             ]
@@ -181,9 +182,11 @@ class _Across:
         return {float(e): float(min(p, self.beyond)) for e, p in pairs}
 
 
-def _across_of(panel: Panel, experiment: Experiment, table: pd.DataFrame, arms: Sequence[str]) -> _Across:
+def _across_of(panel: Panel, experiment: Experiment | ResultsFile, table: pd.DataFrame, arms: Sequence[str]) -> _Across:
     grids = {arm: np.array(dict(experiment.levels(arm)).get("epsilon", ()), float) for arm in arms}
-    places = grids if panel.x != "epsilon-as-trained" else {a: as_trained(experiment, table, a) for a in arms}
+    places = grids
+    if panel.x == "epsilon-as-trained" and isinstance(experiment, Experiment):
+        places = {arm: as_trained(experiment, table, arm) for arm in arms}
     over = "epsilon" if panel.x == "epsilon-as-trained" else panel.x
     beyond = place_of_infinity(np.concatenate(list(places.values()))) if over == "epsilon" else math.inf
     return _Across(over, grids, places, beyond)
@@ -196,8 +199,8 @@ def _curves(
     experiment = spec.experiment
     assert experiment is not None
     arms = panel.arms or tuple(experiment.arms)
-    of_attacks = {metric for attack in spec.attacks.values() for metric in attack.measures}
-    attacks = panel.attacks or tuple(spec.attacks)
+    of_attacks = spec.attack_metrics
+    attacks = panel.attacks or spec.attack_names
     curves = [
         (arm, attack, metric)
         for arm, metric in product(arms, panel.metrics)
@@ -236,7 +239,9 @@ def _curves(
         axis.set_xlabel(across.over)
         return highest, labels
     finite = [float(e) for grid in across.epsilons.values() for e in grid if math.isfinite(e)]
-    _paint_formulas(axis, panel, experiment.arms[arms[0]], drawn if panel.x != "epsilon" and drawn else finite, labels)
+    _paint_formulas(
+        axis, panel, _given_to_formulas(spec, arms[0]), drawn if panel.x != "epsilon" and drawn else finite, labels
+    )
     axis.set_xscale("log")
     if panel.x == "epsilon":
         _ticks(axis, tuple(sorted({float(e) for grid in across.epsilons.values() for e in grid})))
@@ -275,11 +280,22 @@ def _paint_printed(
         axis.plot(there, given, "x", color=colour, gid=register_hover(titles, texts), **CROSS)
 
 
-def _paint_formulas(axis: Axes, panel: Panel, arm: Arm, finite: Sequence[float], labels: list[Label]) -> None:
+def _given_to_formulas(spec: Spec, arm: str) -> dict[str, float]:
+    """Parameters of formulas that are known of an arm."""
+    if spec.results is not None:
+        known = {"delta": spec.results.delta, "prior": spec.results.prior_of(arm)}
+        return {name: value for name, value in known.items() if value is not None}
+    assert spec.own_experiment is not None
+    return {"delta": spec.own_experiment.arms[arm].privacy.delta, "prior": spec.own_experiment.arms[arm].prior}
+
+
+def _paint_formulas(
+    axis: Axes, panel: Panel, given: Mapping[str, float], finite: Sequence[float], labels: list[Label]
+) -> None:
     """The formulas that a panel names, from the least to the largest finite epsilon; adds their names to `labels`."""
     for name in panel.formulas if finite else ():
         fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
-        curve = FORMULAS[name].curve(fine, delta=arm.privacy.delta, prior=arm.prior)
+        curve = FORMULAS[name].curve(fine, **given)
         axis.plot(fine, curve, color=BOUND, linewidth=1.3, label=f"bound ({name})")
         labels.append((f"bound ({name})", BOUND, float(curve[-1])))
 

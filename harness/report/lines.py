@@ -31,6 +31,8 @@ def series(
     lines: dict[Place, list[tuple[Any, ...]]] = {}
     for (_, of, _, where), mean in averages.items():
         at = dict(where)
+        if x not in axes:  # results that no epsilon goes with are at one place of it
+            at[x] = math.inf
         if of == attack and x in at:
             rest = place((axis, value) for axis, value in where if axis != x)
             lines.setdefault(rest, []).append((at[x], mean.mean, *mean.interval()))
