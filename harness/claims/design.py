@@ -235,7 +235,7 @@ class Bounded(Design):
 
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
         streams = stream_of(left), stream_of(right).negate()
-        return self._betting(streams, left.subtract(right).values)
+        return self._betting(streams, left.subtract(right).values if left.repeats is None else None)
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """Nothing can be said: repeats do not show how such a number varies."""

@@ -26,8 +26,6 @@ COLUMNS_OF: Mapping[Format, tuple[str, ...]] = {
     "summary": ("arm", "attack", "metric", "mean", "spread", "n"),
 }
 """What a column may hold besides axes, by format; of a wide file, metrics too."""
-OPTIONAL = ("arm", "attack", "repeat", "metric", "decision", "spread", "n")
-"""Of those, the ones that a file may do without."""
 ONE_ARM = "results"
 """The arm of a file that names none."""
 

@@ -26,7 +26,7 @@ from harness.execution.table import read_table as read_measured
 from harness.pipeline.context import Context
 from harness.pipeline.deciding import metrics_of_claims, until_decided
 from harness.pipeline.judging import REASON, is_left_out, why_left_out
-from harness.pipeline.results import write_results
+from harness.pipeline.results import results_table, write_results
 from harness.pipeline.tables import Notes, known_of, write_curves, write_measurements
 from harness.spec.document import locate
 from harness.spec.load import Loaded
@@ -131,6 +131,7 @@ def train(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool) ->
 
     for loaded in specs:
         if loaded.spec.results is not None:
+            results_table(context.scale(loaded))  # refuses a file that is wrong before anything is written
             write_parquet(pd.DataFrame({REASON: [NOTHING_TRAINED]}), context.models_file(loaded.spec.id))
     plans = _plans(context, specs, record_absence)
     if context.is_sequential:

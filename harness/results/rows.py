@@ -14,20 +14,34 @@ import pandas as pd
 from harness.arrays import Array
 from harness.data.columns import number
 from harness.experiment import ResultsFile
-from harness.experiment.results import ResultsContent
+from harness.experiment.results import Format, ResultsContent
 from harness.results.cells import ResultsCells, ResultsFault, list_levels, read_results
 from harness.results.places import Places, read_places
 from harness.results.scores import metrics_from_scores, read_scores
 
 SPREAD = re.compile(r"(?P<mean>.+?)\s*(?:±|\+/-|\+-)\s*(?P<spread>.+)")
 """A mean and what follows it in one cell, as papers print them."""
+NEEDED: dict[Format, tuple[str, ...]] = {
+    "tidy": ("value",),
+    "wide": (),
+    "scores": ("member", "score"),
+    "summary": ("mean",),
+}
+"""What a file cannot do without, by format; a wide one its metrics."""
 PLACED = ("arm", "attack", "metric", "repeat", "value", "stderr", "n")
+
+
+def field_of(declared: ResultsFile, name: str) -> str:
+    """The field of the experiment that asks for a column."""
+    return f"metrics.{name}" if name in declared.metrics and name not in declared.columns else f"columns.{name}"
 
 
 def describe_results(declared: ResultsFile, path: Path) -> ResultsContent:
     """What a spec has to know of its file before its claims are checked. Raises ResultsFault."""
     cells = read_results(declared, path)
     places = read_places(declared, cells)
+    for name in (*NEEDED[declared.format], *(declared.metrics if declared.format == "wide" else ())):
+        cells.texts(declared.column(name), field_of(declared, name))
     repeats = places.repeats
     if declared.format == "summary":
         repeats = int(_counts(declared, cells).max())
@@ -96,8 +110,7 @@ def _read_wide(declared: ResultsFile, cells: ResultsCells, places: Places) -> pd
     parts = []
     for metric in declared.metrics:
         column = declared.column(metric)
-        field = f"columns.{metric}" if metric in declared.columns else f"metrics.{metric}"
-        texts = np.array(cells.texts(column, field), dtype=object)
+        texts = np.array(cells.texts(column, field_of(declared, metric)), dtype=object)
         mine = np.ones(len(cells), dtype=bool)
         if declared.attacks and declared.column("attack") in cells.columns:
             mine = (places.frame["attack"] != "").to_numpy() == declared.is_of_attacks(metric)
