@@ -70,6 +70,8 @@ class ResultsMetric(Config):
 
     range: tuple[float, float] | None = None
     """The least and the greatest value that it can have. Without one, claims about it rest on a t-test alone."""
+    in_file: str | None = None
+    """What stands for it in the column of metrics of a `tidy` file or a `summary`; default: its name."""
     scope: Literal["attack", "model"] | None = None
     """Whether it is of an attack on a model or of the model itself; default: as the harness' own metric of that name,
     else of attacks where the experiment names some."""

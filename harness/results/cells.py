@@ -108,6 +108,11 @@ def _finite(text: str, known: dict[str, float]) -> float | None:
     return None if math.isnan(value) or (math.isinf(value) and not known) else value
 
 
+def finite_number(text: str) -> float | None:
+    """The number that a text is; None for other text, and for infinities."""
+    return _finite(text, {})
+
+
 def read_results(declared: ResultsFile, path: Path) -> ResultsCells:
     """The cells of the file of a spec. Raises ResultsFault where it is missing, empty or damaged."""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from harness.arrays import Array
 from harness.data.columns import number
 from harness.experiment import ResultsFile
 from harness.experiment.results import Format, ResultsContent
-from harness.results.cells import ResultsCells, ResultsFault, list_levels, read_results
+from harness.results.cells import ResultsCells, ResultsFault, finite_number, list_levels, read_results
 from harness.results.places import Places, read_places
 from harness.results.scores import metrics_from_scores, read_scores
 
@@ -102,8 +101,9 @@ def _read_metrics(declared: ResultsFile, cells: ResultsCells) -> list[str]:
     column = declared.column("metric")
     if "metric" not in declared.columns and column not in cells.columns and len(declared.metrics) == 1:
         return list(declared.metrics) * len(cells)
-    right = f"the spec declares the metrics {list_levels(declared.metrics)}; add it under experiment.metrics"
-    return cells.read_each(column, "columns.metric", lambda text: text if text in declared.metrics else None, right)
+    written = {one.in_file or name: name for name, one in declared.metrics.items()}
+    right = f"the spec declares the metrics {list_levels(written)}; add it under experiment.metrics"
+    return cells.read_each(column, "columns.metric", written.get, right)
 
 
 def _read_wide(declared: ResultsFile, cells: ResultsCells, places: Places) -> pd.DataFrame:
@@ -115,7 +115,7 @@ def _read_wide(declared: ResultsFile, cells: ResultsCells, places: Places) -> pd
         if declared.attacks and declared.column("attack") in cells.columns:
             mine = (places.frame["attack"] != "").to_numpy() == declared.is_of_attacks(metric)
         for row in np.flatnonzero(mine):
-            if _number(texts[row]) is None:
+            if finite_number(texts[row]) is None:
                 written = f"found {texts[row]!r}" if texts[row] else "the cell is empty"
                 cells.refuse(int(row), column, f"{written}; a finite number is needed, such as 0.91")
         rows = places.frame[mine].assign(metric=metric, stderr=0.0, n=1, row=np.flatnonzero(mine))
@@ -124,11 +124,6 @@ def _read_wide(declared: ResultsFile, cells: ResultsCells, places: Places) -> pd
             rows["attack"] = ""
         parts.append(_check_values(declared, cells, rows, column))
     return pd.concat(parts, ignore_index=True)
-
-
-def _number(text: str) -> float | None:
-    value = number(text)
-    return value if math.isfinite(value) else None
 
 
 def _check_values(declared: ResultsFile, cells: ResultsCells, rows: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -180,7 +175,7 @@ def _split_spread(text: str) -> tuple[float, float] | None:
     match = SPREAD.fullmatch(text)
     if match is None:
         return None
-    mean, spread = _number(match["mean"].strip()), _number(match["spread"].strip())
+    mean, spread = finite_number(match["mean"].strip()), finite_number(match["spread"].strip())
     return None if mean is None or spread is None or spread < 0 else (mean, spread)
 
 
@@ -197,7 +192,7 @@ def _counts(declared: ResultsFile, cells: ResultsCells) -> Array:
 
 
 def _count(text: str) -> int | None:
-    value = _number(text)
+    value = finite_number(text)
     return int(value) if value is not None and value >= 1 and value == int(value) else None
 
 
