@@ -13,6 +13,7 @@ import pandas as pd
 
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind, TheoryResult
+from harness.claims.expression import Expression, over_axes
 from harness.claims.reasons import Reason, of_parts
 from harness.claims.results import PartResult
 from harness.claims.sequential import cells_used
@@ -134,14 +135,15 @@ def _judge_claim(
     repeats, seconds = spent
     parts = scaled.spec.parts(claim)
     every: Sequence[ClaimKind] = claim.theory or parts
+    trees = tuple(_tree(part, scaled.spec) for part in every)
     described: dict[str, object] = {
         "id": f"{scaled.spec.id}#{claim.id}",
         "catalogue": claim.catalogue,
         "where": claim.where,
         "kind": claim.kind,
         "statement": claim.statement,
-        "inequality": tuple(e.text() for e in every),
-        "expressions": tuple(e.tree() for e in every),
+        "inequality": tuple(tree.text() for tree in trees),
+        "expressions": trees,
         "note": claim.note,
         "code": _code(every),
     }
@@ -175,6 +177,15 @@ def _judge_claim(
             described["would_decide"] = would_decide(judgement.findings, repeats, seconds, alpha, usual)
     halved = {"halves": halves(judgement, parts, alpha)}
     return Verdict.model_validate({**common, **described, **_training(judgement, evidence, alpha), **halved})
+
+
+def _tree(part: ClaimKind, spec: Spec) -> Expression:
+    """The inequality; of results without an epsilon, over the axes that it leaves open."""
+    if spec.results is None or "epsilon" in spec.axes or not isinstance(part, MeasuredClaimKind):
+        return part.tree()
+    closed = {axis for operand in part.operands() for axis in (*operand.fixed_axes, *operand.mean_over)}
+    closed.add(getattr(part, "along", ""))
+    return over_axes(part.tree(), [axis for axis in spec.axes if axis not in closed])
 
 
 def _code(parts: Sequence[ClaimKind]) -> str:

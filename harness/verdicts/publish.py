@@ -152,8 +152,8 @@ def publish(
 
 
 def _no_more_repeats(results: ResultsFile) -> str:
-    known = "" if results.content_of_file is None else f", which has {results.content_of_file.repeats} repeats"
-    return f"none can be added to {results.path}{known}"
+    repeats = 0 if results.content_of_file is None else results.content_of_file.repeats
+    return f"none can be added to {results.path}, which has {repeats} repeat{'' if repeats == 1 else 's'}"
 
 
 def word_for(outcome: Outcome, data: Data) -> Word:
