@@ -70,7 +70,7 @@ def guess_columns(cells: ResultsCells) -> Guess:
     return guess
 
 
-def _called(cells: Iterable[str], names: Collection[str]) -> str | None:
+def _column_named(cells: Iterable[str], names: Collection[str]) -> str | None:
     """The column that has one of the names."""
     return next((column for column in cells if column.lower().replace(" ", "_") in names), None)
 
@@ -83,19 +83,23 @@ def _is_numeric(cells: ResultsCells, column: str) -> bool:
     return _all(cells, column, lambda text: finite_number(text) is not None)
 
 
-def _printed(cells: ResultsCells) -> str | None:
+def _column_of_spreads(cells: ResultsCells) -> str | None:
     """The first column all of whose cells are a mean and its spread."""
     return next((c for c in cells.columns if _all(cells, c, lambda text: SPREAD.fullmatch(text) is not None)), None)
 
 
 def _guess_format(cells: ResultsCells) -> Format:
-    member, score = (_called(cells.columns, NAMES[name]) for name in ("member", "score"))
+    member, score = (_column_named(cells.columns, NAMES[name]) for name in ("member", "score"))
     if member and score and _all(cells, member, lambda text: text.lower() in TRUTH):
         return "scores"
-    mean, spread = (_called(cells.columns, NAMES[name]) for name in ("mean", "spread"))
-    if _printed(cells) or (mean and spread):
+    mean, spread = (_column_named(cells.columns, NAMES[name]) for name in ("mean", "spread"))
+    if _column_of_spreads(cells) or (mean and spread):
         return "summary"
-    return "tidy" if _called(cells.columns, NAMES["metric"]) and _called(cells.columns, NAMES["value"]) else "wide"
+    return (
+        "tidy"
+        if _column_named(cells.columns, NAMES["metric"]) and _column_named(cells.columns, NAMES["value"])
+        else "wide"
+    )
 
 
 def _why_format(what: Format) -> str:
@@ -116,8 +120,8 @@ def _take_named(guess: Guess, cells: ResultsCells, left: dict[str, None]) -> Non
         "wide": ("repeat",),
     }[guess.format]
     for name in wanted:
-        column = _called(left, NAMES[name])
-        if name == "mean" and (printed := _printed(cells)) is not None:
+        column = _column_named(left, NAMES[name])
+        if name == "mean" and (printed := _column_of_spreads(cells)) is not None:
             column = printed
         if column is None:
             continue
@@ -144,7 +148,7 @@ def _take(guess: Guess, left: dict[str, None], name: str, column: str) -> None:
 def _take_names(guess: Guess, cells: ResultsCells, left: dict[str, None]) -> None:
     """Columns of arms and of attacks."""
     for what in ("attack", "arm"):
-        column = _called(left, NAMES[what])
+        column = _column_named(left, NAMES[what])
         if column is None or len(set(cells.columns[column])) > MOST_LEVELS:
             continue
         levels = dict.fromkeys(text for text in cells.columns[column] if text)
@@ -161,7 +165,7 @@ def _take_names(guess: Guess, cells: ResultsCells, left: dict[str, None]) -> Non
 def _take_axes(guess: Guess, cells: ResultsCells, left: dict[str, None]) -> None:
     """Columns of axes: those with their names, and of a file that has none each text."""
     for axis, names in AXES.items():
-        if (column := _called(left, names)) is not None and "" not in cells.columns[column]:
+        if (column := _column_named(left, names)) is not None and "" not in cells.columns[column]:
             _take(guess, left, axis, column)
             guess.axes.append(axis)
     for column in list(left):
