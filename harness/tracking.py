@@ -90,7 +90,7 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
     from mlflow.tracking import MlflowClient
 
     spec = scaled.spec
-    assert spec.experiment is not None
+    assert spec.own_experiment is not None
     _write_ahead(project.mlflow_uri)
     client = MlflowClient(tracking_uri=project.mlflow_uri)
     experiment = client.get_experiment_by_name(spec.paper)
@@ -113,7 +113,7 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
         client.log_batch(parent, params=[Param(k, str(v)[:500]) for k, v in _parameters(scaled).items()])
     children = client.search_runs([experiment_id], f"tags.mlflow.parentRunId = '{parent}'", max_results=MAX_RESULTS)
     logged = {(run.data.tags.get("cell"), run.data.tags.get("evaluations")) for run in children}
-    axes = spec.experiment.coordinates
+    axes = spec.own_experiment.coordinates
     groups = dict(iter(table.groupby(["arm", *axes, "repeat"])))
     now = int(time.time() * 1000)
     for cell in plan.cells:
@@ -132,7 +132,7 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
             "epsilon": cell.epsilon,
             "repeat": cell.repeat,
             "noise_multiplier": cell.noise_multiplier,
-            "delta": spec.experiment.arms[cell.arm].privacy.delta,
+            "delta": spec.own_experiment.arms[cell.arm].privacy.delta,
         }
         names = [_metric_name(row, spec) for row in rows.to_dict("records")]
         metrics = [
@@ -150,7 +150,7 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
 
 
 def _parameters(scaled: Scaled) -> dict[str, object]:
-    experiment = scaled.spec.experiment
+    experiment = scaled.spec.own_experiment
     assert experiment is not None
     arms = experiment.arms.values()
 

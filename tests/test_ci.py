@@ -65,6 +65,44 @@ def test_a_second_repository_verifies_its_own_spec(make_project: Make, tmp_path:
     assert run_step("Verify", project, tmp_path, profile="none").returncode == 2
 
 
+RESULTS = """\
+paper: own
+title: A method of ours
+where: results.csv
+experiment: {kind: table, path: ../../results.csv, format: wide, columns: {repeat: seed}, metrics: {accuracy: [0, 1]}}
+claims:
+  - {id: good, where: README, statement: It is good., expect: {kind: compare, left: {metric: accuracy}, relation: ">", right: {value: 0.8}}}
+"""
+
+
+def test_a_repository_with_nothing_but_results_and_claims_is_verified(tmp_path: Path) -> None:
+    """A results file, a spec, a baseline: no measurements, no verdicts, no data. An edited result is named."""
+    project = Project(tmp_path / "results")
+    (project.specs / "ours").mkdir(parents=True)
+    (project.specs / "ours" / "good.yaml").write_text(RESULTS)
+    project.params.write_text("profile: mine\nprofiles: {mine: {}}\n")
+    rows = "".join(f"{seed},0.9{seed}\n" for seed in range(8))
+    (project.root / "results.csv").write_text(f"seed,accuracy\n{rows}")
+    assert run_step("Verify", project, tmp_path).returncode == 2  # nothing is accepted yet
+    assert run_cli(project.root, "compare", "--update", "-q").returncode == 0
+    there = {path.relative_to(project.root).as_posix() for path in project.root.rglob("*") if path.is_file()}
+    assert there == {"params.yaml", "results.csv", "specs/ours/good.yaml", "reports/mine/baseline.json"}
+    ran = run_step("Verify", project, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "1 claims judged, as accepted" in ran.stdout
+    (project.root / "results.csv").write_text(f"seed,accuracy\n{rows}".replace("0.97", "0.10"))
+    ran = run_step("Verify", project, tmp_path)
+    assert ran.returncode == 1
+    assert "ours/good#good: reproduced accepted, inconclusive found" in ran.stdout
+    (project.root / "results.csv").write_text(f"seed,accuracy\n{rows}".replace("0.97", "0.98"))
+    ran = run_step("Verify", project, tmp_path)
+    assert ran.returncode == 1, "the verdict is the same, and follows from other results"
+    (project.root / "results.csv").unlink()
+    ran = run_step("Verify", project, tmp_path)
+    assert ran.returncode == 2
+    assert "experiment.path: ../../results.csv: no such file" in ran.stderr
+
+
 def test_workflows_name_files_and_commands_that_are_there() -> None:
     for path in (REPO / ".github/workflows").glob("*.yml"):
         jobs = YAML(typ="safe").load(path.read_text())["jobs"]

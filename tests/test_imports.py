@@ -24,6 +24,7 @@ ORDER = [
     "claims",
     "theory",
     "experiment",
+    "results",
     "spec",
     "verdicts",
     "execution survey",

@@ -20,7 +20,7 @@ from harness.paths import Project
 from tests.conftest import REPO, SMALL_SPEC, run_cli, write_cancer
 
 PAGES = sorted([*(REPO / "docs").glob("*.md"), *(REPO / "examples").rglob("*.md")])
-WALKS = ("walk-adult", "walk-table", "walk-paper")
+WALKS = ("walk-adult", "walk-table", "walk-results", "walk-paper")
 YAMLS = YAML(typ="safe")
 
 
@@ -91,6 +91,7 @@ def as_specs(block: str) -> list[dict[str, Any]]:
 def test_yaml_is_valid(block: str, make_project: Callable[..., Project], walk: ModuleType) -> None:
     """As part of a spec; the two that are none as what they are."""
     project = make_project()
+    shutil.copytree(REPO / "docs" / "examples" / "results", project.specs / "own" / "docs" / "examples" / "results")
     data = None if re.search(r"(?ms)^dataset:.*^dataset:", block) else YAMLS.load(block)
     if isinstance(data, dict) and "jobs" in data:
         known = YAMLS.load((REPO / "action.yml").read_text())["inputs"]
@@ -270,6 +271,7 @@ def test_walk_throughs_come_out(
         shutil.copytree(REPO / folder, root / folder, ignore=hidden)
     (root / "flagship").mkdir()
     shutil.copy(REPO / "params.yaml", root)
+    shutil.copytree(REPO / "docs" / "examples", root / "docs" / "examples")
     (root / "data").symlink_to(real_data.root / "data")
     (tmp_path / "bin").mkdir()
     for command, module in (("harness", "-m harness"), ("python", "")):

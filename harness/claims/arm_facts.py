@@ -12,9 +12,10 @@ from harness.coordinates import Place
 class ArmFacts:
     """What claims need to know of an arm, besides its measurements."""
 
-    delta: float
-    prior: float = 0.5
-    """Share of members among the records attacked."""
+    delta: float | None
+    """None: nothing is known of it."""
+    prior: float | None = 0.5
+    """Share of members among the records attacked; None: it is not known."""
     at: Mapping[Place, Mapping[str, float]] = field(default_factory=dict)
     """Where axes vary them: `delta` and `prior` at each place."""
     shuffled_epochs: int | None = None

@@ -34,6 +34,20 @@ class NameScope:
     """Arms whose models are measured after each epoch."""
     same_records: bool = False
     """All repeats share the first one's records."""
+    of_models: tuple[str, ...] | None = None
+    """Of results from elsewhere: metrics of the models themselves; None: those of every model that is trained."""
+    coordinates: tuple[str, ...] = COORDINATES
+    """Of every cell, besides its axes."""
+    summary: bool = False
+    """Repeats are known by their mean and its standard error alone."""
+
+    def refuse_single_repeats(self, kind: str) -> None:
+        """Raises ValueError where what is asked needs every repeat by itself, and means are all that there is."""
+        if self.summary:
+            raise ValueError(
+                f"{kind} needs the result of every repeat, and a summary has their mean alone; give the results "
+                "themselves (format: tidy or wide)"
+            )
 
     def axes(self, arm: str, attack: str = "") -> dict[str, tuple[Any, ...]]:
         """Axes along which a metric of this arm and attack varies, with their values."""
@@ -57,6 +71,8 @@ class NameScope:
         for attack in operand.attack:
             if attack not in self.attacks:
                 raise ValueError(describe_unknown_name("attack", attack, self.attacks))
+        if operand.chosen is not None:
+            self.refuse_single_repeats("chosen")
         metrics = (*operand.metric, *([operand.minus] if operand.minus is not None else []))
         for metric in metrics:
             for attack in operand.attack or ("",):
@@ -93,10 +109,14 @@ class NameScope:
         if attack:
             known = (*self.attacks[attack], *(metrics_of("runs") if attack in self.scored else ()))
             of = f"of the attack {attack!r}"
+        elif self.of_models is not None:
+            known, of = self.of_models, "of the model (no attack named)"
         else:
             known, of = tuple(m for what in MODEL_SCOPES for m in metrics_of(what)), "of the model (no attack named)"
         if metric not in known:
             raise ValueError(describe_unknown_name("metric", metric, known, of))
+        if self.of_models is not None:
+            return
         scope = METRICS[metric].scope if metric in METRICS else "attack"
         if scope == "epochs" and (without := sorted(set(arms) - self.courses)):
             raise ValueError(f"{metric} is of every epoch; set training.epochs_measured to each (arm {without[0]!r})")
@@ -172,7 +192,7 @@ class NameScope:
             fixed = METRICS[metric].coordinates if metric in METRICS else {}
             for arm in left.arm:
                 for attack in left.attack or ("",):
-                    known = {*COORDINATES, *fixed, *self.axes(arm, attack), *right.given, *formula.defaults}
+                    known = {*self.coordinates, *fixed, *self.axes(arm, attack), *right.given, *formula.defaults}
                     missing = [p for p in formula.parameters if p not in known]
                     if missing:
                         raise ValueError(

@@ -45,6 +45,10 @@ class Series:
     low: float = -math.inf
     """No value can be below this."""
     high: float = math.inf
+    """No value can be above this."""
+    repeats: int | None = None
+    """How many repeats its one value is the mean of, of which `errors` then is the standard error; None: a value is a
+    repeat's own."""
 
     def take_first(self, n: int | None) -> Series:
         """Of the first `n` repeats (None: of all)."""
@@ -59,10 +63,27 @@ class Series:
 
     def subtract(self, other: Series) -> Series:
         """The difference repeat by repeat, of those that both have; what the split draws is taken to be the same."""
+        if self.repeats is not None:
+            return self._subtract_mean(other)
         n = min(len(self.values), len(other.values))
         left, right = self.take_first(n), other.take_first(n)
         values, errors = left.values - right.values, np.hypot(left.errors, right.errors)
         return Series(values, errors, left.drawn, left.outcomes, left.low - right.high, left.high - right.low)
+
+    def _subtract_mean(self, other: Series) -> Series:
+        """The difference of two means over the same repeats, whose results are not known one by one.
+
+        However they go together, the standard deviation of their differences is at most the sum of both (Cauchy and
+        Schwarz), and so is the standard error. Raises HarnessError for means over different numbers of repeats.
+        """
+        if self.repeats != other.repeats:
+            raise HarnessError(
+                f"a mean over {self.repeats} repeats cannot be compared within an arm with one over {other.repeats}; "
+                "give both the same n, or make them arms"
+            )
+        errors = self.errors + other.errors
+        ends = self.low - other.high, self.high - other.low
+        return Series(self.values - other.values, errors, None, 1, *ends, self.repeats)
 
     def add(self, other: Series) -> Series:
         """The sum repeat by repeat, of those that both have."""
@@ -74,7 +95,7 @@ class Series:
             return self
         ends = sorted(end * factor if factor else 0.0 for end in (self.low, self.high))
         values, errors = self.values * factor, self.errors * abs(factor)
-        return Series(values, errors, self.drawn, self.outcomes, ends[0], ends[1])
+        return Series(values, errors, self.drawn, self.outcomes, ends[0], ends[1], self.repeats)
 
 
 class Design(ABC):
@@ -138,6 +159,23 @@ class Fixed(Design):
         return replace(difference(self.mean(left), self.mean(right)), repeat_values=left.subtract(right).values)
 
 
+class Summarised(Fixed):
+    """Nothing is known of repeats but their mean, its standard error, and how many they are."""
+
+    test = (
+        "t-test of a mean from its standard deviation and number of repeats, results taken to be normal (within an arm "
+        "the largest error that two means can have together, Welch between arms)"
+    )
+
+    def mean(self, series: Series) -> Estimate:
+        if series.repeats is None:  # of a number that is worked out from several
+            return super().mean(series)
+        return Estimate(float(series.values[0]), float(series.errors[0]), series.repeats - 1, series.repeats)
+
+    def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
+        return difference(self.mean(left), self.mean(right))
+
+
 @dataclass(frozen=True)
 class Sequential(Design):
     """Repeats were added for as long as claims were open: confidence sequences, valid whenever one stops."""
@@ -197,7 +235,7 @@ class Bounded(Design):
 
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
         streams = stream_of(left), stream_of(right).negate()
-        return self._betting(streams, left.subtract(right).values)
+        return self._betting(streams, left.subtract(right).values if left.repeats is None else None)
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """Nothing can be said: repeats do not show how such a number varies."""
@@ -257,11 +295,15 @@ def _outcome_shift(series: Series) -> tuple[Array, Array, Array]:
 
 
 DESIGNS: dict[str, Design] = {design.name: design for design in (Fixed(), Sequential())}
+SUMMARY = "summary"
+"""What a table of means says in the place of its design: how many repeats there are was fixed, too."""
 
 
 def design_of(table: pd.DataFrame) -> Design:
     """The design that a measurement table's file remembers. Raises HarnessError for one that is unknown."""
     name = str(table.attrs.get("design", "fixed"))
+    if name == SUMMARY:
+        return Summarised()
     if name not in DESIGNS:
         raise HarnessError(f"measurements of an unknown design {name!r}; known: {', '.join(DESIGNS)}")
     return DESIGNS[name]

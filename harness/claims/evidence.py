@@ -155,7 +155,7 @@ class Measurements:
         """What a nominal epsilon's noise gives for the batches that were trained on, from below and from above; None:
         the nominal one."""
         facts, cell = self.arm(curve.arm), self.cell(curve, where)
-        if facts.shuffled_epochs is None or cell not in self._index.noise:
+        if facts.shuffled_epochs is None or facts.delta is None or cell not in self._index.noise:
             return None
         sigma, epochs, delta = self._index.noise[cell], facts.shuffled_epochs, facts.delta
         least = 0.0 if facts.batch_clipped else least_shuffled_epsilon(sigma, facts.batches, epochs, delta, replace)
@@ -320,7 +320,9 @@ class Measurements:
         if cell in self._index.epsilon:  # an epsilon that follows from other axes
             numeric.setdefault("epsilon", self._index.epsilon[cell])
         fixed = METRICS[curve.metric].coordinates if curve.metric in METRICS else {}
-        return {"delta": facts.delta, "prior": facts.prior, **facts.at.get(cell[1], {}), **fixed, **numeric}
+        of_arm = {"delta": facts.delta, "prior": facts.prior}
+        known = {name: value for name, value in of_arm.items() if value is not None}
+        return {**known, **facts.at.get(cell[1], {}), **fixed, **numeric}
 
     def formula(self, right: FormulaValue, curve: MetricSeries, where: Where, **instead: float) -> float:
         """A formula's value for what a curve measures at a place; `instead` replaces coordinates."""

@@ -113,6 +113,8 @@ class MeasuredClaimKind(ClaimKind):
 
     takes_ends: ClassVar[bool] = False
     """Whether it can be of a metric that is known between two ends, such as `max_advantage`."""
+    needs_repeats: ClassVar[bool] = False
+    """Whether it asks for something of each repeat by itself, which a mean does not tell."""
 
     def parts(self, declared: NameScope) -> Sequence[Self]:
         """The claims that it stands for, one for each of the names that it lists, all of which must hold."""
@@ -146,6 +148,8 @@ class MeasuredClaimKind(ClaimKind):
 
     def check(self, declared: NameScope) -> None:
         """Raises ValueError for a name that the spec does not declare; of one of its `parts`."""
+        if self.needs_repeats:
+            declared.refuse_single_repeats(type(self).plugin_name())
         for operand in self.operands():
             declared.check(operand)
             if not self.takes_ends:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_serializer
@@ -219,6 +219,19 @@ def phrase(*parts: Expression | str | None) -> Expression:
     """One after the other, with spaces between; strings are words, and what is None is left out."""
     row = tuple(Words(words=part) if isinstance(part, str) else part for part in parts if part is not None)
     return row[0] if len(row) == 1 else Row(row=row)
+
+
+def over_axes(tree: Expression, axes: Sequence[str]) -> Expression:
+    """An inequality that says `for every epsilon` where there is no such axis: of those that there are instead."""
+    if not isinstance(tree, Row) or not isinstance(last := tree.row[-1], DomainPart):
+        return tree
+    (quantified, *more) = last.over
+    if more or not isinstance(quantified, Row) or quantified.row[-1] != Name(name="epsilon"):
+        return tree
+    if not axes:
+        return phrase(*tree.row[:-1])
+    points = DomainPart(domain="for", over=(phrase(quantified.row[0], listing(names(axes))),))
+    return phrase(*tree.row[:-1], points)
 
 
 def listing(parts: Iterable[Expression], separator: Literal[",", ";", ":"] = ",") -> Expression:

@@ -107,7 +107,8 @@ def _with_bound(
     bound = formula_named(right.formula)
     if bound.bounds is None or right.times != 1 or "epsilon" not in bound.parameters or "epsilon" in right.given:
         return comparison
-    delta = evidence.arm(left.arm).delta
+    known = evidence.arm(left.arm).delta
+    delta = right.given.get("delta", 0.0) if known is None else known
     epsilon = evidence.coordinates(left, where)["epsilon"]
     printed = corrected = evidence.formula(right, left, where)
     replace = bound.adjacency == "replace-one"

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.design import Series, design_of
+from harness.claims.design import SUMMARY, Series, design_of
 from harness.claims.statistics import MeanEstimate
 from harness.coordinates import Place, place
 from harness.metrics import METRICS
 
 OUTCOME = ("count_outcome", "count_outcomes")
 """Metrics that say which outcome a split drew in a repeat, and of how many equally likely ones."""
-NUMBERS = {"value": np.float64, "stderr": np.float64, "repeat": np.int64}
+NUMBERS = {"value": np.float64, "stderr": np.float64, "repeat": np.int64, "n": np.int64}
+RANGES = "ranges"
+"""What a table of results from elsewhere remembers: the ends of the range of each metric that is not the harness'."""
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What a table's file says of all its numbers."""
+
+    ranges: Mapping[str, tuple[float, float]]
+    summary: bool
+    """Whether a row is a mean of several repeats, with its standard error."""
+
+    @classmethod
+    def of(cls, table: pd.DataFrame) -> TableFacts:
+        ranges = {name: (low, high) for name, (low, high) in table.attrs.get(RANGES, {}).items()}
+        return cls(ranges, table.attrs.get("design") == SUMMARY)
+
+    def range_of(self, metric: str) -> tuple[float, float]:
+        """Infinite where nothing is known."""
+        known = METRICS.get(metric)
+        return (known.low, known.high) if known else self.ranges.get(metric, (-math.inf, math.inf))
 
 
 def of_runs(metric: str) -> bool:
@@ -30,32 +51,40 @@ def means(
     table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
 ) -> dict[tuple[str, str, str, Place], MeanEstimate]:
     """Mean over repeats by arm, attack, metric and place on the axes, as claims see it."""
-    design = design_of(table)
+    design, facts = design_of(table), TableFacts.of(table)
     needed = table[table["metric"].isin([*metrics, *OUTCOME])]
     drawn = outcomes_by_arm(needed)
     estimates = {}
-    for key, (values, errors, repeats) in groups_of(needed[needed["metric"].isin(metrics)], axes):
+    for key, numbers in groups_of(needed[needed["metric"].isin(metrics)], axes):
         arm, _, metric, _ = key
-        estimates[key] = design.mean(series_of(values, errors, repeats, metric, drawn.get(arm)))
+        estimates[key] = design.mean(series_of(numbers, metric, drawn.get(arm), facts))
     return estimates
 
 
-def groups_of(
-    table: pd.DataFrame, axes: Sequence[str]
-) -> Iterator[tuple[tuple[str, str, str, Place], tuple[Array, Array, Array]]]:
-    """Values, errors and repeats, (n,) each in the order of repeats, by arm, attack, metric and place on the axes."""
+@dataclass(frozen=True)
+class Numbers:
+    """Of one arm, attack, metric and place, (n,) each in the order of repeats."""
+
+    values: Array
+    errors: Array
+    repeats: Array
+    counts: Array | None = None
+    """Of records, or of the repeats that a mean is of; None where the table does not say."""
+
+
+def groups_of(table: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[tuple[str, str, str, Place], Numbers]]:
+    """Numbers by arm, attack, metric and place on the axes."""
     by = ["arm", "attack", "metric", *axes]
     ordered = table.sort_values("repeat", kind="stable")
     # Slices of columns cost a tenth of what frames of the groups would.
     group = ordered.groupby(by, dropna=False).ngroup().to_numpy()
     order = np.argsort(group, kind="stable")
     columns = [ordered[name].to_numpy()[order] for name in by]
-    numbers = [ordered[name].to_numpy(kind)[order] for name, kind in NUMBERS.items()]
+    numbers = [ordered[name].to_numpy(kind)[order] for name, kind in NUMBERS.items() if name in ordered]
     for rows in np.split(np.arange(len(order)), np.flatnonzero(np.diff(group[order])) + 1) if len(order) else ():
         arm, attack, metric, *levels = (column[rows[0]] for column in columns)
         where = place((axis, v) for axis, v in zip(axes, levels, strict=True) if v == v and v is not None)
-        values, errors, repeats = (column[rows] for column in numbers)
-        yield (str(arm), str(attack), str(metric), where), (values, errors, repeats)
+        yield (str(arm), str(attack), str(metric), where), Numbers(*(column[rows] for column in numbers))
 
 
 def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, str, int, float, pd.DataFrame]]:
@@ -84,21 +113,16 @@ def outcomes_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]
     return drawn
 
 
-def series_of(
-    values: Array, errors: Array, repeats: Array, metric: str, drawn: tuple[dict[int, int], int] | None
-) -> Series:
-    """Values (n,) and standard errors (n,) of a metric in repeats (n,), with the range that it declares.
+def series_of(numbers: Numbers, metric: str, drawn: tuple[dict[int, int], int] | None, facts: TableFacts) -> Series:
+    """Numbers of a metric, with the range that it declares.
 
     `drawn`: the outcome of each repeat's split, and how many there are.
     """
-    known = METRICS.get(metric)
-    series = Series(
-        values,
-        errors,
-        low=known.low if known else -math.inf,
-        high=known.high if known else math.inf,
-    )
+    low, high = facts.range_of(metric)
+    series = Series(numbers.values, numbers.errors, low=low, high=high)
+    if facts.summary and numbers.counts is not None:
+        return replace(series, repeats=int(numbers.counts[0]))
     if drawn is None:
         return series
     by_repeat, outcomes = drawn
-    return replace(series, drawn=np.array([by_repeat[r] for r in repeats], dtype=np.int64), outcomes=outcomes)
+    return replace(series, drawn=np.array([by_repeat[r] for r in numbers.repeats], dtype=np.int64), outcomes=outcomes)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Series
-from harness.claims.series import OUTCOME, groups_of, outcomes_by_arm, series_of
+from harness.claims.series import OUTCOME, TableFacts, groups_of, outcomes_by_arm, series_of
 from harness.coordinates import Cell, Place, place
 from harness.metrics.metric import derived_from
 
@@ -53,13 +53,15 @@ def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[st
     levels: dict[MetricKey, dict[str, dict[Any, None]]] = {}
     derived = {metric: derived_from(metric) for metric in table["metric"].unique()}
     measured = set(zip(table["arm"], table["attack"], table["metric"], strict=True))
-    for (arm, attack, own, where), (values, errors, repeats) in groups_of(table, axes):
+    facts = TableFacts.of(table)
+    for (arm, attack, own, where), numbers in groups_of(table, axes):
         for metric, factor, summand in ((own, 1.0, 0.0), *derived[own]):
             if metric != own and (arm, attack, metric) in measured:
                 continue
             key = arm, attack, metric, where
-            series[key] = series_of(factor * values + summand, factor * errors, repeats, metric, drawn.get(arm))
-            repeats_of[key] = repeats
+            scaled = replace(numbers, values=factor * numbers.values + summand, errors=factor * numbers.errors)
+            series[key] = series_of(scaled, metric, drawn.get(arm), facts)
+            repeats_of[key] = numbers.repeats
             varies[arm, attack, metric] = tuple(axis for axis, _ in where)
             known = levels.setdefault((arm, attack, metric), {})
             for axis, value in where:

@@ -76,7 +76,7 @@ def alternatives(
     groups = [
         (
             dataclasses.replace(context, until_decided=until_decided, deadline=deadline),
-            [s for s in loaded if s.spec.experiment is not None],
+            [s for s in loaded if s.spec.own_experiment is not None],
         )
         for context, loaded in contexts(specs, profile, workers, quiet)
     ]

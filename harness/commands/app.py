@@ -65,6 +65,7 @@ Examples:
 * `harness demo` ten seconds: a claim judged, one number changed, and what catches it
 * `harness status --profile sequential` how things stand; `harness explain humphries2020/fig6#logloss-cap` one claim
 * `harness new spec mine` a working spec to start from; `new attack`, `dataset`, `formula`, `claim` begin a package
+* `harness new results runs.csv` a spec on results from elsewhere, saying what it guessed of their columns
 * `harness list` what there is
 * `harness plan humphries2020/fig3` what a run would do and take
 * `harness run humphries2020/fig3 --profile quick` do it

@@ -68,7 +68,7 @@ def compare(
         judged = dict(zip((one.spec.id for one in loaded), pipeline.judge_all(context, loaded), strict=True))
         now = baseline.gather(
             context.profile_name,
-            [(one.spec.id, one.sha256, context.measurements_file(one.spec.id), judged[one.spec.id]) for one in loaded],
+            [(one.spec.id, one.sha256, pipeline.measured_file(context, one), judged[one.spec.id]) for one in loaded],
             within,
             {} if within is None else {one.spec.id: pipeline.means_compared(context, one) for one in loaded},
         )

@@ -35,7 +35,7 @@ def _needed_datasets() -> list[str]:
     from harness.data.dataset import TableDataset
     from harness.data.datasets.csv_table import CsvTable
 
-    experiments = [one.spec.experiment for one in load(project_here(), None) if one.spec.experiment is not None]
+    experiments = [one.spec.own_experiment for one in load(project_here(), None) if one.spec.own_experiment is not None]
     used = [arm.dataset for experiment in experiments for arm in experiment.arms.values()]
     tables = [dataset for dataset in used if isinstance(dataset, TableDataset)]
     return sorted({table.name for table in tables if not isinstance(table, CsvTable)})

@@ -19,23 +19,28 @@ from harness.commands.common import project_here
 from harness.errors import HarnessError
 from harness.files import write_text
 
-Sort = Literal["spec", "attack", "dataset", "formula", "claim"]
+Sort = Literal["spec", "results", "attack", "dataset", "formula", "claim"]
 
 TEMPLATES = files("harness.commands") / "templates"
 """What is written, with `$name` and the like in the place of names."""
 
 
 def new(
-    sort: Annotated[Sort, typer.Argument(metavar="spec|attack|dataset|formula|claim", help="What to begin.")],
-    name: Annotated[str, typer.Argument(help="Lower case, with hyphens.")],
+    sort: Annotated[Sort, typer.Argument(metavar="spec|results|attack|dataset|formula|claim", help="What to begin.")],
+    name: Annotated[str, typer.Argument(help="Lower case, with hyphens; of `results`, the file that has them.")],
     into: Annotated[
-        Path | None, typer.Option("--into", metavar="FOLDER", help="Default: specs/own, or a folder of its name here.")
+        Path | None,
+        typer.Option("--into", metavar="FOLDER", help="Default: specs/own; here for results; or a folder of its name."),
     ] = None,
 ) -> None:
     """Begin a spec, or a package with an attack, a data set, a formula or a kind of claim; with a test that passes.
 
-    A package's `pip install -e .` makes it known to the harness. Nothing that is there is overwritten.
+    `results FILE` begins a spec on results from elsewhere, CSV or Parquet: it says what it guessed of the columns. A
+    package's `pip install -e .` makes it known to the harness. Nothing that is there is overwritten.
     """
+    if sort == "results":
+        _begin_results(Path(name), into)
+        return
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise HarnessError(f"{name!r} is no name; write it in lower case, with hyphens, such as my-{sort}")
     module = name.replace("-", "_")
@@ -96,6 +101,30 @@ def _spec(name: str, into: Path | None) -> dict[Path, str]:
     except ValueError:
         shown = path
     return {shown: _fill_in("spec.yaml", {"name": name, "path": shlex.quote(str(shown)), "schema": schema})}
+
+
+def _begin_results(path: Path, into: Path | None) -> None:
+    """Write a spec beside what it is about, and say what was guessed. Raises HarnessError for a file that holds no
+    results, or none that a metric could be made of."""
+    from harness.experiment import ResultsFile
+    from harness.results.cells import read_results
+    from harness.results.draft import draft_spec
+    from harness.results.guess import guess_columns
+
+    target = (into or Path()) / f"{re.sub(r'[^a-z0-9]+', '-', path.stem.lower()).strip('-') or 'results'}.yaml"
+    if target.exists():
+        raise HarnessError(f"{target}: is there already; nothing was written")
+    asked = ResultsFile(path=str(path), format="scores", attacks={"any": {}})
+    guess = guess_columns(read_results(asked, path.absolute()))
+    if guess.format != "scores" and not guess.metrics:
+        raise HarnessError(f"{path}: no column of numbers that could be a metric; name its columns, or write the spec")
+    written_path = Path(os.path.relpath(path.absolute(), target.absolute().parent)).as_posix()
+    write_text(target, draft_spec(guess, written_path, f"Results in {path.name}"))
+    print(target)
+    for line in guess.why:
+        print(f"  {line}")
+    typed = shlex.quote(str(target))
+    print(f"next: check {typed}, write your claims, then harness run {typed}")
 
 
 def _fill_in(template: str, given: Mapping[str, str]) -> str:

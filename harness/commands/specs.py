@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from harness.commands.common import AsJson, Names, console, load, print_json, project_here, table_of
 from harness.errors import HarnessError
 from harness.files import write_text
+
+if TYPE_CHECKING:
+    from harness.spec.load import Loaded
 
 
 def list_specs(specs: Names = None, as_json: AsJson = False) -> None:
@@ -17,7 +22,12 @@ def list_specs(specs: Names = None, as_json: AsJson = False) -> None:
     for loaded in load(project_here(), specs):
         spec, experiment = loaded.spec, loaded.spec.experiment
         arms = experiment.arms if experiment else {}
-        datasets = dict.fromkeys(arm.dataset.plugin_name() for arm in arms.values())
+        datasets = (
+            []
+            if spec.own_experiment is None
+            else [arm.dataset.plugin_name() for arm in spec.own_experiment.arms.values()]
+        )
+        datasets = list(dict.fromkeys(datasets)) if spec.results is None else [spec.results.path]
         rows.append(
             {
                 "id": spec.id,
@@ -27,7 +37,7 @@ def list_specs(specs: Names = None, as_json: AsJson = False) -> None:
                 "dataset": ", ".join(datasets) or None,
                 "arms": list(arms),
                 "axes": list(spec.axes),
-                "attacks": list(spec.attacks),
+                "attacks": list(spec.attack_names),
                 "catalogue": sorted({c for claim in spec.claims for c in claim.catalogue}),
                 "sha256": loaded.sha256,
             }
@@ -50,10 +60,26 @@ def validate(specs: Names = None, as_json: AsJson = False) -> None:
         from harness.spec.profile import check_names
 
         check_names(project, [one.spec for one in loaded])
+    _check_results(loaded)
     if as_json:
         print_json([{"id": one.spec.id, "sha256": one.sha256, "valid": True} for one in loaded])
     else:
         print(f"{len(loaded)} specs are valid")
+
+
+def _check_results(loaded: Sequence[Loaded]) -> None:
+    """Raises HarnessError for what is wrong in files of results, one line a file."""
+    from harness.results.rows import read_rows
+
+    faults = []
+    for results in (one.spec.results for one in loaded):
+        if results is not None and results.content_of_file is not None:
+            try:
+                read_rows(results, Path(results.content_of_file.path))
+            except HarnessError as error:
+                faults.append(str(error))
+    if faults:
+        raise HarnessError("\n".join(faults))
 
 
 def schema(

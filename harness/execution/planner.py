@@ -74,7 +74,7 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
 
     Raises HarnessError for sizes or epsilons that cannot be, MissingData where a table has not been fetched.
     """
-    experiment = spec.experiment
+    experiment = spec.own_experiment
     if experiment is None:
         return Plan(spec.id, "", ())
     store, namings, prepared = Store(project.store), dict[str, Naming](), _Prepared()

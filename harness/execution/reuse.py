@@ -68,9 +68,9 @@ class Known:
 
 def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Place]]:
     """Where repeats are trainings on the same records: every whole group of runs, the attack and its place."""
-    if spec.experiment is None or spec.experiment.resample != "training":
+    if spec.own_experiment is None or spec.own_experiment.resample != "training":
         return
-    size = min(RUNS, spec.experiment.repeats)
+    size = min(RUNS, spec.own_experiment.repeats)
     if size < 2:
         return
     groups: dict[tuple[Group, str, Place, int], list[Cell]] = {}

@@ -88,7 +88,7 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
     """
     axes = axes_of(spec)
     columns = [*COLUMNS, *axes]
-    experiment = spec.experiment
+    experiment = spec.own_experiment
     if experiment is None:
         return pd.DataFrame(columns=columns)
     rows: list[dict[str, Any]] = []

@@ -2,11 +2,13 @@
 
 from harness.experiment.axes import Axis, Derived
 from harness.experiment.experiment import Arm, Experiment, Variant
+from harness.experiment.results import AnyExperiment, ResultsArm, ResultsFile
 from harness.experiment.setup import AnyDataset, AnyDefence, AnyModel, AnySplit, Privacy, Setup, ShadowPool, epsilon_of
 
 __all__ = [
     "AnyDataset",
     "AnyDefence",
+    "AnyExperiment",
     "AnyModel",
     "AnySplit",
     "Arm",
@@ -14,6 +16,8 @@ __all__ = [
     "Derived",
     "Experiment",
     "Privacy",
+    "ResultsArm",
+    "ResultsFile",
     "Setup",
     "ShadowPool",
     "Variant",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import pandas as pd
@@ -25,10 +26,14 @@ from harness.execution.table import read_table as read_measured
 from harness.pipeline.context import Context
 from harness.pipeline.deciding import metrics_of_claims, until_decided
 from harness.pipeline.judging import REASON, is_left_out, why_left_out
+from harness.pipeline.results import results_table, write_results
 from harness.pipeline.tables import Notes, known_of, write_curves, write_measurements
 from harness.spec.document import locate
 from harness.spec.load import Loaded
 from harness.spec.resolve import write_resolved
+
+NOTHING_TRAINED = "results from elsewhere: nothing is trained for them"
+"""What stands in the index of models of a spec that has none."""
 
 
 def resolve(context: Context, loaded: Loaded) -> None:
@@ -52,7 +57,7 @@ def _digest_of(context: Context, dataset: Dataset) -> str | None:
 
 def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
     """The datasets of a spec's arms under the profile."""
-    experiment = context.scale(loaded).spec.experiment
+    experiment = context.scale(loaded).spec.own_experiment
     return [] if experiment is None else list({v.setup.dataset: None for v in experiment.variants()})
 
 
@@ -91,8 +96,8 @@ def _located_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
         raise
     except HarnessError as error:
         arms = arms_using(plan, error.piece) if plan is not None and error.piece else []
-        assert loaded.spec.experiment is not None
-        arm = error.arm or (arms or list(loaded.spec.experiment.arms))[0]
+        assert loaded.spec.own_experiment is not None
+        arm = error.arm or (arms or list(loaded.spec.own_experiment.arms))[0]
         known = error.field or error.arm or error.piece
         keys = loaded.document.keys_in_file(
             ("experiment", *(("arms", arm, *error.field.split(".")) if error.field else ()))
@@ -118,6 +123,10 @@ def train(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool) ->
         context.progress.say(f"{loaded.spec.id}: not run: {missing}")
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), context.models_file(loaded.spec.id))
 
+    for loaded in specs:
+        if loaded.spec.results is not None:
+            results_table(context.scale(loaded))  # refuses a file that is wrong before anything is written
+            write_parquet(pd.DataFrame({REASON: [NOTHING_TRAINED]}), context.models_file(loaded.spec.id))
     plans = _plans(context, specs, record_absence)
     if context.is_sequential:
         for loaded, plan in plans:
@@ -145,6 +154,9 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
             write_parquet(pd.DataFrame({REASON: [str(missing)]}), path)
             write_curves(context, loaded.spec.id, None)
 
+    for loaded in specs:
+        if loaded.spec.results is not None:
+            _write_results(context, loaded)
     plans = _plans(context, specs, record_absence)
     if partial:
         plans = ((loaded, _trained_part(context, loaded, plan)) for loaded, plan in plans)
@@ -164,10 +176,19 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
             _publish(context, loaded, plan, table)
 
 
-def _plans_at_once(plans: Iterable[tuple[Loaded, Plan]], worker_pool: WorkerPool) -> list[tuple[Loaded, Plan]]:
+def _write_results(context: Context, loaded: Loaded) -> None:
+    """Write results from elsewhere as a table like others, for whoever reads those."""
+    scaled = context.scale(loaded)
+    table = write_results(scaled, context.measurements_file(loaded.spec.id))
+    write_curves(context, loaded.spec.id, table, axes_of(scaled.spec))
+
+
+def _plans_at_once(plans: Iterator[tuple[Loaded, Plan]], worker_pool: WorkerPool) -> list[tuple[Loaded, Plan]]:
     """All plans. Workers get ready while they are made, which takes seconds: noise is calibrated."""
-    worker_pool.get_ready()
-    return list(plans)
+    first = list(itertools.islice(plans, 1))
+    if first:
+        worker_pool.get_ready()
+    return [*first, *plans]
 
 
 def _plans(
@@ -175,7 +196,7 @@ def _plans(
 ) -> Iterator[tuple[Loaded, Plan]]:
     """The plan of each spec that runs anything; of one whose data cannot be had, `absent` is told."""
     for loaded in specs:
-        if loaded.spec.experiment is not None:
+        if loaded.spec.own_experiment is not None:
             try:
                 plan = plan_of(context, loaded, context.repeat_factor(loaded))
             except MissingData as missing:

@@ -47,7 +47,7 @@ def until_decided(
     store, and is in no table unless it is asked for. Returns the cells, how the run went, and their measurements.
     """
     scaled = context.scale(loaded)
-    experiment = scaled.spec.experiment
+    experiment = scaled.spec.own_experiment
     assert experiment is not None
     usual, store, total = experiment.repeats, Store(context.project.store), RunReport()
     metrics = metrics_of_claims(scaled)
@@ -174,5 +174,5 @@ def _repeats_that_choose(scaled: Scaled) -> dict[str, int]:
 
 
 def _over_runs(scaled: Scaled, metrics: Collection[str]) -> bool:
-    assert scaled.spec.experiment is not None
-    return scaled.spec.experiment.resample == "training" and any(map(of_runs, metrics))
+    assert scaled.spec.own_experiment is not None
+    return scaled.spec.own_experiment.resample == "training" and any(map(of_runs, metrics))

@@ -11,11 +11,13 @@ import jinja2
 
 from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
+from harness.experiment import ResultsFile
 from harness.imports import closure
 from harness.pipeline.code import STAGES, paths_of
 from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context
 from harness.pipeline.judging import is_left_out
+from harness.pipeline.results import results_file
 from harness.spec.load import Loaded
 
 
@@ -68,7 +70,14 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
 def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:
     """Paths of one's own tables."""
     kept = [one for one in specs if not is_left_out(context, one)]
-    return sorted({d.path for one in kept for d in datasets(one, context) if isinstance(d, CsvTable)})
+    tables = {d.path for one in kept for d in datasets(one, context) if isinstance(d, CsvTable)}
+    return sorted(tables | {_path_of_results(context, one.spec.results) for one in kept if one.spec.results})
+
+
+def _path_of_results(context: Context, results: ResultsFile) -> str:
+    """From the checkout's root, where it is in it."""
+    path, root = results_file(results).resolve(), context.project.root.resolve()
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def _list_items(paths: Iterable[str], indent: int = 6) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 from pydantic import ValidationError
@@ -19,6 +20,7 @@ from harness.identity import experiment_name
 from harness.metrics.metric import source_of
 from harness.pipeline.context import Context
 from harness.pipeline.parallel import Task, side_by_side
+from harness.pipeline.results import results_file, results_table, write_results
 from harness.spec.claim import Claim
 from harness.spec.document import locate
 from harness.spec.load import Loaded, spec_id
@@ -53,6 +55,12 @@ def experiment_digest(scaled: Scaled) -> str:
     return experiment_name(content(scaled))
 
 
+def measured_file(context: Context, loaded: Loaded) -> Path:
+    """The file whose bytes a spec's verdicts follow from: its table of measurements, or its results from elsewhere."""
+    results = loaded.spec.results
+    return context.measurements_file(loaded.spec.id) if results is None else results_file(results)
+
+
 def is_left_out(context: Context, loaded: Loaded) -> bool:
     """Whether the profile runs nothing of a spec's experiment."""
     return loaded.spec.experiment is not None and loaded.spec.id in context.profile.skip
@@ -64,10 +72,15 @@ def why_left_out(context: Context) -> str:
 
 
 def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
-    """A spec's measurements, or None and the reason why there are none. Raises HarnessError for a damaged table."""
+    """A spec's measurements, or None and the reason why there are none. Raises HarnessError for a damaged table.
+
+    Results from elsewhere are read from their own file, whatever was written of them before.
+    """
     path = context.measurements_file(loaded.spec.id)
     if is_left_out(context, loaded):
         return None, why_left_out(context)
+    if loaded.spec.results is not None:
+        return results_table(context.scale(loaded)), ""
     if not path.is_file():
         return None, f"no measurements at {path.relative_to(context.project.root)}; run `{_measures(context, loaded)}`"
     raw = read_table(path)
@@ -239,6 +252,8 @@ def write_all_verdicts(context: Context, loaded: Sequence[Loaded]) -> list[list[
     """Judge the claims of each spec and write its verdicts, on as many cores as there are."""
     judged = judge_all(context, loaded)
     for one, verdicts in zip(loaded, judged, strict=True):
+        if one.spec.results is not None and not is_left_out(context, one):
+            write_results(context.scale(one), context.measurements_file(one.spec.id))
         _write_file(context, one, verdicts)
     return judged
 

@@ -123,6 +123,8 @@ def advantages(table: pd.DataFrame | None, axes: Sequence[str] = ()) -> pd.DataF
     averages = {} if table is None else means(table, ("advantage",), ("epsilon", *axes))
     rows = []
     for (arm, name, _, where), mean in averages.items():
+        if "epsilon" not in dict(where):
+            continue
         others = "".join(f" {axis}={format_level(value)}" for axis, value in where if axis != "epsilon")
         rows.append((f"{arm}/{name}{others}", dict(where)["epsilon"], mean.mean, *mean.interval()))
     return pd.DataFrame(rows, columns=["series", "epsilon", "advantage", "low", "high"])

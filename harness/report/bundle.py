@@ -17,7 +17,7 @@ from harness import tracking
 from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
 from harness.files import atomic_path
-from harness.pipeline import Context, read_verdicts
+from harness.pipeline import Context, measured_file, read_verdicts
 from harness.report.prose import sentence
 from harness.report.vocabulary import letters
 from harness.spec.load import Loaded
@@ -105,6 +105,10 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
     for path in paths:
         _archive_name(context, path)
         yield path, f"spec {loaded.spec.id}" if path == loaded.document.files[0] else "what the spec extends"
+    if loaded.spec.results is not None:
+        results = measured_file(context, loaded).resolve()
+        _archive_name(context, results)
+        yield results, "results from elsewhere"
     for path in (context.project.specs / "papers.yaml", context.measurements_file(loaded.spec.id)):
         if path.is_file():
             yield path, "table of measurements" if path.suffix == ".parquet" else "citations"
@@ -151,6 +155,8 @@ def _judging_action(crate: object, context: Context, loaded: Loaded, added: dict
     table = context.measurements_file(loaded.spec.id)
     inputs = [name for name in added if name.startswith("specs/")]
     inputs += [table.relative_to(context.project.root).as_posix()] if table.is_file() else []
+    if loaded.spec.results is not None:
+        inputs.append(_archive_name(context, measured_file(context, loaded).resolve()))
     return ContextEntity(
         crate,
         "#judging",

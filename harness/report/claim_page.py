@@ -67,9 +67,11 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
     if section.files == "." or site.profile == "own":
         return [(f"harness judge {shlex.quote(section.called)}", "judges it again from the table that is here")]
     commands = [(f"harness judge{profile} {section.spec.id}", "judges it again from the committed table, in seconds")]
-    if section.spec.experiment is not None:
+    if section.spec.own_experiment is not None:
         cost = f"; {section.models:,} models stand behind it" if section.models else ""
         commands.append((f"harness run{profile} {section.spec.id}", f"trains and attacks what the table lacks{cost}"))
+    elif section.spec.results is not None:
+        commands[0] = (commands[0][0], f"judges it again from {section.spec.results.path}")
     return commands
 
 

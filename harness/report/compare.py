@@ -51,6 +51,8 @@ def comparisons(sections: Iterable[Section]) -> list[Comparison]:
 def _rows_of(section: Section, metric: str) -> list[ComparedRow]:
     arms = section.spec.experiment.arms if section.spec.experiment is not None else {}
     on_membership = {name for name, attack in section.spec.attacks.items() if isinstance(attack, ScoringAttack)}
+    if section.spec.results is not None:
+        on_membership = set(section.spec.results.attacks)
     rows = []
     for row in section.means:
         if row["of"] != metric or row["attack"] not in on_membership or row["across"] != "epsilon":

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.experiment import Arm, Experiment
 from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
 from harness.report.drawing import BOUND, DASHES, Drawing, Look
@@ -170,12 +169,13 @@ class _Across:
         return np.minimum(places, self.beyond)
 
 
-def _across_of(panel: Panel, experiment: Experiment, table: pd.DataFrame, series: Sequence[Series]) -> _Across:
+def _across_of(panel: Panel, spec: Spec, table: pd.DataFrame, series: Sequence[Series]) -> _Across:
     over = "epsilon" if panel.x == "epsilon-as-trained" else panel.x
     if over != "epsilon":
         return _Across(over, {}, math.inf)
     levels = np.array([level for one in series for level in one.levels], float)
-    if panel.x == "epsilon":
+    experiment = spec.own_experiment
+    if panel.x == "epsilon" or experiment is None:
         return _Across(over, {}, place_of_infinity(levels))
     trained = {}
     for arm in dict.fromkeys(one.quantity[0] for one in series):
@@ -194,9 +194,7 @@ def _paint_values(
     extras: Extras,
 ) -> None:
     """Means over an axis, their intervals, printed values, formulas and lines."""
-    experiment = spec.experiment
-    assert experiment is not None
-    across = _across_of(panel, experiment, table, group.series)
+    across = _across_of(panel, spec, table, group.series)
     within = _value_range(group.series, panel, extras)
     sketch.set_values(within, panel.y or metric_words(panel.metrics[0]))
     places = [across.place_levels(one) for one in group.series]
@@ -216,7 +214,7 @@ def _paint_values(
         _paint_formulas(
             sketch,
             panel,
-            experiment.arms[group.series[0].quantity[0]],
+            _given_to_formulas(spec, group.series[0].quantity[0]),
             finite if panel.x == "epsilon" else grid,
             within,
         )
@@ -248,9 +246,20 @@ def _tick_order(level: float, index: int, count: int) -> tuple[int, int]:
     return (2 if math.log10(level) % 1 == 0 else 3), index
 
 
-def _paint_formulas(sketch: Sketch, panel: Panel, arm: Arm, finite: Sequence[float], within: Range) -> None:
+def _given_to_formulas(spec: Spec, arm: str) -> dict[str, float]:
+    """Parameters of formulas that are known of an arm."""
+    if spec.results is not None:
+        known = {"delta": spec.results.delta, "prior": spec.results.prior_of(arm)}
+        return {name: value for name, value in known.items() if value is not None}
+    assert spec.own_experiment is not None
+    return {"delta": spec.own_experiment.arms[arm].privacy.delta, "prior": spec.own_experiment.arms[arm].prior}
+
+
+def _paint_formulas(
+    sketch: Sketch, panel: Panel, given: Mapping[str, float], finite: Sequence[float], within: Range
+) -> None:
     """The formulas that a panel names, from the least to the largest finite epsilon."""
     for nth, name in enumerate(panel.formulas):
         fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
-        curve = np.asarray(FORMULAS[name].curve(fine, delta=arm.privacy.delta, prior=arm.prior), float)
+        curve = np.asarray(FORMULAS[name].curve(fine, **given), float)
         sketch.add_curve(f"bound ({name})", Look(BOUND, DASHES[nth % 4]), fine, curve, within)

@@ -11,13 +11,13 @@ import pandas as pd
 
 from harness.claims.design import design_of
 from harness.claims.evidence import order_levels
-from harness.claims.series import means
+from harness.claims.series import RANGES, means
 from harness.claims.verdict import Verdict
 from harness.coordinates import format_level
 from harness.data.dataset import TableDataset
 from harness.data.steps import preparation_from
 from harness.execution.curves import ATTRIBUTE
-from harness.experiment import Experiment
+from harness.experiment import Experiment, ResultsFile
 from harness.pipeline import Context, core_seconds, has_verdicts, is_left_out, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
 from harness.report.answers import read_answers
@@ -93,7 +93,7 @@ def read_measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None
     part of the table."""
     table, why_not = measurements(context, loaded)
     if table is not None:
-        kept = ("design", ATTRIBUTE, PREPARED, SPENT)
+        kept = ("design", RANGES, ATTRIBUTE, PREPARED, SPENT)
         table.attrs = {key: value for key, value in table.attrs.items() if key in kept}
     return table, why_not
 
@@ -106,8 +106,9 @@ def _path(context: Context, loaded: Loaded) -> str:
 
 def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> Section:
     scaled: Scaled = context.scale(loaded)
-    experiment = scaled.spec.experiment
-    table, why_not = read_measured(context, loaded) if experiment is not None else (None, "")
+    experiment, results = scaled.spec.own_experiment, scaled.spec.results
+    measured = scaled.spec.experiment is not None
+    table, why_not = read_measured(context, loaded) if measured else (None, "")
     sequential = table is not None and design_of(table).name == "sequential"
     return Section(
         sequential=sequential,
@@ -123,7 +124,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         measured=table is not None,
         figures=_figures(scaled.spec, table),
         counterexamples={v.id: drawing for v in judged if (drawing := counterexample(v, scaled.spec))},
-        means=[] if table is None else _means(table, scaled.spec.axes),
+        means=[] if table is None else _means(table, scaled.spec.axes, results),
         tables=printed_tables(scaled.spec, judged),
         formulas=formula_tables(scaled.spec, judged),
         exposed=[] if table is None else exposed_rows(table),
@@ -166,7 +167,7 @@ def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing
 
 def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, Any] | None:
     """Core-seconds of each spec's cells, by their kind; None where the store of this machine lacks some."""
-    ran = [one for one in specs if one.spec.experiment is not None and not is_left_out(context, one)]
+    ran = [one for one in specs if one.spec.own_experiment is not None and not is_left_out(context, one)]
     by_spec = {}
     for one in ran:  # up to the first that the store lacks: what comes after it may need features that take minutes
         if (seconds := core_seconds(context, one)) is None:
@@ -179,19 +180,23 @@ def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:
     return len(table.drop_duplicates(["arm", *axes, "repeat"]))
 
 
-def _means(table: pd.DataFrame, axes: Sequence[str]) -> list[Row]:
+def _means(table: pd.DataFrame, axes: Sequence[str], results: ResultsFile | None = None) -> list[Row]:
     """Mean and 95% interval of every metric but counts, by arm, attack and place, ready to print.
 
-    Columns are the values of epsilon, or of the first axis where epsilon follows from others.
+    Columns are the values of epsilon, or of the first axis where epsilon follows from others; one, where results from
+    elsewhere have no axis.
     """
     rates = ("advantage", "tpr", "fpr", "auc", "tpr_at_0.1pct_fpr")
-    wanted = (*rates, "accuracy_train", "accuracy_test", "accuracy_nonmembers")
+    wanted: tuple[str, ...] = (*rates, "accuracy_train", "accuracy_test", "accuracy_nonmembers")
+    if results is not None:
+        wanted = tuple(dict.fromkeys([*(name for name in results.metrics if name not in wanted), *wanted]))
     rows: dict[tuple[str, ...], Row] = {}
     every = means(table, wanted, axes)
-    across = "epsilon" if "epsilon" in axes else axes[0]
+    across = "epsilon" if "epsilon" in axes else axes[0] if axes else ""
     levels = order_levels({dict(where)[across]: None for *_, where in every if across in dict(where)})
+    levels = levels if across else [""]
     for (arm, attack, metric, where), mean in every.items():
-        at = dict(where)
+        at = dict(where) if across else {"": ""}
         if across not in at:
             continue
         low, high = mean.interval()

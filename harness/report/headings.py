@@ -30,9 +30,11 @@ MANY = 2
 
 def datasets_of(spec: Spec) -> tuple[str, ...]:
     """The data sets that a spec's models are trained on, by their names in the field."""
-    if spec.experiment is None:
+    if spec.results is not None:
+        return (spec.results.path,)
+    if spec.own_experiment is None:
         return ()
-    kinds = dict.fromkeys(variant.setup.dataset.plugin_name() for variant in spec.experiment.variants())
+    kinds = dict.fromkeys(variant.setup.dataset.plugin_name() for variant in spec.own_experiment.variants())
     return tuple(dataset_words(kind) for kind in kinds)
 
 

@@ -37,6 +37,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "install",
         "walk-adult",
         "walk-table",
+        "walk-results",
         "walk-paper",
         "authoring",
         "language",

@@ -64,7 +64,8 @@ def panels_of(spec: Spec) -> list[Panel]:
             over = across if across in spec.name_scope.axes(arm, attack) else "epsilon"
             by_metric.setdefault((metric, over), {})[quantity] = None
     further = [_claimed_panel(spec, metric, tuple(claimed), over) for (metric, over), claimed in by_metric.items()]
-    return [*declared, *further] or [Panel(title="Membership advantage", metrics=("advantage",))]
+    usual = [Panel(title="Membership advantage", metrics=("advantage",))] if spec.own_experiment is not None else []
+    return [*declared, *further] or usual
 
 
 def _shows(spec: Spec, panel: Panel, quantity: Quantity) -> bool:
@@ -100,8 +101,8 @@ def claimed_quantities(spec: Spec) -> list[Quantity]:
 def quantities(spec: Spec, panel: Panel) -> list[Quantity]:
     """What a panel draws, in the order of arms, metrics and attacks."""
     assert spec.experiment is not None
-    of_attacks = {metric for attack in spec.attacks.values() for metric in attack.measures}
-    attacks = panel.attacks or tuple(spec.attacks)
+    of_attacks = spec.attack_metrics
+    attacks = panel.attacks or spec.attack_names
     return [
         (arm, attack, metric)
         for arm, metric in product(panel.arms or tuple(spec.experiment.arms), panel.metrics)

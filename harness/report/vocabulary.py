@@ -31,6 +31,7 @@ DATA = {
     "other": "other data than the paper's",
     "stand-in": "a stand-in for the paper's data",
     "own": "data of its own",
+    "elsewhere": "results from elsewhere",
 }
 CERTAINTY = {
     "proved": "proved",

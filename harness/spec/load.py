@@ -17,14 +17,16 @@ from pydantic_core import ErrorDetails, to_jsonable_python
 
 from harness.config import Plugin
 from harness.errors import HarnessError
+from harness.experiment import Experiment
 from harness.experiment.experiment import with_fields
+from harness.experiment.results import TRAINED
 from harness.hashing import fingerprint
 from harness.identity import spec_fields
 from harness.paths import Project
 from harness.spec.document import Document, Keys, load_document, locate
 from harness.spec.model import Spec, attack_variants
 from harness.spec.readings import readings
-from harness.spec.surface import SHARED, core
+from harness.spec.surface import CONTENT, SHARED, core
 
 NOT_SPECS = ("papers.yaml", "findings.yaml", "pipeline.yaml")
 RENAMED = {"bound": "formula", "quantity": "formula", "accountant": "privacy", "clipping": "training", "l2": "model"}
@@ -182,8 +184,8 @@ def _values(spec: Spec, field: str) -> list[Any]:
     """What stands at a path of the file: in each arm, where it is the experiment's to give."""
     parts = field.split(".")
     roots: list[Any] = [spec]
-    if parts[0] == "experiment" and len(parts) > 1 and parts[1] in SHARED and spec.experiment is not None:
-        roots, parts = list(spec.experiment.arms.values()), parts[1:]
+    if parts[0] == "experiment" and len(parts) > 1 and parts[1] in SHARED and spec.own_experiment is not None:
+        roots, parts = list(spec.own_experiment.arms.values()), parts[1:]
     values = []
     for value in roots:
         for part in parts:
@@ -199,7 +201,7 @@ def _values(spec: Spec, field: str) -> list[Any]:
 def _check_axes(document: Document, spec: Spec) -> None:
     """Raises HarnessError for a value of an axis that its field cannot have, with its line."""
     faults = []
-    experiment = spec.experiment
+    experiment = spec.own_experiment
     for name, axis in experiment.axes.items() if experiment is not None else ():
         assert experiment is not None
         for index, value in enumerate(axis.values):
@@ -236,9 +238,9 @@ def _of_all_arms(document: Document, faults: list[ErrorDetails]) -> list[ErrorDe
     arms = experiment.get("arms", {}) if isinstance(experiment, dict) else {}
     distinct, seen = [], set()
     for fault in faults:
-        loc = tuple(fault["loc"])
+        loc = _path_of(fault)
         if len(loc) == 3 and loc[:2] == ("experiment", "arms"):
-            same = [f for f in faults if len(f["loc"]) == 3 and f["msg"] == fault["msg"]]
+            same = [f for f in faults if len(_path_of(f)) == 3 and f["msg"] == fault["msg"]]
             if len(same) == len(arms):
                 if fault["msg"] in seen:
                     continue
@@ -248,8 +250,14 @@ def _of_all_arms(document: Document, faults: list[ErrorDetails]) -> list[ErrorDe
     return distinct
 
 
-def _explain(document: Document, fault: ErrorDetails) -> str:
+def _path_of(fault: ErrorDetails) -> Keys:
+    """Where a fault is, without what says which sort of experiment it is of."""
     loc = tuple(fault["loc"])
+    return loc[:1] + loc[2:] if loc[:2] in (("experiment", TRAINED), ("experiment", "table")) else loc
+
+
+def _explain(document: Document, fault: ErrorDetails) -> str:
+    loc = _path_of(fault)
     keys = _real_keys(document, loc)
     if not loc and (named := re.match(r"Value error, claim '([^']*)'", fault["msg"])):
         ids = [c.get("id") for c in document.data.get("claims", ()) if isinstance(c, dict)]
@@ -260,9 +268,9 @@ def _explain(document: Document, fault: ErrorDetails) -> str:
     dotted = ".".join(map(str, document.keys_in_file(keys))) or "spec"
     kind, message = fault["type"], fault["msg"]
     if kind == "extra_forbidden":
-        known = _known_fields(loc[:-1])
+        known = _known_fields(tuple(fault["loc"])[:-1])
         if loc[:-1] == ("experiment",):
-            known = sorted({*known, *SHARED} - {"axes"})
+            known = sorted({*known} - {CONTENT} if CONTENT in known else {*known, *SHARED} - {"axes"})
         elif loc[:-1] == ():
             known = sorted({*known} - {"attack_axes"})
         elif loc[0] == "claims":
@@ -313,6 +321,8 @@ def _step(candidate: object, part: str | int) -> list[object]:
             if part in (name, info.alias):
                 return _members(info.annotation)
         kind = candidate.model_fields.get("kind")
+        if part == TRAINED and candidate is Experiment:
+            return [candidate]
         return [candidate] if kind is not None and kind.default == part else []
     return []
 

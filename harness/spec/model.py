@@ -14,7 +14,7 @@ from harness.attacks.logloss import Logloss
 from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
-from harness.experiment import Axis, Experiment, ShadowPool
+from harness.experiment import AnyExperiment, Axis, Experiment, ResultsFile, ShadowPool
 from harness.experiment.axes import RESERVED
 from harness.experiment.experiment import first_fault, set_at
 from harness.experiment.setup import Name
@@ -23,6 +23,7 @@ from harness.identity import canonical, canonical_path
 from harness.metrics import METRICS
 from harness.metrics.curves import CURVES, Of
 from harness.metrics.metric import MODEL_SCOPES, metrics_of
+from harness.results.names import names_of_results
 from harness.spec.claim import Claim
 from harness.spec.page import Layout, Panel
 from harness.spec.paper_run import PaperRun
@@ -64,7 +65,7 @@ class Spec(Config):
     """Raised when the meaning of the spec changes."""
     level: float = Field(default=ALPHA, gt=0, le=0.5, exclude_if=lambda level: level == ALPHA)
     """Chance of a wrong verdict on a claim, at most. A spec of many claims may ask for less."""
-    experiment: Experiment | None = None
+    experiment: AnyExperiment | None = None
     attacks: dict[Name, AnyAttack] = {}
     attack_axes: dict[Name, dict[Name, Axis]] = {}
     """Fields of attacks that vary, by attack."""
@@ -90,6 +91,8 @@ class Spec(Config):
         """What claims may name."""
         if self.experiment is None:
             return NameScope({}, {})
+        if isinstance(self.experiment, ResultsFile):
+            return names_of_results(self.experiment)
         return NameScope(
             arms={arm: self.experiment.levels(arm) for arm in self.experiment.arms},
             attacks={name: attack.measures for name, attack in self.attacks.items()},
@@ -103,6 +106,26 @@ class Spec(Config):
             ),
             same_records=self.experiment.resample == "training",
         )
+
+    @property
+    def own_experiment(self) -> Experiment | None:
+        """The experiment, where it is one that is run."""
+        return self.experiment if isinstance(self.experiment, Experiment) else None
+
+    @property
+    def results(self) -> ResultsFile | None:
+        """The experiment, where it is a file of results from elsewhere."""
+        return self.experiment if isinstance(self.experiment, ResultsFile) else None
+
+    @property
+    def attack_names(self) -> tuple[str, ...]:
+        """Attacks, of the spec or of its file of results."""
+        return tuple(self.attacks if self.results is None else self.results.attacks)
+
+    @property
+    def attack_metrics(self) -> frozenset[str]:
+        """Metrics that are of attacks."""
+        return frozenset(metric for measured in self.name_scope.attacks.values() for metric in measured)
 
     def parts(self, claim: Claim) -> Sequence[MeasuredClaimKind]:
         """The inequalities that a claim about measurements stands for, all of which must hold."""
@@ -125,9 +148,9 @@ class Spec(Config):
         Every attack is asked for on an arm that neither names; and an attack that neither names on every arm, but for
         those that claims name for their models alone.
         """
-        if self.experiment is None:
+        if self.own_experiment is None:
             return {}
-        by_arm: dict[str, set[str]] = {arm: set() for arm in self.experiment.arms}
+        by_arm: dict[str, set[str]] = {arm: set() for arm in self.own_experiment.arms}
         arms: set[str] = set()
         for part in (part for claim in self.claims for part in self.parts(claim)):
             arms |= set(part.arms())
@@ -147,7 +170,9 @@ class Spec(Config):
     def content(self) -> dict[str, Any]:
         """The whole spec by the names that are hashed, as JSON."""
         content = canonical(self)
-        if self.experiment is not None:
+        if self.results is not None:
+            content["experiment"] = self.results.content()
+        elif self.experiment is not None:
             content["experiment"]["axes"] = self.experiment.content()["axes"]
         for attack, axes in self.attack_axes.items():
             content["attack_axes"][attack] = {name: axis.content(self.attacks[attack]) for name, axis in axes.items()}
@@ -159,8 +184,8 @@ class Spec(Config):
     def canonical_field(self, path: str) -> str:
         """The dotted path of a field, as a spec's file writes it, by the names that are hashed."""
         top, _, below = path.partition(".")
-        if top == "experiment" and below.partition(".")[0] in SHARED and self.experiment is not None:
-            return f"{top}.{canonical_path(next(iter(self.experiment.arms.values())), below)}"
+        if top == "experiment" and below.partition(".")[0] in SHARED and self.own_experiment is not None:
+            return f"{top}.{canonical_path(next(iter(self.own_experiment.arms.values())), below)}"
         return canonical_path(self, path)
 
     def variants_of(self, attack: str) -> Iterable[tuple[dict[str, object], Attack]]:
@@ -176,8 +201,10 @@ class Spec(Config):
             seen.add(claim.id)
         if self.experiment is None and self.attacks:
             raise ValueError("attacks are declared but there is no experiment to attack")
-        if self.experiment is not None:
-            self._check_attacks(self.experiment)
+        if self.results is not None:
+            self._check_results()
+        if self.own_experiment is not None:
+            self._check_attacks(self.own_experiment)
             if self.paper_run is None and (of := next((c for c in self.claims if c.origin == "paper"), None)):
                 raise ValueError(f"claim {of.id!r} is the paper's; say what the paper ran it on (paper_run)")
         for claim in self.claims:
@@ -195,11 +222,20 @@ class Spec(Config):
             self._check_panel(panel)
         return self
 
+    def _check_results(self) -> None:
+        if self.attacks:
+            raise ValueError(
+                "attacks: results from elsewhere were attacked already; name attacks in experiment.attacks"
+            )
+        for one in self.ambiguities:
+            if one.alternatives:
+                raise ValueError("ambiguities: no alternative of results from elsewhere can be run; leave them out")
+
     def _check_panel(self, panel: Panel) -> None:
         arms = self.experiment.arms if self.experiment is not None else {}
         known: dict[str, tuple[Iterable[str], Iterable[str]]] = {
             "arm": (panel.arms, arms),
-            "attack": (panel.attacks, self.attacks),
+            "attack": (panel.attacks, self.attack_names),
             "formula": (panel.formulas, FORMULAS),
             "axis": (panel.at, self.axes),
             "horizontal axis": ((panel.x,), (*self.axes, "epsilon", "epsilon-as-trained", "arm")),
@@ -208,6 +244,9 @@ class Spec(Config):
             for name in named:
                 if name not in there:
                     raise ValueError(f"figure {panel.title!r}: {describe_unknown_name(noun, name, there)}")
+        if self.results is not None and panel.curve is None and panel.x not in (*self.axes, "arm"):
+            known_axes = list_names([*self.axes, "arm"])
+            raise ValueError(f"figure {panel.title!r}: x: {panel.x!r} is no axis of the results; known: {known_axes}")
         if panel.curve is not None:
             self._check_curve(panel, panel.curve)
         elif not panel.metrics and not panel.formulas:

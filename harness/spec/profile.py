@@ -132,13 +132,13 @@ class Scaled:
     @property
     def repeat_limit(self) -> int:
         """Repeats that a cell may get in a sequential design."""
-        usual = 0 if self.spec.experiment is None else self.spec.experiment.repeats
+        usual = 0 if self.spec.own_experiment is None else self.spec.own_experiment.repeats
         return max(CEILING * usual, self.max_repeats or 0)
 
     @property
     def repeat_factor(self) -> int:
         """The same as times of the spec's own repeats, rounded up."""
-        usual = 1 if self.spec.experiment is None else self.spec.experiment.repeats
+        usual = 1 if self.spec.own_experiment is None else self.spec.own_experiment.repeats
         return -(-self.repeat_limit // usual)
 
     @property
@@ -147,11 +147,10 @@ class Scaled:
         deviations = self.spec.deviations
         if self.substitution is not None:
             deviations = (self.substitution, *deviations)
-        if self.spec.experiment is None or "engine" in {
-            a.field.split(".")[-1] for a in self.spec.experiment.axes.values()
-        }:
+        trained = self.spec.own_experiment
+        if trained is None or "engine" in {a.field.split(".")[-1] for a in trained.axes.values()}:
             return deviations
-        engines = dict.fromkeys(arm.training.engine for arm in self.spec.experiment.arms.values())
+        engines = dict.fromkeys(arm.training.engine for arm in trained.arms.values())
         for engine in engines:
             if engine != PAPERS_ENGINE:
                 what = (ENGINES[engine].__doc__ or "").splitlines()[0].rstrip(".")
@@ -211,8 +210,8 @@ def _cap(own: int, ceiling: int | None) -> int:
 
 def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     """Apply a profile to a spec. Raises HarnessError where no epsilon of an arm's grid is left."""
-    before = spec.experiment
-    if before is None:
+    before = spec.own_experiment
+    if before is None:  # theory, and results from elsewhere, which are what they are
         return Scaled(spec, name, ())
     basis, own = profile.basis, profile.papers.get(spec.id, profile.papers.get(spec.paper, profile))
     max_repeats, profile = own.max_repeats or profile.max_repeats, own
@@ -287,7 +286,7 @@ def _substitute(dataset: Dataset, profile: Profile) -> tuple[Dataset, str | None
 
 def as_run(scaled: Scaled, repeats: int) -> Scaled:
     """The same, with a note where only the first so many repeats have been run."""
-    experiment = scaled.spec.experiment
+    experiment = scaled.spec.own_experiment
     if experiment is None or repeats >= experiment.repeats:
         return scaled
     return replace(scaled, reductions=(*scaled.reductions, f"repeats {repeats} of {experiment.repeats} (run so far)"))

@@ -10,7 +10,7 @@ from typing import Any
 from harness.docstrings import DescribedSchema
 from harness.experiment.axes import Axis
 from harness.spec.model import Spec
-from harness.spec.surface import LISTED, SHARED
+from harness.spec.surface import CONTENT, LISTED, SHARED
 
 PATH = "specs/schema.json"
 SCALARS = {"number", "integer", "string", "boolean"}
@@ -38,6 +38,9 @@ def json_schema() -> dict[str, Any]:
     defs = schema["$defs"]
     experiment, arm = defs["Experiment"], defs["Arm"]
     experiment["properties"].pop("axes")
+    defs["ResultsFile"]["properties"].pop(CONTENT)
+    defs.pop("ResultsContent")
+    _allow_lists(defs["ResultsFile"]["properties"])
     for name in SHARED:
         experiment["properties"][name] = copy.deepcopy(arm["properties"][name])
     arm["properties"]["extends"] = {"type": "string", "description": "Another arm, which this one differs from."}
@@ -60,6 +63,17 @@ def json_schema() -> dict[str, Any]:
             elif name not in NO_AXIS and any(one.get("type") in SCALARS for one in value.get("anyOf", ())):
                 value["anyOf"] = [*value["anyOf"], {"$ref": "#/$defs/AxisHere"}]
     return schema
+
+
+def _allow_lists(results: dict[str, Any]) -> None:
+    """What a file of results names may be a list of names, an axis its values, a metric its range, or nothing."""
+    for name in ("arms", "axes", "attacks", "metrics"):
+        for pattern, entry in results[name]["patternProperties"].items():
+            forms = [entry, {"type": "null"}, *([{"type": "array"}] if name in ("axes", "metrics") else [])]
+            results[name]["patternProperties"][pattern] = {"anyOf": forms}
+        names = {"type": "array", "items": {"type": "string"}}
+        kept = {key: results[name].pop(key) for key in list(results[name]) if key not in ("description", "title")}
+        results[name]["anyOf"] = [kept, names]
 
 
 def _by_name_too(listed: dict[str, object]) -> None:

@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import ValidationError
+
 from harness.errors import HarnessError
-from harness.experiment import Experiment, Setup
+from harness.experiment import Experiment, ResultsFile, Setup
 from harness.experiment.experiment import Arm, set_at
 from harness.identity import spec_fields
+from harness.results.cells import ResultsFault
+from harness.results.rows import describe_results
 from harness.spec.document import Document, Fields, Keys, locate, merge, without_nulls
 
 SHARED = frozenset(spec_fields(Setup))
@@ -23,13 +27,17 @@ ONLY = "only"
 LISTED = {"claims": "id", "ambiguities": None}
 """Lists that may be given by name instead, and the field that the name is."""
 AXIS_KEYS = {"axis", "values"}
+CONTENT = "content_of_file"
+"""The field of a file of results that is read in the file itself."""
 
 
 def core(document: Document) -> Document:
     """The document as the model of a spec reads it. Raises HarnessError with file and line."""
     completed = Document(dict(document.data), dict(document.places), document.files, dict(document.names))
     experiment = completed.data.get("experiment")
-    if isinstance(experiment, dict):
+    if isinstance(experiment, dict) and "kind" in experiment:
+        _complete_results(completed, experiment)
+    elif isinstance(experiment, dict):
         _complete_arms(completed, experiment)
     attacks = completed.data.get("attacks")
     if isinstance(attacks, dict):
@@ -38,6 +46,31 @@ def core(document: Document) -> Document:
         if isinstance(completed.data.get(name), dict):
             _list(completed, name, key)
     return completed
+
+
+def _complete_results(document: Document, experiment: Fields) -> None:
+    """Read what a spec has to know of its file of results. Raises HarnessError for a file that cannot be had."""
+    where = locate(document, ("experiment", "kind"))
+    if experiment["kind"] != "table":
+        raise HarnessError(
+            f"{where}: experiment.kind: unknown kind {experiment['kind']!r}; known: table (results from elsewhere); "
+            "leave it out for an experiment that is run"
+        )
+    if CONTENT in experiment:
+        raise HarnessError(f"{where}: experiment.{CONTENT}: is read in the file itself; remove it")
+    try:
+        declared = ResultsFile.model_validate(experiment, by_alias=True, by_name=False)
+    except ValidationError:
+        return  # the model of the spec says where
+    keys: Keys = ("experiment", "path")
+    try:
+        content = describe_results(declared, document.place(keys)[0].parent / declared.path)
+    except ResultsFault as fault:
+        if not fault.field:
+            raise
+        keys = ("experiment", *fault.field.split("."))
+        raise HarnessError(f"{locate(document, keys)}: {'.'.join(map(str, keys))}: {fault}") from None
+    document.data["experiment"] = {**experiment, CONTENT: content.model_dump()}
 
 
 def _list(document: Document, name: str, key: str | None) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.claims.design import Bounded, Design, Sequential
+from harness.claims.design import Bounded, Design, Sequential, Summarised
 from harness.claims.evidence import Measurements
 from harness.claims.results import PartResult, PointResult
 from harness.claims.sequential import first_verdict, is_decided
@@ -39,7 +39,9 @@ def judge_on_basis(judged: Callable[[Measurements], list[PartResult]], evidence:
         evidence = evidence.take_first(looked or evidence.repeats)
     by_shape, bounded = judged(evidence), judged(evidence.with_design(Bounded()))
     findings = bounded if free else by_shape
+    summary = isinstance(evidence.design, Summarised)
     last: Design = Bounded(last=True, brief=True) if free else Sequential(last=True, brief=True)
+    last = evidence.design if summary and not free else last  # there are no repeats to bet on one after another
     outcome = combined_outcome([f.outcome for f in findings])
     e_value = None
     if outcome in ("reproduced", "violated") and any(f.p_value is not None for f in findings):
@@ -48,7 +50,7 @@ def judge_on_basis(judged: Callable[[Measurements], list[PartResult]], evidence:
         p_value = max(p_value, 1e-300)
         if free:
             e_value = 1.0 / p_value
-        elif any(look.effect.of_records for f in findings for look in f.looks):
+        elif summary or any(look.effect.of_records for f in findings for look in f.looks):
             e_value = 0.5 / math.sqrt(p_value)  # a p-value's calibrator (Vovk and Wang 2021)
         else:
             e_value = (

@@ -13,6 +13,7 @@ import pandas as pd
 
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind, TheoryResult
+from harness.claims.expression import Expression, over_axes
 from harness.claims.reasons import Reason, of_parts
 from harness.claims.results import PartResult
 from harness.claims.sequential import cells_used
@@ -30,7 +31,7 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
 from harness.verdicts.basis import Judged, combined_outcome, judge_on_basis, points_of, rests_on
 from harness.verdicts.findings import ClaimError, Judge, evidence_of, judge_of, repeats_wanted
-from harness.verdicts.noise import worth_of_noise
+from harness.verdicts.flags import describe_assumptions
 from harness.verdicts.partial import halves, repeats_of, seconds_a_model, would_decide
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
@@ -92,11 +93,13 @@ def judge_spec(
         "packages": installed_versions(PACKAGES),
     }
     if spec.experiment is not None:
+        common |= _origin(table)
+    if spec.own_experiment is not None:
         mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
-        common |= {"seed": spec.experiment.seed, **_origin(table), "mlflow": mlflow}
+        common |= {"seed": spec.own_experiment.seed, "mlflow": mlflow}
     spent: tuple[dict[Cell, int], float | None] = {}, None
-    if table is not None and spec.experiment is not None:
-        axes = spec.experiment.coordinates
+    if table is not None and spec.own_experiment is not None:
+        axes = spec.own_experiment.coordinates
         spent = repeats_of(table, axes), seconds_a_model(table, axes)
     verdicts = []
     for index, claim in enumerate(spec.claims):
@@ -133,14 +136,15 @@ def _judge_claim(
     repeats, seconds = spent
     parts = scaled.spec.parts(claim)
     every: Sequence[ClaimKind] = claim.theory or parts
+    trees = tuple(_tree(part, scaled.spec) for part in every)
     described: dict[str, object] = {
         "id": f"{scaled.spec.id}#{claim.id}",
         "catalogue": claim.catalogue,
         "where": claim.where,
         "kind": claim.kind,
         "statement": claim.statement,
-        "inequality": tuple(e.text() for e in every),
-        "expressions": tuple(e.tree() for e in every),
+        "inequality": tuple(tree.text() for tree in trees),
+        "expressions": trees,
         "note": claim.note,
         "code": _code(every),
     }
@@ -152,7 +156,7 @@ def _judge_claim(
         "data": "own",
         "reductions": scaled.reductions,
         "deviations": scaled.deviations,
-        "flags": _flags(scaled.spec, parts),
+        "flags": describe_assumptions(scaled.spec, parts),
         "ambiguities": tuple(a.model_dump(mode="json") for a in scaled.spec.ambiguities),
     }
     if evidence is None:
@@ -162,18 +166,27 @@ def _judge_claim(
     judgement = judge_on_basis(judged, evidence, alpha)
     if evidence.design.name == "sequential":
         models, cells = cells_used(judgement.findings)
-        assert scaled.spec.experiment is not None
+        assert scaled.spec.own_experiment is not None
         described |= {
             "design": "sequential",
             "stopped": judgement.looked,
             "models": models,
-            "models_fixed": cells * scaled.spec.experiment.repeats,
+            "models_fixed": cells * scaled.spec.own_experiment.repeats,
         }
         if combined_outcome([f.outcome for f in judgement.findings]) == "inconclusive":
-            usual = scaled.spec.experiment.repeats
+            usual = scaled.spec.own_experiment.repeats
             described["would_decide"] = would_decide(judgement.findings, repeats, seconds, alpha, usual)
     halved = {"halves": halves(judgement, parts, alpha)}
     return Verdict.model_validate({**common, **described, **_training(judgement, evidence, alpha), **halved})
+
+
+def _tree(part: ClaimKind, spec: Spec) -> Expression:
+    """The inequality; of results without an epsilon, over the axes that it leaves open."""
+    if spec.results is None or "epsilon" in spec.axes or not isinstance(part, MeasuredClaimKind):
+        return part.tree()
+    closed = {axis for operand in part.operands() for axis in (*operand.fixed_axes, *operand.mean_over)}
+    closed.add(getattr(part, "along", ""))
+    return over_axes(part.tree(), [axis for axis in spec.axes if axis not in closed])
 
 
 def _code(parts: Sequence[ClaimKind]) -> str:
@@ -305,43 +318,3 @@ def _p_value(findings: list[PartResult], outcome: Outcome) -> float | None:
     if not known or outcome not in ("reproduced", "violated"):
         return None
     return max(known) if outcome == "reproduced" else min(known)
-
-
-BATCHES = {"poisson": "Poisson sampling", "shuffle": "shuffling", "none": "taking all records"}
-"""How batches are drawn, in words."""
-
-
-def _flags(spec: Spec, parts: Sequence[MeasuredClaimKind]) -> tuple[str, ...]:
-    """Where bound, accountant and training speak of different things."""
-    if spec.experiment is None:
-        return ()
-    arms = spec.experiment.arms
-    flags = []
-    for name, arm in dict.fromkeys((f.formula, arm) for p in parts for f in p.formulas() for arm in p.arms()):
-        bound, privacy = FORMULAS[name], arms[arm].privacy
-        if bound.adjacency is not None and bound.adjacency != privacy.adjacency:
-            flags.append(
-                f"The bound of {bound.source} is proved for {bound.adjacency} neighbours, and epsilon is accounted for "
-                f"{privacy.adjacency}: each point also gives the bound at (2 epsilon, (1 + exp(epsilon)) delta)."
-            )
-        if bound.pure_only and privacy.delta > 0:
-            flags.append(f"The bound of {bound.source} is proved for delta = 0, and delta is {privacy.delta:g}.")
-    named = dict.fromkeys(arm for part in parts for arm in part.arms())
-    flags += [worth for arm in named if (worth := worth_of_noise(arms[arm]))]
-    bounded = dict.fromkeys(arm for part in parts if part.formulas() for arm in part.arms())
-    for accountant, assumed, trained in dict.fromkeys(
-        (arms[arm].privacy.accountant, arms[arm].privacy.sampling, arms[arm].training.sampling) for arm in bounded
-    ):
-        if assumed != trained:
-            more = " Each point also gives the epsilon and the bound as trained." if trained == "shuffle" else ""
-            flags.append(
-                f"The accountant {accountant} assumes batches by {BATCHES[assumed]}, and training draws them by "
-                f"{BATCHES[trained]}: epsilons are nominal.{more}"
-            )
-    clipped = [arm for arm in named if arms[arm].training.clipping == "batch"]
-    if clipped:
-        flags.append(
-            f"{', '.join(clipped)}: the mean of a batch is clipped, which one record moves by up to twice the clipping "
-            "norm, and the accountants assume once: epsilons are nominal."
-        )
-    return tuple(dict.fromkeys(flags))

@@ -21,6 +21,7 @@ from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
+from harness.experiment import ResultsFile
 from harness.hashing import fingerprint
 from harness.metrics import METRICS
 from harness.spec.claim import Claim
@@ -39,7 +40,9 @@ class ClaimError(HarnessError):
 
 def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
     """A spec's measurements, with what claims need to know of its arms."""
-    experiment = spec.experiment
+    if spec.results is not None:
+        return _evidence_of_results(spec.results, spec.axes, table)
+    experiment = spec.own_experiment
     assert experiment is not None
     arms, places = {}, dict[str, dict[Place, dict[str, float]]]()
     for variant in experiment.variants() if experiment.axes else ():
@@ -58,6 +61,13 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
             draws=fingerprint([*drawn, arm.split.content()]),
         )
     return Measurements(table, arms, design_of(table), spec.axes, experiment.coordinates)
+
+
+def _evidence_of_results(results: ResultsFile, axes: Sequence[str], table: pd.DataFrame) -> Measurements:
+    """The same of results from elsewhere: of their arms what the spec says is known, and nothing of training."""
+    draws = "the same in all arms" if results.paired else ""
+    arms = {name: ArmFacts(results.delta, results.prior_of(name), draws=draws) for name in results.arms}
+    return Measurements(table, arms, design_of(table), axes, results.coordinates)
 
 
 Judge = Callable[[Measurements], list[PartResult]]
@@ -175,7 +185,7 @@ def repeats_wanted(
     that are distribution-free, so do the decided claims that are not yet. Raises ClaimError for a claim that
     cannot be judged. `evidence` is the table's, where it is at hand; what judges of it is put into `judges`, by claim.
     """
-    experiment = scaled.spec.experiment
+    experiment = scaled.spec.own_experiment
     assert experiment is not None
     usual, axes = experiment.repeats, experiment.coordinates
     alpha = scaled.spec.level if alpha is None else alpha
@@ -240,7 +250,7 @@ def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) 
     operands = part.operands()
     metrics = {m for o in operands for m in o.metrics}
     attacks = {attack for o in operands for attack in o.attack}
-    missing, not_yet = sorted(attacks - set(spec.attacks)), sorted(attacks - evidence.attacks)
+    missing, not_yet = sorted(attacks - set(spec.attack_names)), sorted(attacks - evidence.attacks)
     assert spec.experiment is not None
     relative = any(m in METRICS and METRICS[m].scope == "baseline" for m in metrics)
     grids = [levels.get("epsilon", ()) for levels in map(spec.experiment.levels, part.arms())]
@@ -249,8 +259,8 @@ def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) 
         why = f"the profile leaves out the attack {', '.join(missing)}"
     elif not_yet:
         why = f"the attack {', '.join(not_yet)} is not measured yet"
-    elif relative and any(math.inf not in grid for grid in grids):
+    elif relative and spec.own_experiment is not None and any(math.inf not in grid for grid in grids):
         why = "the profile leaves out the model without noise, which accuracy loss is relative to"
-    elif any(map(of_runs, metrics)) and spec.experiment.repeats < 2:
+    elif any(map(of_runs, metrics)) and spec.own_experiment is not None and spec.own_experiment.repeats < 2:
         why = "the profile runs one repeat, and members exposed in every run need two"
     return None if why is None else not_run(why)

@@ -6,7 +6,9 @@ The rules, which stand in docs/verdicts.md:
    only if every reading of what the paper leaves open says so. Else it is inconclusive, and names what it hangs on. On
    the paper's data a reading that was not run counts as one that might say otherwise.
 2. A printed count that does not come out refutes nothing where the paper leaves its preprocessing open.
-3. On other data and on a stand-in a relation agrees or differs. A printed number is set beside the measured one there.
+3. Results from elsewhere are judged as they are: a paper's claim on the results that its authors published, or on
+   others' as on other data. What stays open says that no repeats can be added.
+4. On other data and on a stand-in a relation agrees or differs. A printed number is set beside the measured one there.
 """
 
 from __future__ import annotations
@@ -22,13 +24,14 @@ from harness.claims.kinds.table import PrintedTable
 from harness.claims.operands import Number
 from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
 from harness.data.dataset import TableDataset
+from harness.experiment import ResultsFile
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading
 from harness.verdicts.partial import parts_text
 
-ON_PAPERS_DATA: tuple[Data, ...] = ("none", "paper", "smaller", "own")
+ON_PAPERS_DATA: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsewhere")
 """Where a claim is reproduced or violated."""
 ELSEWHERE: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
 UNCOUNTED = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
@@ -48,9 +51,13 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
     spec = scaled.spec
     if claim.theory:
         return ("stand-in" if any(part.on_toy for part in claim.theory) else "none"), ()
-    assert spec.experiment is not None
-    named = dict.fromkeys(arm for part in spec.parts(claim) for arm in part.arms()) or spec.experiment.arms
-    arms = [spec.experiment.arms[name] for name in named]
+    if spec.results is not None:
+        of_paper = claim.origin in ("paper", "corrected")
+        return ("other" if of_paper and spec.results.whose != "paper" else "elsewhere"), ()
+    trained = spec.own_experiment
+    assert trained is not None
+    named = dict.fromkeys(arm for part in spec.parts(claim) for arm in part.arms()) or trained.arms
+    arms = [trained.arms[name] for name in named]
     datasets = [arm.dataset for arm in arms]
     if any(isinstance(one, TableDataset) and one.stands_in_for is not None for one in datasets):
         return "stand-in", ()
@@ -58,7 +65,7 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
         return "own", ()
     if any(one.plugin_name() not in spec.paper_run.data for one in datasets):
         return "other", ()
-    smaller = (*spec.paper_run.reductions(arms, max(spec.experiment.repeats, scaled.max_repeats or 0)),)
+    smaller = (*spec.paper_run.reductions(arms, max(trained.repeats, scaled.max_repeats or 0)),)
     return ("smaller" if smaller else "paper"), smaller
 
 
@@ -133,6 +140,8 @@ def publish(
             reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"
             update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}
             raw = "inconclusive"
+    if raw == "inconclusive" and scaled.spec.results is not None:
+        update["reason"] = f"{update.get('reason', verdict.reason)}; {_no_more_repeats(scaled.spec.results)}"
     word = word_for(raw, data)
     if data not in ON_PAPERS_DATA and raw != "not run" and is_about_print(parts):
         word = "beside"
@@ -140,6 +149,11 @@ def publish(
     words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]
     update |= {"verdict": word, "parts": words, "halves": "; ".join(filter(None, (parts_text(words), verdict.halves)))}
     return verdict.model_copy(update=update)
+
+
+def _no_more_repeats(results: ResultsFile) -> str:
+    repeats = 0 if results.content_of_file is None else results.content_of_file.repeats
+    return f"none can be added to {results.path}, which has {repeats} repeat{'' if repeats == 1 else 's'}"
 
 
 def word_for(outcome: Outcome, data: Data) -> Word:

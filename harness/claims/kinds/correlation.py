@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -28,6 +28,7 @@ class Correlation(MeasuredClaimKind):
     """Pearson correlation of two metrics over the epsilon grid, one coefficient a repeat, above `above`."""
 
     kind: Literal["correlation"] = "correlation"
+    needs_repeats: ClassVar[bool] = True
     left: MetricOperand
     """One claim for each metric, arm and attack that it lists."""
     right: MetricOperand

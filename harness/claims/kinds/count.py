@@ -38,6 +38,8 @@ class Count(MeasuredClaimKind):
     def check(self, declared: NameScope) -> None:
         if self.arm not in declared.arms:
             raise ValueError(describe_unknown_name("arm", self.arm, declared.arms))
+        if declared.of_models is not None:
+            raise ValueError("count is of records that were drawn here; results from elsewhere count none")
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         points, counts = [], []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -25,6 +25,7 @@ class RankCorrelation(MeasuredClaimKind):
     """Spearman's rank correlation of two metrics over arms (and grid points), one a repeat, above or below a number."""
 
     kind: Literal["rank-correlation"] = "rank-correlation"
+    needs_repeats: ClassVar[bool] = True
     of: MetricOperand
     """Its arms are those that the correlation is over; default: all."""
     with_: MetricOperand = Field(alias="with")

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from harness.claims.combine import combine, combine_by_repeat
+from harness.claims.declared import NameScope
 from harness.claims.design import Series
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
@@ -56,6 +57,11 @@ class SameCurve(MeasuredClaimKind):
     def operands(self) -> Sequence[MetricOperand]:
         attack = () if self.attack is None else (self.attack,)
         return [MetricOperand(metric=(self.metric,), arm=(arm,), attack=attack) for arm in self.arms_]
+
+    def check(self, declared: NameScope) -> None:
+        if declared.of_models is not None:
+            raise ValueError("same-curve is over noise multipliers, which results from elsewhere do not have")
+        super().check(declared)
 
     def tree(self) -> Expression:
         attack = None if self.attack is None else aside(Name(name=self.attack))

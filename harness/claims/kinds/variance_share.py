@@ -25,6 +25,7 @@ class VarianceShare(MeasuredClaimKind):
     """
 
     kind: Literal["variance-share"] = "variance-share"
+    needs_repeats: ClassVar[bool] = True
     hashed_kind: ClassVar[str | None] = "explains-more"
     of: MetricOperand
     """One claim for each metric, arm and attack that it lists."""

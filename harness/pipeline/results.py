@@ -1,0 +1,72 @@
+"""Results from elsewhere as a table of measurements, read anew from their file whenever somebody asks."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from pathlib import Path
+
+import pandas as pd
+
+from harness.claims.design import SUMMARY
+from harness.claims.series import RANGES
+from harness.execution.table import COLUMNS, axes_of, write_parquet
+from harness.experiment import ResultsFile
+from harness.hashing import canonical_json
+from harness.identity import experiment_name
+from harness.metrics import METRICS
+from harness.results.rows import read_rows
+from harness.spec.profile import Scaled
+from harness.spec.resolve import content
+
+
+def results_file(results: ResultsFile) -> Path:
+    """The file, where the loader found it."""
+    assert results.content_of_file is not None
+    return Path(results.content_of_file.path)
+
+
+def results_table(scaled: Scaled) -> pd.DataFrame:
+    """The measurements of a spec on results from elsewhere. Raises ResultsFault for the first cell that is wrong."""
+    spec = scaled.spec
+    results = spec.results
+    assert results is not None
+    rows = _rows_of(results).copy()
+    rows["spec"] = spec.id
+    unknown = {"epsilon": math.nan, "delta": results.delta, "noise_multiplier": math.nan}
+    unsaid = dict.fromkeys(("accountant", "cell", "work", "code"), "")
+    table = rows.assign(**{name: value for name, value in (unknown | unsaid).items() if name not in rows})
+    table["delta"] = table["delta"].astype("float64")
+    table = table[[*COLUMNS, *axes_of(spec)]]
+    by = ["arm", *axes_of(spec), "epsilon", "repeat", "attack", "metric"]
+    table = table.sort_values(by, kind="stable", ignore_index=True)
+    table.attrs = {
+        "data_sha256": results.content()["sha256"],
+        "experiment_sha256": experiment_name(content(scaled)),
+        "experiment": canonical_json(content(scaled)),
+        "design": SUMMARY if results.format == "summary" else "fixed",
+        RANGES: {
+            name: list(results.range_of(name))
+            for name in results.metrics
+            if name not in METRICS and math.isfinite(results.range_of(name)[0])
+        },
+    }
+    return table
+
+
+def write_results(scaled: Scaled, target: Path) -> pd.DataFrame:
+    """Write results from elsewhere as a table like others, for whoever reads those; returns it."""
+    table = results_table(scaled)
+    write_parquet(table, target)
+    return table
+
+
+def _rows_of(results: ResultsFile) -> pd.DataFrame:
+    return _rows_cached(results_file(results), results.model_dump_json())
+
+
+@lru_cache(maxsize=8)
+def _rows_cached(path: Path, declared: str) -> pd.DataFrame:
+    """As read: scores of many records take seconds, and commands ask for them more than once. `declared` has the
+    file's hash."""
+    return read_rows(ResultsFile.model_validate_json(declared), path)

@@ -1,0 +1,183 @@
+"""The cells of a file of results, CSV or Parquet, as text, and what they are read as."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+from pyarrow.lib import ArrowException
+
+from harness.arrays import Array
+from harness.data.cells import normalize_text, read_cells
+from harness.data.columns import number
+from harness.data.quoting import quote_names, quote_value
+from harness.errors import AboutDataset, HarnessError
+from harness.experiment import ResultsFile
+
+PARQUET = b"PAR1"
+INFINITE = {"inf": math.inf, "infinity": math.inf, "∞": math.inf}
+TRUTH = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
+"""How a flag may be written, in lower case."""
+T = TypeVar("T")
+
+
+class ResultsFault(HarnessError):
+    """The fault is in a file of results; `field` is that of the experiment which names what the file lacks, if any."""
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True)
+class ResultsCells:
+    """What a file of results holds, as text."""
+
+    name: str
+    """As messages call the file."""
+    columns: dict[str, list[str]]
+    lines: Array | None
+    """(n,) the line that each row begins on; None where rows have no lines."""
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def place(self, row: int) -> str:
+        """Where a row is."""
+        return f"{self.name}: row {row + 1}" if self.lines is None else f"{self.name}:{self.lines[row]}"
+
+    def refuse(self, row: int, column: str, what: str) -> NoReturn:
+        """Raises ResultsFault for a cell."""
+        raise ResultsFault(f"{self.place(row)}: column {column!r}: {what}")
+
+    def refuse_all(self, what: str, field: str) -> NoReturn:
+        """Raises ResultsFault for what the whole file lacks, for the field that asks for it."""
+        raise ResultsFault(f"{self.name}: {what}", field)
+
+    def texts(self, column: str, field: str) -> list[str]:
+        """A column. Raises ResultsFault where there is none, for the field that asks for it."""
+        if column not in self.columns:
+            raise ResultsFault(
+                f"{self.name} has no column {column!r}; it has: {quote_names(list(self.columns))}", field
+            )
+        return self.columns[column]
+
+    def read_each(self, column: str, field: str, read: Callable[[str], T | None], right: str) -> list[T]:
+        """What each cell of a column says. Raises ResultsFault for the first that `read` gives None for; `right` says
+        what would be right."""
+        codes, texts = pd.factorize(np.array(self.texts(column, field), dtype=object))
+        values = [read(text) for text in texts]
+        for index, value in enumerate(values):
+            if value is None:
+                row = int(np.flatnonzero(codes == index)[0])
+                written = f"found {quote_value(texts[index])}" if texts[index] else "the cell is empty"
+                self.refuse(row, column, f"{written}; {right}")
+        return [value for code in codes if (value := values[code]) is not None]
+
+    def numbers(self, column: str, field: str, infinite: bool = False) -> Array:
+        """(n,) numbers of a column. Raises ResultsFault for a cell that is none."""
+        ends = " or inf" if infinite else ""
+        right = f"a {'' if infinite else 'finite '}number{ends} is needed, such as 0.91"
+        known = INFINITE if infinite else {}
+        return np.array(self.read_each(column, field, lambda text: _finite(text, known), right), dtype=np.float64)
+
+    def levels(self, column: str, field: str) -> list[float | str]:
+        """Values of an axis: numbers where all cells are, else text. Raises ResultsFault for an empty cell."""
+        texts = self.texts(column, field)
+        if all(_finite(text, INFINITE) is not None for text in set(texts)):
+            return [float(one) for one in self.numbers(column, field, infinite=True)]
+        return self.read_each(column, field, lambda text: text or None, "an axis has a value in every row")
+
+    def flags(self, column: str, field: str) -> Array:
+        """(n,) bool of a column. Raises ResultsFault for a cell that is neither 0 nor 1."""
+        right = "1 (member) or 0 (non-member) is needed"
+        right = right if column != "decision" else "1 (called a member) or 0 (called a non-member) is needed"
+        return np.array(self.read_each(column, field, lambda text: TRUTH.get(text.lower()), right), dtype=bool)
+
+
+def _finite(text: str, known: dict[str, float]) -> float | None:
+    value = known.get(text.lower().lstrip("+"), number(text))
+    return None if math.isnan(value) or (math.isinf(value) and not known) else value
+
+
+def finite_number(text: str) -> float | None:
+    """The number that a text is; None for other text, and for infinities."""
+    return _finite(text, {})
+
+
+def read_results(declared: ResultsFile, path: Path) -> ResultsCells:
+    """The cells of the file of a spec. Raises ResultsFault where it is missing, empty or damaged."""
+    try:
+        stamp = path.stat()
+        if path.is_dir():
+            raise ResultsFault(f"{declared.path}: a folder; a CSV or Parquet file is needed", "path")
+        begin = path.open("rb").read(4)
+    except FileNotFoundError:
+        raise ResultsFault(f"{declared.path}: no such file; it is looked for at {path}", "path") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ResultsFault(f"{declared.path}: cannot be read: {reason}", "path") from None
+    asked = (path, declared.path, declared.separator, declared.encoding, begin == PARQUET)
+    return _read_cached(*asked, (stamp.st_mtime_ns, stamp.st_size))
+
+
+@lru_cache(maxsize=8)
+def _read_cached(
+    path: Path, name: str, separator: str, encoding: str, parquet: bool, stamp: tuple[int, int]
+) -> ResultsCells:
+    """As read; `stamp` tells a file from what it was before."""
+    cells = _read_parquet(path, name) if parquet else _read_csv(path, name, separator, encoding)
+    if not len(cells):
+        raise ResultsFault(f"{name}: no rows; at least one is needed", "path")
+    return cells
+
+
+def _read_csv(path: Path, name: str, separator: str, encoding: str) -> ResultsCells:
+    try:
+        cells = read_cells(path, name, separator, encoding)
+    except AboutDataset as error:
+        raise ResultsFault(str(error).replace(" (dataset csv, field path)", "")) from None
+    _check_names(cells.names, name)
+    columns = [[normalize_text(cell) for cell in column] for column in cells.columns]
+    return ResultsCells(name, dict(zip(cells.names, columns, strict=True)), cells.lines)
+
+
+def _check_names(names: Sequence[str], name: str) -> None:
+    twice = next((one for one in names if names.count(one) > 1), None)
+    if twice is not None:
+        raise ResultsFault(f"{name}: two columns are called {quote_value(twice)}; name them apart")
+
+
+def _read_parquet(path: Path, name: str) -> ResultsCells:
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (OSError, ValueError, ArrowException) as error:
+        why = str(error).splitlines()[0]
+        raise ResultsFault(f"{name}: damaged, not a readable Parquet file: {why}", "path") from None
+    if not table.num_columns:
+        raise ResultsFault(f"{name}: no columns; results are needed", "path")
+    _check_names(table.column_names, name)
+    columns = {column: [_as_text(one) for one in table[column].to_pylist()] for column in table.column_names}
+    return ResultsCells(name, columns, None)
+
+
+def _as_text(value: object) -> str:
+    """A cell of Parquet as CSV would have it, numbers with all their digits."""
+    if value is None:
+        return ""
+    if isinstance(value, bool | int | str):
+        return normalize_text(str(value))
+    return repr(value) if isinstance(value, float) else normalize_text(json.dumps(value, default=str))
+
+
+def list_levels(values: Collection[object]) -> str:
+    """Values for a message."""
+    return quote_names([f"{one:g}" if isinstance(one, float) else str(one) for one in values])

@@ -1,0 +1,234 @@
+"""From a file of results to rows of measurements: one a metric, arm, attack, place and repeat."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from harness.arrays import Array
+from harness.data.columns import number
+from harness.experiment import ResultsFile
+from harness.experiment.results import Format, ResultsContent
+from harness.results.cells import ResultsCells, ResultsFault, finite_number, list_levels, read_results
+from harness.results.places import Places, read_places
+from harness.results.scores import metrics_from_scores, read_scores
+
+SPREAD = re.compile(r"(?P<mean>.+?)\s*(?:±|\+/-|\+-)\s*(?P<spread>.+)")
+"""A mean and what follows it in one cell, as papers print them."""
+NEEDED: dict[Format, tuple[str, ...]] = {
+    "tidy": ("value",),
+    "wide": (),
+    "scores": ("member", "score"),
+    "summary": ("mean",),
+}
+"""What a file cannot do without, by format; a wide one its metrics."""
+PLACED = ("arm", "attack", "metric", "repeat", "value", "stderr", "n")
+
+
+def field_of(declared: ResultsFile, name: str) -> str:
+    """The field of the experiment that asks for a column."""
+    return f"metrics.{name}" if name in declared.metrics and name not in declared.columns else f"columns.{name}"
+
+
+def describe_results(declared: ResultsFile, path: Path) -> ResultsContent:
+    """What a spec has to know of its file before its claims are checked. Raises ResultsFault."""
+    cells = read_results(declared, path)
+    places = read_places(declared, cells)
+    for name in (*NEEDED[declared.format], *(declared.metrics if declared.format == "wide" else ())):
+        cells.texts(declared.column(name), field_of(declared, name))
+    repeats = places.repeats
+    if declared.format == "summary":
+        repeats = int(_counts(declared, cells).max())
+    elif declared.repeats is not None and declared.repeats != repeats:
+        cells.refuse_all(f"has {repeats} repeats where the spec declares {declared.repeats}", "repeats")
+    priors, decided = dict[str, float](), declared.column("decision") in cells.columns
+    metrics = metrics_from_scores(decided, tuple(declared.metrics)) if declared.format == "scores" else ()
+    if declared.format == "scores":
+        member = cells.flags(declared.column("member"), "columns.member")
+        shares = pd.Series(member).groupby(places.frame["arm"]).mean()
+        priors = {str(arm): float(share) for arm, share in shares.items()}
+        if undecided := [metric for metric in declared.metrics if metric not in metrics]:
+            what = f"{undecided[0]} is of an attack's decisions; name their column, as in columns: {{decision: called}}"
+            cells.refuse_all(what, f"metrics.{undecided[0]}")
+    return ResultsContent(
+        path=str(path),
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        levels=places.levels(declared),
+        repeats=repeats,
+        metrics=metrics or tuple(declared.metrics),
+        priors=priors,
+    )
+
+
+def read_rows(declared: ResultsFile, path: Path) -> pd.DataFrame:
+    """Rows of measurements, `PLACED` and a column each axis. Raises ResultsFault for the first cell that is wrong.
+
+    Of a `summary` a row is a mean: `stderr` is its standard error, `n` the repeats that it is of. Of other formats a
+    row is one repeat; `stderr` and `n` say what drawing records adds, which only scores tell.
+    """
+    cells = read_results(declared, path)
+    places = read_places(declared, cells)
+    if declared.format == "scores":
+        rows = read_scores(declared, cells, places)
+    elif declared.format == "summary":
+        rows = _read_summary(declared, cells, places)
+    elif declared.format == "wide":
+        rows = _read_wide(declared, cells, places)
+    else:
+        rows = _read_tidy(declared, cells, places)
+    _refuse_second_rows(declared, cells, rows)
+    _refuse_missing_repeats(declared, cells, rows, places)
+    missing = [metric for metric in declared.metrics if metric not in set(rows["metric"])]
+    if missing:
+        cells.refuse_all(f"has no row of the metric {missing[0]!r}; it has: {list_levels(rows['metric'].unique())}",
+                         f"metrics.{missing[0]}")  # fmt: skip
+    return rows[[*PLACED, *declared.coordinates]]
+
+
+def _read_tidy(declared: ResultsFile, cells: ResultsCells, places: Places) -> pd.DataFrame:
+    metrics = _read_metrics(declared, cells)
+    values = cells.numbers(declared.column("value"), "columns.value")
+    rows = places.frame.assign(metric=metrics, value=values, stderr=0.0, n=1, row=np.arange(len(cells)))
+    return _check_values(declared, cells, rows, declared.column("value"))
+
+
+def _read_metrics(declared: ResultsFile, cells: ResultsCells) -> list[str]:
+    column = declared.column("metric")
+    if "metric" not in declared.columns and column not in cells.columns and len(declared.metrics) == 1:
+        return list(declared.metrics) * len(cells)
+    written = {one.in_file or name: name for name, one in declared.metrics.items()}
+    right = f"the spec declares the metrics {list_levels(written)}; add it under experiment.metrics"
+    return cells.read_each(column, "columns.metric", written.get, right)
+
+
+def _read_wide(declared: ResultsFile, cells: ResultsCells, places: Places) -> pd.DataFrame:
+    parts = []
+    for metric in declared.metrics:
+        column = declared.column(metric)
+        texts = np.array(cells.texts(column, field_of(declared, metric)), dtype=object)
+        mine = np.ones(len(cells), dtype=bool)
+        if declared.attacks and declared.column("attack") in cells.columns:
+            mine = (places.frame["attack"] != "").to_numpy() == declared.is_of_attacks(metric)
+        for row in np.flatnonzero(mine):
+            if finite_number(texts[row]) is None:
+                written = f"found {texts[row]!r}" if texts[row] else "the cell is empty"
+                cells.refuse(int(row), column, f"{written}; a finite number is needed, such as 0.91")
+        rows = places.frame[mine].assign(metric=metric, stderr=0.0, n=1, row=np.flatnonzero(mine))
+        rows["value"] = np.array([number(text) for text in texts[mine]], dtype=np.float64)
+        if not declared.is_of_attacks(metric):
+            rows["attack"] = ""
+        parts.append(_check_values(declared, cells, rows, column))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _check_values(declared: ResultsFile, cells: ResultsCells, rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows. Raises ResultsFault for a value outside of its metric's range, and for a metric of attacks without one,
+    or of models with one."""
+    for metric, own in rows.groupby("metric", sort=False):
+        low, high = declared.range_of(str(metric))
+        outside = own[(own["value"] < low) | (own["value"] > high)]
+        if len(outside):
+            first = outside.iloc[0]
+            declares = f"{metric} is declared to range over [{low:g}, {high:g}]"
+            cells.refuse(int(first["row"]), column, f"{first['value']:g} is outside of it: {declares}")
+        of_attacks = declared.is_of_attacks(str(metric))
+        wrong = own[(own["attack"] != "") != of_attacks]
+        if len(wrong):
+            is_of = "attacks, and the row names none" if of_attacks else "the model, and the row names an attack"
+            other = "model" if of_attacks else "attack"
+            what = f"{metric} is of {is_of}; name one, or set scope: {other}" if of_attacks else (
+                f"{metric} is of {is_of}; set scope: {other}, or leave the cell empty"
+            )  # fmt: skip
+            cells.refuse(int(wrong.iloc[0]["row"]), declared.column("attack"), what)
+    return rows
+
+
+def _read_summary(declared: ResultsFile, cells: ResultsCells, places: Places) -> pd.DataFrame:
+    metrics = _read_metrics(declared, cells)
+    means, spreads = _means_and_spreads(declared, cells)
+    counts = _counts(declared, cells)
+    errors = spreads if declared.spread == "stderr" else spreads / np.sqrt(counts)
+    rows = places.frame.assign(metric=metrics, value=means, stderr=errors, n=counts, row=np.arange(len(cells)))
+    return _check_values(declared, cells, rows, declared.column("mean"))
+
+
+def _means_and_spreads(declared: ResultsFile, cells: ResultsCells) -> tuple[Array, Array]:
+    """(n,) each, of two columns, or of one that has both (`0.91 ± 0.02`)."""
+    mean, spread = declared.column("mean"), declared.column("spread")
+    if "spread" in declared.columns or spread in cells.columns:
+        spreads = cells.numbers(spread, "columns.spread")
+        negative = np.flatnonzero(spreads < 0)
+        if len(negative):
+            cells.refuse(int(negative[0]), spread, "a standard deviation, or error, is 0 or more")
+        return cells.numbers(mean, "columns.mean"), spreads
+    right = "a mean and its spread are needed, as in 0.91 ± 0.02; or a column `spread`"
+    both = np.array(cells.read_each(mean, "columns.mean", _split_spread, right), dtype=np.float64)
+    return both[:, 0], both[:, 1]
+
+
+def _split_spread(text: str) -> tuple[float, float] | None:
+    match = SPREAD.fullmatch(text)
+    if match is None:
+        return None
+    mean, spread = finite_number(match["mean"].strip()), finite_number(match["spread"].strip())
+    return None if mean is None or spread is None or spread < 0 else (mean, spread)
+
+
+def _counts(declared: ResultsFile, cells: ResultsCells) -> Array:
+    """(n,) of how many repeats each mean is."""
+    column = declared.column("n")
+    if "n" not in declared.columns and column not in cells.columns:
+        if declared.repeats is None:
+            cells.refuse_all("has no column 'n'; say of how many repeats the means are, as in repeats: 10", "repeats")
+        return np.full(len(cells), declared.repeats, dtype=np.int64)
+    right = "of how many repeats the mean is, a whole number above 0, is needed"
+    counts: Array = np.array(cells.read_each(column, "columns.n", lambda text: _count(text), right), dtype=np.int64)
+    return counts
+
+
+def _count(text: str) -> int | None:
+    value = finite_number(text)
+    return int(value) if value is not None and value >= 1 and value == int(value) else None
+
+
+def _refuse_second_rows(declared: ResultsFile, cells: ResultsCells, rows: pd.DataFrame) -> None:
+    by = ["metric", "arm", "attack", *declared.coordinates, "repeat"]
+    again = rows[rows.duplicated(by)]
+    if not len(again):
+        return
+    second = again.iloc[0]
+    same = (rows[by] == second[by]).all(axis=1)
+    first = cells.place(int(rows[same].iloc[0]["row"])).removeprefix(f"{cells.name}:").removeprefix(" row ")
+    where = _place_text(second, ["arm", "attack", *declared.coordinates])
+    what = "a second mean" if declared.format == "summary" else "a second value"
+    mend = "leave one out" if declared.format == "summary" else "name the column of repeats (columns: {repeat: seed})"
+    if declared.format != "summary" and declared.column("repeat") in cells.columns:
+        mend = "leave one out, or give it a repeat of its own"
+    place = cells.place(int(second["row"]))
+    raise ResultsFault(f"{place}: {what} of {second['metric']} ({where}), the first is in line {first}; {mend}")
+
+
+def _refuse_missing_repeats(declared: ResultsFile, cells: ResultsCells, rows: pd.DataFrame, places: Places) -> None:
+    """Raises ResultsFault where a place of an arm lacks a repeat that another has: repeats are compared one by one."""
+    by = ["arm", "attack", "metric", *declared.coordinates]
+    counts = rows.groupby(by, sort=False)["repeat"].agg(set)
+    for key, there in counts.items():
+        values = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        every = places.labels[str(values["arm"])]
+        absent = [label for index, label in enumerate(every) if index not in there]
+        if absent:
+            where = _place_text(pd.Series(values), ["arm", "attack", *declared.coordinates])
+            raise ResultsFault(
+                f"{cells.name}: no {values['metric']} of the repeat {absent[0]!r} ({where}), which other rows of the "
+                "arm have; give every repeat of an arm at every place, or leave that repeat out"
+            )
+
+
+def _place_text(row: pd.Series, names: Sequence[str]) -> str:
+    shown = ((name, row[name]) for name in names if row[name] != "")
+    return ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in shown)

@@ -1,0 +1,168 @@
+"""Commands on results from elsewhere: `new results`, then everything that a spec of one's own goes through."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from ruamel.yaml import YAML
+
+from harness.paths import Project
+from tests.conftest import REPO, run_cli
+from tests.results.files import COMPARE, Make, experiment, log, write_spec
+
+EXAMPLES = REPO / "docs" / "examples" / "results"
+CLAIM = COMPARE | {"left": {"metric": "train", "arm": "plain"}, "right": {"value": 0.4}, "at": {"epoch": [3]}}
+
+
+def tidy_file(folder: Path) -> Path:
+    """Metrics and attacks as a benchmark writes them, in Parquet."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (method, seed, attack, metric, rng.uniform(0.6, 0.7))
+        for method in ("No Defence", "DP-SGD")
+        for seed in range(7)
+        for attack, metric in (("LiRA", "auc"), ("RMIA", "auc"))
+    ]
+    path = folder / "Benchmark 1.parquet"
+    pd.DataFrame(rows, columns=["method", "seed", "attack", "metric", "value"]).to_parquet(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "verdict"),
+    [
+        (
+            "log.csv",
+            ["format wide: a column each metric", "repeat: the column 'seed'", "range of val_acc: [0, 1]"],
+            None,
+        ),
+        ("scores.csv", ["format scores:", "member: the column 'membership'", "arm: the column 'model'"], "reproduced"),
+        ("printed.csv", ["format summary:", "mean: the column 'leakage'", "repeats 1: no column says"], "inconclusive"),
+        ("tidy", ["format tidy:", "attack: the column 'attack'", "range of auc: [0, 1], the harness' own"], None),
+    ],
+)
+def test_new_results_writes_a_spec_that_runs_and_says_what_it_guessed(
+    name: str, told: list[str], verdict: str | None, make_project: Make
+) -> None:
+    project = make_project()
+    path = tidy_file(project.root) if name == "tidy" else project.root / name
+    if name != "tidy":
+        path.write_bytes((EXAMPLES / name).read_bytes())
+    ran = run_cli(project.root, "new", "results", path.name)
+    assert ran.returncode == 0, ran.stderr
+    assert all(line in ran.stdout for line in told), ran.stdout
+    spec = project.root / ran.stdout.splitlines()[0]
+    columns = YAML(typ="safe").load(spec)["experiment"].get("columns", {})
+    for what, column in columns.items():
+        assert f"  {what}: the column {column!r}" in ran.stdout
+    assert run_cli(project.root, "validate", spec.name).returncode == 0
+    ran = run_cli(project.root, "run", "-q", spec.name)
+    assert ran.returncode == 0, ran.stderr
+    judged = json.loads(run_cli(project.root, "judge", spec.name, "--json").stdout)
+    assert [one["id"] for one in judged] == [f"{spec.stem}#mine"]
+    assert judged[0]["data"] == "elsewhere"
+    if verdict is not None:
+        assert judged[0]["verdict"] == verdict
+    before = spec.read_bytes()
+    again = run_cli(project.root, "new", "results", path.name)
+    assert again.returncode == 2
+    assert "is there already; nothing was written" in again.stderr
+    assert spec.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "none.csv: no such file"),
+        ("name\nadam\n", "no column of numbers that could be a metric"),
+        ("", "the file is empty"),
+    ],
+)
+def test_new_results_refuses_a_file_that_has_none(text: str | None, said: str, make_project: Make) -> None:
+    project = make_project()
+    if text is not None:
+        (project.root / "none.csv").write_text(text)
+    ran = run_cli(project.root, "new", "results", "none.csv")
+    assert ran.returncode == 2
+    assert said in ran.stderr
+    assert not (project.root / "none.yaml").exists()
+
+
+@pytest.fixture
+def project(make_project: Make) -> Project:
+    made = make_project()
+    log().to_csv(made.root / "results.csv", index=False)
+    figure = [{"title": "Accuracy", "metrics": ["train", "test"], "x": "epoch"}, {"title": "Ends", "metrics": ["train"],
+               "x": "arm", "at": {"epoch": 3}}]  # fmt: skip
+    write_spec(made.root, experiment(), CLAIM, figure=figure)
+    return made
+
+
+def test_every_command_takes_results_from_elsewhere(project: Project) -> None:
+    def typed(*arguments: str) -> str:
+        ran = run_cli(project.root, *arguments)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    assert "1 specs are valid" in typed("validate", "mine.yaml")
+    listed = json.loads(typed("list", "mine.yaml", "--json"))[0]
+    assert (listed["dataset"], listed["arms"], listed["axes"]) == ("results.csv", ["plain", "private"], ["epoch"])
+    planned = json.loads(typed("plan", "mine.yaml", "--json"))
+    assert planned["core_seconds"] == 0
+    assert planned["specs"][0]["cells"] == 2 * 3 * 8
+    assert "mine#it" in typed("judge", "mine.yaml")  # before any run
+    typed("run", "-q", "mine.yaml")
+    table = pd.read_parquet(project.reports / "own/mine/measurements.parquet")
+    assert len(table) == 2 * 3 * 8 * 3
+    page = (project.reports / "own/mine/site/papers/own.html").read_text()
+    assert page.count("<svg") >= 2
+    assert "results.csv" in page
+    told = typed("explain", "mine.yaml#it")
+    assert "A claim of our own; on results from elsewhere." in told
+    assert "Nothing was trained or attacked here: the results are read from results.csv." in told
+    assert re.search(r"train\(plain\) > 0.4 for every epoch|train\(plain\) > 0.4 at epoch = 3", told)
+    typed("compare", "mine.yaml", "--update")
+    assert "as accepted" in typed("compare", "mine.yaml")
+    typed("bundle", "mine.yaml#it", "--out", "it.zip")
+    archive = zipfile.ZipFile(project.root / "it.zip")
+    assert {"results.csv", "mine.yaml", "verdict.json"} <= {*archive.namelist()}
+    unpacked = project.root / "unpacked"
+    archive.extractall(unpacked)
+    (unpacked / "specs").mkdir(exist_ok=True)
+    ran = run_cli(unpacked, "judge", "mine.yaml", "--json")
+    assert json.loads(ran.stdout)[0]["verdict"] == json.loads(archive.read("verdict.json"))["verdict"]
+
+
+def test_a_verdict_follows_from_the_file_as_it_is(project: Project) -> None:
+    """No table that was written before stands in for it."""
+    run_cli(project.root, "run", "-q", "mine.yaml")
+    first = json.loads(run_cli(project.root, "judge", "mine.yaml", "--json").stdout)[0]
+    frame = log()
+    frame["train"] /= 2
+    frame.to_csv(project.root / "results.csv", index=False)
+    second = json.loads(run_cli(project.root, "judge", "mine.yaml", "--json").stdout)[0]
+    assert second["effect"] == pytest.approx(first["effect"] / 2 - 0.2, abs=1e-9)
+    assert second["data_sha256"] != first["data_sha256"]
+    assert second["spec_sha256"] != first["spec_sha256"]
+
+
+def test_the_pipeline_depends_on_the_file_of_results(project: Project) -> None:
+    (project.specs / "own" / "cancer.yaml").unlink()
+    (project.root / "mine.yaml").rename(project.specs / "own" / "mine.yaml")
+    (project.root / "results.csv").rename(project.specs / "own" / "results.csv")
+    assert run_cli(project.root, "pipeline").returncode == 0
+    stages = YAML(typ="safe").load(project.root / "dvc.yaml")["stages"]
+    assert "specs/own/results.csv" in stages["resolve"]["deps"]
+    for command in (["resolve"], ["run", "--stage", "train"], ["run", "--stage", "attack"], ["judge"], ["report"]):
+        ran = run_cli(project.root, *command, "--profile", "full", *(["own/mine"] if command[0] == "run" else []))
+        assert ran.returncode == 0, ran.stderr
+    for stage in ("train", "attack", "judge"):
+        for out in stages[stage]["outs"]:
+            name = (out if isinstance(out, str) else next(iter(out))).replace("${profile}", "full")
+            assert (project.root / name).exists(), name

@@ -1,0 +1,293 @@
+"""Numbers that verdicts on results from elsewhere have, against SciPy, scikit-learn and NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+from harness.claims.design import Series, Summarised
+from harness.claims.verdict import Verdict
+from harness.experiment import ResultsFile
+from harness.results.rows import read_rows
+from tests.results.files import COMPARE, Make, context_of, experiment, judged, load_written, log
+
+OVERFITS = COMPARE | {"left": {"metric": "train", "minus": "test", "arm": "plain"}, "right": {"value": 0.05},
+                      "at": {"epoch": [2]}}  # fmt: skip
+
+
+def interval(verdict: Verdict) -> tuple[float, float]:
+    assert verdict.interval is not None
+    low, high = verdict.interval
+    assert low is not None
+    assert high is not None
+    return low, high
+
+
+def test_a_wide_file_gives_the_means_and_differences_that_pandas_gives(make_project: Make) -> None:
+    project = make_project()
+    frame = log()
+    frame.to_csv(project.root / "results.csv", index=False)
+    verdict = judged(project, experiment(), OVERFITS)
+    at = frame[(frame["method"] == "SGD") & (frame["epoch"] == 2)]
+    own = at["train"] - at["test"] - 0.05
+    assert verdict.effect == pytest.approx(own.mean(), abs=1e-9)
+    assert verdict.repeats == 8
+    assert (verdict.data, verdict.verdict, verdict.origin) == ("elsewhere", "reproduced", "ours")
+    assert verdict.points[0].holds == int((own > 0).sum())
+    low, high = interval(verdict)
+    reach = stats.t.ppf(0.975, 7) * own.std(ddof=1) / math.sqrt(8)
+    # Student's interval, widened on one side for skewness (docs/statistics.md)
+    assert low <= own.mean() - reach + 1e-9
+    assert high >= own.mean() + reach - 1e-9
+    assert min(own.mean() - low, high - own.mean()) == pytest.approx(reach, abs=1e-9)
+
+
+def test_tidy_wide_parquet_and_shuffled_rows_say_the_same(make_project: Make) -> None:
+    project = make_project()
+    frame = log()
+    frame.to_csv(project.root / "results.csv", index=False)
+    wide = judged(project, experiment(), OVERFITS)
+    tidy = frame.melt(["method", "seed", "epoch"], var_name="metric").sample(frac=1, random_state=1)
+    tidy.to_csv(project.root / "results.csv", index=False)
+    assert judged(project, experiment(format="tidy"), OVERFITS).points == wide.points
+    tidy.to_parquet(project.root / "results.parquet", index=False)
+    parquet = experiment(format="tidy", path="results.parquet")
+    assert judged(project, parquet, OVERFITS).points == wide.points
+
+
+def test_arms_are_independent_unless_they_are_paired(make_project: Make) -> None:
+    project = make_project()
+    frame = log()
+    frame.to_csv(project.root / "results.csv", index=False)
+    expect = COMPARE | {"left": {"metric": "train", "arm": "plain"}, "right": {"arm": "private"}, "at": {"epoch": [3]}}
+    sides = [frame[(frame["method"] == arm) & (frame["epoch"] == 3)]["train"].to_numpy() for arm in ("SGD", "DP-SGD")]
+    apart = judged(project, experiment(), expect)
+    paired = judged(project, experiment(paired=True), expect)
+    assert apart.effect == pytest.approx(float(sides[0].mean() - sides[1].mean()), abs=1e-9)
+    difference = sides[0] - sides[1]
+    reach = stats.t.ppf(0.975, 7) * difference.std(ddof=1) / math.sqrt(8)
+    low, high = interval(paired)
+    assert min(difference.mean() - low, high - difference.mean()) == pytest.approx(reach, abs=1e-9)
+    welch = stats.ttest_ind(*sides, equal_var=False).confidence_interval(0.95)
+    low, high = interval(apart)
+    assert min(welch.low - low, high - welch.high) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_metric_without_a_range_rests_on_the_t_test_alone(make_project: Make) -> None:
+    project = make_project()
+    frame = log(repeats=400)
+    frame.to_csv(project.root / "results.csv", index=False)
+    expect = COMPARE | {"left": {"metric": "loss", "arm": "plain"}, "right": {"value": 1}, "at": {"epoch": [1]}}
+    verdict = judged(project, experiment(), expect)
+    assert (verdict.verdict, verdict.basis) == ("reproduced", "shape")
+    assert verdict.points[0].free_low is None
+    bounded = judged(project, experiment(metrics={"train": [0, 1], "test": [0, 1], "loss": [0, 60]}), expect)
+    assert bounded.points[0].free_low is not None
+    ranged = judged(project, experiment(), OVERFITS)
+    assert (ranged.verdict, ranged.basis) == ("reproduced", "distribution-free")
+
+
+# --- scores
+
+
+def scores(seed: int = 0, repeats: int = 6) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (repeat, member, round(rng.normal(0.7 * member), 1))  # rounded: ties
+        for repeat in range(repeats)
+        for member in (1, 0)
+        for _ in range(150 + 50 * member)
+    ]
+    return pd.DataFrame(rows, columns=["repeat", "member", "score"])
+
+
+def of_scores(**fields: Any) -> dict[str, Any]:
+    return experiment(format="scores", columns=None, arms=None, axes=None, metrics=None, attacks=["loss"], **fields)
+
+
+def best_gain(rows: pd.DataFrame) -> float:
+    inside, outside = (rows.loc[rows["member"] == flag, "score"].to_numpy() for flag in (1, 0))
+    return max(float((inside >= t).mean() - (outside >= t).mean()) for t in rows["score"].unique())
+
+
+def tpr(rows: pd.DataFrame, fpr: float) -> float:
+    inside, outside = (rows.loc[rows["member"] == flag, "score"].to_numpy() for flag in (1, 0))
+    return max([0.0, *(float((inside >= t).mean()) for t in rows["score"].unique() if (outside >= t).mean() <= fpr)])
+
+
+@pytest.mark.parametrize(
+    ("metric", "reference"),
+    [
+        ("auc", lambda rows: roc_auc_score(rows["member"], rows["score"])),
+        ("max_advantage", best_gain),
+        ("tpr_at_5pct_fpr", lambda rows: tpr(rows, 0.05)),
+        ("tpr_at_1pct_fpr", lambda rows: tpr(rows, 0.01)),
+    ],
+)
+def test_metrics_of_scores_are_those_of_scikit_learn_and_of_their_definitions(
+    metric: str, reference: Any, make_project: Make
+) -> None:
+    project = make_project()
+    frame = scores()
+    frame.sample(frac=1, random_state=0).to_csv(project.root / "results.csv", index=False)
+    expect = COMPARE | {"left": {"metric": metric, "attack": "loss"}, "right": {"value": 0.01}}
+    results = load_written(project, of_scores(), expect).spec.results
+    assert results is not None
+    rows = read_rows(results, project.root / "results.csv")
+    own = rows[rows["metric"] == metric].sort_values("repeat")["value"].to_numpy()
+    wanted = [float(reference(part)) for _, part in frame.groupby("repeat")]
+    assert own == pytest.approx(wanted, abs=1e-9)
+    assert set(rows["attack"]) == {"loss"}
+
+
+def test_decisions_give_the_metrics_that_scores_alone_do_not(make_project: Make) -> None:
+    project = make_project()
+    frame = scores()
+    frame["called"] = (frame["score"] > 0.4).map({True: "True", False: "False"})
+    frame.to_csv(project.root / "results.csv", index=False)
+    expect = COMPARE | {"left": {"metric": "advantage", "attack": "loss"}, "right": {"value": 0.01}}
+    declared = of_scores() | {"columns": {"decision": "called"}}
+    verdict = judged(project, declared, expect)
+    called = frame["score"] > 0.4
+    rates = [called[part.index].groupby(part["member"]).mean() for _, part in frame.groupby("repeat")]
+    assert verdict.points[0].left == pytest.approx(np.mean([rate[1] - rate[0] for rate in rates]), abs=1e-9)
+
+
+def test_the_prior_of_formulas_is_the_share_of_members(make_project: Make) -> None:
+    project = make_project()
+    scores().to_csv(project.root / "results.csv", index=False)
+    expect = COMPARE | {"left": {"metric": "auc", "attack": "loss"}, "right": {"value": 0.01}}
+    results = load_written(project, of_scores(), expect).spec.results
+    assert results is not None
+    assert results.prior_of("results") == pytest.approx(200 / 350)
+
+
+# --- a mean, a standard deviation and a number of repeats
+
+
+def of_summary(**fields: Any) -> dict[str, Any]:
+    usual = {"format": "summary", "columns": {"arm": "method"}, "axes": None, "metrics": {"train": [0, 1]}}
+    return experiment(**{**usual, **fields})
+
+
+SPREADS = st.floats(0.001, 0.3)
+MEANS = st.floats(0.05, 0.95)
+COUNTS = st.integers(6, 60)
+TWO_ARMS = st.tuples(MEANS, SPREADS, COUNTS, MEANS, SPREADS, COUNTS)
+
+
+@given(TWO_ARMS, st.sampled_from(["std", "stderr"]))
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_intervals_from_means_and_spreads_are_scipys(
+    make_project: Make, numbers: tuple[float, float, int, float, float, int], spread: str
+) -> None:
+    m1, s1, n1, m2, s2, n2 = numbers
+    project = make_project()
+    text = f"method,mean,spread,n\nSGD,{m1!r},{s1!r},{n1}\nDP-SGD,{m2!r},{s2!r},{n2}\n"
+    (project.root / "results.csv").write_text(text)
+    deviations = (s1, s2) if spread == "std" else (s1 * math.sqrt(n1), s2 * math.sqrt(n2))
+    declared = of_summary(spread=spread)
+    one = judged(project, declared, COMPARE | {"left": {"metric": "train", "arm": "plain"}, "right": {"value": 0.5}})
+    low, high = interval(one)
+    wanted = stats.t.interval(0.95, n1 - 1, m1 - 0.5, deviations[0] / math.sqrt(n1))
+    assert (low, high) == pytest.approx(wanted, abs=1e-9)
+    both = judged(
+        project, declared, COMPARE | {"left": {"metric": "train", "arm": "plain"}, "right": {"arm": "private"}}
+    )
+    welch = stats.ttest_ind_from_stats(
+        m1, deviations[0], n1, m2, deviations[1], n2, equal_var=False, alternative="greater"
+    )
+    assert both.points[0].p_support == pytest.approx(welch.pvalue, abs=1e-9)
+    errors = [d**2 / n for d, n in zip(deviations, (n1, n2), strict=True)]
+    dof = sum(errors) ** 2 / (errors[0] ** 2 / (n1 - 1) + errors[1] ** 2 / (n2 - 1))
+    reach = stats.t.ppf(0.975, dof) * math.sqrt(sum(errors))
+    assert interval(both) == pytest.approx((m1 - m2 - reach, m1 - m2 + reach), abs=1e-9)
+    assert both.test.startswith("one-sided t-test of a mean from its standard deviation and number of repeats")
+    assert "as if results were normal" in " ".join(both.flags)
+    if both.e_value is not None:
+        assert both.e_value <= 0.5 / math.sqrt(min(both.points[0].p_support, both.points[0].p_oppose)) + 1e-6
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=3, max_size=30))
+def test_the_error_of_a_difference_within_an_arm_is_never_below_that_of_pairs(pairs: list[tuple[float, float]]) -> None:
+    """Whatever the results were that the two means are of."""
+    left, right = np.array(pairs).T
+    n = len(pairs)
+    series = [
+        Series(np.array([side.mean()]), np.array([side.std(ddof=1) / math.sqrt(n)]), repeats=n)
+        for side in (left, right)
+    ]
+    own = Summarised().mean_within_arm(*series)
+    paired = (left - right).std(ddof=1) / math.sqrt(n)
+    assert own.mean == pytest.approx(float((left - right).mean()), abs=1e-9)
+    assert own.stderr >= paired - 1e-12
+
+
+def test_a_printed_plus_minus_is_read_as_mean_and_spread(make_project: Make) -> None:
+    project = make_project()
+    expect = COMPARE | {"left": {"metric": "train", "arm": "plain"}, "right": {"value": 0.5}}
+    (project.root / "results.csv").write_text("method,mean\nSGD,0.61 ± 0.02\nDP-SGD,0.5 +/- 0.01\n", encoding="utf-8")
+    printed = judged(project, of_summary(repeats=10), expect)
+    (project.root / "results.csv").write_text("method,mean,spread,n\nSGD,0.61,0.02,10\nDP-SGD,0.5,0.01,10\n")
+    assert judged(project, of_summary(), expect).points == printed.points
+
+
+def test_few_repeats_of_a_summary_decide_nothing_and_the_reason_says_that_none_can_be_added(make_project: Make) -> None:
+    project = make_project()
+    expect = COMPARE | {"left": {"metric": "train", "arm": "plain"}, "right": {"value": 0.5}}
+    (project.root / "results.csv").write_text("method,mean,spread,n\nSGD,0.9,0.01,5\nDP-SGD,0.5,0.01,5\n")
+    verdict = judged(project, of_summary(), expect)
+    assert verdict.verdict == "inconclusive"
+    assert verdict.reason.startswith("5 repeats decide nothing, 6 may; so far 0.9 against 0.5, effect 0.4 [")
+    assert verdict.reason.endswith("; none can be added to results.csv, which has 5 repeats")
+
+
+# --- a table that a run here left behind, judged as results from elsewhere
+
+
+def test_a_committed_table_judged_from_csv_gives_what_its_own_spec_gives(make_project: Make) -> None:
+    """The judge does not ask where numbers came from: same numbers, same point."""
+    from harness.claims.arm_facts import ArmFacts
+    from harness.claims.evidence import Measurements
+    from harness.claims.operands import MetricSeries
+    from harness.pipeline import measurements
+
+    project = make_project()
+    frame = log()
+    frame.to_csv(project.root / "results.csv", index=False)
+    table, _ = measurements(context_of(project), load_written(project, experiment(), OVERFITS))
+    assert table is not None
+    rows = frame.rename(columns={"method": "arm", "seed": "repeat"}).melt(["arm", "repeat", "epoch"], var_name="metric")
+    rows = rows.assign(repeat=rows["repeat"] // 10, attack="", stderr=0.0, epsilon=math.nan)
+    rows["arm"] = rows["arm"].map({"SGD": "plain", "DP-SGD": "private"})
+    curve, where = MetricSeries("loss", "plain"), {"epoch": 2.0}
+    own, other = (
+        Measurements(one, {"plain": ArmFacts(0.0)}, axes=("epoch",), cell_axes=("epoch",)).mean(curve, where)
+        for one in (table, rows)
+    )
+    assert (own.mean, own.stderr, own.interval()) == (other.mean, other.stderr, other.interval())
+
+
+def test_a_spec_says_the_same_whatever_file_name_its_results_have(make_project: Make) -> None:
+    """What names results is their bytes and how they are read; an edit of the file is another experiment."""
+    project = make_project()
+    log().to_csv(project.root / "results.csv", index=False)
+    first = load_written(project, experiment(), OVERFITS)
+    (project.root / "results.csv").rename(project.root / "other.csv")
+    moved = load_written(project, experiment(path="other.csv"), OVERFITS)
+    assert moved.sha256 == first.sha256
+    log(seed=1).to_csv(project.root / "other.csv", index=False)
+    assert load_written(project, experiment(path="other.csv"), OVERFITS).sha256 != first.sha256
+
+
+def test_levels_follow_from_the_file_in_order() -> None:
+    declared = ResultsFile.model_validate(experiment(axes={"epoch": [3, 1]}))
+    assert declared.levels("plain") == {"epoch": (3.0, 1.0)}
