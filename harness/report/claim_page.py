@@ -31,7 +31,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
     spec = section.spec
     parts = [] if claim.theory else spec.parts(claim)
     point = deciding_point(verdict)
-    drawn, hidden = forests(verdict.points, parts, spec, site.alpha)
+    drawn, hidden = forests(verdict.points, parts, spec, verdict.alpha)
     return {
         "v": verdict,
         "claim": claim,

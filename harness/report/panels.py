@@ -55,13 +55,15 @@ class Series:
 def panels_of(spec: Spec) -> list[Panel]:
     """The panels that a spec declares, and one for each metric that its claims speak of where those do not show it."""
     declared = list(spec.figure)
-    across = next((panel.x for panel in declared if panel.x in spec.axes), spec.axes[0] if declared else "epsilon")
+    first = spec.axes[0] if declared and spec.axes else "epsilon"
+    across = next((panel.x for panel in declared if panel.x in spec.axes), first)
     shown = {q for panel in declared if panel.curve is None for q in quantities(spec, panel) if _shows(spec, panel, q)}
     by_metric: dict[tuple[str, str], dict[Quantity, None]] = {}
     for quantity in claimed_quantities(spec):
         if quantity not in shown:
             arm, attack, metric = quantity
-            over = across if across in spec.name_scope.axes(arm, attack) else "epsilon"
+            axes = spec.name_scope.axes(arm, attack)
+            over = across if across in axes else "epsilon" if "epsilon" in axes else next(iter(axes), "arm")
             by_metric.setdefault((metric, over), {})[quantity] = None
     further = [_claimed_panel(spec, metric, tuple(claimed), over) for (metric, over), claimed in by_metric.items()]
     usual = [Panel(title="Membership advantage", metrics=("advantage",))] if spec.own_experiment is not None else []
