@@ -26,7 +26,7 @@ ORDER = [
     "experiment",
     "spec",
     "verdicts",
-    "execution survey",
+    "execution model_audit survey",
     "tracking",
     "pipeline",
     "report",
