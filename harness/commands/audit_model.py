@@ -53,7 +53,7 @@ Train = Annotated[
         help="Trains such a model, for attacks by a pool (LiRA, RMIA).",
     ),
 ]
-Models = Annotated[int, typer.Option(rich_help_panel=PANEL, help="Models of the pool, an even number from 8 on.")]
+Models = Annotated[int, typer.Option(rich_help_panel=PANEL, help="Models of the pool, an even number from 12 on.")]
 Fpr = Annotated[
     list[float] | None,
     typer.Option(rich_help_panel=PANEL, help="A false-positive rate; may be repeated. Default: 0.1, 0.01 and 0.001."),
@@ -126,12 +126,12 @@ def _show(audit: ModelAudit, page: Path) -> None:
     from harness.model_audit.intervals import Interval
 
     def interval(one: Interval) -> str:
-        return f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})"
+        return f"{one.value:.2f} [{one.low:.2f},{one.high:.2f}]"
 
-    rates = [f"TPR at {fpr:g} FPR" for fpr in audit.question.fprs]
+    rates = [f"TPR at FPR {fpr:g}" for fpr in audit.question.fprs]
     table = table_of("attack", "advantage", "AUC", *rates)
     for one in audit.attacks:
-        shown = [f"{interval(rate.tpr)}{'' if rate.visible else ' *'}" for rate in one.rates]
+        shown = [f"{interval(rate.tpr)}{'' if rate.visible else '*'}" for rate in one.rates]
         table.add_row(WORDS[one.name], interval(one.advantage), interval(one.auc), *shown)
     console.print(table)
     if not all(rate.visible for rate in audit.blind.rates):

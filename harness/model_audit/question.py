@@ -7,8 +7,8 @@ from pathlib import Path
 
 from harness.errors import HarnessError
 
-FEWEST_MODELS = 8
-"""Of a pool: four with each record and four without."""
+FEWEST_MODELS = 12
+"""Of a pool: each half of it has then three pairs of models, of which two remain to attack one of the third."""
 MOST_MODELS = 10_000
 
 
