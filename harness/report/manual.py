@@ -43,6 +43,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "profiles",
         "recipes",
         "auditing",
+        "audit-model",
         "survey",
         "ci",
         "site",

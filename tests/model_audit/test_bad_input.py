@@ -111,6 +111,21 @@ def test_files_that_are_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert np.isfinite(records.encoded_features).all()
 
 
+def test_text_with_many_values_reaches_the_model_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, start in (("members.csv", 0), ("nonmembers.csv", 200)):
+        header, *rows = table(start, 80).splitlines()
+        (tmp_path / name).write_text(
+            "\n".join([f"name,none,{header}", *(f"n{row.partition(',')[0]},,{row}" for row in rows)]) + "\n"
+        )
+    records = read_records(question(tmp_path))
+    assert isinstance(records.features, pd.DataFrame)
+    assert list(records.features.columns) == ["name", "none", "x", "colour"]
+    assert records.unread_columns == ("name", "none")
+    assert records.encoded_features.shape == (160, 3)
+    assert read_records(question(tmp_path, ignore=("name", "none"))).unread_columns == ()
+
+
 def test_labels_and_columns_that_do_not_fit() -> None:
     labels = np.array(["a", "b", "a"])
     assert label_places(labels, 2, (), "f")[0].tolist() == [0, 1, 0]
