@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup, escape
 
 from harness.arrays import Array
 from harness.files import write_text
@@ -78,6 +80,7 @@ def render_audit(audit: ModelAudit) -> str:
     environment = page_environment()
     environment.filters["interval"] = interval_words
     environment.filters["share"] = share_words
+    environment.filters["code"] = _mark_code
     environment.filters["place"] = lambda x: f"{x:.1f}"
     return environment.get_template(TEMPLATE).render(
         up="",
@@ -135,7 +138,7 @@ def interval_words(interval: Interval) -> str:
 
 
 def share_words(interval: Interval) -> str:
-    """`12% (9% to 16%)`."""
+    """`12.3% (9.1% to 16.0%)`."""
     return f"{_percent(interval.value)} ({_percent(interval.low)} to {_percent(interval.high)})"
 
 
@@ -144,7 +147,12 @@ def _three_decimals(value: float) -> str:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.3g}%".replace("-", "−")
+    return f"{100 * value:.1f}%".replace("-", "−")
+
+
+def _mark_code(text: str) -> Markup:
+    """Text in which what stands between backquotes is code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 # --- ROC curves
