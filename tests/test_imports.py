@@ -27,7 +27,7 @@ ORDER = [
     "results",
     "spec",
     "verdicts",
-    "execution survey",
+    "execution model_audit survey",
     "tracking",
     "pipeline",
     "report",

@@ -17,6 +17,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -30,8 +31,8 @@ from harness.errors import HarnessError
 from harness.progress import Progress
 from harness.streams import output_to_error
 
-Question = tuple[str, CanaryRecords, int, int, Score]
-"""Which function, on which records, how often, from which seed, scored how."""
+Tell = Callable[[int], None]
+"""Told by a task which of its steps begins, from 1."""
 SAFE_PATH = "PYTHONSAFEPATH"
 ENDS_WITHIN_S = 5.0
 """What a process that has given its result gets to end by itself."""
@@ -41,7 +42,32 @@ class Elsewhere(Exception):
     """The traceback of an error in another process."""
 
 
-def named_function(where: str) -> tuple[Path, str]:
+@dataclass(frozen=True)
+class Contract:
+    """What is asked of a function of the user's."""
+
+    name: str
+    """What it is called in messages, such as `training function`."""
+    takes: tuple[str, ...]
+    """Its arguments, in words."""
+    returns: str
+
+
+TRAINING = Contract("training function", ("features", "labels", "a seed"), "a model")
+
+
+@dataclass(frozen=True)
+class _Result:
+    value: object
+
+
+@dataclass(frozen=True)
+class _Fault:
+    line: str
+    whole: str
+
+
+def named_function(where: str, contract: Contract = TRAINING) -> tuple[Path, str]:
     """File and name that `file.py:name` says. Raises HarnessError where it says none, or the file is not there."""
     path, _, name = where.rpartition(":")
     if not path.endswith(".py") or not name.isidentifier():
@@ -50,9 +76,9 @@ def named_function(where: str) -> tuple[Path, str]:
             f"audit: {where!r} is neither an engine nor a function{hint or '; write it as file.py:function'}"
         )
     if Path(path).is_dir():
-        raise HarnessError(f"{path}: is a folder; a training function is named as file.py:function")
+        raise HarnessError(f"{path}: is a folder; a {contract.name} is named as file.py:function")
     if not Path(path).is_file():
-        raise HarnessError(f"{path}: no such file; a training function is named as file.py:function")
+        raise HarnessError(f"{path}: no such file; a {contract.name} is named as file.py:function")
     return Path(path), name
 
 
@@ -65,19 +91,38 @@ def own_trials(
     what has no score, and for one that ends its process; with the traceback as its cause.
     """
     named_function(where)
-    question = (where, records, runs, seed, score)
+    trials = work_apart(where, _score_runs, (where, records, runs, seed, score), runs, "run", progress)
+    assert isinstance(trials, Trials)
+    return trials
+
+
+def work_apart(
+    where: str,
+    task: Callable[..., object],
+    given: tuple[object, ...],
+    steps: int,
+    step: str,
+    progress: Progress | None = None,
+) -> object:
+    """What `task(tell, *given)` returns in a process of its own, in which the file of `where` may be loaded.
+
+    The task, a function of a module, calls `tell` as each of its `steps` begins, which messages call a `step`. Raises
+    HarnessError, in one line that names `where`, for whatever is raised, and where the process ends.
+    """
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
     context = get_context(method)
     if method == "forkserver":
         context.set_forkserver_preload([__name__])
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(there, os.environ.get(SAFE_PATH), question))  # type: ignore[attr-defined]
+    process = context.Process(  # type: ignore[attr-defined]
+        target=_work, args=(there, os.environ.get(SAFE_PATH), where, task, given)
+    )
     with _hide_main_module():
         process.start()
     there.close()
     begun, answer = 0, None
     try:
-        with (progress or Progress(quiet=True)).cells("audit", runs) as bar:
+        with (progress or Progress(quiet=True)).cells("audit", steps) as bar:
             while answer is None:
                 message = here.recv()
                 if isinstance(message, int):
@@ -88,15 +133,14 @@ def own_trials(
     except EOFError:
         process.join()
         raise HarnessError(
-            f"audit: {where}: {_describe_exit(process.exitcode)} {_progress_text(begun, runs)}"
+            f"audit: {where}: {_describe_exit(process.exitcode)} {_progress_text(begun, steps, step)}"
         ) from None
     finally:
         process.join(ENDS_WITHIN_S if answer is not None else 0)
         process.kill()
-    if isinstance(answer, Trials):
-        return answer
-    line, whole = answer
-    raise HarnessError(line) from Elsewhere(f"\n{whole}")
+    if isinstance(answer, _Result):
+        return answer.value
+    raise HarnessError(answer.line) from Elsewhere(f"\n{answer.whole}")
 
 
 @contextlib.contextmanager
@@ -129,33 +173,34 @@ def _describe_exit(code: int | None) -> str:
     return f"it ended its process (exit code {code})"
 
 
-def _progress_text(begun: int, runs: int) -> str:
-    return f"in run {begun} of {runs}" if begun else "while its file was loaded"
+def _progress_text(begun: int, steps: int, step: str) -> str:
+    return f"in {step} {begun} of {steps}" if begun else "while its file was loaded"
 
 
-def _work(parent: Connection, safe_path: str | None, question: Question) -> None:
+def _work(
+    parent: Connection, safe_path: str | None, where: str, task: Callable[..., object], given: tuple[object, ...]
+) -> None:
     """What the function's own process does."""
     output_to_error()
     _set(SAFE_PATH, safe_path)
     sys.dont_write_bytecode = True
-    where = question[0]
     try:
-        parent.send(_score_runs(parent, *question))
+        parent.send(_Result(task(parent.send, *given)))
     except KeyboardInterrupt:
         os._exit(130)  # which would print a traceback of this process
     except Exception as error:
         reason = str(error).removeprefix("audit: ") if isinstance(error, HarnessError) else fault(error)
-        parent.send((f"audit: {where}: {reason}", traceback.format_exc()))
+        parent.send(_Fault(f"audit: {where}: {reason}", traceback.format_exc()))
 
 
-def _score_runs(parent: Connection, where: str, records: CanaryRecords, runs: int, seed: int, score: Score) -> Trials:
+def _score_runs(tell: Tell, where: str, records: CanaryRecords, runs: int, seed: int, score: Score) -> Trials:
     path, name = named_function(where)
     train, begun = load_function(path, name), 0
 
     def train_and_tell(features: Array, labels: Array, at: int) -> object:
         nonlocal begun
         begun += 1
-        parent.send(begun)
+        tell(begun)
         return train(features, labels, at)
 
     many = one_at_a_time(train_and_tell)
@@ -165,8 +210,8 @@ def _score_runs(parent: Connection, where: str, records: CanaryRecords, runs: in
     return many_runs(many, records, runs, seed, score)
 
 
-def load_function(path: Path, name: str) -> Train:
-    """The function of that name in a file, which is run. Raises HarnessError where there is none that can train."""
+def load_function(path: Path, name: str, contract: Contract = TRAINING) -> Train:
+    """The function of that name in a file, which is run. Raises HarnessError where none can do what is asked of it."""
     try:
         module = load_module(path)
     except BaseException as error:
@@ -177,20 +222,21 @@ def load_function(path: Path, name: str) -> Train:
         raise HarnessError(f"no function {name!r} in it; there are: {', '.join(own) or 'none'}")
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         sort = "is asynchronous" if inspect.iscoroutinefunction(function) else "yields"
-        raise HarnessError(f"{name} {sort}; a training function returns a model")
-    _check_parameters(function, name)
+        raise HarnessError(f"{name} {sort}; a {contract.name} returns {contract.returns}")
+    _check_parameters(function, name, contract.takes)
     return function  # type: ignore[no-any-return]
 
 
-def _check_parameters(function: Callable[..., object], name: str) -> None:
+def _check_parameters(function: Callable[..., object], name: str, takes: tuple[str, ...]) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of a function in C
         return
     try:
-        signature.bind(None, None, None)
+        signature.bind(*takes)
     except TypeError:
-        raise HarnessError(f"{name}{signature} cannot be called with features, labels and a seed") from None
+        words = " and ".join(filter(None, (", ".join(takes[:-1]), takes[-1])))
+        raise HarnessError(f"{name}{signature} cannot be called with {words}") from None
 
 
 def load_module(path: Path) -> ModuleType:

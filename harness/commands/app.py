@@ -74,6 +74,7 @@ Examples:
 * `harness compare` exit 1 unless every verdict is what the committed baseline says
 * `harness survey my-table.csv --label outcome` which choice of members would a model give away?
 * `harness audit fast` is DP-SGD here as private as it claims? `harness audit mine.py:train` asks it of yours
+* `harness audit mine.py:predict --members in.csv --nonmembers out.csv --label y` which records does a model give away?
 """,
 )
 app.add_typer(data_app, name="data")

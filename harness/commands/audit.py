@@ -10,6 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harness.commands.audit_model import (
+    Classes,
+    Fpr,
+    Ignore,
+    Label,
+    Logits,
+    Members,
+    Models,
+    Nonmembers,
+    Out,
+    Reference,
+    Train,
+    audit_existing_model,
+    check_mode,
+)
 from harness.commands.common import AsJson, Quiet, console, file_to_write, print_json, table_of
 from harness.errors import HarnessError
 from harness.files import write_text
@@ -23,6 +38,7 @@ MOST_RECORDS = 1_000_000
 
 
 def audit(
+    context: typer.Context,
     what: Annotated[
         str, typer.Argument(metavar="ENGINE|FILE.py:FUNCTION", help="An engine of the harness, or a function of yours.")
     ] = "fast",
@@ -46,10 +62,24 @@ def audit(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw the lower bounds over what is claimed.")
     ] = None,
+    members: Members = None,
+    nonmembers: Nonmembers = None,
+    reference: Reference = None,
+    label: Label = None,
+    ignore: Ignore = None,
+    classes: Classes = None,
+    logits: Logits = False,
+    train: Train = None,
+    models: Models = 16,
+    fpr: Fpr = None,
+    out: Out = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Is it as private as it claims? Trains with and without a canary, and bounds epsilon from below by what differs.
+
+    With --members, WHAT is a model that exists, a function from features to probabilities: which of its training
+    records does it give away? See docs/audit-model.md.
 
     A bound above the claim refutes it at the given confidence: exit 1. A bound below it proves nothing: the canary or
     the adversary may be too weak. `gaussian` assumes normal scores, as a linear model's weights on a column of its own
@@ -59,8 +89,18 @@ def audit(
     object with `coef_`, `get_weights()`, `predict_proba` or `predict`. With --score weights every run has to start
     from the same weights. See docs/auditing.md, and examples/audit_output_perturbation.py.
 
-    Examples: `harness audit fast`; `harness audit mine.py:train --epsilon 1 --runs 2000 --score loss`
+    Examples: `harness audit fast`; `harness audit mine.py:train --epsilon 1 --runs 2000 --score loss`;
+    `harness audit mine.py:predict --members members.csv --nonmembers nonmembers.csv --label y`
     """
+    check_mode(context, members is not None)
+    if members is not None:
+        given = dict(
+            members=members, nonmembers=nonmembers, reference=reference, label=label, ignore=tuple(ignore or ()),
+            classes=tuple(classes or ()), logits=logits, train=train, models=models, seed=seed, level=level,
+            **({"fprs": tuple(dict.fromkeys(fpr))} if fpr else {}),
+        )  # fmt: skip
+        audit_existing_model(what, given, out, quiet, as_json)
+        return
     from harness.auditing import AUDITORS, canary_records, many_runs
     from harness.auditing.engines import EngineTraining, Question
     from harness.auditing.functions import named_function, own_trials

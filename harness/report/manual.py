@@ -44,6 +44,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "profiles",
         "recipes",
         "auditing",
+        "audit-model",
         "survey",
         "ci",
         "site",

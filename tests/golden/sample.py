@@ -44,6 +44,8 @@ GENERATED: dict[str, dict[str, Any]] = {
 GIVEN: dict[str, dict[str, Any]] = {
     "dataset csv": {"path": "table.csv", "label": "y"},
     "split attribute": {"attribute": "age", "values": ["old"]},
+    "split cluster": {"clusters": 3, "cluster": 0},
+    "split range": {"attribute": "age", "low": 20, "high": 30},
     "split sub-sample": {"probability": 0.5},
     "model cnn": {"image": [32, 32, 3], "network": "vgg-like"},
     "attack lira-queries": {"scale": 0.1},

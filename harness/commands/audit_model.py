@@ -1,0 +1,144 @@
+"""`harness audit --members`: which of its training records a model that exists gives away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.commands.common import console, print_json, table_of
+from harness.errors import HarnessError
+from harness.progress import Progress
+
+if TYPE_CHECKING:
+    from harness.model_audit import ModelAudit, Question
+
+PANEL = "A model that exists"
+Members = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel=PANEL, help="Records that it was trained on: CSV, or .npz."),
+]
+Nonmembers = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel=PANEL, help="Records of the same sort that it was not trained on."),
+]
+Reference = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=PANEL,
+        help="More non-members, for attacks to learn from; default: a third of the others.",
+    ),
+]
+Label = Annotated[str | None, typer.Option(rich_help_panel=PANEL, help="The column to predict (CSV).")]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(rich_help_panel=PANEL, help="A column that is no feature, such as an identifier; may be repeated."),
+]
+Classes = Annotated[
+    list[str] | None,
+    typer.Option(
+        rich_help_panel=PANEL, help="A label for each column that the model gives; repeated. Default: labels in order."
+    ),
+]
+Logits = Annotated[bool, typer.Option("--logits", rich_help_panel=PANEL, help="The function gives logits.")]
+Train = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE.py:FUNCTION",
+        rich_help_panel=PANEL,
+        help="Trains such a model, for attacks by a pool (LiRA, RMIA).",
+    ),
+]
+Models = Annotated[int, typer.Option(rich_help_panel=PANEL, help="Models of the pool, an even number from 12 on.")]
+Fpr = Annotated[
+    list[float] | None,
+    typer.Option(rich_help_panel=PANEL, help="A false-positive rate; may be repeated. Default: 0.1, 0.01 and 0.001."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", rich_help_panel=PANEL, help="For page, numbers and scores; default: NAME-audit."),
+]
+OF_MODEL = ("nonmembers", "reference", "label", "ignore", "classes", "logits", "train", "models", "fpr", "out")
+OF_TRAINING = ("epsilon", "delta", "runs", "score", "records", "batch_size", "epochs", "accountant", "plot")
+"""Options of either audit alone."""
+
+
+def check_mode(context: typer.Context, of_model: bool) -> None:
+    """Raises HarnessError for options of an audit of training in one of a model, and the other way round."""
+    sources = {name: context.get_parameter_source(name) for name in (OF_TRAINING if of_model else OF_MODEL)}
+    given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    if given:
+        option = "--" + given[0].replace("_", "-")
+        if of_model:
+            raise HarnessError(
+                f"{option}: is for an audit of training; with --members it is one of a model, leave it away"
+            )
+        raise HarnessError(f"{option}: is for a model that exists; name its training records too, with --members FILE")
+
+
+def audit_existing_model(what: str, given: Mapping[str, object], out: Path | None, quiet: bool, as_json: bool) -> None:
+    """Audit, write the page, and say what was found."""
+    from harness.auditing.functions import TRAINING, named_function
+    from harness.model_audit import Question, audit_model
+    from harness.model_audit.asking import PREDICTION
+    from harness.report.model_page import write_audit
+
+    if ".py" not in what:
+        raise HarnessError(
+            f"audit: {what!r}: with --members, name the function that asks the model, as in mine.py:predict"
+        )
+    if given["nonmembers"] is None:
+        raise HarnessError("--nonmembers: name the file of records that the model was not trained on")
+    named_function(what, PREDICTION)
+    if given["train"] is not None:
+        named_function(str(given["train"]), TRAINING)
+    question = Question(predict=what, **given)  # type: ignore[arg-type]
+    folder = out or Path(f"{_stem(question)}-audit")
+    check_folder(folder)
+    audit = audit_model(question, Progress(quiet))
+    page = write_audit(folder, audit)
+    if as_json:
+        from harness.model_audit.document import describe_audit
+
+        print_json({**describe_audit(audit), "page": str(page)})
+    else:
+        _show(audit, page)
+
+
+def _stem(question: Question) -> str:
+    path, _, name = question.predict.rpartition(":")
+    return re.sub(r"[^A-Za-z0-9]+", "-", f"{Path(path).stem}-{name}").strip("-").lower()
+
+
+def check_folder(folder: Path) -> None:
+    """Raises HarnessError where no folder is, or can be made: before the work, not after it."""
+    above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not above.is_dir():
+        raise HarnessError(f"--out {folder}: {above} is a file, not a folder")
+
+
+def _show(audit: ModelAudit, page: Path) -> None:
+    from harness.model_audit.findings import WORDS, answer_question, find_leaks
+    from harness.model_audit.intervals import Interval
+
+    def interval(one: Interval) -> str:
+        return f"{one.value:.2f} [{one.low:.2f},{one.high:.2f}]"
+
+    rates = [f"TPR at FPR {fpr:g}" for fpr in audit.question.fprs]
+    table = table_of("attack", "advantage", "AUC", *rates)
+    for one in audit.attacks:
+        shown = [f"{interval(rate.tpr)}{'' if rate.visible else '*'}" for rate in one.rates]
+        table.add_row(WORDS[one.name], interval(one.advantage), interval(one.auc), *shown)
+    console.print(table)
+    if not all(rate.visible for rate in audit.blind.rates):
+        highest = audit.blind.rates[-1].fpr.high
+        print(
+            f"* less than one of {audit.records.nonmembers:,} non-members: at a threshold above them all, where the "
+            f"FPR may be up to {highest:.2g}"
+        )
+    print(answer_question(audit, find_leaks(audit)))
+    print(f"all intervals, single records, what to do: {page}")

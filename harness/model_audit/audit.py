@@ -1,0 +1,106 @@
+"""An audit of a model: records read, the model asked, attacks run, numbers with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.metrics.answers import Answers, Outputs
+from harness.metrics.exposure import exposed_members
+from harness.model_audit.asking import ask_model
+from harness.model_audit.attacks import BLIND, attack_model
+from harness.model_audit.intervals import (
+    Comparison,
+    Interval,
+    RateAt,
+    advantage_interval,
+    auc_difference,
+    auc_interval,
+    rate_at,
+    share_difference,
+)
+from harness.model_audit.pool import fill_zeros, make_pool
+from harness.model_audit.question import Question
+from harness.model_audit.records import Records, label_places, read_records
+from harness.model_audit.vulnerability import PerRecord, measure_records
+from harness.progress import Progress
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One attack on the model."""
+
+    name: str
+    summary: str
+    answers: Answers
+    advantage: Interval
+    """At the attack's own threshold."""
+    auc: Interval
+    rates: tuple[RateAt, ...]
+    over_blind: Comparison | None
+    """What it reaches beyond the blind attack; None: it is the blind attack."""
+
+
+@dataclass(frozen=True)
+class ModelAudit:
+    """What an audit gives."""
+
+    question: Question
+    records: Records
+    classes: tuple[str, ...]
+    accuracy: tuple[float, float]
+    """Of the model on its members, and on the non-members."""
+    changes: float
+    """Largest difference between two answers of the model about one record."""
+    attacks: tuple[Measured, ...]
+    """In their order: the blind one first."""
+    per_record: PerRecord | None
+    """None: no training function was given."""
+
+    @property
+    def blind(self) -> Measured:
+        return self.attacks[0]
+
+
+def audit_model(question: Question, progress: Progress | None = None) -> ModelAudit:
+    """Carry the audit out. The same question gives the same numbers. Raises HarnessError for what cannot be audited."""
+    shown = progress or Progress(quiet=True)
+    records = read_records(question)
+    shown.say(
+        f"audit: {records.members:,} members, {records.nonmembers:,} non-members, {records.references:,} reference "
+        "records"
+    )
+    answer = ask_model(question, records.features)
+    logp = fill_zeros(answer.log_probabilities)
+    labels, classes = label_places(records.labels, logp.shape[1], question.classes, question.predict)
+    outputs = Outputs(logp, labels)
+    pool = make_pool(question, records, outputs, classes, shown) if question.train is not None else []
+    answered = attack_model(records, outputs, pool, question.seed)
+    answers = {name: one for name, (_, one) in answered.items()}
+    attacks = tuple(_measure(name, summary, answers, question) for name, (summary, _) in answered.items())
+    per_record = measure_records(records, outputs, pool, answers, question.fprs, question.level) if pool else None
+    right = logp[: records.candidates].argmax(axis=1) == labels[: records.candidates]
+    accuracy = tuple(float(np.mean(side)) for side in (right[: records.members], right[records.members :]))
+    return ModelAudit(question, records, classes, (accuracy[0], accuracy[1]), answer.changes, attacks, per_record)
+
+
+def _measure(name: str, summary: str, answers: Mapping[str, Answers], question: Question) -> Measured:
+    own, level = answers[name], question.level
+    return Measured(
+        name,
+        summary,
+        own,
+        advantage_interval(own, level),
+        auc_interval(own, level),
+        tuple(rate_at(own, fpr, level) for fpr in question.fprs),
+        None if name == BLIND else compare(own, answers[BLIND], question.fprs, level),
+    )
+
+
+def compare(answers: Answers, blind: Answers, fprs: tuple[float, ...], level: float) -> Comparison:
+    """Numbers of an attack less those of the blind one, each at its own threshold for the same false-positive rate."""
+    caught = [[exposed_members(one.member_scores, one.nonmember_scores, f) for f in fprs] for one in (answers, blind)]
+    rates = tuple(share_difference(own, other, level) for own, other in zip(*caught, strict=True))
+    return Comparison(auc_difference(answers, blind, level), rates)

@@ -1,0 +1,111 @@
+"""An audit as files for programs: its numbers as JSON, the scores of each record as CSV."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from pathlib import Path
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.model_audit.audit import Measured, ModelAudit
+from harness.model_audit.findings import advise, answer_question, find_leaks, list_assumptions
+from harness.model_audit.vulnerability import Calibration, PerRecord
+
+
+def describe_audit(audit: ModelAudit) -> dict[str, object]:
+    """Everything that the page shows, as JSON has it."""
+    findings, question, records = find_leaks(audit), audit.question, audit.records
+    asked = {name: _json_value(value) for name, value in dataclasses.asdict(question).items()}
+    return {
+        "audited": question.predict,
+        "question": asked,
+        "answer": answer_question(audit, findings),
+        "records": {
+            "members": records.members,
+            "nonmembers": records.nonmembers,
+            "reference": records.references,
+            "classes": list(audit.classes),
+        },
+        "accuracy": {"members": audit.accuracy[0], "nonmembers": audit.accuracy[1]},
+        "attacks": [_describe_attack(one) for one in audit.attacks],
+        "findings": {
+            "level": findings.level,
+            "blind": findings.blind,
+            "beyond_chance": list(findings.beyond_chance),
+            "turned": list(findings.turned),
+            "beyond_blind": list(findings.beyond_blind),
+            "at_rates": [{"attack": name, "fpr": rate.asked} for name, rate in findings.at_rates],
+        },
+        "per_record": None if audit.per_record is None else _describe_records(audit.per_record),
+        "advice": advise(audit, findings),
+        "assumptions": list_assumptions(audit),
+    }
+
+
+def _json_value(value: object) -> object:
+    return str(value) if isinstance(value, Path) else value
+
+
+def _describe_attack(one: Measured) -> dict[str, object]:
+    return {
+        "attack": one.name,
+        "summary": one.summary,
+        "advantage": dataclasses.asdict(one.advantage),
+        "auc": dataclasses.asdict(one.auc),
+        "rates": [dataclasses.asdict(rate) for rate in one.rates],
+        "over_blind": None if one.over_blind is None else dataclasses.asdict(one.over_blind),
+    }
+
+
+def _describe_records(per_record: PerRecord) -> dict[str, object]:
+    return {
+        "fpr": per_record.fpr,
+        "metrics": per_record.metrics,
+        "calibrations": [_describe_calibration(one) for one in per_record.calibrations],
+    }
+
+
+def _describe_calibration(one: Calibration) -> dict[str, object]:
+    fields = dataclasses.asdict(one)
+    own = fields.pop("own_fprs")
+    return {**fields, "own_fprs": spread_of(own)}
+
+
+def spread_of(own_fprs: Array) -> dict[str, float]:
+    """How far records' own false-positive rates are apart: mean, median, 95% quantile and largest."""
+    median, high = np.quantile(own_fprs, [0.5, 0.95])
+    return {
+        "mean": float(own_fprs.mean()),
+        "median": float(median),
+        "quantile_95": float(high),
+        "largest": float(own_fprs.max()),
+    }
+
+
+def list_scores(audit: ModelAudit) -> str:
+    """One row a candidate record: where it stands, whether it is a member, its label, every score and decision of it,
+    and with a pool what that shows of it."""
+    n, records, per_record = audit.records.candidates, audit.records, audit.per_record
+    columns: dict[str, Array] = {}
+    for one in audit.attacks:
+        columns[f"{one.name}_score"] = np.concatenate([one.answers.member_scores, one.answers.nonmember_scores])
+        decisions = np.concatenate([one.answers.member_decisions, one.answers.nonmember_decisions])
+        columns[f"{one.name}_says_member"] = decisions.astype(np.int64)
+    if per_record is not None:
+        columns |= {
+            "separation": per_record.separation,
+            "tpr_over_pool": per_record.tpr,
+            "fpr_over_pool": per_record.fpr_own,
+        }
+        for calibration in per_record.calibrations:
+            columns[f"own_fpr_of_{calibration.attack}_at_{calibration.asked:g}"] = calibration.own_fprs
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("record", "member", "label", *columns))
+    for at in range(n):
+        numbers = [f"{column[at]:.12g}" for column in columns.values()]
+        writer.writerow((records.places[at], int(records.is_member[at]), records.labels[at], *numbers))
+    return out.getvalue()

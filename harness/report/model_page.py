@@ -1,0 +1,199 @@
+"""The page of an audit of a model: the question, the answer, every attack with intervals, and what to do about it.
+
+It stands alone: its style is in it, and nothing is loaded from elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from harness.arrays import Array
+from harness.files import write_text
+from harness.metrics.answers import Answers
+from harness.metrics.membership import roc
+from harness.model_audit.attacks import BLIND
+from harness.model_audit.audit import ModelAudit
+from harness.model_audit.document import describe_audit, list_scores, spread_of
+from harness.model_audit.findings import (
+    WORDS,
+    advise,
+    answer_question,
+    find_leaks,
+    list_assumptions,
+    most_vulnerable,
+)
+from harness.model_audit.intervals import Interval
+from harness.report.provenance import Provenance
+from harness.report.site import page_environment
+from harness.report.vocabulary import figure
+
+TEMPLATE = "model_audit.html"
+PAGE, SCORES, NUMBERS = "audit.html", "scores.csv", "audit.json"
+SIZE, LEFT, BELOW = 340.0, 44.0, 34.0
+"""Of the ROC plot: its square, and the margins with numbers, in pixels."""
+FARTHEST = 100.0
+"""A separation that is larger is shown as above it: models without a record then say nearly the same."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One attack's ROC curve."""
+
+    colour: int
+    name: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """ROC curves on logarithmic axes; positions in pixels."""
+
+    lines: tuple[Line, ...]
+    diagonal: str
+    ticks: tuple[tuple[float, float, str], ...]
+    """Where on the lower axis, where on the left one, and the number."""
+    limit: float
+    """Where on the lower axis one non-member is."""
+
+
+def write_audit(folder: Path, audit: ModelAudit) -> Path:
+    """Write `audit.html`, `scores.csv` and `audit.json` into a folder, each whole or not at all. Returns the page."""
+    numbers = json.dumps(_strict_json(describe_audit(audit)), indent=1, ensure_ascii=False, allow_nan=False)
+    page = render_audit(audit)
+    write_text(folder / SCORES, list_scores(audit))
+    write_text(folder / NUMBERS, numbers + "\n")
+    write_text(folder / PAGE, page)
+    return folder / PAGE
+
+
+def render_audit(audit: ModelAudit) -> str:
+    """The page as text."""
+    findings, per_record = find_leaks(audit), audit.per_record
+    environment = page_environment()
+    environment.filters["interval"] = interval_words
+    environment.filters["share"] = share_words
+    environment.filters["code"] = _mark_code
+    environment.filters["place"] = lambda x: f"{x:.1f}"
+    return environment.get_template(TEMPLATE).render(
+        up="",
+        about=Provenance((), (), {}),
+        style=files("harness.report").joinpath("static", "site.css").read_text(encoding="utf-8"),
+        audit=audit,
+        question=audit.question,
+        records=audit.records,
+        findings=findings,
+        answer=answer_question(audit, findings),
+        outcome="violated" if findings.leaks else "inconclusive",
+        words=WORDS,
+        plot=draw_roc({one.name: one.answers for one in audit.attacks}),
+        size=(SIZE, LEFT, BELOW),
+        per_record=per_record,
+        spreads=[] if per_record is None else [spread_of(one.own_fprs) for one in per_record.calibrations],
+        vulnerable=[_describe_record(audit, at) for at in most_vulnerable(audit)],
+        advice=advise(audit, findings),
+        assumptions=list_assumptions(audit),
+        scores=SCORES,
+        numbers=NUMBERS,
+    )
+
+
+def _strict_json(value: object) -> object:
+    """What JSON has no number for as text."""
+    if isinstance(value, dict):
+        return {str(key): _strict_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict_json(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _describe_record(audit: ModelAudit, at: int) -> dict[str, object]:
+    per_record, records = audit.per_record, audit.records
+    assert per_record is not None
+    apart = float(per_record.separation[at])
+    return {
+        "place": records.places[at],
+        "member": bool(records.is_member[at]),
+        "label": str(records.labels[at]),
+        "separation": f"above {FARTHEST:.0f}" if apart > FARTHEST else figure(apart),
+        "tpr": float(per_record.tpr[at]),
+        "fpr": float(per_record.fpr_own[at]),
+    }
+
+
+def interval_words(interval: Interval) -> str:
+    """`0.62 (0.58 to 0.66)`."""
+    return f"{_three_decimals(interval.value)} ({_three_decimals(interval.low)} to {_three_decimals(interval.high)})"
+
+
+def share_words(interval: Interval) -> str:
+    """`12.3% (9.1% to 16.0%)`."""
+    return f"{_percent(interval.value)} ({_percent(interval.low)} to {_percent(interval.high)})"
+
+
+def _three_decimals(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}%".replace("-", "−")
+
+
+def _mark_code(text: str) -> Markup:
+    """Text in which what stands between backquotes is code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+# --- ROC curves
+
+
+def draw_roc(answers: dict[str, Answers]) -> Plot:
+    """Curves from the rate of one record to 1 on both axes; rates of 0 lie on the edge."""
+    first = next(iter(answers.values()))
+    n = len(first.nonmember_scores)
+    decades = math.ceil(math.log10(max(n, len(first.member_scores))) - 1e-9)
+    lines = tuple(
+        Line(0 if name == BLIND else number, WORDS[name], _path(*roc(one.member_scores, one.nonmember_scores), decades))
+        for number, (name, one) in enumerate(answers.items())
+    )
+    ticks = tuple(
+        (_across(10.0**-power, decades), _down(10.0**-power, decades), f"{10.0**-power:g}")
+        for power in range(decades + 1)
+    )
+    x, y = (_across(10.0**-decades, decades), _down(10.0**-decades, decades))
+    return Plot(
+        lines, f"M{x:.1f} {y:.1f}L{_across(1, decades):.1f} {_down(1, decades):.1f}", ticks, _across(1 / n, decades)
+    )
+
+
+def _path(fpr: Array, tpr: Array, decades: int) -> str:
+    """Steps through the points, those that share a pixel left out."""
+    parts: list[str] = []
+    last = (math.nan, math.nan)
+    for false, true in zip(fpr, tpr, strict=True):
+        x, y = round(_across(float(false), decades), 1), round(_down(float(true), decades), 1)
+        if not parts:
+            parts.append(f"M{x} {y}")
+        elif (x, y) != last:
+            parts.append(f"H{x}V{y}")
+        last = (x, y)
+    return "".join(parts)
+
+
+def _across(rate: float, decades: int) -> float:
+    return LEFT + SIZE * (1 + math.log10(max(rate, 10.0**-decades)) / decades)
+
+
+def _down(rate: float, decades: int) -> float:
+    return -SIZE * math.log10(max(rate, 10.0**-decades)) / decades
