@@ -45,6 +45,7 @@ from harness.report.prose import deciding_point, left_interval
 from harness.report.survey_page import WORDS as DISCOVERIES
 from harness.report.vocabulary import figure
 from harness.spec.load import Loaded, load_specs
+from harness.survey.ranking import BELOW, TURNED
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -499,7 +500,7 @@ TOP = 12
 
 
 def _survey(name: str, page: Path) -> str:
-    """How many splits of a survey show what, and its first rows."""
+    """How many splits of a survey show what; its first rows, and those on which the attack is turned round."""
     del page
     with (DOCS / "surveys" / f"{name}-survey.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
@@ -511,7 +512,9 @@ def _survey(name: str, page: Path) -> str:
     counts = "; ".join(f"{text} on {told.count(what)} of {splits} splits" for what, text in DISCOVERIES.items())
     epsilons = [line["epsilon"] for line in next(iter(by_set.values()))]
     rows = []
-    for label, of in list(by_set.items())[:TOP]:
+    negative = {line["member_set"] for line in lines if {BELOW, TURNED} & {*line["discoveries"].split("; ")}}
+    for label in dict.fromkeys([*list(by_set)[:TOP], *(label for label in by_set if label in negative)]):
+        of = by_set[label]
         shown = {one["epsilon"]: f"{figure(float(one['advantage']))}{_ends(one)}" for one in of}
         what = "; ".join(dict.fromkeys(DISCOVERIES[w] for one in of for w in one["discoveries"].split("; ") if w))
         blind = figure(float(of[0]["blind"])) if of[0]["blind"] else ""

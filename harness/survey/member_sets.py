@@ -141,8 +141,17 @@ def range_edges(numbers: Array, ranges: int) -> list[float]:
 
 def _range_words(low: float | None, high: float | None) -> str:
     if low is None:
-        return f"below {high:.4g}"
-    return f"{low:.4g} and more" if high is None else f"from {low:.4g} to below {high:.4g}"
+        return f"below {_number_words(high or 0.0)}"
+    return (
+        f"{_number_words(low)} and more"
+        if high is None
+        else f"from {_number_words(low)} to below {_number_words(high)}"
+    )
+
+
+def _number_words(value: float) -> str:
+    """Four digits, and all of a large whole number."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _too_few(mask: Array, sizes: Sizes) -> str | None:

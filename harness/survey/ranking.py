@@ -55,10 +55,10 @@ class SetResult:
         return max((one.mean for one in self.advantages), key=abs, default=0.0)
 
     @property
-    def order(self) -> tuple[int, float]:
-        """What sets are ranked by: bounds that are broken first, then the size of the largest advantage."""
+    def order(self) -> tuple[int, float, str]:
+        """What sets are ranked by: bounds that are broken first, then the size of the largest advantage, then names."""
         broken = any(d.what in (ABOVE, BELOW) for d in self.discoveries)
-        return (0 if broken else 1), -abs(self.largest_advantage)
+        return (0 if broken else 1), -round(abs(self.largest_advantage), 9), self.member_set.name
 
 
 ABOVE, BELOW = "above the bound", "below minus the bound"
