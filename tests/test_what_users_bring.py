@@ -477,6 +477,7 @@ ARGUMENTS = {
     "accountants": "--epsilon 1 --n 1 --batch-size 1 --epochs 1",
     "audit": "f.py:train --epsilon 1 --runs 8 -q",
     "data status": "adult",
+    "survey": "cancer.csv --label target --list -q -o surveyed.yaml",
     "explain": "mine.yaml#counts",
     "alternatives": "mine.yaml --plan -q",
     "store push": "shared -q",
