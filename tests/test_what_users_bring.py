@@ -215,7 +215,7 @@ OPTIONS = [
     ("new attack json", "'json': a Python module json is there already"),
     ("new dataset adult", "'adult': a name of the harness' own, among: .*adult"),
     ("new spec", "new: Missing argument 'name'; see `harness new --help`"),
-    ("new novel x", "'novel' is not one of 'spec', 'attack', 'dataset', 'formula', 'claim'"),
+    ("new novel x", "'novel' is not one of 'spec', 'results', 'attack', 'dataset', 'formula', 'claim'"),
     ("store push ''", "'': no address; right is s3://bucket/folder, or a path"),
     ("store pull nope", "nope: no such folder"),
     ("store push nope://x", "nope://x: cannot be used: ValueError: Protocol not known: nope"),
