@@ -62,7 +62,7 @@ def test_names_inside_the_figures_of_a_page_do_not_collide(make_project: Make) -
     (project.specs / "own" / "second.yaml").write_text(SMALL_SPEC)
     assert run_cli(project.root, "run").returncode == 0
     page = (project.reports / "full/site/papers/own.html").read_text()
-    assert page.count("<svg") == 2
+    assert page.count('class="canvas"') >= 2, "each spec has figures of the same names"
     ids = re.findall(r'\bid="([^"]*)"', page)
     assert len(ids) == len(set(ids))
     inside = "".join(re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL))

@@ -52,7 +52,7 @@ STAGES = {
     "train": StageCode(
         ("harness.execution.planner", "harness.execution.train_cell", "harness.execution.table"),
         TRAINED,
-        ("harness.pipeline.compute",),
+        ("harness.experiment.results", "harness.pipeline.compute"),
     ),
     "attack": StageCode(
         ("harness.execution.planner", "harness.execution.attack_cell", "harness.execution.curves"),

@@ -115,7 +115,7 @@ def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, sm
 
     fixed = ", ".join(f"{k} = {v:g}" for k, v in at.items() if k not in ("left", "right", variable))
     label = f"Both sides of {part.text()} over {variable}" + (f", at {fixed}" if fixed else "")
-    title = f"Both sides over {letter(variable)}"
+    title = f"Both sides of the inequality over {letter(variable)}"
     return draw_sketches(1, paint, title, label, f"{name} counterexample {small}", SMALL if small else SIZE)
 
 
@@ -147,11 +147,11 @@ def _set_values(sketch: Sketch, values: Sequence[float], about: Sequence[float])
     """The vertical axis of both sides, about the point that refutes; logarithmic where they are far apart."""
     if is_wide(values):
         within = log_range(values, about)
-        sketch.set_log_values(within, "both sides")
+        sketch.set_log_values(within, "value")
         return within
     farthest = FAR * max(map(abs, about))
     within = value_range([v for v in values if abs(v) <= farthest])
-    sketch.set_values(within, "both sides")
+    sketch.set_values(within, "value")
     return within
 
 

@@ -16,7 +16,7 @@ from harness.paths import Project
 from tests.conftest import run_cli
 
 Make = Callable[..., Project]
-SMALL = ("--members", "60", "--epsilon", "1", "--ranges", "2", "--clusters", "0", "--repeats", "8", "-q")
+SMALL = ("--members", "60", "--epsilon", "1", "--ranges", "2", "--clusters", "0", "--repeats", "4", "-q")
 
 
 @pytest.fixture

@@ -56,6 +56,8 @@
     search.addEventListener("input", function () {
       var words = asked.value.toLowerCase().split(/\s+/).filter(Boolean);
       var found = words.length ? known.filter(function (s) { return words.every(function (w) { return s.all.indexOf(w) >= 0; }); }) : [];
+      var together = words.join(" ");
+      found.sort(function (a, b) { return (b.all.indexOf(together) >= 0) - (a.all.indexOf(together) >= 0); });
       hits.textContent = ""; hits.hidden = !found.length;
       document.getElementById("doc-count").textContent = words.length ? found.length + " sections" : "";
       found.slice(0, 40).forEach(function (s) {
