@@ -73,7 +73,7 @@ def survey_of(frame: pd.DataFrame, seed: int, repeats: int = REPEATS) -> list[Se
     features = encode(frame, SCHEMA, Preprocessing()).features
     sets, _ = list_member_sets(frame, SCHEMA, SIZES, features, ranges=2, clusters=0)
     spec = _declared(sets)
-    rows = [row for arm in spec.experiment.arms for row in _measure(spec, arm, frame, seed, repeats)]  # type: ignore[union-attr]
+    rows = [row for arm in spec.own_experiment.arms for row in _measure(spec, arm, frame, seed, repeats)]  # type: ignore[union-attr]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table.attrs["design"] = "sequential"
     return rank(sets, judge_spec(scale(spec, "own", Profile()), "", table))
@@ -95,8 +95,8 @@ def _load(text: str) -> Spec:
 
 def _measure(spec: Spec, arm: str, frame: pd.DataFrame, seed: int, repeats: int) -> list[dict[str, object]]:
     """Rows of the table of measurements of one arm."""
-    assert spec.experiment is not None
-    split = spec.experiment.arms[arm].split
+    assert spec.own_experiment is not None
+    split = spec.own_experiment.arms[arm].split
     assert isinstance(split, TableSplit)
     source = TableSource(frame, cache(partial(encode, frame, SCHEMA, Preprocessing())))
     rows = []
@@ -153,9 +153,13 @@ def _blind_attack(draw: Draw) -> Answers:
 
 
 def discoveries_of(seed: int, leak: bool = False) -> list[str]:
-    """What the survey of one table reports: member set and what was discovered."""
+    """What the survey of one table reports: member set (of a range, its column) and what was discovered."""
     results = survey_of(table_of(seed, leak), seed)
-    return [f"{one.member_set.label}: {d.what}" for one in results for d in one.discoveries]
+    return [f"{_set_text(one.member_set)}: {d.what}" for one in results for d in one.discoveries]
+
+
+def _set_text(member_set: MemberSet) -> str:
+    return str(member_set.split["attribute"]) if member_set.split["kind"] == "range" else member_set.label
 
 
 def main() -> None:
