@@ -19,9 +19,10 @@ CANARY_SIZE = 10.0
 class CanaryRecords:
     """Features (n, d) and labels (n,) in which the last record is the canary, or an ordinary record in its place.
 
-    The last column is 0 for every record but the canary. What a linear model's weights on it become is therefore the
-    canary's gradients and noise, and nothing else: a canary in the gradient, put there by way of the data (a Dirac
-    canary; Nasr et al. 2021). Without the canary the column sees noise alone, as if the record were not there.
+    Where the canary has a column of its own, the last, this is 0 for every other record. What a linear model's weights
+    on it become is therefore the canary's gradients and noise, and nothing else: a canary in the gradient, put there by
+    way of the data (a Dirac canary; Nasr et al. 2021). Without the canary the column sees noise alone, as if the record
+    were not there.
     """
 
     features: Array
@@ -29,6 +30,9 @@ class CanaryRecords:
     canary: Array
     """(d,)"""
     canary_label: int
+    own_column: bool = True
+    dropped: bool = False
+    """Whether a run without the canary has one record fewer (add/remove-one neighbours), not another in its place."""
 
     @property
     def column(self) -> int:
@@ -36,27 +40,46 @@ class CanaryRecords:
         return self.features.shape[1] - 1
 
     def relabel_against(self, initial: Sequence[Array]) -> CanaryRecords:
-        """The same with the label that a linear model of these weights finds least likely: its gradient is largest."""
-        return replace(self, canary_label=int(np.argmin(self.canary @ initial[0] + initial[1])))
+        """The same with the label that a model of these weights, linear where it has no `predict_proba`, finds least
+        likely: its gradient is largest."""
+        predict = getattr(initial, "predict_proba", None)
+        outputs = predict(self.canary[None])[0] if predict else self.canary @ initial[0] + initial[1]
+        return replace(self, canary_label=int(np.argmin(outputs)))
 
-    def with_canary(self) -> tuple[Array, Array]:
-        """Features and labels of runs that have it."""
+    def records(self, with_canary: bool) -> tuple[Array, Array]:
+        """Features and labels of a run that has the canary, or of one that has not; copies."""
         features, labels = self.features.copy(), self.labels.copy()
-        features[-1], labels[-1] = self.canary, self.canary_label
+        if with_canary:
+            features[-1], labels[-1] = self.canary, self.canary_label
+        elif self.dropped:
+            return features[:-1], labels[:-1]
         return features, labels
 
 
-def canary_records(n: int = 64, d: int = 8, seed: int = 0, size: float = CANARY_SIZE) -> CanaryRecords:
+def canary_records(
+    n: int = 64,
+    d: int = 8,
+    seed: int = 0,
+    size: float = CANARY_SIZE,
+    own_column: bool = True,
+    dropped: bool = False,
+) -> CanaryRecords:
     """`n` records of `d` columns of normal numbers, of two classes that a plane divides, and a canary.
 
-    Raises HarnessError for fewer than four records or two columns.
+    Without `own_column` all columns are filled, and the canary is the last record in the other class. Raises
+    HarnessError for fewer than four records or two columns.
     """
     if n < 4 or d < 2:
         raise HarnessError(f"audit: {n} records of {d} columns are too few; at least 4 of 2 are needed")
     rng = generator(seed, "canary records", n, d)
     features = rng.normal(size=(n, d)).astype(np.float32)
-    features[:, -1] = 0
+    if own_column:
+        features[:, -1] = 0
     labels = (features @ rng.normal(size=d) > 0).astype(np.int64)
+    if not own_column:
+        return CanaryRecords(
+            features, labels, features[-1].copy(), int(1 - labels[-1]), own_column=False, dropped=dropped
+        )
     canary = np.zeros(d, dtype=np.float32)
     canary[-1] = size
     return CanaryRecords(features, labels, canary, 1)

@@ -26,6 +26,7 @@ from types import ModuleType
 from harness.arrays import Array
 from harness.auditing.auditor import Trials
 from harness.auditing.canaries import CanaryRecords
+from harness.auditing.search import Search, seek_canary
 from harness.auditing.trials import Score, Train, fault, many_runs, one_at_a_time
 from harness.errors import HarnessError
 from harness.progress import Progress
@@ -83,15 +84,23 @@ def named_function(where: str, contract: Contract = TRAINING) -> tuple[Path, str
 
 
 def own_trials(
-    where: str, records: CanaryRecords, runs: int, seed: int, score: Score, progress: Progress | None = None
+    where: str,
+    records: CanaryRecords,
+    runs: int,
+    seed: int,
+    score: Score,
+    progress: Progress | None = None,
+    search: Search | None = None,
 ) -> Trials:
-    """`many_runs` of the function that `file.py:name` names, in a process of its own.
+    """`many_runs` of the function that `file.py:name` names, in a process of its own; with `search`, of the canary that
+    is sought before.
 
     Raises HarnessError, in one line that names the file, for what cannot be loaded, for a function that raises or gives
     what has no score, and for one that ends its process; with the traceback as its cause.
     """
     named_function(where)
-    trials = work_apart(where, _score_runs, (where, records, runs, seed, score), runs, "run", progress)
+    steps = runs + (search.trainings if search else 0)
+    trials = work_apart(where, _score_runs, (where, records, runs, seed, score, search), steps, "run", progress)
     assert isinstance(trials, Trials)
     return trials
 
@@ -193,7 +202,9 @@ def _work(
         parent.send(_Fault(f"audit: {where}: {reason}", traceback.format_exc()))
 
 
-def _score_runs(tell: Tell, where: str, records: CanaryRecords, runs: int, seed: int, score: Score) -> Trials:
+def _score_runs(
+    tell: Tell, where: str, records: CanaryRecords, runs: int, seed: int, score: Score, search: Search | None
+) -> Trials:
     path, name = named_function(where)
     train, begun = load_function(path, name), 0
 
@@ -207,6 +218,8 @@ def _score_runs(tell: Tell, where: str, records: CanaryRecords, runs: int, seed:
     initial = getattr(train, "initial", None)
     if initial is not None:
         many.initial = initial  # type: ignore[attr-defined]
+    if search is not None:
+        records = seek_canary(many, records, seed, search)
     return many_runs(many, records, runs, seed, score)
 
 

@@ -86,7 +86,15 @@ def score_of(model: object, records: CanaryRecords, score: Score) -> float:
     the loss of the canary, by `predict_proba` or `predict` (probabilities). Raises HarnessError where the model has
     neither, or what it gives is nothing of the sort.
     """
-    return _by_weights(kernel_of(model, records), records) if score == "weights" else _by_loss(model, records)
+    if score == "weights":
+        return _by_weights(kernel_of(model, records), records)
+    return float(log_chances(model, records.canary[None], np.array([records.canary_label]))[0])
+
+
+def score_change(model: object, start: object | None, records: CanaryRecords, score: Score) -> float:
+    """`score_of` a model, less that of the weights it started from, where they are known and have such a score."""
+    known = start is not None and (score == "weights" or hasattr(start, "predict_proba"))
+    return score_of(model, records, score) - (score_of(start, records, score) if known else 0.0)
 
 
 def kernel_of(model: Any, records: CanaryRecords) -> Array:
@@ -131,23 +139,33 @@ def _by_weights(kernel: Array, records: CanaryRecords) -> float:
         return float(row[records.canary_label] - np.delete(row, records.canary_label).mean())
 
 
-def _by_loss(model: object, records: CanaryRecords) -> float:
+def log_chances(model: object, features: Array, labels: Array) -> Array:
+    """Log-probability that a model gives to the labels (m,) of records (m, d), by `predict_proba` or `predict`: (m,).
+
+    Not a number where the model gives none. Raises HarnessError where it has neither, one raises, or what it gives is
+    no probabilities.
+    """
     name = next((name for name in ("predict_proba", "predict") if hasattr(model, name)), None)
     if name is None:
         raise _no_score("loss", "has neither predict_proba nor predict", model)
     try:
-        predictions = _numbers(getattr(model, name)(records.canary[None].copy()))
+        predictions = _numbers(getattr(model, name)(features.copy()))
     except Exception as error:
         raise HarnessError(f"audit: {name} of the model ({type(model).__name__}) raised {fault(error)}") from error
-    if predictions.size == 0 or (predictions.ndim > 1 and len(predictions) != 1):
-        raise HarnessError(f"audit: {name} gives shape {predictions.shape} for one record; (1, classes) is right")
-    p = predictions.reshape(-1)
+    m = len(features)
+    rows = predictions[None] if m == 1 and predictions.ndim == 1 else predictions
+    if predictions.size == 0 or len(rows) != m:
+        what = "one record; (1, classes) is right" if m == 1 else f"{m} records; ({m}, classes) is right"
+        raise HarnessError(f"audit: {name} gives shape {predictions.shape} for {what}")
+    p = rows.reshape(m, -1)
     if np.isfinite(p).all() and (
-        min(p) < -ROUGHLY or max(p) > 1 + ROUGHLY or (len(p) > 1 and abs(sum(p) - 1) > ROUGHLY)
+        p.min() < -ROUGHLY or p.max() > 1 + ROUGHLY or (p.shape[1] > 1 and np.abs(p.sum(1) - 1).max() > ROUGHLY)
     ):
-        raise HarnessError(f"audit: {name} gives {np.array2string(p, precision=3)}, no probabilities of classes")
-    chance = p[records.canary_label] if len(p) > 1 else (p[0] if records.canary_label == 1 else 1 - p[0])
-    return float(np.log(max(chance, 1e-300))) if np.isfinite(chance) else float("nan")
+        odd = p[np.argmax(np.abs(p - np.clip(p, 0, 1)).max(1) + np.abs(p.sum(1) - 1))]
+        raise HarnessError(f"audit: {name} gives {np.array2string(odd, precision=3)}, no probabilities of classes")
+    two = p if p.shape[1] > 1 else np.concatenate([1 - p, p], axis=1)
+    chances = two[np.arange(m), labels]
+    return np.where(np.isfinite(chances), np.log(np.maximum(chances, 1e-300)), np.nan)
 
 
 def _no_score(score: str, what: str, model: object) -> HarnessError:
@@ -163,17 +181,15 @@ class _Run:
     start: Sequence[Array] | None = None
 
     def from_there(self, start: Sequence[Array]) -> _Run:
-        return replace(self, start=start, records=self.records.relabel_against(start))
+        records = self.records.relabel_against(start) if self.records.own_column else self.records
+        return replace(self, start=start, records=records)
 
     def job(self) -> tuple[Array, Array, int]:
         """Arrays of its own: a training function may write into them."""
-        r = self.records
-        chosen = r.with_canary() if self.inside else (r.features.copy(), r.labels.copy())
-        return (*chosen, self.seed)
+        return (*self.records.records(self.inside), self.seed)
 
     def score(self, model: object, by: Score) -> float:
-        before = 0.0 if self.start is None or by != "weights" else score_of(self.start, self.records, by)
-        return score_of(model, self.records, by) - before
+        return score_change(model, self.start, self.records, by)
 
 
 def many_runs(
@@ -187,9 +203,9 @@ def many_runs(
     """Train `runs` models, half of them with the canary, and score each.
 
     Which run has it and what its seed is follow from `seed`. A `train` that has a method `initial(columns, seed)` says
-    from which weights a run starts; the canary's label is then the one they find least likely, and a score by weights
-    is of what training changed. Raises HarnessError for fewer than four runs, a training
-    function that raises, and a score that is not a number.
+    from which weights a run starts; a canary with a column of its own then has the label that they find least likely,
+    and a score is of what training changed (by loss, where these weights have `predict_proba`). Raises HarnessError for
+    fewer than four runs, a training function that raises, and a score that is not a number.
     """
     if not 4 <= runs <= MOST_RUNS:
         what = "few; at least 4 are needed, and 1,000 say something" if runs < 4 else f"many; at most {MOST_RUNS:,} are"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -32,6 +33,8 @@ from harness.progress import Progress
 
 if TYPE_CHECKING:
     from harness.auditing import Bound
+    from harness.auditing.trials import Score
+    from harness.formulas.formula import Adjacency
 
 CLAIMS = (1.0, 4.0, 10.0)
 MOST_RECORDS = 1_000_000
@@ -49,8 +52,30 @@ def audit(
     delta: Annotated[float, typer.Option(help="Claimed delta.")] = 1e-5,
     runs: Annotated[int, typer.Option(min=4, help="Trainings, half of them with the canary.")] = 1000,
     score: Annotated[
-        str, typer.Option(help="What of a model is read: `weights` (linear models) or `loss` (of the canary).")
-    ] = "weights",
+        str | None,
+        typer.Option(
+            help="What of a model is read: `weights` (linear models; default) or `loss` (of the canary; default where "
+            "it is sought and for networks)."
+        ),
+    ] = None,
+    canary: Annotated[
+        str,
+        typer.Option(
+            help="`column`: a record with a column of its own. `sought`: before the audit, half as many trainings seek "
+            "the record whose loss tells best whether it was there."
+        ),
+    ] = "column",
+    neighbours: Annotated[
+        str | None,
+        typer.Option(
+            help="What the claim is of, where the canary is sought: `add-remove-one` (functions; a run without the "
+            "canary has a record fewer) or `replace-one` (another record in its place; engines)."
+        ),
+    ] = None,
+    hidden: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Width of a hidden layer (engines); may be repeated. Default: a linear model."),
+    ] = None,
     level: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95,
     records: Annotated[int, typer.Option(help="Training records.")] = 64,
     batch_size: Annotated[int, typer.Option(min=1, help="Records in a batch, on average (engines).")] = 64,
@@ -90,6 +115,7 @@ def audit(
     from the same weights. See docs/auditing.md, and examples/audit_output_perturbation.py.
 
     Examples: `harness audit fast`; `harness audit mine.py:train --epsilon 1 --runs 2000 --score loss`;
+    `harness audit fast --hidden 32 --canary sought`; `harness audit mine.py:train --epsilon 1 --canary sought`;
     `harness audit mine.py:predict --members members.csv --nonmembers nonmembers.csv --label y`
     """
     check_mode(context, members is not None)
@@ -104,11 +130,10 @@ def audit(
     from harness.auditing import AUDITORS, canary_records, many_runs
     from harness.auditing.engines import EngineTraining, Question
     from harness.auditing.functions import named_function, own_trials
+    from harness.auditing.search import Search, seek_canary
     from harness.config import load_external_plugins
     from harness.training.engine import ENGINES
 
-    if score not in ("weights", "loss"):
-        raise HarnessError(f"--score {score!r}: unknown; it is weights or loss")
     load_external_plugins()
     is_engine = what in ENGINES.names()
     if not is_engine:
@@ -128,15 +153,19 @@ def audit(
     if not records <= MOST_RECORDS:
         raise HarnessError(f"--records {records}: at most {MOST_RECORDS:,}")
     file_to_write(plot, "--plot", ".svg")
-    made, progress = canary_records(records, seed=seed), Progress(quiet)
+    asked = _check_question(is_engine, score, canary, neighbours, hidden)
+    made = canary_records(records, seed=seed, own_column=canary == "column", dropped=asked.dropped)
+    search, progress = Search.for_runs(runs) if canary == "sought" else None, Progress(quiet)
     trials = None
     rows: list[tuple[float, Bound]] = []
     for claimed in claims:
         if is_engine:
-            question = Question(claimed, delta, records, batch_size, epochs, accountant)
-            trials = many_runs(EngineTraining(what, question), made, runs, seed, score, progress)  # type: ignore[arg-type]
+            question = Question(claimed, delta, records, batch_size, epochs, accountant, asked.neighbours)
+            engine = EngineTraining(what, question, tuple(hidden or ()))
+            planted = made if search is None else seek_canary(engine, made, seed, search)
+            trials = many_runs(engine, planted, runs, seed, asked.score, progress)
         elif trials is None:
-            trials = own_trials(what, made, runs, seed, score, progress)  # type: ignore[arg-type]
+            trials = own_trials(what, made, runs, seed, asked.score, progress, search)
         assert trials is not None
         rows += [(claimed, a().bound(trials, delta, level)) for _, a in AUDITORS if a.sees == "many runs"]
     if plot is not None:
@@ -145,12 +174,63 @@ def audit(
     if as_json:
         bounds = [{"claimed": claimed, "exposed": b.epsilon > claimed, **dataclasses.asdict(b)} for claimed, b in rows]
         print_json(
-            {"audited": what, "delta": delta, "runs": runs, "score": score, "exposed": exposed, "bounds": bounds}
+            {
+                "audited": what,
+                "delta": delta,
+                "runs": runs,
+                "score": asked.score,
+                "canary": canary,
+                "neighbours": asked.neighbours,
+                "exposed": exposed,
+                "bounds": bounds,
+            }
         )
     else:
-        _show(rows, what, delta, runs)
+        _show(rows, f"{what}, {asked.neighbours} neighbours", delta, runs)
     if exposed:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is audited, where options leave it open."""
+
+    score: Score
+    neighbours: Adjacency
+
+    dropped: bool
+    """Whether a run without the canary has a record fewer."""
+
+
+def _check_question(
+    is_engine: bool, score: str | None, canary: str, neighbours: str | None, hidden: list[int] | None
+) -> _Asked:
+    """Raises HarnessError for words that are unknown and for what does not go together."""
+    for name, given, known in (
+        ("score", score, ("weights", "loss")),
+        ("canary", canary, ("column", "sought")),
+        ("neighbours", neighbours, ("add-remove-one", "replace-one")),
+    ):
+        if given is not None and given not in known:
+            raise HarnessError(f"--{name} {given!r}: unknown; it is {' or '.join(known)}")
+    sought = canary == "sought"
+    if hidden and not is_engine:
+        raise HarnessError("--hidden: a function of yours has layers of its own; leave it out")
+    if score == "weights" and (sought or hidden):
+        what = "a canary that is sought has no column of its own" if sought else "a network's weights are no score"
+        raise HarnessError(f"--score weights: {what}; use --score loss")
+    if neighbours is not None and not sought:
+        raise HarnessError("--neighbours: a canary with a column of its own stands for add-remove-one; leave it out")
+    if sought and is_engine and neighbours == "add-remove-one":
+        raise HarnessError(
+            "--neighbours add-remove-one: with a record fewer an engine takes other steps; use replace-one"
+        )
+    relation = neighbours or ("replace-one" if sought and is_engine else "add-remove-one")
+    return _Asked(
+        cast("Score", score or ("loss" if sought or hidden else "weights")),
+        cast("Adjacency", relation),
+        dropped=sought and relation == "add-remove-one",
+    )
 
 
 def _show(rows: list[tuple[float, Bound]], what: str, delta: float, runs: int) -> None:

@@ -63,7 +63,10 @@ Out = Annotated[
     typer.Option(metavar="FOLDER", rich_help_panel=PANEL, help="For page, numbers and scores; default: NAME-audit."),
 ]
 OF_MODEL = ("nonmembers", "reference", "label", "ignore", "classes", "logits", "train", "models", "fpr", "out")
-OF_TRAINING = ("epsilon", "delta", "runs", "score", "records", "batch_size", "epochs", "accountant", "plot")
+OF_TRAINING = (
+    "epsilon", "delta", "runs", "score", "canary", "neighbours", "hidden", "records", "batch_size", "epochs",
+    "accountant", "plot",
+)  # fmt: skip
 """Options of either audit alone."""
 
 

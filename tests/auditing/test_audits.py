@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness.arrays import Array
-from harness.auditing import AUDITORS, canary_records, many_runs, one_at_a_time
+from harness.auditing import AUDITORS, Search, canary_records, many_runs, one_at_a_time, seek_canary
 from harness.auditing.engines import EngineTraining, Question
 from harness.auditing.planted import BUGS, Bug, planted_training, spread_of_steps
 from harness.errors import HarnessError
@@ -85,7 +86,7 @@ def test_without_a_bug_one_audit_in_twenty_is_wrong_and_no_more() -> None:
 
 
 def test_the_canary_stands_in_a_column_of_its_own() -> None:
-    features, labels = RECORDS.with_canary()
+    features, labels = RECORDS.records(with_canary=True)
     assert (features[:-1, RECORDS.column] == 0).all()
     assert (RECORDS.features[:, RECORDS.column] == 0).all()
     assert features[-1, RECORDS.column] == 10
@@ -189,6 +190,18 @@ def test_a_keras_function_is_audited_and_its_bug_exposed(tmp_path: Path) -> None
         (["fast", "--accountant", "rpd"], "unknown accountant 'rpd'"),
         (["fast", "--batch-size", "100"], "a batch of 100 from 64 records"),
         (["fast", "--records", "2"], "2 records of 8 columns are too few"),
+        (["fast", "--canary", "best"], "--canary 'best': unknown; it is column or sought"),
+        (
+            ["fast", "--canary", "sought", "--score", "weights"],
+            "--score weights: a canary that is sought has no column",
+        ),
+        (["fast", "--hidden", "8", "--score", "weights"], "--score weights: a network's weights are no score"),
+        (["fast", "--neighbours", "replace-one"], "--neighbours: a canary with a column of its own"),
+        (
+            ["fast", "--canary", "sought", "--neighbours", "add-remove-one"],
+            "--neighbours add-remove-one: with a record fewer an engine takes other steps; use replace-one",
+        ),
+        (["fine.py:f", "--epsilon", "1", "--hidden", "8"], "--hidden: a function of yours has layers of its own"),
     ],
 )
 def test_bad_input_is_one_clear_line(tmp_path: Path, arguments: list[str], says: str) -> None:
@@ -198,3 +211,83 @@ def test_bad_input_is_one_clear_line(tmp_path: Path, arguments: list[str], says:
     assert ran.returncode == 2
     assert says in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_a_sought_canary_exposes_a_bug_by_the_loss_of_the_final_model_alone(tmp_path: Path) -> None:
+    """No column of its own, no weights: the records that are sought tell runs apart where the noise is too small."""
+    example = REPO / "examples" / "audit_output_perturbation.py"
+    asked = ["--epsilon", "2", "--runs", "200", "--canary", "sought", "-q", "--json"]
+    wrong = run_cli(tmp_path, "audit", f"{example}:divides_twice", *asked)
+    assert wrong.returncode == 1, wrong.stderr
+    assert max(b["epsilon"] for b in json.loads(wrong.stdout)["bounds"] if b["auditor"] != "gaussian") > 2
+    sound = run_cli(tmp_path, "audit", f"{example}:train", *asked)
+    assert sound.returncode == 0, sound.stderr
+    answer = json.loads(sound.stdout)
+    assert (answer["canary"], answer["score"], answer["neighbours"]) == ("sought", "loss", "add-remove-one")
+
+
+def planted_loss(features: Array, labels: Array, seed: int) -> Any:
+    """A model that remembers one sort of record alone: those of class 1 with a first column above 2."""
+    remembers = bool(((features[:, 0] > 2) & (labels == 1)).any())
+    noise = np.random.default_rng(seed).normal(0, 0.02)
+
+    class Remembers:
+        def predict_proba(self, asked: Array) -> Array:
+            p = 0.5 - 0.2 * (asked[:, 0] > 2) + 0.4 * remembers * (asked[:, 0] > 2) + noise
+            return np.stack([1 - p, p], axis=1)
+
+    return Remembers()
+
+
+def test_the_search_finds_the_one_sort_of_record_that_is_remembered() -> None:
+    records = canary_records(own_column=False, dropped=True)
+    records = dataclasses.replace(records, features=np.clip(records.features, -3, 2).astype(np.float32))
+    wide = records.features.copy()
+    wide[0, 0], wide[0, 1] = 3.0, 0.0
+    records = dataclasses.replace(records, features=wide, labels=np.where(np.arange(64) == 0, 0, records.labels))
+    best = seek_canary(one_at_a_time(planted_loss), records, 0, Search(models=8))
+    assert best.canary[0] > 2
+    assert best.canary_label == 1
+    trials = many_runs(one_at_a_time(planted_loss), best, 40, 0, "loss")
+    assert trials.inside.min() > trials.outside.max()
+
+
+def test_a_search_follows_from_its_seed_and_shares_none_with_the_audit() -> None:
+    seeds: list[int] = []
+
+    def train(features: Array, labels: Array, seed: int) -> Any:
+        seeds.append(seed)
+        return Says(0.5)
+
+    records, search = canary_records(own_column=False), Search(models=4)
+    first, again = (seek_canary(one_at_a_time(train), records, 3, search) for _ in range(2))
+    assert (first.canary == again.canary).all()
+    assert len(seeds) == 2 * search.trainings
+    assert seeds[: search.trainings] == seeds[search.trainings :]
+    many_runs(one_at_a_time(train), first, 20, 3, "loss")
+    assert not set(seeds[: search.trainings]) & set(seeds[2 * search.trainings :])
+
+
+@pytest.mark.parametrize("runs", [4, 100, 1000, 5000])
+def test_a_search_trains_at_most_half_as_many_models_as_the_audit_or_the_fewest_that_it_can(runs: int) -> None:
+    search = Search.for_runs(runs)
+    assert search.trainings <= max(runs / 2, Search(models=4).trainings)
+
+
+def test_without_the_canary_a_record_is_missing_or_another_stands_in_its_place() -> None:
+    replaced, dropped = (canary_records(own_column=False, dropped=dropped) for dropped in (False, True))
+    for records, n in ((replaced, 64), (dropped, 63)):
+        features, labels = records.records(with_canary=False)
+        assert features.shape == (n, 8)
+        assert (features == records.features[:n]).all()
+        assert (labels == records.labels[:n]).all()
+        assert records.records(with_canary=True)[0].shape == (64, 8)
+
+
+@pytest.mark.parametrize("hidden", [(), (8,)])
+def test_engines_keep_their_claim_for_replaced_records_too(hidden: tuple[int, ...]) -> None:
+    train = EngineTraining("fast", Question(4.0, adjacency="replace-one"), hidden)
+    records = seek_canary(train, canary_records(own_column=False), 5, Search(models=32))
+    found = bounds(many_runs(train, records, 1000, 5, "loss"))
+    assert all(bound <= 4.0 for bound in found.values()), found
+    assert found["gaussian"] > 0.1
