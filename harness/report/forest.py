@@ -24,8 +24,30 @@ MOST = 60
 """Rows drawn of a claim; the weakest come first where there are more."""
 State = Literal["clears", "misses", "open"]
 """How a point stands to its line, by its own interval."""
-Span = tuple[float, float | None, float | None, float]
-"""Estimate, ends of its interval (None: unbounded), and the line to clear, on one axis."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A point on its axis."""
+
+    value: float
+    low: float | None
+    high: float | None
+    """Ends of its interval; None: unbounded."""
+    line: float
+    """The line to clear; of `close`, the value to be near to."""
+    tolerance: float | None = None
+    """How near, of `close`."""
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """Where a value is near enough."""
+        return None if self.tolerance is None else (self.line - self.tolerance, self.line + self.tolerance)
+
+    @property
+    def needed(self) -> str:
+        """What is asked, in words."""
+        return figure(self.line) if self.tolerance is None else f"{figure(self.line)} ± {figure(self.tolerance)}"
 
 
 @dataclass(frozen=True)
@@ -41,6 +63,8 @@ class Row:
     open_right: bool
     """Whether the interval goes on beyond what is drawn."""
     line: float
+    band: tuple[float, float] | None
+    """Where its ends are, of what lies near enough to the line."""
     value: str
     interval: str
     needed: str
@@ -80,19 +104,21 @@ def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) 
         return round(INSET + (WIDTH - 2 * INSET) * (min(max(x, low), high) - low) / (high - low), 1)
 
     rows = []
-    for p, (value, a, b, line) in zip(points, spans, strict=True):
+    for p, span in zip(points, spans, strict=True):
+        a, b = span.low, span.high
         rows.append(
             Row(
                 place=where_words(p, part, spec.axes).removeprefix("at "),
-                dot=place(value),
+                dot=place(span.value),
                 left=place(low if a is None else a),
                 right=place(high if b is None else b),
                 open_left=a is None or a < low,
                 open_right=b is None or b > high,
-                line=place(line),
-                value=figure(value),
+                line=place(span.line),
+                band=None if span.band is None else (place(span.band[0]), place(span.band[1])),
+                value=figure(span.value),
                 interval=_interval(a, b),
-                needed=figure(line),
+                needed=span.needed,
                 state=_state(p, alpha),
                 runs=f"{p.holds} of {p.repeats}" if p.holds is not None else str(p.repeats),
             )
@@ -104,21 +130,38 @@ def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) 
 def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
     """What the axis is of, and each point on it."""
     if isinstance(part, Close):
-        width = part.tolerance
-        return "how far apart", [(abs(p.left - p.right), *_mirrored_ends(p, width), width) for p in points]
+        if isinstance(part.right, MetricSeries):
+            return "difference", [_near(p.left - p.right, 0.0, p, part.tolerance) for p in points]
+        return "measured", [_near(p.left, p.right, p, part.tolerance) for p in points]
     if isinstance(part, Compare):
         intervals = [left_interval(part, p) for p in points]
         if all(interval is not None for interval in intervals):
             pairs = zip(points, intervals, strict=True)
-            return "measured", [(p.left, *(i or (None, None)), p.right) for p, i in pairs]
+            return "measured", [Span(p.left, *(i or (None, None)), p.right) for p, i in pairs]
         upward = part.relation in (">", ">=")
         if upward:
             return "difference", [
-                (p.effect + part.margin, _add(p.low, part.margin), _add(p.high, part.margin), part.margin)
+                Span(p.effect + part.margin, _add(p.low, part.margin), _add(p.high, part.margin), part.margin)
                 for p in points
             ]
-        return "difference", [(part.margin - p.effect, *_mirrored_ends(p, part.margin), part.margin) for p in points]
-    return "distance to the line, positive: as claimed", [(p.effect, p.low, p.high, 0.0) for p in points]
+        return "difference", [
+            Span(part.margin - p.effect, *_mirrored_ends(p, part.margin), part.margin) for p in points
+        ]
+    return "distance to the line, positive: as claimed", [Span(p.effect, p.low, p.high, 0.0) for p in points]
+
+
+def _near(value: float, to: float, point: Point, tolerance: float) -> Span:
+    """A value that is to lie within `tolerance` of another.
+
+    What is kept of a point is how far from it, at least and at most, the interval reaches. Where it reaches to both
+    sides the longer reach is drawn on either.
+    """
+    near, far = _mirrored_ends(point, tolerance)
+    beyond = [None if far is None else to + side * far for side in (-1, 1)]
+    if near is None or near <= 0:
+        return Span(value, *beyond, to, tolerance)
+    low, high = (to + near, beyond[1]) if value >= to else (beyond[0], to - near)
+    return Span(value, low, high, to, tolerance)
 
 
 def _mirrored_ends(point: Point, line: float) -> tuple[float | None, float | None]:
@@ -156,10 +199,10 @@ def _interval(low: float | None, high: float | None) -> str:
 
 def _ends_of_axis(spans: Sequence[Span]) -> tuple[float, float]:
     """From where to where: all estimates and lines, and of the intervals what does not dwarf those."""
-    core = [x for value, _, _, line in spans for x in (value, line)]
+    core = [x for span in spans for x in (span.value, span.line, *(span.band or ()))]
     low, high = min(core), max(core)
     reach = 3 * max(high - low, 0.05 * max(abs(low), abs(high)), 1e-9)
-    ends = [x for _, a, b, _ in spans for x in (a, b) if x is not None and math.isfinite(x)]
+    ends = [x for span in spans for x in (span.low, span.high) if x is not None and math.isfinite(x)]
     low = min([low, *(max(x, low - reach) for x in ends)])
     high = max([high, *(min(x, high + reach) for x in ends)])
     margin = 0.04 * (high - low) or 0.5

@@ -127,16 +127,44 @@ def test_forest_rows_are_where_their_numbers_are(judged: tuple[dict[str, Spec], 
     reaches = next(c for c in spec.claims if c.id == "logloss-reaches-cap")
     reached = next(v for v in verdicts if v.id == f"{spec.id}#{reaches.id}")
     near, *_ = forests(reached.points, spec.parts(reaches), spec, 0.05)[0]
-    assert (capped.axis, near.axis, hidden) == ("measured", "how far apart", 0)
+    assert (capped.axis, near.axis, hidden) == ("measured", "measured", 0)
     for forest in (capped, near):
         for row in forest.rows:
             assert 0 <= row.left <= row.dot <= row.right <= WIDTH or row.open_left or row.open_right
+    for row in near.rows:
+        assert row.needed == "0.9 ± 0.01"
+        assert row.band is not None
+        assert row.band[0] < row.line < row.band[1]
+        assert row.band[0] <= row.dot <= row.band[1] or row.state != "clears"
     beyond = [row for row in capped.rows if row.state == "misses"]
     assert beyond
     assert all(row.dot > row.line and row.left >= row.line for row in beyond)
     many = [p.model_copy(update={"p_support": i / 200}) for i, p in enumerate(verdict.points * 9)]
     drawn, hidden = forests(many, spec.parts(claim), spec, 0.05)
     assert sum(len(f.rows) for f in drawn) == 60 == len(many) - hidden
+
+
+@pytest.mark.parametrize(
+    ("left", "low", "high", "interval"),
+    [
+        (0.93, -0.09, 0.0, "0.91 to 1"),  # 0.01 to 0.1 above
+        (0.87, -0.09, 0.0, "0.8 to 0.89"),
+        (0.91, -0.03, 0.01, "0.86 to 0.94"),  # on both sides, by at most 0.04
+        (0.93, None, None, "unbounded"),
+    ],
+)
+def test_what_is_near_a_printed_number_is_drawn_beside_it(
+    left: float, low: float | None, high: float | None, interval: str
+) -> None:
+    spec = load_specs(Project(REPO), ["humphries2020/fig6"])[0].spec
+    claim = next(c for c in spec.claims if c.id == "logloss-reaches-cap")
+    point = Point(
+        expectation=0, epsilon=1.0, left=left, right=0.9, effect=0.01 - abs(left - 0.9), low=low, high=high,
+        p_support=0.5, p_oppose=0.5, repeats=9,
+    )  # fmt: skip
+    (forest,), _ = forests([point], spec.parts(claim), spec, 0.05)
+    assert forest.rows[0].interval == interval
+    assert forest.rows[0].value == f"{left:g}"
 
 
 def test_an_unbounded_interval_is_open() -> None:
