@@ -3,7 +3,7 @@
 A metric is one function with one registration (`metric`); importing this package registers the built-in ones.
 """
 
-from harness.metrics import exposure, membership, model, points, precision, queried
+from harness.metrics import calibration, exposure, membership, model, points, precision, queried
 from harness.metrics.answers import Answers, ModelOutputs, Outputs, Run
 from harness.metrics.metric import METRICS, Metric, metric, metrics_of
 from harness.metrics.value import Value, average, share
@@ -17,6 +17,7 @@ __all__ = [
     "Run",
     "Value",
     "average",
+    "calibration",
     "exposure",
     "membership",
     "metric",
