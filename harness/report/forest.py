@@ -45,7 +45,7 @@ class Span:
         return None if self.tolerance is None else (self.line - self.tolerance, self.line + self.tolerance)
 
     @property
-    def needed(self) -> str:
+    def line_text(self) -> str:
         """What is asked, in words."""
         return figure(self.line) if self.tolerance is None else f"{figure(self.line)} ± {figure(self.tolerance)}"
 
@@ -118,7 +118,7 @@ def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) 
                 band=None if span.band is None else (place(span.band[0]), place(span.band[1])),
                 value=figure(span.value),
                 interval=_interval(a, b),
-                needed=span.needed,
+                needed=span.line_text,
                 state=_state(p, alpha),
                 runs=f"{p.holds} of {p.repeats}" if p.holds is not None else str(p.repeats),
             )
@@ -131,8 +131,8 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
     """What the axis is of, and each point on it."""
     if isinstance(part, Close):
         if isinstance(part.right, MetricSeries):
-            return "difference", [_near(p.left - p.right, 0.0, p, part.tolerance) for p in points]
-        return "measured", [_near(p.left, p.right, p, part.tolerance) for p in points]
+            return "difference", [_span_beside(p.left - p.right, 0.0, p, part.tolerance) for p in points]
+        return "measured", [_span_beside(p.left, p.right, p, part.tolerance) for p in points]
     if isinstance(part, Compare):
         intervals = [left_interval(part, p) for p in points]
         if all(interval is not None for interval in intervals):
@@ -150,7 +150,7 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
     return "distance to the line, positive: as claimed", [Span(p.effect, p.low, p.high, 0.0) for p in points]
 
 
-def _near(value: float, to: float, point: Point, tolerance: float) -> Span:
+def _span_beside(value: float, to: float, point: Point, tolerance: float) -> Span:
     """A value that is to lie within `tolerance` of another.
 
     What is kept of a point is how far from it, at least and at most, the interval reaches. Where it reaches to both
