@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from harness.attacks.attack import ScoringAttack
+from harness.report.drawing import COLOURS, MARKERS, Drawing, Look
 from harness.report.gather import Section
 from harness.report.headings import datasets_of
-from harness.report.vocabulary import attack_words, metric_words
+from harness.report.scales import value_range
+from harness.report.sketch import Sketch, draw_sketches, set_row_names
+from harness.report.theme import Hover
+from harness.report.vocabulary import attack_words, figure, metric_words
 
 QUANTITIES = ("advantage", "auc", "tpr_at_0.1pct_fpr")
 """Metrics of attacks that several papers measure."""
 EPSILONS = (0.1, 1.0, 10.0, math.inf)
 """At which they are shown; infinity is without noise."""
+WIDE_INCHES, ROW_INCHES, LANE = 8.6, 0.34, 0.2
+"""Of a figure, of a data set in it, and, as a share of that, of an epsilon's lane."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,18 @@ class ComparedRow:
     attack: str
     values: tuple[str, ...]
     """Mean and half-width of its 95% interval at each of `EPSILONS`; empty where it was not measured."""
+    means: tuple[float, ...]
+    """The means themselves; not a number where it was not measured."""
+
+    @property
+    def paper(self) -> str:
+        """Its key."""
+        return self.section.spec.paper
+
+    @property
+    def data(self) -> str:
+        """The names of its data sets, or that they are several."""
+        return ", ".join(self.datasets) if len(self.datasets) < 3 else "several"
 
 
 @dataclass(frozen=True)
@@ -36,6 +55,11 @@ class Comparison:
     metric: str
     title: str
     rows: tuple[ComparedRow, ...]
+
+    @property
+    def by_paper(self) -> list[tuple[str, list[ComparedRow]]]:
+        """Its rows by the key of their paper."""
+        return [(paper, list(rows)) for paper, rows in groupby(self.rows, lambda row: row.paper)]
 
 
 def comparisons(sections: Iterable[Section]) -> list[Comparison]:
@@ -62,5 +86,53 @@ def _rows_of(section: Section, metric: str) -> list[ComparedRow]:
         if any(values):
             arm, comma, others = row["arm"].partition(", ")
             setup = (arms[arm].label or arm if arm in arms else arm) + comma + others
-            rows.append(ComparedRow(section, datasets_of(section.spec), setup, attack_words(row["attack"]), values))
+            means = tuple(row["numbers"].get(epsilon, math.nan) for epsilon in EPSILONS)
+            names = datasets_of(section.spec)
+            rows.append(ComparedRow(section, names, setup, attack_words(row["attack"]), values, means))
     return rows
+
+
+def draw_comparison(one: Comparison, short_names: Mapping[str, str]) -> Drawing:
+    """A row for each data set of a paper: a mark for each set-up and attack, in a lane for each epsilon."""
+    groups: dict[tuple[str, str], list[ComparedRow]] = {}
+    for row in one.rows:
+        groups.setdefault((row.paper, row.data), []).append(row)
+    heights = {key: float(-index) for index, key in enumerate(groups)}
+    names = [f"{data}, {short_names[paper]}" for paper, data in groups]
+
+    def paint(sketches: list[Sketch]) -> None:
+        (sketch,) = sketches
+        every = [mean for row in one.rows for mean in row.means if math.isfinite(mean)]
+        sketch.name_values(list(heights.values()), names)
+        set_row_names(sketch, list(heights.values()), names)
+        sketch.set_places_of_values(value_range(every), one.title)
+        sketch.axis.set_ylim(min(heights.values()) - 0.6, 0.6)
+        for lane, epsilon in enumerate(EPSILONS):
+            marks = [
+                (row, row.means[lane], height + LANE * ((len(EPSILONS) - 1) / 2 - lane))
+                for key, height in heights.items()
+                for row in groups[key]
+                if math.isfinite(row.means[lane])
+            ]
+            sketch.add_lane(
+                epsilon_words(epsilon),
+                Look(COLOURS[lane], "", MARKERS[lane]),
+                [mean for _, mean, _ in marks],
+                [height for _, _, height in marks],
+                [f"{row.data}, {short_names[row.paper]}" for row, _, _ in marks],
+                [Hover(_mark_text(row, mean, epsilon)) for row, mean, _ in marks],
+            )
+
+    size = (WIDE_INCHES, 0.9 + ROW_INCHES * len(groups))
+    label = f"{one.title} of every set-up and attack, by data set and paper, at four epsilons"
+    title = f"{one.title[:1].upper()}{one.title[1:]} by data set"
+    return draw_sketches(1, paint, title, label, f"compare {one.metric}", size, bare=True)
+
+
+def epsilon_words(epsilon: float) -> str:
+    """An epsilon of the comparison, as its legend and its column are called."""
+    return "without noise" if math.isinf(epsilon) else f"ε = {figure(epsilon)}"
+
+
+def _mark_text(row: ComparedRow, mean: float, epsilon: float) -> str:
+    return f"{row.section.spec.where}: {row.setup}, {row.attack}, {epsilon_words(epsilon)}: {figure(mean)}"

@@ -157,10 +157,9 @@ def _span_beside(value: float, to: float, point: Point, tolerance: float) -> Spa
     sides the longer reach is drawn on either.
     """
     near, far = _mirrored_ends(point, tolerance)
-    beyond = [None if far is None else to + side * far for side in (-1, 1)]
-    if near is None or near <= 0:
-        return Span(value, *beyond, to, tolerance)
-    low, high = (to + near, beyond[1]) if value >= to else (beyond[0], to - near)
+    low, high = (None, None) if far is None else (to - far, to + far)
+    if near is not None and near > 0:
+        low, high = (to + near, high) if value >= to else (low, to - near)
     return Span(value, low, high, to, tolerance)
 
 

@@ -204,7 +204,8 @@ def _means(table: pd.DataFrame, axes: Sequence[str], results: ResultsFile | None
         others = "".join(f", {axis} {format_level(value)}" for axis, value in where if axis != across)
         label = f"{attack}: {metric_words(metric)}" if attack else metric_words(str(metric))
         blank = {"arm": arm + others, "attack": attack, "metric": label, "of": metric}
-        row = rows.setdefault((arm, label, others), blank | {"cells": {}})
+        row = rows.setdefault((arm, label, others), blank | {"cells": {}, "numbers": {}})
+        row["numbers"][at[across]] = mean.mean
         row["cells"][at[across]] = f"{mean.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
     listed = sorted(rows.values(), key=lambda r: (r["arm"], wanted.index(r["of"])))
     return [

@@ -5,7 +5,6 @@ Static files that need no network and no script; with scripts there are search, 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,7 +26,7 @@ from harness.report import manual
 from harness.report.anchors import marks_of
 from harness.report.certainty import certainty_words
 from harness.report.claim_page import claim_context, prose_html
-from harness.report.compare import EPSILONS, comparisons
+from harness.report.compare import EPSILONS, Comparison, comparisons, draw_comparison, epsilon_words
 from harness.report.contents import Paper, Row, Site, slug
 from harness.report.drawing import Drawing, figure_files
 from harness.report.exports import claims_csv, claims_table
@@ -43,12 +42,14 @@ from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, count, count_cer
 STATIC = ("site.css", "site.js")
 TABLES = ("measurements.parquet", "advantage.csv")
 """Of a spec's folder: files that its page offers."""
+Compared = list[tuple[Comparison, tuple[str, Drawing]]]
 KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
 
 
 def write_site(root: Path, site: Site) -> int:
     """Write every page below `root`, remove those of claims that are gone, and return how many there are."""
-    pages = dict(_pages(site))
+    compared = _compare(site)
+    pages = dict(_pages(site, compared)) | figure_files(dict(drawn for _, drawn in compared))
     for name in STATIC:
         pages[f"static/{name}"] = files("harness.report").joinpath("static", name).read_text(encoding="utf-8")
     for section in (section for paper in site.papers for section in paper.sections):
@@ -71,7 +72,7 @@ def write_site(root: Path, site: Site) -> int:
     return sum(name.endswith(".html") for name in pages)
 
 
-def _pages(site: Site) -> Sequence[tuple[str, str]]:
+def _pages(site: Site, compared: Compared) -> Sequence[tuple[str, str]]:
     environment = page_environment()
     specs = {s.spec.id: s for p in site.papers for s in p.sections}
     sentences = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
@@ -100,7 +101,7 @@ def _pages(site: Site) -> Sequence[tuple[str, str]]:
     pages = [
         ("index.html", page("front.html", "", pictures=pictures, **_totals(site))),
         ("claims.html", page("claims.html", "", rows=rows, datasets=_in_use(rows))),
-        ("compare.html", page("compare.html", "", **_comparison_context(site))),
+        ("compare.html", page("compare.html", "", **_comparison_context(site, compared))),
         ("reading.html", page("reading.html", "")),
         ("about.html", page("about.html", "")),
         ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
@@ -141,11 +142,24 @@ def _totals(site: Site) -> dict[str, Any]:
     return {"counted": counted, "certain": certain, "certainties": CERTAINTIES, "refuted": sums}
 
 
-def _comparison_context(site: Site) -> dict[str, object]:
-    """One quantity beside itself over all papers."""
+def _compare(site: Site) -> Compared:
+    """One quantity beside itself over all papers, with its figure and the name of its file."""
     sections = (section for paper in site.papers for section in paper.sections)
-    names = {paper.key: paper.short_name for paper in site.papers}
-    return {"comparisons": comparisons(sections), "epsilons": EPSILONS, "infinity": math.inf, "short_names": names}
+    names = _short_names(site)
+    return [
+        (one, ("compare-" + re.sub(r"\W|_", "-", one.metric), draw_comparison(one, names)))
+        for one in comparisons(sections)
+    ]
+
+
+def _short_names(site: Site) -> dict[str, str]:
+    own = {"own": "tables of one's own", "harness": "this project"}
+    return {paper.key: own.get(paper.key, paper.short_name) for paper in site.papers}
+
+
+def _comparison_context(site: Site, compared: Compared) -> dict[str, object]:
+    columns = [epsilon_words(epsilon) for epsilon in EPSILONS]
+    return {"comparisons": compared, "columns": columns, "short_names": _short_names(site)}
 
 
 def _in_use(rows: Sequence[Row]) -> list[str]:

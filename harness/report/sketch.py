@@ -186,16 +186,31 @@ class Sketch:
             pairs = zip(rows.values(), values, strict=True)
             self.data += [Datum(name or self.y, "printed", row, value) for row, value in pairs]
 
+    def add_lane(
+        self,
+        name: str,
+        look: Look,
+        values: Sequence[float],
+        heights: Sequence[float],
+        rows: Sequence[str],
+        hovers: Sequence[Hover],
+    ) -> None:
+        """Marks (k,) of values at heights of their own, many in a row; `rows` are the names of their rows."""
+        marked: dict[str, Any] = {"marker": look.marker, "markersize": 4, "linestyle": "", "markerfacecolor": "none"}
+        self.axis.plot(values, heights, color=look.colour, gid=self._register(hovers), **marked)
+        self._enter(name, look)
+        self.data += [Datum(name, "measured", row, value) for row, value in zip(rows, values, strict=True)]
+
     def set_values(self, within: Range, name: str) -> None:
         """The vertical axis: its ends, ticks, and its name, which stands above it."""
         self.y = self.above = name
         ticks, labels = linear_ticks(within.low, within.high)
         self.axis.set_ylim(within.low, within.high)
-        self._name_values(ticks, labels)
+        self.name_values(ticks, labels)
         if within.cut:
             self.notes[CUT] = None
 
-    def _name_values(self, ticks: Sequence[float], labels: Sequence[str]) -> None:
+    def name_values(self, ticks: Sequence[float], labels: Sequence[str]) -> None:
         """Ticks of the vertical axis, which begins further to the right where they need room."""
         self.axis.set_yticks(ticks, labels)
         box = self.axis.get_position()
@@ -208,7 +223,7 @@ class Sketch:
         """The same for a logarithmic one."""
         self.y = self.above = name
         self.axis.set_yscale("log")
-        self._name_values(*log_ticks(within.low, within.high))
+        self.name_values(*log_ticks(within.low, within.high))
         self.axis.minorticks_off()
         self.axis.set_ylim(within.low, within.high)
 
