@@ -23,7 +23,9 @@ from harness.spec.document import load_document, locate
 from harness.spec.model import Spec
 from harness.spec.page import Name, Panel
 
-Sort = Literal["as printed it does not hold", "printed number not met", "holds as printed", "left open"]
+Sort = Literal[
+    "as printed it does not hold", "printed number not met", "holds as printed", "left open", "ours, beside the papers"
+]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 """In the order of the front."""
 

@@ -40,6 +40,8 @@ from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SAID, SIGNS, figur
 from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, count, count_certainties, group_of
 
 STATIC = ("site.css", "site.js")
+ACCOUNTANTS = "images/accountants.svg"
+"""Of the docs: noise and what it is worth, by accountant."""
 TABLES = ("measurements.parquet", "advantage.csv")
 """Of a spec's folder: files that its page offers."""
 Compared = list[tuple[Comparison, tuple[str, Drawing]]]
@@ -159,7 +161,10 @@ def _short_names(site: Site) -> dict[str, str]:
 
 def _comparison_context(site: Site, compared: Compared) -> dict[str, object]:
     columns = [epsilon_words(epsilon) for epsilon in EPSILONS]
-    return {"comparisons": compared, "columns": columns, "short_names": _short_names(site)}
+    accountants = ACCOUNTANTS if (site.docs / ACCOUNTANTS).is_file() else ""
+    return {
+        "comparisons": compared, "columns": columns, "short_names": _short_names(site), "accountants": accountants,
+    }  # fmt: skip
 
 
 def _in_use(rows: Sequence[Row]) -> list[str]:
