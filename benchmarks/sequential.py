@@ -26,7 +26,7 @@ from harness.pipeline import measurements
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
 from harness.verdicts.check import judge_spec
-from harness.verdicts.findings import repeats_wanted
+from harness.verdicts.measured import repeats_wanted
 
 RESULTS = Path(__file__).parent / "sequential.json"
 

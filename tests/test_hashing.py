@@ -104,6 +104,6 @@ def test_the_judge_rests_on_what_decides_a_claim() -> None:
     found = set(closure("harness.verdicts.check", "harness.claims.kinds.compare"))
     assert found >= {
         f"harness.{name}"
-        for name in ("claims.judge", "claims.statistics", "claims.sequential", "verdicts.basis", "verdicts.findings")
+        for name in ("claims.judge", "claims.statistics", "claims.sequential", "verdicts.basis", "verdicts.measured")
     }
     assert "harness.claims.kinds.interior_peak" not in found

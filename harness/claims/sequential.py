@@ -225,11 +225,11 @@ class _Rule:
         )
 
 
-_Place = tuple[PartResult, list[PointResult], bool]
+_PartLooks = tuple[PartResult, list[PointResult], bool]
 """A part, where it needs repeats next, and whether they may turn it against its claim."""
 
 
-def _keep_clearest(parts: list[_Place]) -> list[_Place]:
+def _keep_clearest(parts: list[_PartLooks]) -> list[_PartLooks]:
     """Of parts with a point against their claim the clearest one, which alone would violate it; else all of them."""
     against = [(f, looks, turned) for f, looks, turned in parts if turned and f.quantifier == "all"]
     return [min(against, key=lambda part: _strength(part[1][0], all_points=True))] if against else parts

@@ -30,7 +30,7 @@ RUNS = 5
 
 
 @dataclass
-class Known:
+class MeasurementCache:
     """What tables hold, by work."""
 
     metrics: dict[str, dict[str, Value]] = field(default_factory=dict)
@@ -84,7 +84,7 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Pl
             yield cells, name, where
 
 
-def repeats_known(plan: Plan, known: Known, store: Store | None = None) -> dict[Attacked, int]:
+def repeats_known(plan: Plan, known: MeasurementCache, store: Store | None = None) -> dict[Attacked, int]:
     """How many repeats of each arm and place, from the first on, are known by attack (none: of the models themselves).
 
     What a spec measured once stays in its table, whether or not a claim still asks for it. With a `store`: what is
@@ -124,7 +124,7 @@ def work_of_runs(runs: Iterable[WorkUnit]) -> str:
     return runs_name(piece.work for piece in runs)
 
 
-def pieces_to_run(plan: Plan, spec: Spec, known: Known, wanted: Collection[str] = ()) -> list[WorkUnit]:
+def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Collection[str] = ()) -> list[WorkUnit]:
     """The pieces of a plan whose measurements are not known, and what these need, in an order that respects it.
 
     `wanted`: metrics that claims are about; what is known without one of them is measured again.

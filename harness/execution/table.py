@@ -14,7 +14,7 @@ from pyarrow.lib import ArrowException
 from harness.coordinates import Place
 from harness.errors import HarnessError
 from harness.execution.plan import Cell, Plan, WorkUnit
-from harness.execution.reuse import Known, groups_of_runs, work_of_runs
+from harness.execution.reuse import MeasurementCache, groups_of_runs, work_of_runs
 from harness.execution.store import Store
 from harness.files import atomic_path
 from harness.metrics import Value
@@ -79,7 +79,7 @@ def _other_axes(where: Place) -> dict[str, Any]:
     return {axis: value for axis, value in where if axis != "epsilon"}
 
 
-def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None = None) -> pd.DataFrame:
+def measurement_table(plan: Plan, spec: Spec, store: Store, known: MeasurementCache | None = None) -> pd.DataFrame:
     """All measurements of a finished plan, sorted by coordinates. `attack` is empty for a model's own metrics.
 
     A column for each axis besides epsilon; it is empty in rows that do not vary along it. What is `known` is taken from
@@ -93,7 +93,7 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
         return pd.DataFrame(columns=columns)
     rows: list[dict[str, Any]] = []
 
-    known = known or Known()
+    known = known or MeasurementCache()
 
     measured = _Measured(plan, store, known)
 
@@ -155,7 +155,7 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: Known | None 
 class _Measured:
     """What was measured, from what is known or from the store."""
 
-    def __init__(self, plan: Plan, store: Store, known: Known) -> None:
+    def __init__(self, plan: Plan, store: Store, known: MeasurementCache) -> None:
         self.store, self.known = store, known
         splits = {cell.split.key for cell in plan.cells if not known.has(cell.split.work)}
         pieces = [p for cell in plan.cells for p in (cell.model, *cell.evaluations.values())]

@@ -21,7 +21,7 @@ from harness.coordinates import Cell as Group
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_with
 from harness.execution.plan import Plan, first_repeats
-from harness.execution.reuse import RUNS, Known, pieces_to_run, repeats_known
+from harness.execution.reuse import RUNS, MeasurementCache, pieces_to_run, repeats_known
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
 from harness.metrics import METRICS
@@ -32,7 +32,7 @@ from harness.pipeline.tables import Notes, join_notes, known_of, write_measureme
 from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
-from harness.verdicts.findings import repeats_wanted
+from harness.verdicts.measured import repeats_wanted
 
 
 def until_decided(
@@ -101,7 +101,7 @@ def until_decided(
     return chosen, total, table
 
 
-def _write_finished(context: Context, loaded: Loaded, chosen: Plan, known: Known, notes: Notes) -> None:
+def _write_finished(context: Context, loaded: Loaded, chosen: Plan, known: MeasurementCache, notes: Notes) -> None:
     """Write the measurements of a round that was stopped: of each arm and place the repeats that are finished."""
     store, spec = Store(context.project.store), context.scale(loaded).spec
     finished = repeats_known(chosen, known, store)

@@ -30,7 +30,7 @@ from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import independent_claims, judge_spec
-from harness.verdicts.findings import ClaimError
+from harness.verdicts.measured import ClaimError
 from harness.verdicts.publish import only_counts, publish, reading_matters
 
 REASON = "not_run_because"

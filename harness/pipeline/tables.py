@@ -13,7 +13,7 @@ from harness.coordinates import format_level
 from harness.execution import curves
 from harness.execution.executor import RunReport
 from harness.execution.plan import Plan
-from harness.execution.reuse import Known, work_of
+from harness.execution.reuse import MeasurementCache, work_of
 from harness.execution.table import axes_of, read_table, write_parquet
 from harness.files import atomic_path
 from harness.hashing import canonical_json
@@ -47,14 +47,14 @@ def join_notes(earlier: Notes, report: RunReport) -> Notes:
     return Notes(earlier.commits, spent, earlier.curves)
 
 
-def known_of(context: Context, loaded: Loaded, plan: Plan) -> tuple[Known, Notes]:
+def known_of(context: Context, loaded: Loaded, plan: Plan) -> tuple[MeasurementCache, Notes]:
     """What tables hold of a plan, and what they remember of it.
 
     The spec's own first, then its tables in other profiles, then those of the paper's other specs: the same records,
     model and attack come out the same, whichever spec asks. What only those hold is taken as far as a run asks for it,
     so a table follows from its own spec.
     """
-    known, notes = Known(), Notes()
+    known, notes = MeasurementCache(), Notes()
     if not context.profile.from_tables:
         return known, notes
     own, reports = context.measurements_file(loaded.spec.id), context.project.reports

@@ -29,9 +29,9 @@ from harness.spec.load import Loaded
 from harness.spec.model import ALPHA
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
-from harness.verdicts.catalogue import correct_for_all_claims
 from harness.verdicts.check import hardware
 from harness.verdicts.counts import count
+from harness.verdicts.multiplicity import correct_for_all_claims
 
 RUN = "run.json"
 

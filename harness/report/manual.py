@@ -99,7 +99,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ManualEntry:
     """One thing that a spec may name."""
 
     name: str
@@ -188,7 +188,7 @@ def index_json(manual_pages: Sequence[Page]) -> str:
     return json.dumps(list(sections(manual_pages)), ensure_ascii=False).replace("<", "\\u003c")
 
 
-def reference() -> dict[str, list[Entry]]:
+def reference() -> dict[str, list[ManualEntry]]:
     """Everything that a spec may name, by its sort: name, what it is, where it stands, and its fields."""
     sorts: Mapping[str, Registry[Any]] = {
         "Attacks": ATTACKS,
@@ -203,16 +203,16 @@ def reference() -> dict[str, list[Entry]]:
     }
     entries = {sort: [_entry(name, cls) for name, cls in registry] for sort, registry in sorts.items()}
     entries["Bounds and formulas"] = [
-        Entry(name, f.text, "; ".join([f.source, *f.assumptions]), ()) for name, f in sorted(FORMULAS.items())
+        ManualEntry(name, f.text, "; ".join([f.source, *f.assumptions]), ()) for name, f in sorted(FORMULAS.items())
     ]
-    entries["Accountants"] = [Entry(name, a.title, a.source, ()) for name, a in ACCOUNTANTS.items()]
-    entries["Metrics"] = [Entry(name, m.text, f"scope: {m.scope}", ()) for name, m in METRICS.items()]
+    entries["Accountants"] = [ManualEntry(name, a.title, a.source, ()) for name, a in ACCOUNTANTS.items()]
+    entries["Metrics"] = [ManualEntry(name, m.text, f"scope: {m.scope}", ()) for name, m in METRICS.items()]
     return entries
 
 
-def _entry(name: str, cls: Any) -> Entry:
+def _entry(name: str, cls: Any) -> ManualEntry:
     text = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
     rest = " ".join(" ".join((cls.__doc__ or "").split("\n\n")[1:]).split())
     described = field_descriptions(cls)
     fields = tuple((field, " ".join(described.get(field, "").split())) for field in cls.model_fields if field != "kind")
-    return Entry(name, text or cls.summary, rest, fields)
+    return ManualEntry(name, text or cls.summary, rest, fields)

@@ -11,8 +11,8 @@ from harness.report.gather import Section
 from harness.report.prose import sentence
 from harness.report.vocabulary import DATA, SAID, SIGNS
 from harness.spec.model import ALPHA
-from harness.verdicts.catalogue import RATE
 from harness.verdicts.counts import GROUPS, count
+from harness.verdicts.multiplicity import RATE
 
 
 def markdown(profile: str, sections: Sequence[Section]) -> str:

@@ -14,7 +14,7 @@ from harness.claims.series import groups_by_outcome, outcomes_by_arm
 from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
 from harness.spec.model import Spec
-from harness.spec.page import Entry
+from harness.spec.page import TableEntry
 from harness.verdicts.basis import combined_outcome
 
 HEADINGS = {
@@ -35,7 +35,7 @@ def formula_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[Row]:
     """Printed tables of formulas: each entry with the outcome of the parts of the claim that settles it."""
     by_claim = {v.id.split("#")[1]: v for v in verdicts}
 
-    def settle_entry(entry: Entry) -> Row:
+    def settle_entry(entry: TableEntry) -> Row:
         verdict = None if entry.claim is None else by_claim.get(entry.claim)
         if verdict is None:
             return {"text": entry.text, "verdict": None, "id": None}

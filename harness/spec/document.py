@@ -20,7 +20,7 @@ from harness.errors import HarnessError
 from harness.spec import former_names
 from harness.spec.yaml_nodes import compose, events, items_of, line_of, value_of
 
-Place = tuple[Path, int]
+SourceLine = tuple[Path, int]
 Keys = tuple[str | int, ...]
 Fields = dict[str, Any]
 """A mapping of YAML, as it is read."""
@@ -34,13 +34,13 @@ class Document:
     """Plain data, and for each path of keys the file and line that set it."""
 
     data: Fields
-    places: dict[Keys, Place]
+    places: dict[Keys, SourceLine]
     files: list[Path] = field(default_factory=list)
     """The file itself and everything that it extends."""
     names: dict[Keys, Keys] = field(default_factory=dict)
     """Paths that were made of others: how the file calls them."""
 
-    def place(self, keys: Keys) -> Place:
+    def place(self, keys: Keys) -> SourceLine:
         """File and line of the longest known prefix of `keys`."""
         written = self.keys_in_file(keys) if self.names else keys
         while written not in self.places and written:
@@ -102,7 +102,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     tree = _parse_tree(path, text)
     if not isinstance(tree, MappingNode):
         raise HarnessError(f"{path}:1: a mapping of fields is expected here")
-    places: dict[Keys, Place] = {(): (path, 1)}
+    places: dict[Keys, SourceLine] = {(): (path, 1)}
     try:
         data = _plain_value(tree, (), path, places)
     except MarkedYAMLError as error:
@@ -195,7 +195,7 @@ def _within_limits(path: Path, text: str) -> None:
             )
 
 
-def _plain_value(node: Node, keys: Keys, path: Path, places: dict[Keys, Place]) -> Any:
+def _plain_value(node: Node, keys: Keys, path: Path, places: dict[Keys, SourceLine]) -> Any:
     if isinstance(node, MappingNode):
         result: Fields = {}
         for key, value in items_of(node):
@@ -231,7 +231,9 @@ def _text(key: Any) -> str:
     return key if isinstance(key, str) else str(key)
 
 
-def _merge(base: Fields, own: Fields, keys: Keys, places: dict[Keys, Place], own_places: dict[Keys, Place]) -> Fields:
+def _merge(
+    base: Fields, own: Fields, keys: Keys, places: dict[Keys, SourceLine], own_places: dict[Keys, SourceLine]
+) -> Fields:
     merged = dict(base)
     for key, value in own.items():
         path = (*keys, key)

@@ -39,7 +39,7 @@ class Panel(Config):
     """Upper end of the vertical axis, unless a point is above it."""
 
 
-class Entry(Config):
+class TableEntry(Config):
     """An entry of a printed table that is a formula or a word, and the claim that settles it."""
 
     text: str
@@ -55,7 +55,7 @@ class Layout(Config):
 
     title: str
     columns: tuple[str, ...]
-    rows: dict[str, tuple[Entry, ...]]
+    rows: dict[str, tuple[TableEntry, ...]]
     """By the name of the row: one entry a column."""
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.claims.verdict import Point, Verdict
 from harness.survey.declaration import BLIND, BOUND, DIRECTION, SPLIT
 from harness.survey.member_sets import RANDOM, MemberSet
-from harness.verdicts.catalogue import correct_for_all_claims
+from harness.verdicts.multiplicity import correct_for_all_claims
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
 from harness.verdicts.basis import Judged, combined_outcome, judge_on_basis, points_of, rests_on
-from harness.verdicts.findings import ClaimError, Judge, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.flags import describe_assumptions
+from harness.verdicts.measured import ClaimError, Judge, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.partial import halves, repeats_of, seconds_a_model, would_decide
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")

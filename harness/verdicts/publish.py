@@ -2,7 +2,7 @@
 
 The rules, which stand in docs/verdicts.md:
 
-1. A claim on measurements that would be violated, with a doubled tolerance too (`harness.verdicts.findings`), is so
+1. A claim on measurements that would be violated, with a doubled tolerance too (`harness.verdicts.measured`), is so
    only if every reading of what the paper leaves open says so. Else it is inconclusive, and names what it hangs on. On
    the paper's data a reading that was not run counts as one that might say otherwise.
 2. A printed count that does not come out refutes nothing where the paper leaves its preprocessing open.

@@ -31,7 +31,7 @@ from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
-from harness.verdicts.findings import repeats_wanted
+from harness.verdicts.measured import repeats_wanted
 from tests.claims.judged import PARSE, TableEvidence, judge, plain
 from tests.claims.judged import evidence_of as judged_evidence
 from tests.conftest import SMALL_SPEC, run_cli

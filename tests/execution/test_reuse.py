@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.execution.planner import make_plan
-from harness.execution.reuse import Known, pieces_to_run
+from harness.execution.reuse import MeasurementCache, pieces_to_run
 from harness.metrics import Value
 from harness.paths import Project
 from harness.spec.load import load_specs
@@ -25,7 +25,7 @@ def test_an_attack_without_a_metric_that_is_asked_for_is_run_again(
     project = make_project(SMALL_SPEC.replace("claims:\n", ATTRIBUTE + "claims:\n"))
     spec = load_specs(project, [])[0].spec
     plan = make_plan(project, spec)
-    known = Known()
+    known = MeasurementCache()
     for cell in plan.cells:
         for piece in (cell.split, cell.model):
             known.metrics[piece.work] = {"accuracy_test": Value(0.5, 0.0, 1)}

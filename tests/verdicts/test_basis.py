@@ -18,7 +18,7 @@ from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale
 from harness.verdicts.basis import LARGEST_E
 from harness.verdicts.check import judge_spec
-from harness.verdicts.findings import evidence_of, repeats_wanted
+from harness.verdicts.measured import evidence_of, repeats_wanted
 from tests.claims.judged import plain
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
 

@@ -16,10 +16,10 @@ from harness.claims.operands import MetricSeries
 from harness.claims.results import Part, PartResult, PointResult, point
 from harness.coordinates import Where
 
-Place = tuple[MetricSeries, Where]
+SeriesAt = tuple[MetricSeries, Where]
 
 
-def stack_repeats(evidence: Measurements, places: Sequence[Place]) -> Array:
+def stack_repeats(evidence: Measurements, places: Sequence[SeriesAt]) -> Array:
     """(places, repeats), of the repeats that every place has."""
     series = [evidence.series(curve, where).values for curve, where in places]
     n = min(map(len, series))
@@ -27,7 +27,7 @@ def stack_repeats(evidence: Measurements, places: Sequence[Place]) -> Array:
 
 
 def series_of(
-    evidence: Measurements, places: Sequence[Place], values: Array, low: float = -math.inf, high: float = math.inf
+    evidence: Measurements, places: Sequence[SeriesAt], values: Array, low: float = -math.inf, high: float = math.inf
 ) -> Series:
     """(n,) numbers between `low` and `high`, one a repeat, of what was measured at places: their error is what repeats
     show, and what the split drew is that of the places, where they are of one arm."""
@@ -41,7 +41,13 @@ def series_of(
 
 
 def judge_repeats(
-    evidence: Measurements, part: Part, places: Sequence[Place], values: Array, against: float, sign: float, test: str
+    evidence: Measurements,
+    part: Part,
+    places: Sequence[SeriesAt],
+    values: Array,
+    against: float,
+    sign: float,
+    test: str,
 ) -> PartResult:
     """Whether the mean of one number a repeat, between -1 and 1, is above (`sign` 1) or below (-1) a number."""
     mean = evidence.design.mean(series_of(evidence, places, values, -1.0, 1.0))

@@ -14,7 +14,7 @@ from ville.evalues import ebh
 from harness.claims.betting import Stream, bet_on_streams
 from harness.claims.verdict import Verdict
 from harness.report.summary import catalogue_sentence
-from harness.verdicts.catalogue import correct_for_all_claims, e_bh, holm
+from harness.verdicts.multiplicity import correct_for_all_claims, e_bh, holm
 
 
 def by_closed_testing(p_values: list[float], alpha: float) -> list[bool]:
