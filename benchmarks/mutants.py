@@ -61,7 +61,7 @@ TESTS = (
     "tests/metrics",
     "tests/verdicts/test_basis.py",
     "tests/verdicts/test_multiplicity.py",
-    "tests/verdicts/test_findings.py",
+    "tests/verdicts/test_measured.py",
     "tests/verdicts/test_partial.py",
     "tests/verdicts/test_publish.py",
 )

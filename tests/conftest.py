@@ -84,12 +84,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     the byte code of the modules that it imports, as the next one imports the same.
     """
     base = tmp_path_factory.getbasetemp()
-    found = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    result = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HARNESS_SUITE_SHARED", str(found))
+        patch.setenv("HARNESS_SUITE_SHARED", str(result))
         patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{base / 'mlflow.db'}")
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-        yield found
+        yield result
 
 
 def empty_tracking_store() -> Path:

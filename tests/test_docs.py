@@ -49,11 +49,11 @@ def fill() -> ModuleType:
 
 def anchors(text: str) -> set[str]:
     """Of a page's headings, as they are made where it is read."""
-    found = set()
+    result = set()
     for heading in re.findall(r"(?m)^#+ (.*)$", text):
         plain = re.sub(r"[`*\[\]]|\(.*?\)", "", heading).strip().lower()
-        found.add(re.sub(r"[^\w -]", "", plain).replace(" ", "-"))
-    return found
+        result.add(re.sub(r"[^\w -]", "", plain).replace(" ", "-"))
+    return result
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPO).as_posix())

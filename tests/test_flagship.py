@@ -154,12 +154,12 @@ def test_what_another_spec_of_the_paper_measured_counts(clone: Path) -> None:
     (clone / "specs/own/twin.yaml").write_text(text.replace("iid", "random"))
     assert run_cli(clone, "run", "--profile", "whole", "--quiet", "own/twin").returncode == 0
     assert not trained(clone)
-    found, theirs = measured(clone, "own/twin"), measured(clone, "own/cancer")
+    result, theirs = measured(clone, "own/twin"), measured(clone, "own/cancer")
     theirs["spec"], theirs["arm"] = "own/twin", theirs["arm"].replace("iid", "random")
     both = ["arm", "epsilon", "repeat", "attack", "metric", "value", "work", "code"]
-    rows = [table[both].sort_values(both[:5]).reset_index(drop=True) for table in (found, theirs)]
+    rows = [table[both].sort_values(both[:5]).reset_index(drop=True) for table in (result, theirs)]
     pd.testing.assert_frame_equal(*rows)
-    assert found.attrs["commits"] == theirs.attrs["commits"]
+    assert result.attrs["commits"] == theirs.attrs["commits"]
 
 
 def test_of_what_another_spec_measured_a_run_takes_what_it_asks_for(clone: Path) -> None:
@@ -295,9 +295,9 @@ def test_the_committed_curves_are_those_of_the_committed_tables() -> None:
     for loaded in load_specs(project, []):
         path = context.measurements_file(loaded.spec.id)
         if path.is_file():
-            found = advantages(read_table(path), axes_of(context.scale(loaded).spec))
+            result = advantages(read_table(path), axes_of(context.scale(loaded).spec))
             kept = pd.read_csv(path.parent / "advantage.csv", dtype={"series": str})
             # Another processor's sums differ in digits that are not written.
-            pd.testing.assert_frame_equal(kept, found, rtol=10.0 ** (1 - DIGITS), atol=1e-12, check_dtype=False)
+            pd.testing.assert_frame_equal(kept, result, rtol=10.0 ** (1 - DIGITS), atol=1e-12, check_dtype=False)
             seen += 1
     assert seen >= 25

@@ -70,8 +70,8 @@ def test_the_code_of_a_plug_in_is_its_module_and_what_that_imports_of_its_packag
     from harness.attacks.logloss import Logloss
     from harness.attacks.shokri import Shokri
 
-    found = closure(Shokri.__module__, packages=("harness.attacks",))
-    assert set(found) == {f"harness.attacks.{name}" for name in ("shokri", "learned", "networks", "attack")}
+    result = closure(Shokri.__module__, packages=("harness.attacks",))
+    assert set(result) == {f"harness.attacks.{name}" for name in ("shokri", "learned", "networks", "attack")}
     assert Shokri().code != Logloss().code
 
 
@@ -92,8 +92,8 @@ def test_a_closure_leads_through_packages_and_runs_nothing(tmp_path: Path, monke
     for name, text in texts.items():
         (package / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = closure("cl_house.door")
-    assert found == ("cl_house.door", "cl_house.lazy", "cl_house.rooms.bed", "cl_house.rooms.hall")
+    result = closure("cl_house.door")
+    assert result == ("cl_house.door", "cl_house.lazy", "cl_house.rooms.bed", "cl_house.rooms.hall")
     assert set(modules_within("cl_house.rooms")) == {f"cl_house.rooms{end}" for end in ("", ".attic", ".bed", ".hall")}
     assert "cl_house" not in sys.modules
     with pytest.raises(ModuleNotFoundError, match=r"cl_house\.cellar"):
@@ -101,9 +101,9 @@ def test_a_closure_leads_through_packages_and_runs_nothing(tmp_path: Path, monke
 
 
 def test_the_judge_rests_on_what_decides_a_claim() -> None:
-    found = set(closure("harness.verdicts.check", "harness.claims.kinds.compare"))
-    assert found >= {
+    result = set(closure("harness.verdicts.check", "harness.claims.kinds.compare"))
+    assert result >= {
         f"harness.{name}"
         for name in ("claims.judge", "claims.statistics", "claims.sequential", "verdicts.basis", "verdicts.measured")
     }
-    assert "harness.claims.kinds.interior_peak" not in found
+    assert "harness.claims.kinds.interior_peak" not in result

@@ -58,11 +58,11 @@ def imported(path: Path) -> set[str]:
 
 
 def modules() -> dict[str, Path]:
-    found = {}
+    result = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        result[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return result
 
 
 def test_imports_point_downwards() -> None:

@@ -166,8 +166,8 @@ def test_the_example_package_adds_five_things_and_edits_nothing(tmp_path: Path) 
         text=True,
     )
     assert ran.returncode == 0, ran.stderr
-    found = json.loads((root / "reports/own/blobs/verdicts.json").read_text())["verdicts"]
-    assert {v["id"]: v["verdict"] for v in found} == {
+    result = json.loads((root / "reports/own/blobs/verdicts.json").read_text())["verdicts"]
+    assert {v["id"]: v["verdict"] for v in result} == {
         "blobs#under-pinsker": "reproduced",
         "blobs#precise": "reproduced",
         "blobs#above-the-best": "reproduced",
@@ -194,9 +194,9 @@ def test_clusters_are_drawn_as_likely_with_and_without_listing(classes: int) -> 
     assert (shares[0] - shares[1]).abs().max() < 0.03
     if classes > 12:  # 2^300 assignments
         many = rng.integers(1, 50, size=(300, 2))
-        found = _draw_by_counting(many, int(many.sum() * 0.45), int(many.sum() * 0.5), rng)
-        assert found is not None
-        size = many[np.arange(300), found[0]].sum()
+        result = _draw_by_counting(many, int(many.sum() * 0.45), int(many.sum() * 0.5), rng)
+        assert result is not None
+        size = many[np.arange(300), result[0]].sum()
         assert 0.45 * many.sum() - 1 <= size <= 0.5 * many.sum()
     assert _draw_by_counting(counts, int(counts.sum()) + 1, int(counts.sum()) + 2, rng) is None
 

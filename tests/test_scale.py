@@ -38,11 +38,11 @@ def test_claims_on_an_attack_that_is_left_out_are_not_run(make_project: Make) ->
     project.params.write_text("profile: loss\nprofiles:\n  loss: {attacks: [logloss]}\n")
     ran = run_cli(project.root, "run", "-q")
     assert ran.returncode == 0, ran.stderr
-    found = verdicts(project, "loss")
-    assert found["both-above-none"]["verdict"] == "not run"
-    assert found["both-above-none"]["parts"] == ["reproduced", "not run"]
-    assert "leaves out the attack shokri" in str(found["both-above-none"]["reason"])
-    assert found["counts"]["data"] == "own"
+    result = verdicts(project, "loss")
+    assert result["both-above-none"]["verdict"] == "not run"
+    assert result["both-above-none"]["parts"] == ["reproduced", "not run"]
+    assert "leaves out the attack shokri" in str(result["both-above-none"]["reason"])
+    assert result["counts"]["data"] == "own"
     table = pd.read_parquet(project.reports / "loss/own/cancer/measurements.parquet")
     assert set(table["attack"]) == {"", "logloss"}
     assert len(list(Store(project.store).files("train"))) == 12
@@ -60,8 +60,8 @@ def test_a_run_that_is_not_finished_is_judged_on_its_whole_repeats(make_project:
     assert not store.has("train", plan.cells[-1].target.key)  # nothing was trained
     table = pd.read_parquet(project.reports / "full/own/cancer/measurements.parquet")
     assert set(table["repeat"]) == {0}
-    found = verdicts(project, "full")["biased-beats-iid"]
-    assert found["reductions"] == ["repeats 1 of 2 (run so far)"]
+    result = verdicts(project, "full")["biased-beats-iid"]
+    assert result["reductions"] == ["repeats 1 of 2 (run so far)"]
     assert (
         "repeats 1 of 2 (run so far)"
         in (project.reports / "full/site/claims/own-cancer--biased-beats-iid.html").read_text()

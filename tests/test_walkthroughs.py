@@ -26,11 +26,11 @@ YAMLS = YAML(typ="safe")
 
 def fenced(language: str, pages: list[Path] = PAGES) -> list[Any]:
     """Every block of a language, with its page as the test's name."""
-    found = []
+    result = []
     for page in pages:
         for number, block in enumerate(re.findall(rf"(?ms)^```{language}\n(.*?)^```$", page.read_text())):
-            found.append(pytest.param(block, id=f"{page.stem}-{number}"))
-    return found
+            result.append(pytest.param(block, id=f"{page.stem}-{number}"))
+    return result
 
 
 @pytest.fixture(scope="session")
@@ -49,12 +49,12 @@ def walk() -> ModuleType:
 
 def merged(into: dict[str, Any], what: dict[str, Any]) -> dict[str, Any]:
     """`what` over `into`; of a choice by `kind`, another kind takes the place of the whole."""
-    found = dict(into)
+    result = dict(into)
     for key, value in what.items():
-        old = found.get(key)
+        old = result.get(key)
         both = isinstance(old, dict) and isinstance(value, dict) and ("kind" not in value or "kind" not in old)
-        found[key] = merged(old, value) if both and isinstance(old, dict) else value
-    return found
+        result[key] = merged(old, value) if both and isinstance(old, dict) else value
+    return result
 
 
 def as_specs(block: str) -> list[dict[str, Any]]:
@@ -152,7 +152,7 @@ STANDS_FOR = {"s3://bucket/folder": "shared", "/mnt/group/store": "shared", "--r
 
 def lines() -> list[tuple[str, str]]:
     """Every line of shell in README and docs but the walk-throughs', with its page."""
-    found = []
+    result = []
     for page in [REPO / "README.md", *PAGES]:
         if page.stem in (*WALKS, "audit-model"):  # typed again by tests/model_audit/test_walk.py
             continue
@@ -160,8 +160,8 @@ def lines() -> list[tuple[str, str]]:
             for line in block.splitlines():
                 command = re.sub(r"\s+#.*$", "", line).strip()
                 if command and not command.startswith("#"):
-                    found.append((page.stem, command))
-    return found
+                    result.append((page.stem, command))
+    return result
 
 
 def test_every_line_is_run_by_a_test() -> None:

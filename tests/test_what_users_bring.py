@@ -372,8 +372,8 @@ def project(tmp_path: Path, table: Path) -> Path:
 
 def files(root: Path) -> set[str]:
     """All there are, but for whole results in the store: it is a cache."""
-    found = {p.relative_to(root).as_posix() for p in root.rglob("*")}
-    return {name for name in found if not re.fullmatch(r"\.harness(/[a-z0-9]+)*(\.npz)?", name)}
+    result = {p.relative_to(root).as_posix() for p in root.rglob("*")}
+    return {name for name in result if not re.fullmatch(r"\.harness(/[a-z0-9]+)*(\.npz)?", name)}
 
 
 def strict(document: str) -> Any:
@@ -529,8 +529,8 @@ def test_every_command_that_a_message_names_is_one() -> None:
     """In backticks, anywhere in the code: the command and each of its options are there."""
     faults = {}
     for path in sorted((REPO / "harness").rglob("*.py")):
-        found = [line for line in re.findall(r"`(harness [^`]+)`", path.read_text()) if "{" not in line.split()[1]]
-        faults |= {f"{path.name}: {line}": fault for line in found if (fault := faults_of_commands(line))}
+        result = [line for line in re.findall(r"`(harness [^`]+)`", path.read_text()) if "{" not in line.split()[1]]
+        faults |= {f"{path.name}: {line}": fault for line in result if (fault := faults_of_commands(line))}
     assert not faults
 
 

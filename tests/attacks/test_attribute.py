@@ -52,12 +52,12 @@ def test_a_worked_example() -> None:
         return np.where(x[:, 0] == y, 0.1, 0.2)
 
     target = Made([[1], [0], [1], [1]], [[0], [1], [1], [0]], ([1, 0, 0, 1], [1, 0, 1, 0]), loss)
-    found = metrics(target, attributes=1)
-    assert found["correct_members"] == 0.75
-    assert found["correct_nonmembers"] == 0.5
-    assert found["advantage"] == 0.25
+    result = metrics(target, attributes=1)
+    assert result["correct_members"] == 0.75
+    assert result["correct_nonmembers"] == 0.5
+    assert result["advantage"] == 0.25
     # Value 1 in 5 records, guessed high in 3 (labels 1, 0, 1, 0, 1); value 0 in 3, guessed high in 1.
-    assert found["value_advantage"] == pytest.approx(3 / 5 - 1 / 3)
+    assert result["value_advantage"] == pytest.approx(3 / 5 - 1 / 3)
 
 
 def test_a_numeric_attribute_is_tried_at_its_quartiles_and_is_high_above_its_median() -> None:
@@ -99,15 +99,15 @@ def test_planted_memorisation_is_found_in_members_alone() -> None:
         return np.where(seen, 0.01, 2.0)
 
     # With 8 bits and a class there are 512 kinds of records, so many others are in the training set by chance too.
-    found = metrics(Made(inside, outside, labels, memorised), attributes=8)
-    assert found["correct_members"] > found["correct_nonmembers"] + 0.1
+    result = metrics(Made(inside, outside, labels, memorised), attributes=8)
+    assert result["correct_members"] > result["correct_nonmembers"] + 0.1
 
     wide_in, wide_out = rng.integers(0, 2, (400, 40)), rng.integers(0, 2, (400, 40))
     known = {(*tuple(row), i % 2) for i, row in enumerate(wide_in.tolist())}
-    found = metrics(Made(wide_in, wide_out, labels, memorised), attributes=40)
-    assert found["correct_members"] == 1.0
-    assert abs(found["correct_nonmembers"] - 0.5) < 0.05  # a tie is a low guess
-    assert found["advantage"] == found["correct_members"] - found["correct_nonmembers"]
+    result = metrics(Made(wide_in, wide_out, labels, memorised), attributes=40)
+    assert result["correct_members"] == 1.0
+    assert abs(result["correct_nonmembers"] - 0.5) < 0.05  # a tie is a low guess
+    assert result["advantage"] == result["correct_members"] - result["correct_nonmembers"]
 
 
 def test_a_model_that_knows_the_population_leaks_values_and_no_membership() -> None:
@@ -118,9 +118,9 @@ def test_a_model_that_knows_the_population_leaks_values_and_no_membership() -> N
     def learnt(x: Array, y: Array) -> Array:
         return 0.2 + 0.1 * (x != y[:, None]).sum(axis=1)
 
-    found = metrics(Made(*sides, labels, learnt), attributes=3)
-    assert abs(found["advantage"]) < 0.03
-    assert found["value_advantage"] > 0.3
+    result = metrics(Made(*sides, labels, learnt), attributes=3)
+    assert abs(result["advantage"]) < 0.03
+    assert result["value_advantage"] > 0.3
 
 
 def test_attributes_are_the_same_for_every_target_and_those_that_do_not_vary_are_left_out() -> None:
@@ -138,16 +138,16 @@ def test_attributes_are_the_same_for_every_target_and_those_that_do_not_vary_are
 
 
 def test_its_errors_are_those_of_drawing_the_records_anew() -> None:
-    found, stated = [], []
+    result, stated = [], []
     for seed in range(150):
         rng = np.random.default_rng(seed)
         labels = tuple(rng.integers(0, 2, 300) for _ in range(2))
         sides = [(y[:, None] + rng.normal(0, 1, (300, 2)) > 0.5).astype(float) for y in labels]
         target = Made(*sides, labels, lambda x, y: 0.2 + 0.1 * (x != y[:, None]).sum(axis=1))
         measured = AttributeInference(attributes=2).measure(target, {}).metrics
-        found.append([measured[m].value for m in ("advantage", "value_advantage")])
+        result.append([measured[m].value for m in ("advantage", "value_advantage")])
         stated.append([measured[m].stderr for m in ("advantage", "value_advantage")])
-    spread, error = np.std(found, axis=0, ddof=1), np.mean(stated, axis=0)
+    spread, error = np.std(result, axis=0, ddof=1), np.mean(stated, axis=0)
     assert abs(error[0] / spread[0] - 1) < 0.2
     assert 0.8 < error[1] / spread[1] < 1.7  # attributes are taken to move together: never too small
 
@@ -191,9 +191,9 @@ def test_a_trained_network_that_can_only_memorise_is_caught_on_its_members() -> 
 
     leaky, noisy = Trained(0.0), Trained(20.0)
     assert (leaky.members.log_probabilities.argmax(axis=1) == labels[0]).mean() > 0.95
-    found, private = (metrics(target, attributes=12) for target in (leaky, noisy))
-    assert found["correct_members"] > 0.7
-    assert found["advantage"] > 0.15
+    result, private = (metrics(target, attributes=12) for target in (leaky, noisy))
+    assert result["correct_members"] > 0.7
+    assert result["advantage"] > 0.15
     assert abs(private["advantage"]) < 0.08
     assert exposed_members(-leaky.members.losses(), -leaky.nonmembers.losses(), 0.3).mean() > 0.6
     assert exposed_members(-noisy.members.losses(), -noisy.nonmembers.losses(), 0.3).mean() < 0.45

@@ -88,8 +88,8 @@ def shadow(function: Callable[[Array], Array], inside: Array, outside: Array) ->
 def test_the_gap_attack_is_right_about_a_memorising_model_and_knows_nothing_of_a_constant_one() -> None:
     inside, outside = numbered(0, 60), numbered(60, 40)
     target = Asked(memorising(60), inside, outside, defended=True)
-    found = Gap().measure(target, {}).metrics
-    assert (found["auc"].value, found["advantage"].value, found["attack_accuracy"].value) == (1.0, 1.0, 1.0)
+    result = Gap().measure(target, {}).metrics
+    assert (result["auc"].value, result["advantage"].value, result["attack_accuracy"].value) == (1.0, 1.0, 1.0)
     assert target.oracle.queries == 100
     constant = Asked(lambda f: two(np.full(len(f), 0.9)), inside, outside)
     assert Gap().measure(constant, {}).metrics["auc"].value == 0.5
@@ -105,18 +105,18 @@ def test_the_gap_attack_s_accuracy_is_the_paper_s_formula() -> None:
         return two(np.where((features[:, -1] == 1) ^ flips, 0.9, 0.1))
 
     right = [1 - np.mean([wrong[int(i)] for i in side[:, 0]]) for side in (inside, outside)]
-    found = Gap().measure(Asked(model, inside, outside), {}).metrics["attack_accuracy"].value
-    assert found == pytest.approx((1 + right[0] - right[1]) / 2)
+    result = Gap().measure(Asked(model, inside, outside), {}).metrics["attack_accuracy"].value
+    assert result == pytest.approx((1 + right[0] - right[1]) / 2)
 
 
 def test_the_largest_posterior_s_auc_is_scikit_learn_s() -> None:
     rng = np.random.default_rng(1)
     inside, outside = (rng.normal(0, s, (n, 2)).astype(np.float32) for s, n in ((2, 300), (1, 250)))
-    found = MaxPosterior(threshold=0.8).measure(Asked(linear, inside, outside), {})
+    result = MaxPosterior(threshold=0.8).measure(Asked(linear, inside, outside), {})
     scores = np.concatenate([np.exp(linear(side)).max(axis=1) for side in (inside, outside)])
     truth = np.arange(550) < 300
-    assert found.metrics["auc"].value == pytest.approx(roc_auc_score(truth, scores), abs=1e-12)
-    assert found.metrics["tpr"].value == np.mean(scores[:300] >= 0.8)
+    assert result.metrics["auc"].value == pytest.approx(roc_auc_score(truth, scores), abs=1e-12)
+    assert result.metrics["tpr"].value == np.mean(scores[:300] >= 0.8)
 
 
 @pytest.mark.parametrize("order", ["as-answered", "sorted"])
@@ -204,18 +204,18 @@ def test_the_sampling_attack_finds_the_scale_at_which_members_differ() -> None:
     assert fitted["scale"] == 0.5
     assert fitted["scale_aucs"][0] == 0.5
     target = Asked(linear, inside, outside, defended=True)
-    found = attack.measure(target, fitted)
+    result = attack.measure(target, fitted)
     assert target.oracle.queries == 400 * 50
-    assert found.metrics["queries_per_record"].value == 50
-    assert found.metrics["perturbation"].value == 0.5
+    assert result.metrics["queries_per_record"].value == 50
+    assert result.metrics["perturbation"].value == 0.5
     truth = np.arange(400) < 200
-    scores = np.concatenate([found.arrays["member_scores"], found.arrays["nonmember_scores"]])
-    assert found.metrics["auc"].value == pytest.approx(roc_auc_score(truth, scores))
-    assert found.metrics["auc"].value > 0.9
-    assert found.metrics["member_stability"].value == pytest.approx(norm.cdf(1 / 0.5), abs=0.02)
-    assert found.metrics["advantage"].value > 0.7
+    scores = np.concatenate([result.arrays["member_scores"], result.arrays["nonmember_scores"]])
+    assert result.metrics["auc"].value == pytest.approx(roc_auc_score(truth, scores))
+    assert result.metrics["auc"].value > 0.9
+    assert result.metrics["member_stability"].value == pytest.approx(norm.cdf(1 / 0.5), abs=0.02)
+    assert result.metrics["advantage"].value > 0.7
     again = attack.measure(Asked(linear, inside, outside), fitted)
-    assert np.array_equal(again.arrays["member_scores"], found.arrays["member_scores"])
+    assert np.array_equal(again.arrays["member_scores"], result.arrays["member_scores"])
 
 
 def test_only_the_first_records_are_asked_about_where_so_many_are_enough() -> None:
@@ -248,9 +248,9 @@ def test_the_best_threshold_is_the_best_of_all() -> None:
     rng = np.random.default_rng(12)
     for _ in range(20):
         inside, outside = rng.integers(6, size=15).astype(float), rng.integers(5, size=11).astype(float)
-        found = best_threshold(inside, outside)
+        result = best_threshold(inside, outside)
         gains = [np.mean(inside >= t) - np.mean(outside >= t) for t in range(8)]
-        assert np.mean(inside >= found) - np.mean(outside >= found) == pytest.approx(max(gains))
+        assert np.mean(inside >= result) - np.mean(outside >= result) == pytest.approx(max(gains))
 
 
 def plane(features: Array) -> Array:
@@ -267,11 +267,11 @@ def test_the_distance_to_a_plane_is_found_by_labels_alone() -> None:
     labels[:20] = 1 - labels[:20]
     true = np.abs(margin) / 5
     crude = distances(oracle, features, labels, 0, 2, np.random.default_rng(1))
-    found = distances(oracle, features, labels, 6, 40, np.random.default_rng(1))
-    assert (found[:20] == 0).all()
-    assert (found[20:] >= true[20:] * (1 - 1e-3) - 1e-5).all()  # a point beyond the boundary is never nearer than it
-    excess = [float(np.mean(d[20:] / true[20:] - 1)) for d in (crude, found)]
-    assert np.median(found[20:] / true[20:]) < 1.05
+    result = distances(oracle, features, labels, 6, 40, np.random.default_rng(1))
+    assert (result[:20] == 0).all()
+    assert (result[20:] >= true[20:] * (1 - 1e-3) - 1e-5).all()  # a point beyond the boundary is never nearer than it
+    excess = [float(np.mean(d[20:] / true[20:] - 1)) for d in (crude, result)]
+    assert np.median(result[20:] / true[20:]) < 1.05
     assert excess[1] < excess[0] / 3
 
 
@@ -295,9 +295,9 @@ def test_the_boundary_attack_tells_whom_the_model_holds_far_from_it() -> None:
     labels = (sign > 0).astype(int)
     fitted = attack.fit_asking([ShadowModel(model, (inside, labels), (outside, labels))], seed=1)
     target = Plane(plane, inside, outside, defended=True)
-    found = attack.measure(target, fitted)
-    assert found.metrics["auc"].value > 0.98
-    assert found.metrics["advantage"].value > 0.9
+    result = attack.measure(target, fitted)
+    assert result.metrics["auc"].value > 0.98
+    assert result.metrics["advantage"].value > 0.9
     asked = target.oracle.queries / 240
     assert 1 + 12 + 20 + 1 + 12 + 29 + 1 + 12 <= asked <= 1 + 12 + 20 + 12 + 12 + 29 + 12 + 12
 
@@ -305,6 +305,6 @@ def test_the_boundary_attack_tells_whom_the_model_holds_far_from_it() -> None:
 def test_a_model_of_one_label_has_no_boundary_to_be_found() -> None:
     features = np.eye(4, dtype=np.float32)
     oracle = ModelOracle(lambda f: two(np.full(len(f), 0.9)), 2)
-    found = distances(oracle, features, np.array([1, 1, 0, 1]), 2, 4, np.random.default_rng(0))
-    assert found.tolist() == [2.0, 2.0, 0.0, 2.0]
+    result = distances(oracle, features, np.array([1, 1, 0, 1]), 2, 4, np.random.default_rng(0))
+    assert result.tolist() == [2.0, 2.0, 0.0, 2.0]
     assert oracle.queries == 4

@@ -101,7 +101,7 @@ def test_lira_is_the_ratio_of_the_two_densities(variance: str, online: bool) -> 
     """Record by record, with SciPy's densities and NumPy's variances of the values on each side."""
     pool, target = pool_and_target(np.random.default_rng(3), 8)
     attack = Lira(variance=variance, online=online)  # type: ignore[arg-type]
-    found = attack.answers(target, attack.fit_halves(pool, 0))
+    result = attack.answers(target, attack.fit_halves(pool, 0))
     seen = np.stack([confidence(m.candidates) for m in pool])
     masks = np.stack([m.trained_on for m in pool])
     sides = [[seen[mask[:, r], r] for r in range(seen.shape[1])] for mask in (masks, ~masks)]
@@ -109,7 +109,7 @@ def test_lira_is_the_ratio_of_the_two_densities(variance: str, online: bool) -> 
     if variance == "pooled":
         spread = [[float(np.mean(side))] * len(side) for side in spread]
     own = np.concatenate([confidence(target.members), confidence(target.nonmembers)])
-    for r, score in enumerate([*found.member_scores, *found.nonmember_scores]):
+    for r, score in enumerate([*result.member_scores, *result.nonmember_scores]):
         inside, outside = (norm(np.mean(side[r]), np.sqrt(s[r])) for side, s in zip(sides, spread, strict=True))
         if online:
             assert score == pytest.approx(inside.logpdf(own[r]) - outside.logpdf(own[r]), abs=1e-9)
@@ -129,12 +129,12 @@ def test_lira_finds_what_can_be_found() -> None:
     rng = np.random.default_rng(5)
     pool, target = pool_and_target(rng, 128, m=4000, n=4000)
     lira = Lira()
-    found = lira.answers(target, lira.fit_halves(pool, 0))
-    measured = auc(found.member_scores, found.nonmember_scores)
+    result = lira.answers(target, lira.fit_halves(pool, 0))
+    measured = auc(result.member_scores, result.nonmember_scores)
     assert abs(measured.value - norm.cdf(1 / np.sqrt(2))) < 4 * measured.stderr
     # Decisions at ratio 1: both kinds of error have the chance that half a deviation is exceeded.
-    assert found.member_decisions.mean() == pytest.approx(norm.cdf(0.5), abs=0.03)
-    assert found.nonmember_decisions.mean() == pytest.approx(norm.sf(0.5), abs=0.03)
+    assert result.member_decisions.mean() == pytest.approx(norm.cdf(0.5), abs=0.03)
+    assert result.nonmember_decisions.mean() == pytest.approx(norm.sf(0.5), abs=0.03)
     plain = auc(confidence(target.members), confidence(target.nonmembers))  # hardness hides it from a global threshold
     assert plain.value < 0.62
     offline = Lira(online=False, level=0.05)
@@ -147,7 +147,7 @@ def test_rmia_is_the_share_of_the_population_that_a_record_is_favoured_over(onli
     """In two loops, from the ratios as the paper writes them."""
     pool, target = pool_and_target(np.random.default_rng(7), 6)
     attack = Rmia(online=online, gamma=1.3, a=0.4)
-    found = attack.answers(target, attack.fit_halves(pool, 0))
+    result = attack.answers(target, attack.fit_halves(pool, 0))
 
     def p(of: Outputs, r: int) -> float:
         return float(np.exp(of.log_probabilities[r, of.labels[r]]))
@@ -162,8 +162,8 @@ def test_rmia_is_the_share_of_the_population_that_a_record_is_favoured_over(onli
 
     others = [p(target.test, z) / reference(pool, z, False) for z in range(50)]
     for group, scores, first in (
-        (target.members, found.member_scores, 0),
-        (target.nonmembers, found.nonmember_scores, 40),
+        (target.members, result.member_scores, 0),
+        (target.nonmembers, result.nonmember_scores, 40),
     ):
         for r, score in enumerate(scores):
             own = p(group, r) / reference(pool, first + r, True)
@@ -225,12 +225,12 @@ def test_several_queries_are_independent_likelihoods(online: bool) -> None:
     )
     attack = LiraQueries(queries=3, scale=0.2, online=online, variance="record")
     fitted = attack.fit_halves(pool, 11)
-    found = attack.answers(target, fitted)
+    result = attack.answers(target, fitted)
     asked = [records, *attack._copies(records, 11)]
     assert len(asked) == 3
     assert all(np.abs(copy - records).max() > 0.1 for copy in asked[1:])
     masks = np.stack([m.trained_on for m in pool])
-    for side, scores in ((inside, found.member_scores), (outside, found.nonmember_scores)):
+    for side, scores in ((inside, result.member_scores), (outside, result.nonmember_scores)):
         for record, score in zip(side, scores, strict=True):
             ratios = []
             for copy in asked:
@@ -377,16 +377,16 @@ def test_a_threshold_from_the_pool_is_the_best_on_its_models_each_attacked_by_th
         )
         fitted = own.fit_halves(others, 0)
         for side, inside in ((model.trained_on, True), (~model.trained_on, False)):
-            found = own.scores(posing.inside if inside else posing.outside, posing, fitted, np.flatnonzero(side))
-            scores += list(found)
+            result = own.scores(posing.inside if inside else posing.outside, posing, fitted, np.flatnonzero(side))
+            scores += list(result)
             is_member += [inside] * int(side.sum())
     every, truth = np.array(scores), np.array(is_member)
     gains = {t: np.mean(every[truth] >= t) - np.mean(every[~truth] >= t) for t in np.unique(every)}
     fitted = attack.fit_halves(pool, 0)
     assert gains[float(fitted["threshold"])] == pytest.approx(max(gains.values()), abs=1e-12)
-    found = attack.answers(target, fitted)
-    np.testing.assert_array_equal(found.member_decisions, found.member_scores >= fitted["threshold"])
-    np.testing.assert_array_equal(found.nonmember_decisions, found.nonmember_scores >= fitted["threshold"])
+    result = attack.answers(target, fitted)
+    np.testing.assert_array_equal(result.member_decisions, result.member_scores >= fitted["threshold"])
+    np.testing.assert_array_equal(result.nonmember_decisions, result.nonmember_scores >= fitted["threshold"])
 
 
 def test_rmia_calls_members_with_a_threshold_from_the_pool_where_its_own_calls_hardly_any() -> None:

@@ -26,7 +26,7 @@ def test_gradients_agree_with_finite_differences(hidden: tuple[int, ...]) -> Non
     sizes = (3, *hidden, 2)
     weights = [w for a, b in pairwise(sizes) for w in (rng.normal(size=(2, a, b)), rng.normal(size=(2, 1, b)))]
     inputs, targets = rng.normal(size=(2, 7, 3)), rng.integers(2, size=(2, 7))
-    for found, weight in zip(gradients(weights, inputs, targets), weights, strict=True):
+    for result, weight in zip(gradients(weights, inputs, targets), weights, strict=True):
         numeric = np.zeros_like(weight)
         for index in np.ndindex(weight.shape):
             kept = weight[index]
@@ -36,7 +36,7 @@ def test_gradients_agree_with_finite_differences(hidden: tuple[int, ...]) -> Non
             down = cross_entropy(weights, inputs, targets)[index[0]]
             weight[index] = kept
             numeric[index] = (up - down) / 2e-6
-        np.testing.assert_allclose(found, numeric, atol=1e-7)
+        np.testing.assert_allclose(result, numeric, atol=1e-7)
 
 
 def test_one_adam_step_by_hand() -> None:
@@ -91,8 +91,8 @@ def test_how_many_are_trained_side_by_side_changes_no_number(monkeypatch: pytest
                 v += (1 - BETA2) * (g * g - v)
                 rate = 0.05 * np.sqrt(1 - BETA2**step) / (1 - BETA1**step)
                 w -= rate * m / (np.sqrt(v) + ADAM_EPSILON)
-        for found, w in zip(whole, weights, strict=True):
-            np.testing.assert_allclose(found[i : i + 1], w, rtol=1e-4, atol=1e-6)
+        for result, w in zip(whole, weights, strict=True):
+            np.testing.assert_allclose(result[i : i + 1], w, rtol=1e-4, atol=1e-6)
 
 
 def model_outputs(rng: np.random.Generator, n: int, confident: bool) -> Outputs:

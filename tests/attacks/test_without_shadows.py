@@ -59,15 +59,15 @@ def apart(shift: float, m: int = 1500, n: int = 1500, seed: int = 0) -> WithFeat
 def test_the_blind_baseline_finds_what_records_tell_and_no_more(classifier: str, loss: float) -> None:
     """Two normals a shift apart: the best AUC is Phi(shift / sqrt 2), the best advantage 2 Phi(shift / 2) - 1."""
     attack = Blind.model_validate({"classifier": classifier})
-    found = attack.measure(apart(1.5), {}).metrics
-    assert found["auc"].value == pytest.approx(norm.cdf(1.5 / np.sqrt(2)), abs=loss + 3 * found["auc"].stderr)
-    assert found["advantage"].value == pytest.approx(2 * norm.cdf(0.75) - 1, abs=loss + 3 * found["advantage"].stderr)
+    result = attack.measure(apart(1.5), {}).metrics
+    assert result["auc"].value == pytest.approx(norm.cdf(1.5 / np.sqrt(2)), abs=loss + 3 * result["auc"].stderr)
+    assert result["advantage"].value == pytest.approx(2 * norm.cdf(0.75) - 1, abs=loss + 3 * result["advantage"].stderr)
 
 
 def test_on_records_drawn_alike_it_finds_nothing() -> None:
     """Scores are of records that a classifier has not seen, so it cannot learn memberships by heart."""
-    found = [Blind().measure(apart(0.0, seed=s), {}).metrics["auc"].value for s in range(3)]
-    assert np.mean(found) == pytest.approx(0.5, abs=0.02)
+    result = [Blind().measure(apart(0.0, seed=s), {}).metrics["auc"].value for s in range(3)]
+    assert np.mean(result) == pytest.approx(0.5, abs=0.02)
 
 
 def test_it_sees_labels_and_not_the_model() -> None:
@@ -92,10 +92,10 @@ def test_quantiles_are_those_of_confidences_on_records_that_are_no_members() -> 
     """With noise of spread 1 whatever the record, a threshold at the 95% quantile is passed by 5%; by Phi(2 - 1.645)
     of members two deviations up. A threshold on the confidence itself is far behind."""
     target = regression(2.0)
-    found = QuantileRegression().measure(target, {}).metrics
-    assert found["fpr"].value == pytest.approx(0.05, abs=0.025)
-    assert found["tpr"].value == pytest.approx(norm.cdf(2 - norm.isf(0.05)), abs=0.07)
-    assert found["auc"].value == pytest.approx(norm.cdf(2 / np.sqrt(2)), abs=0.03)
+    result = QuantileRegression().measure(target, {}).metrics
+    assert result["fpr"].value == pytest.approx(0.05, abs=0.025)
+    assert result["tpr"].value == pytest.approx(norm.cdf(2 - norm.isf(0.05)), abs=0.07)
+    assert result["auc"].value == pytest.approx(norm.cdf(2 / np.sqrt(2)), abs=0.03)
     median, upper = QuantileRegression().predict_quantiles(
         (target.known.astype(np.float32), np.ones(3000, int)),
         target.known_confidence,
@@ -106,9 +106,9 @@ def test_quantiles_are_those_of_confidences_on_records_that_are_no_members() -> 
 
 
 def test_where_nothing_leaks_it_finds_nothing() -> None:
-    found = QuantileRegression().measure(regression(0.0, seed=1), {}).metrics
-    assert found["auc"].value == pytest.approx(0.5, abs=4 * found["auc"].stderr)
-    assert found["advantage"].value == pytest.approx(0, abs=4 * found["advantage"].stderr)
+    result = QuantileRegression().measure(regression(0.0, seed=1), {}).metrics
+    assert result["auc"].value == pytest.approx(0.5, abs=4 * result["auc"].stderr)
+    assert result["advantage"].value == pytest.approx(0, abs=4 * result["advantage"].stderr)
 
 
 def test_too_few_test_records_for_the_quantile() -> None:

@@ -30,22 +30,22 @@ def bounds(trials: Any) -> dict[str, float]:
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
 def test_the_fast_engine_keeps_its_claim_and_hardly_more(epsilon: float) -> None:
     """Full batches: the canary's column is a Gaussian mechanism, so the audit comes near the claim from below."""
-    found = bounds(many_runs(EngineTraining("fast", Question(epsilon)), RECORDS, 1000, 1))
-    assert all(bound <= epsilon for bound in found.values()), found
-    assert found["gaussian"] > (0.6 if epsilon == 1 else 0.85) * epsilon
+    result = bounds(many_runs(EngineTraining("fast", Question(epsilon)), RECORDS, 1000, 1))
+    assert all(bound <= epsilon for bound in result.values()), result
+    assert result["gaussian"] > (0.6 if epsilon == 1 else 0.85) * epsilon
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
 def test_tf_privacys_engine_keeps_its_claim(epsilon: float) -> None:
-    found = bounds(many_runs(EngineTraining("tf-privacy", Question(epsilon, epochs=4)), RECORDS, 60, 2))
-    assert all(bound <= epsilon for bound in found.values()), found
-    assert found["gaussian"] > 0.5 * epsilon or epsilon == 1
+    result = bounds(many_runs(EngineTraining("tf-privacy", Question(epsilon, epochs=4)), RECORDS, 60, 2))
+    assert all(bound <= epsilon for bound in result.values()), result
+    assert result["gaussian"] > 0.5 * epsilon or epsilon == 1
 
 
 def test_batches_make_it_more_private_and_the_audit_weaker() -> None:
-    found = bounds(many_runs(EngineTraining("fast", Question(4.0, batch_size=16)), RECORDS, 1000, 3))
-    assert all(bound <= 4.0 for bound in found.values()), found
+    result = bounds(many_runs(EngineTraining("fast", Question(4.0, batch_size=16)), RECORDS, 1000, 3))
+    assert all(bound <= 4.0 for bound in result.values()), result
 
 
 RUNS: dict[Bug, int] = {
@@ -133,9 +133,9 @@ def raises(features: Array, labels: Array, seed: int) -> Any:
     ],
 )
 def test_a_function_that_cannot_be_audited_is_one_clear_line(train: Any, score: Any, says: str) -> None:
-    with pytest.raises(HarnessError, match=says) as found:
+    with pytest.raises(HarnessError, match=says) as result:
         many_runs(one_at_a_time(train), RECORDS, 8, 0, score)
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(result.value)
 
 
 def test_the_command_says_what_is_claimed_and_what_is_found(tmp_path: Path) -> None:
@@ -158,12 +158,12 @@ def test_the_command_says_what_is_claimed_and_what_is_found(tmp_path: Path) -> N
     ]
     wrong = run_cli(tmp_path, *asked)
     assert wrong.returncode == 1, wrong.stderr
-    found = json.loads(wrong.stdout)
-    assert found["exposed"]
-    assert max(b["epsilon"] for b in found["bounds"]) > 2
+    result = json.loads(wrong.stdout)
+    assert result["exposed"]
+    assert max(b["epsilon"] for b in result["bounds"]) > 2
     assert "<svg" in plot.read_text()
     again = run_cli(tmp_path, *asked)
-    assert json.loads(again.stdout) == found
+    assert json.loads(again.stdout) == result
 
 
 def test_a_keras_function_is_audited_and_its_bug_exposed(tmp_path: Path) -> None:
@@ -288,6 +288,6 @@ def test_without_the_canary_a_record_is_missing_or_another_stands_in_its_place()
 def test_engines_keep_their_claim_for_replaced_records_too(hidden: tuple[int, ...]) -> None:
     train = EngineTraining("fast", Question(4.0, adjacency="replace-one"), hidden)
     records = seek_canary(train, canary_records(own_column=False), 5, Search(models=32))
-    found = bounds(many_runs(train, records, 1000, 5, "loss"))
-    assert all(bound <= 4.0 for bound in found.values()), found
-    assert found["gaussian"] > 0.1
+    result = bounds(many_runs(train, records, 1000, 5, "loss"))
+    assert all(bound <= 4.0 for bound in result.values()), result
+    assert result["gaussian"] > 0.1

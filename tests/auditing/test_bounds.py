@@ -49,9 +49,9 @@ def test_clopper_pearson_by_hand() -> None:
     trials = Trials(np.r_[np.ones(90), np.zeros(10)], np.r_[np.ones(20), np.zeros(80)])
     tpr = binomtest(90, 100).proportion_ci(0.95, method="exact").low
     fpr = binomtest(20, 100).proportion_ci(0.95, method="exact").high
-    found = ClopperPearson(threshold=0.5).bound(trials, 1e-3)
-    assert found.epsilon == pytest.approx(max(math.log((tpr - 1e-3) / fpr), math.log((1 - fpr - 1e-3) / (1 - tpr))))
-    assert "90 of 100 with and 20 of 100 without" in found.why
+    result = ClopperPearson(threshold=0.5).bound(trials, 1e-3)
+    assert result.epsilon == pytest.approx(max(math.log((tpr - 1e-3) / fpr), math.log((1 - fpr - 1e-3) / (1 - tpr))))
+    assert "90 of 100 with and 20 of 100 without" in result.why
 
 
 def test_the_normal_bound_is_where_what_was_seen_has_the_chance_of_the_error() -> None:
@@ -128,8 +128,8 @@ def test_ten_thousand_trials_of_each_come_to_nine_tenths(name: str, epsilon: flo
     if name == "clopper-pearson":
         auditor = ClopperPearson(threshold=0.5)
     rng = np.random.default_rng(5)
-    found = [auditor.bound(mechanism(epsilon, 10_000, 10_000, rng), delta).epsilon for _ in range(21)]
-    assert 0.9 * epsilon < np.median(found) < epsilon
+    result = [auditor.bound(mechanism(epsilon, 10_000, 10_000, rng), delta).epsilon for _ in range(21)]
+    assert 0.9 * epsilon < np.median(result) < epsilon
 
 
 @example(inside=[0.0, 1.77e-56], outside=[-1.0, -1.0])
@@ -155,6 +155,6 @@ def test_bounds_are_never_negative_and_fall_with_delta(inside: list[float], outs
     ],
 )
 def test_what_cannot_be_is_one_clear_line(what, says: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(HarnessError, match=says) as found:
+    with pytest.raises(HarnessError, match=says) as result:
         what()
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(result.value)

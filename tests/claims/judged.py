@@ -44,8 +44,8 @@ def declared_by(frame: pd.DataFrame, axes: tuple[str, ...] = EPSILON) -> NameSco
 
 def parts_of(expectation: Any, evidence: TableEvidence) -> list[Any]:
     """What an expectation comes to."""
-    found = PARSE(expectation) if isinstance(expectation, dict) else expectation
-    return list(found.parts(declared_by(evidence.frame, evidence.axes)))
+    result = PARSE(expectation) if isinstance(expectation, dict) else expectation
+    return list(result.parts(declared_by(evidence.frame, evidence.axes)))
 
 
 def judge(expectation: Any, evidence: Any, alpha: float = 0.05, index: int = 0, parts: int = 1) -> PartResult:

@@ -66,10 +66,10 @@ def test_two_of_three_panels(means: dict[float, float], expected: str) -> None:
 
 def test_a_single_claim_may_be_counted_and_its_test_is_named() -> None:
     evidence = evidence_of(table_of({1.0: UP}), axes=AXES)
-    found = judge(claim(1, [1.0]), evidence)
+    result = judge(claim(1, [1.0]), evidence)
     (alone,) = parts_of(claim(1, [1.0])["of"][0], evidence)
-    assert found.outcome == "reproduced"
-    assert found.test == f"each claim by itself: {alone.judge(evidence, Part(0, 1, 0.025)).test}"
+    assert result.outcome == "reproduced"
+    assert result.test == f"each claim by itself: {alone.judge(evidence, Part(0, 1, 0.025)).test}"
 
 
 def test_a_panel_counts_whole() -> None:
@@ -77,10 +77,10 @@ def test_a_panel_counts_whole() -> None:
     frame = table_of({1.0: UP, 2.0: UP, 3.0: UP})
     for bound, p in ((1.0, 0.1), (2.0, 0.9), (3.0, 0.1)):
         frame.loc[(frame["bound"] == bound) & (frame["p"] == p), "value"] += 0.2
-    found = judge(claim(2, [1.0, 2.0, 3.0]), evidence_of(frame, axes=AXES))
-    assert found.outcome == "violated"
-    assert len(found.points) == 3
-    assert found.reason.startswith("holds at fewer than 2 of 3 points: fails at 2 at least")
+    result = judge(claim(2, [1.0, 2.0, 3.0]), evidence_of(frame, axes=AXES))
+    assert result.outcome == "violated"
+    assert len(result.points) == 3
+    assert result.reason.startswith("holds at fewer than 2 of 3 points: fails at 2 at least")
 
 
 def test_a_panel_holds_in_a_repeat_where_all_its_points_do() -> None:
@@ -158,14 +158,14 @@ def test_repeats_go_to_the_place_that_decides_the_panel_that_is_missing() -> Non
     frame.loc[(frame["bound"] == 2.0) & (frame["p"] == 0.1), "value"] += 0.03 * (-1.0) ** frame["repeat"]
     evidence = evidence_of(frame, Sequential(), AXES)
     (part,) = parts_of(claim(2, [1.0, 2.0, 3.0]), evidence)
-    found = part.judge(evidence, Part(0, 1, 0.025))
-    assert found.outcome == "inconclusive"
-    needs = allocate_repeats([found], 0.05, 40)
+    result = part.judge(evidence, Part(0, 1, 0.025))
+    assert result.outcome == "inconclusive"
+    needs = allocate_repeats([result], 0.05, 40)
     assert {tuple(sorted(dict(where).items())) for (_, where), _ in needs} == {
         (("bound", 2.0), ("epsilon", 1.0), ("p", 0.1)),
         (("bound", 2.0), ("epsilon", 1.0), ("p", 0.5)),
     }
-    stands_on = {cell for look in found.looks for cell in look.cells | look.decided_on}
+    stands_on = {cell for look in result.looks for cell in look.cells | look.decided_on}
     assert len(stands_on) == 9
 
 
@@ -181,8 +181,8 @@ def test_it_errs_as_rarely_as_promised(true: int) -> None:
     for _ in range(600):
         frame = table_of(means, n=8, by=0.0)
         frame["value"] += rng.normal(0, 0.02, len(frame))
-        found = judge(claim(2, list(means)), evidence_of(frame, axes=AXES))
-        wrong += found.outcome == ("reproduced" if true == 1 else "violated")
+        result = judge(claim(2, list(means)), evidence_of(frame, axes=AXES))
+        wrong += result.outcome == ("reproduced" if true == 1 else "violated")
     assert wrong <= 30
 
 
@@ -249,9 +249,9 @@ def test_where_some_place_is_enough_for_one_of_its_names_nothing_is_said_of_sing
     def holds(*arms: str) -> Any:
         left = {"metric": "accuracy_test", "arm": list(arms)}
         one = {"kind": "compare", "left": left, "relation": ">", "right": {"value": 0.5}, "for": {"p": "some"}}
-        found = judge({"kind": "at-least", "needed": 1, "of": [one]}, evidence)
-        assert found.outcome == "reproduced"
-        return found.looks[0].holds
+        result = judge({"kind": "at-least", "needed": 1, "of": [one]}, evidence)
+        assert result.outcome == "reproduced"
+        return result.looks[0].holds
 
     assert holds("a") is None
     assert holds("b").all()
@@ -270,8 +270,8 @@ def test_claims_that_list_no_names_are_counted_once_each() -> None:
 
 def test_of_a_claim_that_is_shown_neither_way_the_part_farthest_from_holding_is_shown() -> None:
     def part(support: float, oppose: float, effect: float) -> PartResult:
-        found = point(0, {}, 0.0, 0.0, Estimate(effect, 0.1, 9.0, 10), None, support, oppose)
-        return combine(([PointResult(found, Estimate(), frozenset())], "all"), Part(0, 1, 0.025), "")
+        result = point(0, {}, 0.0, 0.0, Estimate(effect, 0.1, 9.0, 10), None, support, oppose)
+        return combine(([PointResult(result, Estimate(), frozenset())], "all"), Part(0, 1, 0.025), "")
 
     for parts in ([part(0.3, 0.7, 0.1), part(1.0, 0.9, -0.1)], [part(0.3, 0.1, -0.2), part(1.0, 0.9, -0.1)]):
         look = _as_one_look(parts)

@@ -53,9 +53,9 @@ def capital(values: Any, tested: float, low: float = 0.0) -> float:
 
 @given(VALUES, st.floats(0.05, 0.95))
 def test_capital_is_its_definition(values: np.ndarray, tested: float) -> None:
-    found = bet_on_streams([bounded(values)]).log_capital(tested)
+    result = bet_on_streams([bounded(values)]).log_capital(tested)
     for n in (1, len(values)):
-        assert math.exp(found[n - 1]) == pytest.approx(capital(values[:n], tested), rel=1e-9)
+        assert math.exp(result[n - 1]) == pytest.approx(capital(values[:n], tested), rel=1e-9)
     assert (SHARES.tolist(), WEIGHTS.tolist()) == ([s for s, _ in SHARES_LIST], [w for _, w in SHARES_LIST])
     assert WEIGHTS.sum() == pytest.approx(1.0)
 
@@ -85,7 +85,7 @@ def test_the_least_that_two_bets_won_is_found_between_the_points_of_the_lattice(
     left: np.ndarray, right: np.ndarray, tested: float
 ) -> None:
     bet = bet_on_streams([bounded(left), bounded(right).negate()])
-    found, n = float(bet.log_capital(tested)[-1]), bet.n
+    result, n = float(bet.log_capital(tested)[-1]), bet.n
 
     def won(first: float) -> float:
         return math.log(capital(left[:n], first)) + math.log(capital(-right[:n], tested - first, -1.0))
@@ -93,7 +93,7 @@ def test_the_least_that_two_bets_won_is_found_between_the_points_of_the_lattice(
     least = optimize.minimize_scalar(
         won, bounds=(1e-9, tested + 1 - 1e-9), method="bounded", options={"xatol": 1e-6}
     ).fun
-    assert least - 0.1 <= found <= least + 1e-6
+    assert least - 0.1 <= result <= least + 1e-6
 
 
 @given(st.lists(st.floats(-3, 3), min_size=3, max_size=6), st.integers(5, 20))
@@ -105,9 +105,9 @@ def test_smallest_is_below_convex_functions_and_near_them(corners: list[float], 
         lines: np.ndarray = np.max([s * x - 0.2 * s * s for s in slopes], axis=0) + 0.5 * (x - 0.4) ** 2
         return lines
 
-    found = convex_lower_bounds(height(fine[::40])[:, None])[0]
-    assert found <= height(fine).min() + 1e-9
-    assert found >= height(fine).min() - 6.0 / (k - 1)
+    result = convex_lower_bounds(height(fine[::40])[:, None])[0]
+    assert result <= height(fine).min() + 1e-9
+    assert result >= height(fine).min() - 6.0 / (k - 1)
 
 
 def test_large_effects_are_told_after_about_ten_repeats_and_small_ones_after_seventy() -> None:
@@ -183,14 +183,14 @@ def test_a_projection_is_where_the_same_results_over_again_decide(two: bool, sig
         streams = [bounded(values[:n]), bounded(other[:n]).negate()] if two else [bounded(values[:n])]
         return bet_on_streams(streams).shift(0.0 if two else -0.5).shift(0.0, sign)
 
-    found = mean(8).project_repeats(0.025, 160)
+    result = mean(8).project_repeats(0.025, 160)
     tail = [m.p_above(0) if sign > 0 else m.p_below(0) for m in map(mean, range(8, 160))]
     reached = next(n for n, p in zip(range(8, 160), tail, strict=True) if p <= 0.025)
-    assert found == pytest.approx(reached, abs=4)
+    assert result == pytest.approx(reached, abs=4)
     assert mean(8).project_repeats(0.025, reached // 2) is None
     assert mean(8).project_repeats(0.025, 7) is None
-    assert mean(8).project_repeats(0.025, found) == found
-    assert mean(8).project_repeats(0.025, found - 1) is None
+    assert mean(8).project_repeats(0.025, result) == result
+    assert mean(8).project_repeats(0.025, result - 1) is None
     assert mean(reached).project_repeats(0.025, reached) == reached
 
 
@@ -263,29 +263,29 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     assert repeats_to_see_all(one.take_first(3)) == 3
     assert repeats_to_see_all(series([0.1, 0.2])) == 0
     assert repeats_to_see_all(series([0.1] * 30, [0] * 30, 2)) == 8
-    found = Sequential().mean(one)
-    assert isinstance(found, TwoStakeCS)
+    result = Sequential().mean(one)
+    assert isinstance(result, TwoStakeCS)
     values = adjust_for_splits(one)
     whole, later = t_mixture_cs(values, np.zeros(30)), t_mixture_cs(values[4:], np.zeros(26))
     for value, sign in ((0.4, 1.0), (0.55, -1.0)):
         won = (1 - LATER) * whole.martingale(value, sign)
         won[4:] += LATER * later.martingale(value, sign)
-        assert found.martingale(value, sign) == pytest.approx(won)
-        p = found.p_above(value) if sign > 0 else found.p_below(value)
+        assert result.martingale(value, sign) == pytest.approx(won)
+        p = result.p_above(value) if sign > 0 else result.p_below(value)
         assert p == pytest.approx(0.5 / won.max())
         last = Sequential(last=True).mean(one)
         assert (last.p_above(value) if sign > 0 else last.p_below(value)) == pytest.approx(0.5 / won[-1])
-    assert found.tested_repeats == 26
-    assert found.n == 30
-    assert found.stderr == later.stderr < whole.stderr
-    low, high = found.interval()
+    assert result.tested_repeats == 26
+    assert result.n == 30
+    assert result.stderr == later.stderr < whole.stderr
+    low, high = result.interval()
     assert low < 0.5 < high
-    assert found.p_above(low) == pytest.approx(0.025, rel=0.01)
-    assert found.p_below(high) == pytest.approx(0.025, rel=0.01)
-    turned = found.shift(1.0, -1.0)
+    assert result.p_above(low) == pytest.approx(0.025, rel=0.01)
+    assert result.p_below(high) == pytest.approx(0.025, rel=0.01)
+    turned = result.shift(1.0, -1.0)
     assert turned.interval() == (pytest.approx(1 - high, abs=1e-6), pytest.approx(1 - low, abs=1e-6))
     assert turned.repeat_values == pytest.approx(1 - one.values)
-    assert found.shift(-0.45).project_repeats(0.025, 90) == 30
+    assert result.shift(-0.45).project_repeats(0.025, 90) == 30
     few = Sequential().mean(one.take_first(8))
     assert few.tested_repeats == 8
     assert few.interval() == (-math.inf, math.inf) or few.interval()[0] < 0.5
@@ -387,9 +387,9 @@ def test_a_projection_is_the_first_number_of_repeats_that_decides_whichever_are_
         )
 
     for tested in (0.35, 0.45, 0.5, 0.52):
-        found, expected = bet_on_streams([bounded(values)]).shift(-tested), first(tested)
+        result, expected = bet_on_streams([bounded(values)]).shift(-tested), first(tested)
         for most in (expected, expected + 1, *range(expected + 100, expected + 2000, 97), 200 * expected):
-            assert found.project_repeats(0.025, most) == expected
+            assert result.project_repeats(0.025, most) == expected
 
 
 @pytest.mark.parametrize("tested", [0.001, 0.1, 0.5, 0.999])
@@ -400,8 +400,8 @@ def test_capital_in_products_is_the_capital_or_is_not_known(n: int, tested: floa
     known = 0
     for values in (rng.uniform(0, 1, n), np.full(n, 0.9), rng.integers(2, size=n), np.full(n, 1e-6)):
         stream, at = bounded(values), np.array([tested])
-        found = _log_capital_in_products(stream, at)
-        if found is not None:
+        result = _log_capital_in_products(stream, at)
+        if result is not None:
             known += 1
-            assert found == pytest.approx(mix_shares(np.cumsum(log_capitals(stream, at), axis=-1)), abs=1e-9)
+            assert result == pytest.approx(mix_shares(np.cumsum(log_capitals(stream, at), axis=-1)), abs=1e-9)
     assert known or n > 10

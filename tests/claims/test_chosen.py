@@ -65,9 +65,9 @@ def test_where_none_can_be_chosen_the_nearest_is_named(bound: dict[str, float], 
 
 def test_it_is_chosen_in_each_repeat_anew() -> None:
     evidence = evidence_of(table(lambda repeat: repeat % 2, 200))
-    found = judge(close(0.56, 0.02), evidence)
-    assert found.outcome == "reproduced", found.reason
-    assert len(found.points) == 1
+    result = judge(close(0.56, 0.02), evidence)
+    assert result.outcome == "reproduced", result.reason
+    assert len(result.points) == 1
 
 
 def test_it_is_chosen_in_the_repeats_that_every_candidate_has() -> None:
@@ -90,18 +90,18 @@ def by_another(**more: Any) -> dict[str, Any]:
 
 def test_another_arm_can_choose() -> None:
     evidence = evidence_of(of_two_arms(lambda _: 0, lambda repeat: 1 + repeat % 2, 200))
-    found = judge(close(0.65, 0.02, chosen=by_another()), evidence)
-    assert found.outcome == "reproduced", found.reason
-    (look,) = found.looks
+    result = judge(close(0.65, 0.02, chosen=by_another()), evidence)
+    assert result.outcome == "reproduced", result.reason
+    (look,) = result.looks
     assert {(arm, dict(where)["epsilon"]) for arm, where in look.cells} == set(product("as", EPSILONS[:-1]))
 
 
 def test_repeats_of_an_arm_that_only_chooses_are_asked_for_without_attacks() -> None:
     evidence = evidence_of(of_two_arms(lambda _: 0, lambda _: 1, 3))
     (part,) = parts_of(close(0.6, 2e-4, chosen=by_another()), evidence)
-    found = replace(part.judge(evidence, Part(0, 1, 0.025, 6)), attacks=part.attacks())
+    result = replace(part.judge(evidence, Part(0, 1, 0.025, 6)), attacks=part.attacks())
     assert part.attacks() == {"a": ("x",), "s": ("",)}
-    asked = allocate_repeats([found], 0.05, 10)
+    asked = allocate_repeats([result], 0.05, 10)
     assert {(arm, attack) for (arm, _), attack in asked} == {("a", "x"), ("s", "")}
 
 
@@ -115,9 +115,9 @@ def test_it_can_choose_once_by_the_mean_of_its_first_repeats(
     """Where one of two repeats keeps accuracy, their mean is 0.5. What later ones keep has no part in it."""
     once = by_another(repeats=2, at_least=at_least)
     evidence = evidence_of(of_two_arms(lambda _: 0, lambda repeat: first[repeat] if repeat < 2 else 0))
-    found = judge(close(value, chosen=once), evidence)
-    assert found.outcome == "reproduced", found.reason
-    (look,) = found.looks
+    result = judge(close(value, chosen=once), evidence)
+    assert result.outcome == "reproduced", result.reason
+    (look,) = result.looks
     assert [arm for arm, _ in look.cells] == ["a"]  # repeats go where it is measured, and to the place chosen alone
     (part,) = parts_of(close(value, chosen=once), evidence)
     for n in (2, 3, 5):  # nor does the choice move from look to look

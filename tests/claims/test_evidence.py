@@ -71,7 +71,7 @@ def test_bets_on_a_metric_of_which_no_range_is_known_say_nothing() -> None:
 def test_a_place_that_was_measured_once_has_a_mean() -> None:
     frame = evidence().frame
     shown = means(frame[frame["repeat"] == 1], ("advantage",))
-    assert {key: found.mean for key, found in shown.items()} == {
+    assert {key: result.mean for key, result in shown.items()} == {
         (arm, "x", "advantage", place({"epsilon": epsilon})): pytest.approx(0.25 * epsilon + 0.1)
         for arm in "ab"
         for epsilon in (1.0, 2.0)
@@ -88,11 +88,11 @@ def test_an_epsilon_as_trained_is_of_the_neighbours_asked_for_or_of_a_batch_that
     facts = ArmFacts(1e-5, shuffled_epochs=3, batches=20, batch_clipped=batch_clipped)
     frame = evidence().frame.assign(noise_multiplier=1.5)
     curve, at = MetricSeries("advantage", "a", "x"), {"epsilon": 1.0}
-    found = Measurements(frame, {"a": facts, "b": ArmFacts(1e-5)}).epsilon_as_trained(curve, at, replaced)
-    assert found is not None
+    result = Measurements(frame, {"a": facts, "b": ArmFacts(1e-5)}).epsilon_as_trained(curve, at, replaced)
+    assert result is not None
     most = shuffled_epsilon(1.5, 3, 1e-5, replaced or batch_clipped)
     least = 0.0 if batch_clipped else least_shuffled_epsilon(1.5, 20, 3, 1e-5, replaced)
-    assert found == (pytest.approx(least), pytest.approx(most))
+    assert result == (pytest.approx(least), pytest.approx(most))
     assert shuffled_epsilon(1.5, 3, 1e-5, True) > shuffled_epsilon(1.5, 3, 1e-5, False)
     as_said = replace(facts, shuffled_epochs=None)
     assert Measurements(frame, {"a": as_said, "b": facts}).epsilon_as_trained(curve, at, replaced) is None

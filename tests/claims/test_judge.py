@@ -103,12 +103,12 @@ def test_two_attacks_on_one_arm_are_paired() -> None:
     frame["value"] += shared[frame["repeat"]]
     frame.loc[frame["attack"] == "x", "value"] += 0.03
     right = {"metric": "advantage", "arm": "a", "attack": "y"}
-    found = verdict(compare(">", right), frame)
+    result = verdict(compare(">", right), frame)
     x, y = (frame[(frame["attack"] == k) & (frame["epsilon"] == GRID[0])]["value"].to_numpy() for k in "xy")
-    assert found.points[0].p_support == pytest.approx(estimate(x - y).p_above(0))
-    assert found.points[0].p_support < 0.001
+    assert result.points[0].p_support == pytest.approx(estimate(x - y).p_above(0))
+    assert result.points[0].p_support < 0.001
     assert stats.ttest_ind(x, y, alternative="greater").pvalue > 0.2
-    assert found.outcome == "reproduced"
+    assert result.outcome == "reproduced"
 
 
 def test_bounds_are_held_broken_or_undecided_and_corrected_for_adjacency() -> None:
@@ -124,20 +124,22 @@ def test_bounds_are_held_broken_or_undecided_and_corrected_for_adjacency() -> No
 
 
 def test_one_repeat_is_inconclusive_and_says_why() -> None:
-    found = verdict(compare(">", {"value": 0.2}), table({"a/x/advantage": 0.5}, repeats=1))
-    assert found.outcome == "inconclusive"
-    assert found.reason.startswith("1 repeat decides nothing, 2 may; so far at epsilon 0.1: 0.50")
+    result = verdict(compare(">", {"value": 0.2}), table({"a/x/advantage": 0.5}, repeats=1))
+    assert result.outcome == "inconclusive"
+    assert result.reason.startswith("1 repeat decides nothing, 2 may; so far at epsilon 0.1: 0.50")
 
 
 def test_inconclusive_says_how_many_repeats() -> None:
-    found = verdict(compare(">", {"value": 0.2}, at=[1.0]), table({"a/x/advantage": 0.205}, repeats=4, sd=0.05, seed=4))
-    assert found.outcome == "inconclusive"
-    assert "repeats would decide" in found.reason
+    result = verdict(
+        compare(">", {"value": 0.2}, at=[1.0]), table({"a/x/advantage": 0.205}, repeats=4, sd=0.05, seed=4)
+    )
+    assert result.outcome == "inconclusive"
+    assert "repeats would decide" in result.reason
 
 
 def test_points_that_the_profile_leaves_out() -> None:
-    found = verdict(compare(">", {"value": 0.2}, at=[5.0]), table({"a/x/advantage": 0.5}))
-    assert (found.outcome, found.points) == ("not run", ())
+    result = verdict(compare(">", {"value": 0.2}, at=[5.0]), table({"a/x/advantage": 0.5}))
+    assert (result.outcome, result.points) == ("not run", ())
 
 
 @pytest.mark.parametrize(("mean", "outcome"), [(0.02, "reproduced"), (0.2, "violated"), (0.1, "inconclusive")])
@@ -207,12 +209,12 @@ def test_a_verdict_never_contradicts_its_interval() -> None:
     """At one point: reproduced just when the 95% interval of the effect is above 0, violated just when below."""
     for seed in range(60):
         frame = table({"a/x/advantage": 0.22}, repeats=5, sd=0.03, seed=seed)
-        found = verdict(compare(">", {"value": 0.2}, at=[1.0]), frame)
-        low, high = found.points[0].low, found.points[0].high
+        result = verdict(compare(">", {"value": 0.2}, at=[1.0]), frame)
+        low, high = result.points[0].low, result.points[0].high
         assert low is not None
         assert high is not None
         expected = "reproduced" if low > 0 else "violated" if high < 0 else "inconclusive"
-        assert found.outcome == expected
+        assert result.outcome == expected
 
 
 def measured(arm: str, **more: Any) -> dict[str, Any]:
@@ -233,9 +235,9 @@ def measured(arm: str, **more: Any) -> dict[str, Any]:
 def test_orders_of_arms(names: str, direction: str, margin: float, outcome: str) -> None:
     frame = table({"a/x/advantage": 0.7, "b/x/advantage": 0.5, "c/x/advantage": 0.3})
     claim = {"kind": "order", "of": [measured(n) for n in names], "direction": direction, "margin": margin}
-    found = verdict(claim, frame)
-    assert found.outcome == outcome
-    assert len(found.points) == 6  # two pairs at three epsilons
+    result = verdict(claim, frame)
+    assert result.outcome == outcome
+    assert len(result.points) == 6  # two pairs at three epsilons
 
 
 @pytest.mark.parametrize(
@@ -250,9 +252,9 @@ def test_orders_of_arms(names: str, direction: str, margin: float, outcome: str)
 )
 def test_trends_over_epsilon(means: tuple[float, ...], direction: str, margin: float, outcome: str) -> None:
     claim = {"kind": "monotone", "of": measured("a"), "direction": direction, "margin": margin}
-    found = verdict(claim, table({"a/x/advantage": means}))
-    assert found.outcome == outcome
-    assert [p.epsilon for p in found.points] == [1.0, 10.0]
+    result = verdict(claim, table({"a/x/advantage": means}))
+    assert result.outcome == outcome
+    assert [p.epsilon for p in result.points] == [1.0, 10.0]
 
 
 def test_a_hump_is_two_comparisons_between_epsilons() -> None:
@@ -284,10 +286,10 @@ def test_ratios() -> None:
 def test_one_epsilon_against_the_bound_there() -> None:
     frame = table({"a/x/advantage": 0.40})
     claim = {"kind": "compare", "left": measured("a", epsilon=1.0), "relation": "<=", "right": {"formula": "humphries"}}
-    found = verdict(claim, frame)
-    assert found.outcome == "reproduced"
-    assert [p.epsilon for p in found.points] == [1.0]
-    assert found.points[0].bound == pytest.approx(float(FORMULAS["humphries"].value({"epsilon": 1.0, "delta": 1e-5})))
+    result = verdict(claim, frame)
+    assert result.outcome == "reproduced"
+    assert [p.epsilon for p in result.points] == [1.0]
+    assert result.points[0].bound == pytest.approx(float(FORMULAS["humphries"].value({"epsilon": 1.0, "delta": 1e-5})))
 
 
 def printed(values: dict[float, float], tolerance: float = 0.05, rows_own: float | None = None) -> dict[str, Any]:
@@ -298,9 +300,9 @@ def printed(values: dict[float, float], tolerance: float = 0.05, rows_own: float
 def test_a_table_holds_where_every_entry_is_met() -> None:
     frame = table({"a/x/advantage": (0.1, 0.3, 0.5)}, repeats=12)
     right = {0.1: 0.1, 1.0: 0.3, 10.0: 0.5}
-    found = verdict(printed(right), frame)
-    assert found.outcome == "reproduced"
-    assert [(p.epsilon, p.right) for p in found.points] == [(0.1, 0.1), (1.0, 0.3), (10.0, 0.5)]
+    result = verdict(printed(right), frame)
+    assert result.outcome == "reproduced"
+    assert [(p.epsilon, p.right) for p in result.points] == [(0.1, 0.1), (1.0, 0.3), (10.0, 0.5)]
     wrong = verdict(printed({**right, 1.0: 0.5}), frame)
     assert wrong.outcome == "violated"
     assert wrong.deciding is not None
@@ -315,8 +317,8 @@ def test_a_table_holds_where_every_entry_is_met() -> None:
 def test_entries_that_the_profile_does_not_run_are_left_out() -> None:
     frame = table({"a/x/advantage": (0.1, 0.3, 0.5)})
     assert len(verdict(printed({1.0: 0.3, 5.0: 0.9}), frame).points) == 1
-    found = verdict(printed({5.0: 0.9}), frame)
-    assert (found.outcome, found.reason) == ("not run", "the profile runs none of the epsilon 5")
+    result = verdict(printed({5.0: 0.9}), frame)
+    assert (result.outcome, result.reason) == ("not run", "the profile runs none of the epsilon 5")
 
 
 def test_a_table_reads_as_it_is_declared() -> None:
@@ -344,9 +346,9 @@ def test_one_of_two_holds_everywhere(useless: Any, leaky: Any, outcome: str) -> 
             frame.loc[at, "value"] += value - frame.loc[at, "value"].mean()
     loss = {"left": {"metric": "loss", "arm": "a"}, "relation": ">", "right": {"value": 0.1}}
     leak = compare(">", {"value": 0.02})
-    found = verdict(either(loss, leak), frame)
-    assert found.outcome == outcome
-    assert len(found.points) == len(GRID)
+    result = verdict(either(loss, leak), frame)
+    assert result.outcome == outcome
+    assert len(result.points) == len(GRID)
 
 
 @pytest.mark.integration
@@ -373,10 +375,10 @@ def on_one_curve(sd: float, off: float = 0.0) -> pd.DataFrame:
 
 def test_arms_that_differ_in_noise_alone_are_on_one_curve() -> None:
     claim = {"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.01}
-    found = verdict(claim, on_one_curve(0.002))
-    assert found.outcome == "reproduced"
+    result = verdict(claim, on_one_curve(0.002))
+    assert result.outcome == "reproduced"
     # a at 4 lies between b at 6 and 2, a at 1 between 2 and 0.5; b at 6 between a at 8 and 4, b at 2 between 4 and 1.
-    assert sorted(p.epsilon for p in found.points) == [0.1, 1.0, 1.0, 10.0]
+    assert sorted(p.epsilon for p in result.points) == [0.1, 1.0, 1.0, 10.0]
     assert verdict(claim, on_one_curve(0.002, off=0.3)).outcome == "violated"
     assert verdict(claim, on_one_curve(0.4)).outcome == "inconclusive"
     apart = on_one_curve(0.002)
@@ -432,10 +434,12 @@ def test_equivalence_shows_how_far_inside_its_tolerance_the_difference_is() -> N
     left = {"metric": "advantage", "arm": "a", "attack": "x"}
     for mean in (0.21, 0.19):
         frame = table({"a/x/advantage": mean}, repeats=6, sd=0.01)
-        found = verdict({"kind": "close", "left": left, "right": {"value": 0.2}, "tolerance": 0.05, "at": [1.0]}, frame)
+        result = verdict(
+            {"kind": "close", "left": left, "right": {"value": 0.2}, "tolerance": 0.05, "at": [1.0]}, frame
+        )
         values = frame[frame["epsilon"] == 1.0]["value"].to_numpy() - 0.2
         low, high = estimate(values).interval()
-        (point,) = found.points
+        (point,) = result.points
         assert point.effect == pytest.approx(0.05 - abs(values.mean()))
         assert point.low == pytest.approx(0.05 - max(abs(low), abs(high)))
         nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
@@ -444,23 +448,23 @@ def test_equivalence_shows_how_far_inside_its_tolerance_the_difference_is() -> N
         assert point.p_support == pytest.approx(inside)
         outside = min(estimate(values).p_above(0.05), estimate(values).p_below(-0.05))
         assert point.p_oppose == pytest.approx(min(1.0, 2 * outside))
-        assert found.looks[0].holds is not None
-        assert found.looks[0].holds.tolist() == (np.abs(values) < 0.05).tolist()
+        assert result.looks[0].holds is not None
+        assert result.looks[0].holds.tolist() == (np.abs(values) < 0.05).tolist()
 
 
 def test_either_shares_its_level_over_the_comparisons_and_holds_where_one_does() -> None:
     frame = table({"a/x/advantage": 0.5, "b/x/advantage": 0.2}, repeats=6, sd=0.1, seed=5)
     one = compare(">", {"value": 0.4})
     other = {**compare("<", {"value": 0.15}), "left": {"metric": "advantage", "arm": "b", "attack": "x"}}
-    found = verdict({"kind": "any-of", "of": [one, other]}, frame)
+    result = verdict({"kind": "any-of", "of": [one, other]}, frame)
     first, second = verdict(one, frame), verdict(other, frame)
-    for i, place in enumerate(found.points):
+    for i, place in enumerate(result.points):
         ps = [f.points[i].p_support for f in (first, second)]
         assert place.p_support == pytest.approx(min(1.0, 2 * min(ps)))
         assert place.p_oppose == pytest.approx(max(f.points[i].p_oppose for f in (first, second)))
         holds = [f.looks[i].holds for f in (first, second)]
-        assert found.looks[i].holds is not None
-        assert found.looks[i].holds.tolist() == np.logical_or(*holds).tolist()
+        assert result.looks[i].holds is not None
+        assert result.looks[i].holds.tolist() == np.logical_or(*holds).tolist()
 
 
 def test_strict_and_weak_inequalities_in_one_repeat() -> None:
@@ -480,9 +484,9 @@ def test_too_few_repeats_at_one_point_do_not_keep_another_from_deciding() -> Non
     (part,) = parts_of(compare(">", {"value": 0.2}), evidence_of(short))
     assert part.judge(evidence_of(short), Part(0, 1, 0.025, 6)).outcome == "violated"
     short = frame[(frame["epsilon"] != 1.0) | (frame["repeat"] < 3)]
-    found = part.judge(evidence_of(short), Part(0, 1, 0.025, 6))
-    assert (found.outcome, found.oppose) == ("inconclusive", 1.0)
-    assert found.reason.startswith("3 repeats decide nothing, 6 may; so far at epsilon 1: 0.08")
+    result = part.judge(evidence_of(short), Part(0, 1, 0.025, 6))
+    assert (result.outcome, result.oppose) == ("inconclusive", 1.0)
+    assert result.reason.startswith("3 repeats decide nothing, 6 may; so far at epsilon 1: 0.08")
 
 
 def test_alternatives_of_different_repeats_are_compared_in_those_that_both_have() -> None:
@@ -490,24 +494,24 @@ def test_alternatives_of_different_repeats_are_compared_in_those_that_both_have(
     frame = frame[(frame["arm"] == "a") | (frame["repeat"] < 5)]
     one, other = compare(">", {"value": 0.4}), compare("<", {"value": 0.15})
     other["left"] = {**other["left"], "arm": "b"}
-    found = verdict({"kind": "any-of", "of": [one, other]}, frame)
-    assert found.looks[0].holds is not None
-    assert found.looks[0].holds.tolist() == [True] * 5
+    result = verdict({"kind": "any-of", "of": [one, other]}, frame)
+    assert result.looks[0].holds is not None
+    assert result.looks[0].holds.tolist() == [True] * 5
 
 
 @pytest.mark.parametrize("mean", [0.03, -0.03, 0.001, 0.3])
 def test_an_equivalence_by_hand(mean: float) -> None:
     """Both one-sided tests support it; twice the smaller of the others opposes it; its interval is what the difference's
     ends leave of the tolerance."""
-    found = Estimate(mean, 0.02, 9.0, 10)
-    look = compare_equivalence(0, {"epsilon": 1.0}, mean, 0.0, found, 0.1, frozenset())
+    result = Estimate(mean, 0.02, 9.0, 10)
+    look = compare_equivalence(0, {"epsilon": 1.0}, mean, 0.0, result, 0.1, frozenset())
 
     def tail(from_: float) -> float:
         return float(stats.t.sf(from_ / 0.02, 9))
 
     assert look.point.p_support == pytest.approx(max(tail(mean + 0.1), tail(0.1 - mean)))
     assert look.point.p_oppose == pytest.approx(min(1.0, 2 * min(tail(mean - 0.1), tail(-0.1 - mean))))
-    low, high = found.interval()
+    low, high = result.interval()
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     assert look.point.low == pytest.approx(0.1 - max(abs(low), abs(high)))
     assert look.point.high == pytest.approx(0.1 - nearest)
@@ -516,18 +520,18 @@ def test_an_equivalence_by_hand(mean: float) -> None:
 
 def test_p_values_of_alternatives_end_at_one() -> None:
     def look(p: float) -> PointResult:
-        found = Estimate(0.1, 0.1, 9.0, 10)
-        return PointResult(point(0, {}, 0.0, 0.0, found, None, p, 0.5), found, frozenset())
+        result = Estimate(0.1, 0.1, 9.0, 10)
+        return PointResult(point(0, {}, 0.0, 0.0, result, None, p, 0.5), result, frozenset())
 
     assert any_of([look(0.7), look(0.9)]).point.p_support == 1.0
     assert any_of([look(0.2), look(0.9)]).point.p_support == pytest.approx(0.4)
 
 
 def test_repeats_that_are_too_few_support_nothing() -> None:
-    found = judge(
+    result = judge(
         compare(">", {"value": 0.2}), evidence_of(table({"a/x/advantage": 0.5}, repeats=2), Bounded()), parts=1
     )
-    assert found.support < 1.0
+    assert result.support < 1.0
     few = verdict(compare(">", {"value": 0.2}), table({"a/x/advantage": 0.5}, repeats=1))
     assert few.support == 1.0
 
@@ -553,12 +557,12 @@ def test_what_is_compared_with_a_formula_that_is_no_bound_at_its_epsilon_is_not_
 
 def test_the_outlook_of_a_claim_for_some_point_is_at_the_level_shared_by_all() -> None:
     frame = table({"a/x/advantage": (0.21, 0.1, 0.1)}, repeats=8, sd=0.05)
-    found = verdict(compare(">", {"value": 0.2}, "some"), frame)
-    assert found.outcome == "inconclusive"
-    best = max(found.looks, key=lambda look: look.effect.mean)
+    result = verdict(compare(">", {"value": 0.2}, "some"), frame)
+    assert result.outcome == "inconclusive"
+    best = max(result.looks, key=lambda look: look.effect.mean)
     needed = repeats_needed(best.effect, 0.025 / 3)
     assert needed is not None
-    assert f"about {needed} repeats would decide" in found.reason
+    assert f"about {needed} repeats would decide" in result.reason
 
 
 @pytest.mark.parametrize("off", [0.0, 0.14])
@@ -612,9 +616,9 @@ def test_tolerances_are_doubled_one_and_all() -> None:
 
 def test_of_several_counts_the_one_farthest_from_what_is_printed_is_shown() -> None:
     frame = table({"a//count_rows": 100, "a//count_members": 7, "a//count_owners": 20})
-    found = verdict({"kind": "count", "arm": "a", "equals": {"rows": 100, "owners": 12, "members": 8}}, frame)
-    assert [p.effect for p in found.points] == [0.0, -8.0, -1.0]
-    assert found.deciding is found.points[1]
+    result = verdict({"kind": "count", "arm": "a", "equals": {"rows": 100, "owners": 12, "members": 8}}, frame)
+    assert [p.effect for p in result.points] == [0.0, -8.0, -1.0]
+    assert result.deciding is result.points[1]
     frame.loc[(frame["metric"] == "count_rows") & (frame["repeat"] < 2), "value"] = (90, 104) * len(GRID)
     (rows,) = verdict({"kind": "count", "arm": "a", "equals": {"rows": 100}}, frame).points
     assert (rows.left, rows.effect) == (90.0, -10.0)
@@ -632,28 +636,28 @@ def test_two_repeats_have_a_mean_correlation_and_one_has_none() -> None:
     each = [np.corrcoef(by_metric[0][r], by_metric[1][r])[0, 1] for r in (0, 1)]
     (point,) = verdict(claim, frame).points
     assert point.left == pytest.approx(np.tanh(np.arctanh(each).mean()))
-    found = verdict(claim, frame[frame["repeat"] == 0])
-    assert (found.outcome, found.points) == ("inconclusive", ())
+    result = verdict(claim, frame[frame["repeat"] == 0])
+    assert (result.outcome, result.points) == ("inconclusive", ())
 
 
 def test_where_one_may_look_a_reason_says_after_how_many_repeats_and_how_many_would_decide() -> None:
     frame = table({"a/x/advantage": 0.22}, repeats=8, sd=0.05)
     claim = compare(">", {"value": 0.2}, at=[1.0])
-    found = verdict(claim, evidence_of(frame, Sequential()))
-    effect = found.looks[0].effect
+    result = verdict(claim, evidence_of(frame, Sequential()))
+    effect = result.looks[0].effect
     assert isinstance(effect, SequentialEstimate)
     many = effect.project_repeats(0.025, 10_000)
-    assert found.outcome == "inconclusive"
-    assert (found.why.repeats, found.why.enough) == (8, many)
-    assert found.reason.endswith(f" after 8 repeats; about {many} would decide if the effect stays")
+    assert result.outcome == "inconclusive"
+    assert (result.why.repeats, result.why.enough) == (8, many)
+    assert result.reason.endswith(f" after 8 repeats; about {many} would decide if the effect stays")
     brief = verdict(claim, evidence_of(frame, Sequential().without_intervals()))
     assert (brief.why.repeats, brief.why.enough) == (None, None)
 
 
 def test_what_a_claim_waits_for_is_said_in_ten_characters_or_more() -> None:
     frame = table({"a/x/advantage": 0.2})
-    found = verdict({"kind": "waits-for", "what": "a proof, n"}, frame)
-    assert (found.outcome, found.reason) == ("not run", "it waits for a proof, n")
+    result = verdict({"kind": "waits-for", "what": "a proof, n"}, frame)
+    assert (result.outcome, result.reason) == ("not run", "it waits for a proof, n")
     with pytest.raises(ValidationError, match="at least 10 characters"):
         PARSE({"kind": "waits-for", "what": "a proof, "})
 
@@ -666,13 +670,13 @@ def test_what_would_decide_and_what_could_be_found_are_at_the_level_of_a_point_t
     for epsilon, effect in zip(GRID, (0.004, 0.003, 0.005), strict=True):
         at = frame["epsilon"] == epsilon
         frame.loc[at, "value"] += 0.2 + effect - frame.loc[at, "value"].mean()
-    found = verdict(compare(">", {"value": 0.2}, quantifier), frame)
-    effect = next(look.effect for look in found.looks if look.point is found.deciding)
+    result = verdict(compare(">", {"value": 0.2}, quantifier), frame)
+    effect = next(look.effect for look in result.looks if look.point is result.deciding)
     needed = repeats_needed(effect, 0.025 / over)
     assert needed is not None
     assert 9 < needed < 10_000
-    assert (found.outcome, found.why.enough, found.why.fewest) == ("inconclusive", needed, 8)
-    assert found.why.detectable == pytest.approx(detectable_effect(effect, 0.025 / over))
+    assert (result.outcome, result.why.enough, result.why.fewest) == ("inconclusive", needed, 8)
+    assert result.why.detectable == pytest.approx(detectable_effect(effect, 0.025 / over))
 
 
 @pytest.mark.parametrize("slope", [0.25, -0.25])
@@ -680,18 +684,18 @@ def test_a_perfect_correlation_counts_as_one_that_is_nearly_so(slope: float) -> 
     curve = (0.25, 0.5, 0.75)
     frame = table({"a//accuracy_train": curve, "a/x/advantage": tuple(0.5 + slope * c for c in curve)}, sd=0.0)
     left, right = {"metric": "accuracy_train", "arm": "a"}, {"metric": "advantage", "arm": "a", "attack": "x"}
-    found = verdict({"kind": "correlation", "left": left, "right": right, "above": 0.5}, frame)
-    assert found.outcome == ("reproduced" if slope > 0 else "violated")
-    assert found.points[0].left == pytest.approx(np.copysign(0.999999, slope), abs=1e-9)
-    assert found.points[0].effect == pytest.approx(np.copysign(np.arctanh(0.999999), slope) - np.arctanh(0.5))
+    result = verdict({"kind": "correlation", "left": left, "right": right, "above": 0.5}, frame)
+    assert result.outcome == ("reproduced" if slope > 0 else "violated")
+    assert result.points[0].left == pytest.approx(np.copysign(0.999999, slope), abs=1e-9)
+    assert result.points[0].effect == pytest.approx(np.copysign(np.arctanh(0.999999), slope) - np.arctanh(0.5))
 
 
 def test_of_many_values_of_a_count_the_first_six_are_shown() -> None:
     for many, shown in ((6, "1, 2, 3, 4, 5, 6"), (7, "1, 2, 3, 4, 5, 6, ...")):
         frame = table({"a//count_rows": 0}, repeats=many)
         frame["value"] = frame["repeat"] + 1.0
-        found = verdict({"kind": "count", "arm": "a", "equals": {"rows": 3}}, frame)
-        assert (found.outcome, found.reason) == ("violated", f"rows is {shown} (printed: 3)")
+        result = verdict({"kind": "count", "arm": "a", "equals": {"rows": 3}}, frame)
+        assert (result.outcome, result.reason) == ("violated", f"rows is {shown} (printed: 3)")
 
 
 @pytest.mark.parametrize(("lift", "inside"), [(-0.25, True), (-0.5, False), (0.5, True), (0.75, False)])

@@ -74,19 +74,19 @@ def test_a_right_side_means_what_the_left_one_says() -> None:
 
 
 def test_points_are_of_all_axes_and_may_be_fixed() -> None:
-    found = verdict({"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0.2}}, HUMP)
-    assert found.outcome == "reproduced"
-    assert [(q.at["p"], q.epsilon) for q in found.points] == list(product(RATES, EPSILONS))
+    answer = verdict({"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0.2}}, HUMP)
+    assert answer.outcome == "reproduced"
+    assert [(q.at["p"], q.epsilon) for q in answer.points] == list(product(RATES, EPSILONS))
     at = {"p": 0.5, "epsilon": [1]}
-    found = verdict({"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0.2}, "at": at}, HUMP)
-    assert [(q.at["p"], q.epsilon) for q in found.points] == [(0.5, 1.0)]
+    answer = verdict({"kind": "compare", "left": OF, "relation": ">", "right": {"value": 0.2}, "at": at}, HUMP)
+    assert [(q.at["p"], q.epsilon) for q in answer.points] == [(0.5, 1.0)]
     fixed = {**OF, "at": {"p": 0.1}}
-    found = verdict({"kind": "compare", "left": fixed, "relation": "<", "right": {"at": {"p": 0.5}}}, HUMP)
-    assert (found.outcome, len(found.points)) == ("reproduced", 2)
-    found = verdict(
+    answer = verdict({"kind": "compare", "left": fixed, "relation": "<", "right": {"at": {"p": 0.5}}}, HUMP)
+    assert (answer.outcome, len(answer.points)) == ("reproduced", 2)
+    answer = verdict(
         {"kind": "compare", "left": {**OF, "mean_over": "p"}, "relation": ">", "right": {"value": 0.4}}, HUMP
     )
-    assert [q.left for q in found.points] == pytest.approx([0.43, 0.52], abs=0.005)
+    assert [q.left for q in answer.points] == pytest.approx([0.43, 0.52], abs=0.005)
 
 
 def test_some_may_be_of_one_axis_and_all_of_another() -> None:
@@ -169,11 +169,11 @@ def test_rank_correlation_over_arms_is_scipys() -> None:
         "below": 0,
         "at": {"p": [0.5], "epsilon": [1]},
     }
-    found = verdict(kind, frame)
-    assert found.outcome == "reproduced"
+    answer = verdict(kind, frame)
+    assert answer.outcome == "reproduced"
     here = frame[(frame["p"] == 0.5) & (frame["epsilon"] == 1.0) & (frame["repeat"] == 0)].set_index("arm")["value"]
     one, two = (here[(frame.loc[frame.index, "attack"] == k)[: len(here)].to_numpy()] for k in ("x", ""))
-    assert stats.spearmanr(one, two).statistic == -1 == found.points[0].left
+    assert stats.spearmanr(one, two).statistic == -1 == answer.points[0].left
     assert verdict({**kind, "below": None, "above": 0}, frame).outcome == "violated"
 
 
@@ -190,8 +190,8 @@ def test_main_effects_are_those_of_an_analysis_of_variance() -> None:
 def test_a_formula_takes_its_parameters_from_where_it_is_compared() -> None:
     """Epsilon and the prior from the cell, the rest given; the FPR from the metric."""
     kind = {"kind": "compare", "left": OF, "relation": "<=", "right": {"formula": "ppv-upper", "given": {"prior": 0.9}}}
-    found = verdict(kind, HUMP)
-    assert [q.right for q in found.points] == pytest.approx(
+    answer = verdict(kind, HUMP)
+    assert [q.right for q in answer.points] == pytest.approx(
         [FORMULAS["ppv-upper"].value({"epsilon": e, "prior": 0.9}) for _ in RATES for e in EPSILONS]
     )
     frame = HUMP.assign(metric=HUMP["metric"].replace("advantage", "tpr_at_1pct_fpr"))
@@ -269,17 +269,17 @@ def test_a_peak_is_seen_at_whichever_value_between_it_lies_and_at_no_other(peak:
     assert somewhere.outcome == "reproduced"
     assert {point.at["p"] for point in somewhere.points} == {peak}
     for asked in RATES[1:-1]:
-        found = verdict({**hump, "peak": asked}, frame)
-        assert found.outcome == ("reproduced" if asked == peak else "violated")
-        assert {point.at["p"] for point in found.points} == {asked}
+        answer = verdict({**hump, "peak": asked}, frame)
+        assert answer.outcome == ("reproduced" if asked == peak else "violated")
+        assert {point.at["p"] for point in answer.points} == {asked}
 
 
 def test_shares_of_variance_are_of_whole_grids_of_two_axes_alone() -> None:
     kind = {"kind": "variance-share", "of": OF, "axis": "p", "than": "epsilon"}
     for at in ({"p": [0.1, 0.5], "epsilon": [1]}, {"p": [0.5], "epsilon": [1, 10]}):
-        found = verdict({**kind, "at": at}, HUMP)
-        assert (found.outcome, found.points) == ("not run", ())
-        assert found.reason == "the profile runs no whole grid of two values or more of p and epsilon"
+        answer = verdict({**kind, "at": at}, HUMP)
+        assert (answer.outcome, answer.points) == ("not run", ())
+        assert answer.reason == "the profile runs no whole grid of two values or more of p and epsilon"
     third = pd.concat([HUMP.assign(q=q) for q in (1.0, 2.0)])
     evidence = evidence_of(third, axes=("q", *AXES))
     assert judge(kind, evidence).outcome == "not run"
@@ -310,13 +310,13 @@ def test_a_mean_over_repeats_is_tested_against_its_limit_on_the_side_claimed(
     one, two = (here[here["attack"] == k].pivot(index="arm", columns="repeat", values="value") for k in ("x", ""))
     ranks = np.array([stats.spearmanr(one[r], two[r]).statistic for r in one])
     assert np.ptp(ranks) > 0
-    found = verdict({**RANKS, side: limit}, frame)
-    (point,) = found.points
+    answer = verdict({**RANKS, side: limit}, frame)
+    (point,) = answer.points
     assert (point.left, point.right) == (pytest.approx(ranks.mean()), limit)
     assert point.effect == pytest.approx(sign * (ranks.mean() - limit))
     tested = estimate(sign * (ranks - limit))
     assert (point.p_support, point.p_oppose) == pytest.approx((tested.p_above(0), tested.p_below(0)))
-    assert found.looks[0].holds.tolist() == (sign * (ranks - limit) > 0).tolist()
+    assert answer.looks[0].holds.tolist() == (sign * (ranks - limit) > 0).tolist()
 
 
 @pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
@@ -324,9 +324,9 @@ def test_one_repeat_in_which_a_metric_does_not_vary_leaves_ranks_unknown() -> No
     frame = scattered_ranks()
     assert verdict({**RANKS, "above": 0.0}, frame).points
     frame.loc[(frame["repeat"] == 5) & (frame["metric"] == "accuracy_test"), "value"] = 0.5
-    found = verdict({**RANKS, "above": 0.0}, frame)
-    assert (found.outcome, found.points) == ("inconclusive", ())
-    assert found.reason == "a metric does not vary over the arms"
+    answer = verdict({**RANKS, "above": 0.0}, frame)
+    assert (answer.outcome, answer.points) == ("inconclusive", ())
+    assert answer.reason == "a metric does not vary over the arms"
 
 
 def test_a_comparison_of_an_any_of_keeps_the_arm_that_it_names() -> None:
@@ -346,9 +346,9 @@ def test_a_bend_reads_with_the_scale_of_its_axis() -> None:
 def test_one_repeat_in_which_a_metric_does_not_vary_leaves_shares_of_variance_unknown() -> None:
     frame, kind = HUMP.copy(), {"kind": "variance-share", "of": OF, "axis": "p", "than": "epsilon"}
     frame.loc[frame["repeat"] == 5, "value"] = 0.5
-    found = verdict(kind, frame)
-    assert (found.outcome, found.points) == ("inconclusive", ())
-    assert found.reason == "the metric does not vary over the grid"
+    answer = verdict(kind, frame)
+    assert (answer.outcome, answer.points) == ("inconclusive", ())
+    assert answer.reason == "the metric does not vary over the grid"
 
 
 @pytest.mark.parametrize(
@@ -380,12 +380,12 @@ def test_what_is_exactly_at_its_limit_is_not_above_it_in_a_repeat(kind: dict[str
 @pytest.mark.parametrize("limit", [0.3, 0.95])
 def test_bets_on_a_correlation_are_within_its_range(side: str, sign: float, limit: float) -> None:
     frame = scattered_ranks()
-    found = judge({**RANKS, side: limit}, evidence_of(frame, Bounded(), AXES)).looks[0]
-    ranks = found.effect.repeat_values + sign * limit  # or the negative ones
+    answer = judge({**RANKS, side: limit}, evidence_of(frame, Bounded(), AXES)).looks[0]
+    ranks = answer.effect.repeat_values + sign * limit  # or the negative ones
     assert np.abs(ranks).max() <= 1.0 + 1e-12
     every = bet_on_streams([Stream(ranks, np.full(len(ranks), -1.0), np.full(len(ranks), 1.0))])
     towards, against = every.p_above(sign * limit), every.p_below(sign * limit)
-    assert (found.point.p_support, found.point.p_oppose) == (pytest.approx(towards), pytest.approx(against))
+    assert (answer.point.p_support, answer.point.p_oppose) == (pytest.approx(towards), pytest.approx(against))
     assert 0 < min(towards, against) < 0.9
 
 
@@ -393,8 +393,8 @@ def test_along_epsilon_the_model_without_noise_is_left_out_unless_it_is_asked_fo
     clear = HUMP[HUMP["epsilon"] == 10.0].assign(epsilon=np.inf)
     frame = pd.concat([HUMP, clear.assign(value=clear["value"] - 0.2)])
     rising = {"kind": "monotone", "of": {**OF, "at": {"p": 0.5}}, "direction": "rising"}
-    found = verdict(rising, frame)
-    assert (found.outcome, [point.epsilon for point in found.points]) == ("reproduced", [10.0])
+    answer = verdict(rising, frame)
+    assert (answer.outcome, [point.epsilon for point in answer.points]) == ("reproduced", [10.0])
     asked = verdict({**rising, "at": [1.0, 10.0, np.inf]}, frame)
     assert (asked.outcome, [point.epsilon for point in asked.points]) == ("violated", [10.0, None])
     other_axis = frame.assign(p=frame["p"].replace(0.9, np.inf))
@@ -482,12 +482,12 @@ def test_correlations_are_weighed_by_the_outcome_that_the_split_drew() -> None:
         for m in ("advantage", "accuracy_test")
     )
     each = np.arctanh([np.corrcoef(one[r], two[r])[0, 1] for r in one])
-    found = judge({"kind": "correlation", "left": OF, "right": {"metric": "accuracy_test"}, "above": 0.2}, table)
+    answer = judge({"kind": "correlation", "left": OF, "right": {"metric": "accuracy_test"}, "above": 0.2}, table)
     expected = Fixed().mean(Series(each, np.zeros(12), drawn, 2))
     assert expected.mean == pytest.approx((each[:8].mean() + each[8:].mean()) / 2)
-    assert found.points[0].left == pytest.approx(np.tanh(expected.mean))
-    assert found.points[0].p_support == pytest.approx(expected.p_above(np.arctanh(0.2)))
-    assert found.looks[0].holds.tolist() == (np.tanh(each) > 0.2).tolist()
+    assert answer.points[0].left == pytest.approx(np.tanh(expected.mean))
+    assert answer.points[0].p_support == pytest.approx(expected.p_above(np.arctanh(0.2)))
+    assert answer.looks[0].holds.tolist() == (np.tanh(each) > 0.2).tolist()
 
 
 def test_a_peak_by_hand() -> None:

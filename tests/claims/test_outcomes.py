@@ -34,20 +34,20 @@ def drawn(n: int, seed: int = 0, spread: float = 0.05) -> Series:
 
 def test_a_stratified_mean_by_hand() -> None:
     values, outcome = np.array([0.1, 0.3, 0.9, 1.1, 1.0]), np.array([0, 0, 1, 1, 1])
-    found = Fixed().mean(Series(values, np.zeros(5), outcome, 2))
+    result = Fixed().mean(Series(values, np.zeros(5), outcome, 2))
     first, second = values[:2], values[2:]
     variances = np.array([first.var(ddof=1) / 2, second.var(ddof=1) / 3])
-    assert found.mean == pytest.approx((0.2 + 1.0) / 2)  # not the mean of the five, 0.68
-    assert found.stderr == pytest.approx(0.5 * np.sqrt(variances.sum()))
-    assert found.dof == pytest.approx(stats.ttest_ind(first, second, equal_var=False).df)  # Welch's, of two means
-    assert found.n == 5
+    assert result.mean == pytest.approx((0.2 + 1.0) / 2)  # not the mean of the five, 0.68
+    assert result.stderr == pytest.approx(0.5 * np.sqrt(variances.sum()))
+    assert result.dof == pytest.approx(stats.ttest_ind(first, second, equal_var=False).df)  # Welch's, of two means
+    assert result.n == 5
 
 
 def test_an_outcome_that_was_drawn_once_leaves_the_plain_mean() -> None:
     values = np.array([0.1, 0.3, 0.9])
     for outcomes, outcome in ((2, [0, 0, 1]), (3, [0, 0, 1])):
-        found = Fixed().mean(Series(values, np.zeros(3), np.array(outcome), outcomes))
-        assert found == Fixed().mean(Series(values, np.zeros(3)))
+        result = Fixed().mean(Series(values, np.zeros(3), np.array(outcome), outcomes))
+        assert result == Fixed().mean(Series(values, np.zeros(3)))
     missing = Series(np.array([0.1, 0.3, 0.8, 0.9]), np.zeros(4), np.array([0, 0, 1, 1]), 3)
     assert Fixed().mean(missing).mean == pytest.approx(0.525)
 
@@ -64,21 +64,21 @@ def test_what_is_taken_off_is_zero_on_average_over_the_outcomes(values: Any, out
         last.append(adjust_for_splits(Series(values, nothing, outcome, outcomes))[-1])
     assert np.mean(last) == pytest.approx(values[-1], abs=1e-9)
     # Earlier ones do not depend on later ones.
-    found = adjust_for_splits(Series(values, nothing, outcome, outcomes))
+    result = adjust_for_splits(Series(values, nothing, outcome, outcomes))
     shorter = adjust_for_splits(Series(values, nothing, outcome, outcomes).take_first(len(values) - 1))
-    assert np.allclose(found[:-1], shorter)
+    assert np.allclose(result[:-1], shorter)
 
 
 def test_both_designs_find_the_mean_far_more_closely() -> None:
     """Over 300 experiments of 40 repeats: no bias, and a fraction of the plain mean's error."""
-    found = [drawn(40, seed) for seed in range(300)]
-    plain = np.array([s.values.mean() for s in found]) - 0.2
-    stratified = np.array([Fixed().mean(s).mean for s in found]) - 0.2
-    sequential = np.array([Sequential().mean(s).mean for s in found]) - 0.2
+    result = [drawn(40, seed) for seed in range(300)]
+    plain = np.array([s.values.mean() for s in result]) - 0.2
+    stratified = np.array([Fixed().mean(s).mean for s in result]) - 0.2
+    sequential = np.array([Sequential().mean(s).mean for s in result]) - 0.2
     for errors, share in ((stratified, 0.25), (sequential, 0.6)):
         assert abs(errors.mean()) < 4 * errors.std() / np.sqrt(300)
         assert errors.std() < share * plain.std()
-    covered = [low <= 0.2 <= high for low, high in (Fixed().mean(s).interval() for s in found)]
+    covered = [low <= 0.2 <= high for low, high in (Fixed().mean(s).interval() for s in result)]
     assert stats.binomtest(sum(covered), 300, 0.95, alternative="less").pvalue > 1e-4
 
 
@@ -119,19 +119,19 @@ def test_a_claim_is_judged_on_the_mean_over_outcomes() -> None:
     outcome = np.repeat([0, 1, 2, 3], [2, 3, 9, 10])
     one = Series(0.2 + OFFSETS[outcome] + 0.01 * (-1.0) ** np.arange(24), np.zeros(24), outcome, 4)
     assert one.values.mean() > 0.4
-    found = judge(claim(0.3), evidence_of(table_of({"a": one})), 0.05, 0, 1)
-    assert found.outcome == "violated"
-    assert found.points[0].left == pytest.approx(0.2, abs=0.01)
-    assert "stratified by the outcome that the split draws" in found.test
+    result = judge(claim(0.3), evidence_of(table_of({"a": one})), 0.05, 0, 1)
+    assert result.outcome == "violated"
+    assert result.points[0].left == pytest.approx(0.2, abs=0.01)
+    assert "stratified by the outcome that the split draws" in result.test
     plain = Series(one.values, one.errors)
-    found = judge(claim(0.3), evidence_of(table_of({"a": plain})), 0.05, 0, 1)
-    assert found.outcome != "violated"
-    assert "stratified" not in found.test
+    result = judge(claim(0.3), evidence_of(table_of({"a": plain})), 0.05, 0, 1)
+    assert result.outcome != "violated"
+    assert "stratified" not in result.test
     # Against an arm whose split draws no such outcome.
-    found = judge(
+    result = judge(
         claim(0.0, "b"), evidence_of(table_of({"a": one, "b": Series(np.full(24, 0.3), np.zeros(24))})), 0.05, 0, 1
     )
-    assert found.outcome == "violated"
+    assert result.outcome == "violated"
 
 
 def test_outcomes_of_unknown_chance_are_not_weighed() -> None:

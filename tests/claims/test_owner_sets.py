@@ -42,13 +42,13 @@ HIGH = {0: 0.2, 1: 0.9, 2: 0.1}
 def test_one_owner_set_is_enough_where_the_mean_is_not() -> None:
     frame = table_of(DRAWN, HIGH)
     assert judge(claim({"value": 0.8}, some=False), frame).outcome == "violated"
-    found = judge(claim({"value": 0.8}), frame)
-    assert found.outcome == "reproduced"
-    (point,) = found.points
+    result = judge(claim({"value": 0.8}), frame)
+    assert result.outcome == "reproduced"
+    (point,) = result.points
     assert point.at == {"owner_set": 2674.0}
     assert point.left == pytest.approx(0.9, abs=0.011)
     assert point.repeats == DRAWN.count(1)
-    assert found.looks[0].among == found.looks[0].repeats == len(DRAWN)
+    assert result.looks[0].among == result.looks[0].repeats == len(DRAWN)
 
 
 def test_nothing_refutes_it() -> None:
@@ -61,9 +61,9 @@ def test_nothing_refutes_it() -> None:
 
 def test_another_arm_keeps_all_its_repeats() -> None:
     frame = table_of(DRAWN, HIGH)
-    found = judge(claim({"arm": "b"}), frame)
-    assert found.outcome == "reproduced"
-    assert found.points[0].right == pytest.approx(0.1, abs=0.011)
+    result = judge(claim({"arm": "b"}), frame)
+    assert result.outcome == "reproduced"
+    assert result.points[0].right == pytest.approx(0.1, abs=0.011)
 
 
 def test_owner_sets_are_numbered_as_they_are_drawn_first() -> None:
@@ -82,9 +82,9 @@ def test_owner_sets_are_numbered_as_they_are_drawn_first() -> None:
 
 def test_an_owner_set_drawn_once_says_nothing_and_one_drawn_twice_may() -> None:
     frame = table_of([0, 0, 0, 0, 0, 0, 1], {0: 0.2, 1: 0.9})
-    found = judge(claim({"value": 0.8}), frame)
-    assert found.outcome == "inconclusive"
-    assert found.points[0].at == {"owner_set": 2811.0}
+    result = judge(claim({"value": 0.8}), frame)
+    assert result.outcome == "inconclusive"
+    assert result.points[0].at == {"owner_set": 2811.0}
     twice = judge(claim({"value": 0.8}), table_of([0, 0, 0, 0, 0, 0, 1, 1], {0: 0.2, 1: 0.9}, by=0.0001))
     assert (twice.outcome, twice.points[0].at) == ("reproduced", {"owner_set": 2674.0})
 
@@ -95,8 +95,8 @@ def test_one_that_is_drawn_as_often_as_a_verdict_needs_decides_and_one_drawn_les
         (part,) = parts_of(claim({"value": 0.5}), evidence)
         return part.judge(evidence, Part(0, 1, 0.025, fewest=6))  # type: ignore[no-any-return]
 
-    found = judged([0] * 5 + [1] * 6)
-    assert (found.outcome, found.points[0].at) == ("reproduced", {"owner_set": 2674.0})
+    result = judged([0] * 5 + [1] * 6)
+    assert (result.outcome, result.points[0].at) == ("reproduced", {"owner_set": 2674.0})
     assert judged([0] * 5 + [1] * 5).outcome == "inconclusive"
 
 
@@ -105,20 +105,20 @@ def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:
     frame = table_of(drawn, {0: 0.2, 1: 0.82}, by=0.06)
     evidence = evidence_of(frame, Sequential())
     (part,) = parts_of(claim({"value": 0.8}), evidence)
-    found = part.judge(evidence, Part(0, 1, 0.025))
-    assert found.outcome == "inconclusive"
-    ((cell, target),) = allocate_repeats([found], 0.05, 40).items()
+    result = part.judge(evidence, Part(0, 1, 0.025))
+    assert result.outcome == "inconclusive"
+    ((cell, target),) = allocate_repeats([result], 0.05, 40).items()
     assert cell[0][0] == "a"
     assert 12 < target <= 40
-    ((_, expected),) = allocate_repeats([found], 0.05, 400, max_repeats=4000, whole=True).items()
-    effect = found.looks[0].effect
+    ((_, expected),) = allocate_repeats([result], 0.05, 400, max_repeats=4000, whole=True).items()
+    effect = result.looks[0].effect
     assert isinstance(effect, SequentialEstimate)
     assert expected == 2 * (effect.project_repeats(0.025, 4000) or 0)
 
 
 def test_bets_on_the_range_alone_do_it_too() -> None:
-    found = judge(claim({"value": 0.2}), evidence_of(table_of([0, 1] * 40, {0: 0.1, 1: 0.95}), Bounded()))
-    assert found.outcome == "reproduced"
+    result = judge(claim({"value": 0.2}), evidence_of(table_of([0, 1] * 40, {0: 0.1, 1: 0.95}), Bounded()))
+    assert result.outcome == "reproduced"
 
 
 def test_a_name_that_is_none_is_refused() -> None:
@@ -144,7 +144,7 @@ def test_of_owner_sets_that_show_nothing_the_largest_effect_is_shown_with_a_p_va
     evidence = evidence_of(table_of([0, 1, 2] * 6, {0: 0.2, 1: 0.6, 2: 0.4}))
     for least, fewest in ((0.8, 2), (0.1, 7)):  # each is below; or each is above, in fewer repeats than may decide
         (part,) = parts_of(claim({"value": least}), evidence)
-        found = part.judge(evidence, Part(0, 1, 0.025, fewest))
-        (point,) = found.points
+        result = part.judge(evidence, Part(0, 1, 0.025, fewest))
+        (point,) = result.points
         assert point.at == {"owner_set": SIZES[1]}
-        assert (point.p_support, point.p_oppose, found.support) == (1.0, 1.0, 1.0)
+        assert (point.p_support, point.p_oppose, result.support) == (1.0, 1.0, 1.0)

@@ -83,22 +83,22 @@ def martingale(n: int, distance: float, error: float, skewness: float) -> float:
 
 
 def looks(values: np.ndarray, records: np.ndarray, value: float, sign: float) -> list[float]:
-    found = []
+    result = []
     for n in range(1, len(values) + 1):
         mean, error, skewness = moment(values[:n], records[:n])
-        found.append(martingale(n, sign * (mean - value), error, sign * skewness))
-    return found
+        result.append(martingale(n, sign * (mean - value), error, sign * skewness))
+    return result
 
 
 @given(SERIES, st.floats(0, 0.05))
 def test_moments_of_each_look(values: np.ndarray, error: float) -> None:
     records = np.full(len(values), error)
-    found = moments(values, records)
+    result = moments(values, records)
     for n in range(1, len(values) + 1):
         mean, stderr, skewness = moment(values[:n], records[:n])
-        assert found.means[n - 1] == pytest.approx(mean, rel=1e-9)
-        assert found.stderrs[n - 1] == pytest.approx(stderr, rel=1e-7, abs=1e-12)
-        assert found.skewnesses[n - 1] == pytest.approx(skewness, rel=1e-6, abs=1e-9)
+        assert result.means[n - 1] == pytest.approx(mean, rel=1e-9)
+        assert result.stderrs[n - 1] == pytest.approx(stderr, rel=1e-7, abs=1e-12)
+        assert result.skewnesses[n - 1] == pytest.approx(skewness, rel=1e-6, abs=1e-9)
     biased = stats.skew(values, bias=False)
     assert moments(values).skewnesses[-1] == pytest.approx(biased / math.sqrt(len(values)), rel=1e-6)
 
@@ -106,8 +106,8 @@ def test_moments_of_each_look(values: np.ndarray, error: float) -> None:
 @given(SERIES, st.floats(-0.2, 0.6), st.booleans())
 def test_p_values_of_all_looks_and_of_the_last(values: np.ndarray, value: float, last: bool) -> None:
     nothing = np.zeros(len(values))
-    found = replace(t_mixture_cs(values, nothing), last=last)
-    for sign, p in ((1.0, found.p_above(value)), (-1.0, found.p_below(value))):
+    result = replace(t_mixture_cs(values, nothing), last=last)
+    for sign, p in ((1.0, result.p_above(value)), (-1.0, result.p_below(value))):
         won = looks(values, nothing, value, sign)
         assert p == pytest.approx(min(1.0, 0.5 / max(0.5, won[-1] if last else max(won))), rel=1e-6)
 
@@ -115,14 +115,14 @@ def test_p_values_of_all_looks_and_of_the_last(values: np.ndarray, value: float,
 @given(SERIES, st.integers(1, 8), st.floats(-0.2, 0.6), st.booleans())
 def test_a_divided_stake_is_the_sum_of_both(values: np.ndarray, left_out: int, value: float, last: bool) -> None:
     nothing = np.zeros(len(values))
-    found = two_stake_cs(values, nothing, left_out)
-    found = replace(found, whole=replace(found.whole, last=last))
-    assert isinstance(found, TwoStakeCS)
+    result = two_stake_cs(values, nothing, left_out)
+    result = replace(result, whole=replace(result.whole, last=last))
+    assert isinstance(result, TwoStakeCS)
     won = looks(values, nothing, value, 1.0)
     if len(values) - left_out >= FEWEST:
         late = [0.0] * left_out + looks(values[left_out:], nothing[left_out:], value, 1.0)
         won = [(1 - LATER) * a + LATER * b for a, b in zip(won, late, strict=True)]
-    assert found.p_above(value) == pytest.approx(min(1.0, 0.5 / max(0.5, won[-1] if last else max(won))), rel=1e-6)
+    assert result.p_above(value) == pytest.approx(min(1.0, 0.5 / max(0.5, won[-1] if last else max(won))), rel=1e-6)
 
 
 def test_a_divided_stake_counts_from_the_sixth_late_value_on() -> None:
@@ -133,10 +133,10 @@ def test_a_divided_stake_counts_from_the_sixth_late_value_on() -> None:
     assert short.mean == pytest.approx(values[: 2 + FEWEST].mean())
 
 
-def brute(found: TMixtureCS, alpha: float, most: int) -> int | None:
-    mean, error, skewness = found.mean, found.stderr, float(found.moments.skewnesses[-1])
-    for n in range(max(found.n, FEWEST), most + 1):
-        fewer = math.sqrt(found.n / n)
+def brute(result: TMixtureCS, alpha: float, most: int) -> int | None:
+    mean, error, skewness = result.mean, result.stderr, float(result.moments.skewnesses[-1])
+    for n in range(max(result.n, FEWEST), most + 1):
+        fewer = math.sqrt(result.n / n)
         won = martingale(n, abs(mean), error * fewer, math.copysign(1, mean) * skewness * fewer)
         if 0.5 / max(0.5, won) <= alpha:
             return n
@@ -147,8 +147,8 @@ def brute(found: TMixtureCS, alpha: float, most: int) -> int | None:
 def test_what_is_projected_is_the_first_look_that_decides(
     values: np.ndarray, by: float, alpha: float, most: int
 ) -> None:
-    found = t_mixture_cs(values + by, np.zeros(len(values)))
-    assert found.project_repeats(alpha, most) == brute(found, alpha, most)
+    result = t_mixture_cs(values + by, np.zeros(len(values)))
+    assert result.project_repeats(alpha, most) == brute(result, alpha, most)
     two = two_stake_cs(values + by, np.zeros(len(values)), 4)
     both = [brute(two.whole, alpha * (1 - LATER), most)]
     if len(values) - 4 >= FEWEST:
@@ -160,8 +160,8 @@ def test_what_is_projected_is_the_first_look_that_decides(
 def test_an_interval_whose_looks_exclude_each_other_is_that_of_the_last() -> None:
     rng = np.random.default_rng(0)
     values = np.concatenate([0.01 * rng.standard_normal(30), 1 + 0.01 * rng.standard_normal(60)])
-    found = t_mixture_cs(values, np.zeros(90))
-    low, high = found.interval()
+    result = t_mixture_cs(values, np.zeros(90))
+    low, high = result.interval()
     alone = t_mixture_cs(values, np.zeros(90)).moments
     assert low < alone.means[-1] < high
     assert high - low < 1
@@ -169,9 +169,9 @@ def test_an_interval_whose_looks_exclude_each_other_is_that_of_the_last() -> Non
 
 
 def test_without_spread_and_without_distance_nothing_is_won() -> None:
-    found = t_mixture_cs(np.full(8, 0.3), np.zeros(8))
-    assert found.log_martingale(0.3)[-1] == pytest.approx(0.5 * math.log(PRIOR_PRECISION / (8 + PRIOR_PRECISION)))
-    assert found.p_above(0.3) == 1.0
+    result = t_mixture_cs(np.full(8, 0.3), np.zeros(8))
+    assert result.log_martingale(0.3)[-1] == pytest.approx(0.5 * math.log(PRIOR_PRECISION / (8 + PRIOR_PRECISION)))
+    assert result.p_above(0.3) == 1.0
 
 
 def test_bets_on_nothing_or_on_less_than_there_is_project_nothing() -> None:
@@ -188,8 +188,8 @@ def test_bets_on_nothing_or_on_less_than_there_is_project_nothing() -> None:
 
 def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
     reach = stats.norm.isf(0.025) + stats.norm.isf(0.2)
-    found = Estimate(mean=-0.2, stderr=0.3, dof=7, n=8)  # spread 0.849
-    assert repeats_needed(found, 0.025) == math.ceil((reach * 0.3 * math.sqrt(8) / 0.2) ** 2)
+    result = Estimate(mean=-0.2, stderr=0.3, dof=7, n=8)  # spread 0.849
+    assert repeats_needed(result, 0.025) == math.ceil((reach * 0.3 * math.sqrt(8) / 0.2) ** 2)
     assert repeats_needed(Estimate(mean=5.0, stderr=0.3, dof=1, n=2), 0.025) == 3  # one more than there are
     assert repeats_needed(Estimate(mean=5.0, stderr=0.3, dof=0, n=1), 0.025) is None
     two = Estimate(mean=0.1, stderr=0.3, dof=1, n=2)
@@ -207,8 +207,8 @@ def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
 
 
 def test_a_part_that_is_not_run_speaks_neither_way() -> None:
-    found = PartResult("not run", reason_in_words("left out"))
-    assert (found.support, found.oppose, found.attacks) == (1.0, 1.0, {})
+    result = PartResult("not run", reason_in_words("left out"))
+    assert (result.support, result.oppose, result.attacks) == (1.0, 1.0, {})
 
 
 def test_levels_are_shared_among_points_and_parts() -> None:
@@ -224,21 +224,21 @@ def test_levels_are_shared_among_points_and_parts() -> None:
 
 def test_levels_and_numbers_of_the_attack_metrics() -> None:
     assert FPR_LEVELS == {"5pct": 0.05, "2pct": 0.02, "1pct": 0.01, "0.1pct": 0.001}
-    found = advantage(np.array([True, True, False]), np.array([False, True, False, False, False]))
-    assert found.n == 8
-    assert found.value == pytest.approx(2 / 3 - 1 / 5)
+    result = advantage(np.array([True, True, False]), np.array([False, True, False, False, False]))
+    assert result.n == 8
+    assert result.value == pytest.approx(2 / 3 - 1 / 5)
 
 
 def test_the_error_of_exposed_members_by_hand() -> None:
     """100 non-members at a rate of 4%: one standard error of it is 1.96%, so thresholds at 2%, 4% and 5.96%."""
     others = np.arange(100, dtype=float)
     members = np.array([97.5, 96.5, 95.5, 94.5, 94.2, 93.5, *np.zeros(44)])
-    found = exposure([(members, others)], EVERY, 0.04)
-    assert found.value == 3.0  # above 95
+    result = exposure([(members, others)], EVERY, 0.04)
+    assert result.value == 3.0  # above 95
     low, high = 1, 5  # above 97 and above 94
     binomial = math.sqrt(3 * 47 / 50)
-    assert found.stderr == pytest.approx(math.hypot(binomial, (high - low) / 2))
-    assert found.n == 50
+    assert result.stderr == pytest.approx(math.hypot(binomial, (high - low) / 2))
+    assert result.n == 50
 
 
 def test_constants_that_the_docs_state() -> None:
@@ -255,19 +255,19 @@ def test_no_groups_of_runs_tell_nothing() -> None:
 def test_a_mean_is_moved_by_what_is_asked() -> None:
     rng = np.random.default_rng(2)
     values = 0.3 + 0.1 * rng.standard_normal(12)
-    for found in (t_mixture_cs(values, np.zeros(12)), two_stake_cs(values, np.zeros(12), 3), estimate(values)):
-        moved, turned = found.shift(0.2), found.shift(0.2, -1.0)
-        assert moved.mean == pytest.approx(found.mean + 0.2)
-        assert turned.mean == pytest.approx(0.2 - found.mean)
-        assert moved.p_above(0.45) == pytest.approx(found.p_above(0.25))
-        assert turned.p_above(-0.05) == pytest.approx(found.p_below(0.25))
-        assert moved.stderr == turned.stderr == pytest.approx(found.stderr)
+    for result in (t_mixture_cs(values, np.zeros(12)), two_stake_cs(values, np.zeros(12), 3), estimate(values)):
+        moved, turned = result.shift(0.2), result.shift(0.2, -1.0)
+        assert moved.mean == pytest.approx(result.mean + 0.2)
+        assert turned.mean == pytest.approx(0.2 - result.mean)
+        assert moved.p_above(0.45) == pytest.approx(result.p_above(0.25))
+        assert turned.p_above(-0.05) == pytest.approx(result.p_below(0.25))
+        assert moved.stderr == turned.stderr == pytest.approx(result.stderr)
 
 
 def test_the_detectable_effect_of_repeats_that_were_looked_at() -> None:
-    found = t_mixture_cs(np.tile([0.1, 0.2], 4), np.zeros(8))
+    result = t_mixture_cs(np.tile([0.1, 0.2], 4), np.zeros(8))
     reach = stats.t.isf(0.025, 7) + stats.t.isf(0.2, 7)  # eight repeats leave seven degrees of freedom
-    assert detectable_effect(found, 0.025) == pytest.approx(reach * found.stderr)
+    assert detectable_effect(result, 0.025) == pytest.approx(reach * result.stderr)
 
 
 def test_a_bound_is_held_at_the_level_of_one_side() -> None:
@@ -341,10 +341,10 @@ def test_designs_count_every_look_unless_told_otherwise() -> None:
 
 
 def test_a_series_is_stretched_with_its_errors_and_its_range() -> None:
-    found = Series(np.array([0.1, 0.3]), np.array([0.01, 0.02]), low=-0.5, high=1.0).scale(-4.0)
-    assert found.values == pytest.approx([-0.4, -1.2])
-    assert found.errors == pytest.approx([0.04, 0.08])
-    assert (found.low, found.high) == (-4.0, 2.0)
+    result = Series(np.array([0.1, 0.3]), np.array([0.01, 0.02]), low=-0.5, high=1.0).scale(-4.0)
+    assert result.values == pytest.approx([-0.4, -1.2])
+    assert result.errors == pytest.approx([0.04, 0.08])
+    assert (result.low, result.high) == (-4.0, 2.0)
 
 
 def test_of_two_sides_one_without_runs_tells_nothing() -> None:
@@ -368,6 +368,6 @@ def test_a_reason_says_at_how_many_points_it_holds() -> None:
 
 
 def test_two_values_have_a_spread() -> None:
-    found = average(np.array([0.1, 0.3]))
-    assert found.value == pytest.approx(0.2)
-    assert found.stderr == pytest.approx(0.1)
+    result = average(np.array([0.1, 0.3]))
+    assert result.value == pytest.approx(0.2)
+    assert result.stderr == pytest.approx(0.1)

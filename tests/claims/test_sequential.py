@@ -60,20 +60,20 @@ def by_integration(values: np.ndarray) -> float:
 def test_the_martingale_is_the_mixture_of_likelihood_ratios(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.normal(rng.uniform(-1, 1), 1.0, size=4 + seed)
-    found = t_mixture_cs(values, np.zeros(len(values))).log_martingale(0.0)[-1]
-    assert math.exp(found) == pytest.approx(by_integration(values), rel=1e-4)
+    result = t_mixture_cs(values, np.zeros(len(values))).log_martingale(0.0)[-1]
+    assert math.exp(result) == pytest.approx(by_integration(values), rel=1e-4)
 
 
 @given(VALUES, st.floats(-3, 3), st.sampled_from([0.9, 0.95, 0.995]))
 def test_an_interval_clears_a_value_just_when_the_p_value_says_so(
     values: np.ndarray, value: float, level: float
 ) -> None:
-    found = t_mixture_cs(values, np.zeros(len(values)))
-    low, high = found.interval(level)
+    result = t_mixture_cs(values, np.zeros(len(values)))
+    low, high = result.interval(level)
     alpha = 1 - level
     if low <= high and min(abs(low - value), abs(high - value)) > 1e-6:
-        assert (found.p_above(value) <= alpha / 2) == (low > value)
-        assert (found.p_below(value) <= alpha / 2) == (high < value)
+        assert (result.p_above(value) <= alpha / 2) == (low > value)
+        assert (result.p_below(value) <= alpha / 2) == (high < value)
 
 
 @given(VALUES, st.floats(-2, 2), st.floats(0.1, 10))
@@ -244,15 +244,15 @@ def test_a_projection_is_where_the_same_values_over_again_decide(
     swings = (-1.0) ** np.arange(600)
     swings[:n] *= math.sqrt((n - 1) / n)  # the spread of the first n, which counts n - 1, is that of them all
     values = sign * effect + swings
-    found = t_mixture_cs(values[:n], np.zeros(n)).project_repeats(alpha, 600)
+    result = t_mixture_cs(values[:n], np.zeros(n)).project_repeats(alpha, 600)
     looks = range(n, 600, 2)
     means = (t_mixture_cs(values[:k], np.zeros(k)) for k in looks)
     ps = [mean.p_above(0) if sign > 0 else mean.p_below(0) for mean in means]
     reached = next((k for k, p in zip(looks, ps, strict=True) if p <= alpha), None)
     if reached is None:
-        assert found is None or found > 590
+        assert result is None or result > 590
     else:
-        assert found == pytest.approx(reached, rel=0.08, abs=3)  # odd looks are to one side of the mean
+        assert result == pytest.approx(reached, rel=0.08, abs=3)  # odd looks are to one side of the mean
 
 
 @pytest.mark.parametrize("rare", [1.0, -1.0])
@@ -262,14 +262,14 @@ def test_a_projection_of_skewed_values_is_where_the_same_values_over_again_decid
     pattern = rare * np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0])
     values = np.tile(pattern - pattern.mean() + sign * 0.9, 60)
     n = 16
-    found = t_mixture_cs(values[:n], np.zeros(n)).project_repeats(0.025, 400)
+    result = t_mixture_cs(values[:n], np.zeros(n)).project_repeats(0.025, 400)
     looks = range(n, 400, 8)
     means = (replace(t_mixture_cs(values[:k], np.zeros(k)), last=True) for k in looks)
     reached = next(
         k for k, m in zip(looks, means, strict=True) if (m.p_above(0) if sign > 0 else m.p_below(0)) <= 0.025
     )
-    assert found is not None
-    assert found == pytest.approx(reached, abs=12)
+    assert result is not None
+    assert result == pytest.approx(reached, abs=12)
 
 
 def test_rounds_of_an_open_claim() -> None:
@@ -307,12 +307,12 @@ def test_before_p_values_tell_the_clearer_one_goes_first() -> None:
 
 def test_a_part_that_is_used_up_ends_the_others_unless_they_may_fail() -> None:
     def needs(*means: float, most: int = 8) -> dict[Any, int]:
-        found = [
+        result = [
             finding
             for i, mean in enumerate(means)
             for finding in judged(above(0.4), evidence_of({("a", i + 1.0): swinging(mean, n=most if i == 0 else 6)}))
         ]
-        return wanted(found, 0.05, most)
+        return wanted(result, 0.05, most)
 
     assert needs(0.42, 0.6) == {}
     assert needs(0.42, 0.2) == {("a", 2.0): 7}
@@ -322,11 +322,11 @@ def test_of_several_parts_the_one_that_speaks_most_clearly_against_the_claim_goe
     """It alone would violate the claim. Where none does, each has to hold, so each gets repeats."""
 
     def needs(*means: float, whole: bool = False) -> dict[Any, int]:
-        found = [
+        result = [
             judge(above(0.4), evidence_of({("a", i + 1.0): swinging(mean, n=20)}), 0.05, i, len(means))
             for i, mean in enumerate(means)
         ]
-        return wanted(found, 0.05, 40, 60, whole)
+        return wanted(result, 0.05, 40, 60, whole)
 
     assert needs(0.5, 0.48) == {("a", 1.0): 22, ("a", 2.0): 22}
     assert needs(0.5, 0.3) == needs(0.5, 0.3, 0.5) == {("a", 2.0): 22}
@@ -336,13 +336,13 @@ def test_of_several_parts_the_one_that_speaks_most_clearly_against_the_claim_goe
 
 def test_of_several_parts_the_clearest_is_told_by_p_values_not_by_standard_errors() -> None:
     few, many = swinging(0.25, 0.15, 6), swinging(0.28, 0.25, 24)
-    found = [
+    result = [
         judge(above(0.4), evidence_of({("a", i + 1.0): values}), 0.05, i, 2) for i, values in enumerate((few, many))
     ]
-    effects = [f.looks[0].effect for f in found]
+    effects = [f.looks[0].effect for f in result]
     assert effects[0].p_below(0) < effects[1].p_below(0)
     assert effects[0].mean / effects[0].stderr > effects[1].mean / effects[1].stderr  # both are negative
-    assert wanted(found, 0.05, 40) == {("a", 1.0): 7}
+    assert wanted(result, 0.05, 40) == {("a", 1.0): 7}
 
 
 def test_past_the_specs_repeats_only_what_may_be_decided_goes_on() -> None:
@@ -414,10 +414,10 @@ def test_a_correlation_that_some_repeats_lack_still_asks_for_more() -> None:
             "above": 0.5,
         }
     )
-    found = judge(claim, evidence_of(values), 0.05, 0, 1)
-    assert found.points[0].repeats == 8
-    assert wanted([found], 0.05, 40) == dict.fromkeys(values, 9)
-    assert wanted([found], 0.05, 8) == {}
+    result = judge(claim, evidence_of(values), 0.05, 0, 1)
+    assert result.points[0].repeats == 8
+    assert wanted([result], 0.05, 40) == dict.fromkeys(values, 9)
+    assert wanted([result], 0.05, 8) == {}
 
 
 def test_an_unknown_design_is_one_line() -> None:
@@ -552,10 +552,10 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
     loaded = load(project_here(), [f"humphries2020/{figure}"])[0]
     table, past = tables(loaded)
     assert table is not None
-    found = compared(context_for("paper", None, True).scale(loaded), loaded.sha256, table, past)
-    assert found["repeats"] == 40
-    assert found["share"] <= 1 / 3
-    differing = {c: v["sequential"] for c, v in found["claims"].items() if v["sequential"] != v["fixed"]}
+    result = compared(context_for("paper", None, True).scale(loaded), loaded.sha256, table, past)
+    assert result["repeats"] == 40
+    assert result["share"] <= 1 / 3
+    differing = {c: v["sequential"] for c, v in result["claims"].items() if v["sequential"] != v["fixed"]}
     assert set(differing.values()) <= {"inconclusive"}
     assert len(differing) <= 1
 
@@ -573,10 +573,10 @@ def test_what_counts_as_decided() -> None:
 
 @given(VALUES, st.sampled_from([0.8, 0.95]))
 def test_the_interval_ends_where_a_look_excludes(values: np.ndarray, level: float) -> None:
-    found = t_mixture_cs(values, np.zeros(len(values)))
-    low, high = found.interval(level)
-    assert found.interval(0.95) == found.interval()
-    for end, p in ((low, found.p_above), (high, found.p_below)):
+    result = t_mixture_cs(values, np.zeros(len(values)))
+    low, high = result.interval(level)
+    assert result.interval(0.95) == result.interval()
+    for end, p in ((low, result.p_above), (high, result.p_below)):
         if math.isfinite(end) and low < high:
             assert p(end) == pytest.approx((1 - level) / 2, rel=1e-6)
 
@@ -599,9 +599,9 @@ def test_a_point_is_given_up_where_three_times_the_repeats_would_not_decide() ->
     def needs(mean: float, n: int) -> dict[Any, int]:
         return wanted(judged(above(0.4), evidence_of({("a", 1.0): swinging(mean, n=n)})), 0.05, 40)
 
-    found = t_mixture_cs(swinging(0.4, n=36) - 0.4, np.zeros(36))
-    reach = next(e for e in np.arange(0.0, 0.3, 0.001) if found.shift(e).project_repeats(0.025, 120) is not None)
-    given_up = 0.4 + reach - 1.5 * found.stderr
+    result = t_mixture_cs(swinging(0.4, n=36) - 0.4, np.zeros(36))
+    reach = next(e for e in np.arange(0.0, 0.3, 0.001) if result.shift(e).project_repeats(0.025, 120) is not None)
+    given_up = 0.4 + reach - 1.5 * result.stderr
     assert needs(given_up + 0.005, 36) == {("a", 1.0): 40}
     assert needs(given_up - 0.005, 36) == {}
 
@@ -634,20 +634,20 @@ def test_levels_of_several_parts_for_some_point() -> None:
 
 def test_models_that_a_verdict_stands_on() -> None:
     evidence = evidence_of({("a", 1.0): noisy(0.5, 12), ("a", 2.0): noisy(0.5, 7), ("b", 2.0): noisy(0.3, 9, 1)})
-    found = [*judged(above(0.4), evidence), *judged(above(0.0, arm="b"), evidence)]
-    assert cells_used(found) == (12 + 7 + 7, 3)
+    result = [*judged(above(0.4), evidence), *judged(above(0.0, arm="b"), evidence)]
+    assert cells_used(result) == (12 + 7 + 7, 3)
     nobody = [
         replace(f, looks=tuple(replace(k, point=k.point.model_copy(update={"repeats": 0})) for k in f.looks))
-        for f in found
+        for f in result
     ]
     assert cells_used(nobody) == (0, 3)
 
 
 def test_a_projection_at_its_very_end() -> None:
     values = swinging(0.3, 0.5, 12)
-    found = t_mixture_cs(values, np.zeros(12))
-    at = found.project_repeats(0.025, 500)
+    result = t_mixture_cs(values, np.zeros(12))
+    at = result.project_repeats(0.025, 500)
     assert at is not None
-    assert found.project_repeats(0.025, at) == at
-    assert found.project_repeats(0.025, at - 1) is None
-    assert found.project_repeats(0.025, 11) is None
+    assert result.project_repeats(0.025, at) == at
+    assert result.project_repeats(0.025, at - 1) is None
+    assert result.project_repeats(0.025, 11) is None

@@ -25,10 +25,10 @@ P_VALUES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max
 
 
 def look(support: float, oppose: float) -> PointResult:
-    found = Point(
+    result = Point(
         expectation=0, left=0, right=0, effect=0, low=0, high=0, p_support=support, p_oppose=oppose, repeats=9
     )
-    return PointResult(found, Estimate(), frozenset())
+    return PointResult(result, Estimate(), frozenset())
 
 
 def table_of(values: dict[float, Any]) -> pd.DataFrame:
@@ -110,13 +110,13 @@ def test_a_share_of_all_and_a_share_of_one_are_the_two_quantifiers(pairs: list[t
 
 @given(P_VALUES, st.floats(0.05, 1))
 def test_levels_and_p_values_decide_alike(pairs: list[tuple[float, float]], share: float) -> None:
-    found = combine(([look(*pair) for pair in pairs], "share"), Part(0, 2, 0.025), "", share)
-    support, oppose = found.levels(0.025, 2)
-    supporting = sum(s <= support for s, _ in pairs) >= found.needed
-    opposing = sum(o <= oppose for _, o in pairs) > len(pairs) - found.needed
+    result = combine(([look(*pair) for pair in pairs], "share"), Part(0, 2, 0.025), "", share)
+    support, oppose = result.levels(0.025, 2)
+    supporting = sum(s <= support for s, _ in pairs) >= result.needed
+    opposing = sum(o <= oppose for _, o in pairs) > len(pairs) - result.needed
     expected = "reproduced" if supporting else "violated" if opposing else "inconclusive"
-    margin = min(abs(found.support - 0.025), abs(found.oppose - 0.025))
-    assert margin < 1e-15 or found.outcome == expected
+    margin = min(abs(result.support - 0.025), abs(result.oppose - 0.025))
+    assert margin < 1e-15 or result.outcome == expected
 
 
 @pytest.mark.parametrize("true", [17, 18])
@@ -188,10 +188,10 @@ def test_p_values_of_a_part_are_those_of_a_partial_conjunction(
     """
     m = len(pairs) + absent
     k = {"all": m, "some": 1, "share": at_least(share, m)}[quantifier]
-    found = combine(([look(*pair) for pair in pairs], quantifier), Part(0, parts, 0.025), "", share, absent)
+    result = combine(([look(*pair) for pair in pairs], quantifier), Part(0, parts, 0.025), "", share, absent)
     support, oppose = (sorted([*side, *[1.0] * absent]) for side in zip(*pairs, strict=True))
-    assert found.support == pytest.approx(min(1.0, support[k - 1] * (m - k + 1)))
-    assert found.oppose == pytest.approx(min(1.0, oppose[m - k] * k * parts))
+    assert result.support == pytest.approx(min(1.0, support[k - 1] * (m - k + 1)))
+    assert result.oppose == pytest.approx(min(1.0, oppose[m - k] * k * parts))
 
 
 @pytest.mark.parametrize("share", [0.0, 1.01, -0.5])

@@ -35,11 +35,11 @@ def symmetric(values: np.ndarray) -> np.ndarray:
 @given(VALUES, st.floats(-3, 3))
 def test_one_sample_tests_and_interval(values: np.ndarray, value: float) -> None:
     values = symmetric(values)
-    found = estimate(values)
-    for p_value, alternative in ((found.p_above(value), "greater"), (found.p_below(value), "less")):
+    result = estimate(values)
+    for p_value, alternative in ((result.p_above(value), "greater"), (result.p_below(value), "less")):
         assert p_value == pytest.approx(stats.ttest_1samp(values, value, alternative=alternative).pvalue, abs=1e-6)
     low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert found.interval() == (pytest.approx(low, abs=1e-6), pytest.approx(high, abs=1e-6))
+    assert result.interval() == (pytest.approx(low, abs=1e-6), pytest.approx(high, abs=1e-6))
 
 
 @given(VALUES, VALUES)
@@ -53,19 +53,19 @@ def test_welch(left: np.ndarray, right: np.ndarray) -> None:
 
 @given(VALUES, VALUES, st.floats(-3, 3))
 def test_skewness_only_ever_weakens_a_test(left: np.ndarray, right: np.ndarray, value: float) -> None:
-    found, gap = estimate(left), difference(estimate(left), estimate(right))
-    own = found.skewness * len(left) ** 0.5 / (1 + 4 / len(left))
+    result, gap = estimate(left), difference(estimate(left), estimate(right))
+    own = result.skewness * len(left) ** 0.5 / (1 + 4 / len(left))
     assert own == pytest.approx(stats.skew(left, bias=False), abs=1e-6)
     for tested, reference in (
-        (found.p_above(value), stats.ttest_1samp(left, value, alternative="greater")),
-        (found.p_below(value), stats.ttest_1samp(left, value, alternative="less")),
+        (result.p_above(value), stats.ttest_1samp(left, value, alternative="greater")),
+        (result.p_below(value), stats.ttest_1samp(left, value, alternative="less")),
         (gap.p_above(0), stats.ttest_ind(left, right, equal_var=False, alternative="greater")),
     ):
         assert tested >= reference.pvalue - 1e-9
-    low, high = found.interval()
+    low, high = result.interval()
     if min(abs(low - value), abs(high - value)) > 1e-6:
-        assert (found.p_above(value) <= 0.025) == (low > value)
-        assert (found.p_below(value) <= 0.025) == (high < value)
+        assert (result.p_above(value) <= 0.025) == (low > value)
+        assert (result.p_below(value) <= 0.025) == (high < value)
 
 
 @given(st.floats(-20, 20), st.floats(-3, 3), st.sampled_from([0.0, 0.25, 1.0]))
@@ -113,21 +113,21 @@ def test_a_skewed_mean_is_missed_less_often_than_by_student(n: int) -> None:
 
 def test_agreeing_repeats_keep_the_records_error() -> None:
     """Three runs that agree by chance: the error of 100 records each, sqrt(mean(e^2) / 3), stays."""
-    found = estimate(np.array([0.2, 0.2, 0.2]), np.array([0.05, 0.05, 0.05]))
-    assert found.stderr == pytest.approx(0.05 / math.sqrt(3))
+    result = estimate(np.array([0.2, 0.2, 0.2]), np.array([0.05, 0.05, 0.05]))
+    assert result.stderr == pytest.approx(0.05 / math.sqrt(3))
 
 
 def test_one_repeat_decides_nothing() -> None:
-    found = estimate(np.array([0.9]))
-    assert found.interval() == (-math.inf, math.inf)
-    assert found.p_above(0) == found.p_below(0) == 1.0
-    assert repeats_needed(found, 0.05) is None
+    result = estimate(np.array([0.9]))
+    assert result.interval() == (-math.inf, math.inf)
+    assert result.p_above(0) == result.p_below(0) == 1.0
+    assert repeats_needed(result, 0.05) is None
 
 
 def test_repeats_needed_gives_the_promised_power() -> None:
     """At the returned n, SciPy's exact t-test power is about 0.8 (the formula is the normal one, so within 0.05)."""
-    found = Estimate(mean=0.3, stderr=1 / math.sqrt(5), dof=4, n=5)
-    n = repeats_needed(found, 0.05)
+    result = Estimate(mean=0.3, stderr=1 / math.sqrt(5), dof=4, n=5)
+    n = repeats_needed(result, 0.05)
     assert n is not None
     power = stats.nct.sf(stats.t.isf(0.05, n - 1), n - 1, 0.3 * math.sqrt(n))
     assert power == pytest.approx(0.8, abs=0.05)
@@ -154,14 +154,14 @@ def test_pearson_agrees_and_refuses_constants() -> None:
 @given(VALUES, VALUES, st.floats(-2, 2))
 def test_skewness_of_a_weighted_sum(left: np.ndarray, right: np.ndarray, weight: float) -> None:
     """Third cumulants of independent means add with the cubes of their weights (k-statistics as the reference)."""
-    found = combine_estimates([(1.0, estimate(left)), (weight, estimate(right))], 3)
+    result = combine_estimates([(1.0, estimate(left)), (weight, estimate(right))], 3)
     thirds = [(1 + 4 / len(values)) * stats.kstat(values, 3) / len(values) ** 2 for values in (left, right)]
     third = thirds[0] + weight**3 * thirds[1]
     square = stats.kstat(left, 2) / len(left) + weight**2 * stats.kstat(right, 2) / len(right)
-    assert found.skewness == pytest.approx(third / square**1.5, abs=1e-6, rel=1e-6)
-    assert found.stderr == pytest.approx(math.sqrt(square))
-    assert found.mean == pytest.approx(left.mean() + weight * right.mean())
-    assert found.n == 3
+    assert result.skewness == pytest.approx(third / square**1.5, abs=1e-6, rel=1e-6)
+    assert result.stderr == pytest.approx(math.sqrt(square))
+    assert result.mean == pytest.approx(left.mean() + weight * right.mean())
+    assert result.n == 3
     gap = difference(estimate(left), estimate(right))
     assert gap.skewness == pytest.approx(
         (thirds[0] - thirds[1]) / (stats.kstat(left, 2) / len(left) + stats.kstat(right, 2) / len(right)) ** 1.5,
@@ -190,11 +190,11 @@ def test_sums_without_spread_or_of_one_repeat() -> None:
 
 @given(VALUES, st.floats(-3, 3))
 def test_mirror_images(values: np.ndarray, by: float) -> None:
-    found = estimate(values)
-    turned = found.shift(by, -1.0)
-    assert turned.skewness == -found.skewness
-    assert turned.p_above(by - 0.1) == pytest.approx(found.p_below(0.1))
-    low, high = found.interval()
+    result = estimate(values)
+    turned = result.shift(by, -1.0)
+    assert turned.skewness == -result.skewness
+    assert turned.p_above(by - 0.1) == pytest.approx(result.p_below(0.1))
+    low, high = result.interval()
     assert turned.interval() == (pytest.approx(by - high), pytest.approx(by - low))
     assert turned.repeat_values == pytest.approx(by - values)
 

@@ -34,8 +34,8 @@ def tile(value: int, size: int = 150) -> bytes:
 
 
 def tiles(**changed: bytes) -> dict[str, bytes]:
-    found = {f"tiles/0{k + 1}_T/{n}.tif": tile(10 * k + n) for k in range(CLASSES) for n in range(2)}
-    return found | {name.replace("__", "/").replace("_tif", ".tif"): data for name, data in changed.items()}
+    result = {f"tiles/0{k + 1}_T/{n}.tif": tile(10 * k + n) for k in range(CLASSES) for n in range(2)}
+    return result | {name.replace("__", "/").replace("_tif", ".tif"): data for name, data in changed.items()}
 
 
 def zipped(path: Path, members: dict[str, bytes]) -> Path:

@@ -40,10 +40,10 @@ class Small(Cifar100):
 def records(each: int, seed: int = 0) -> np.ndarray:
     """(group, class, pixels) of `each` images of each class."""
     rng = np.random.default_rng(seed)
-    found = rng.integers(0, 256, (4 * each, 2 + PIXEL_BYTES), dtype=np.uint8)
-    found[:, 1] = np.arange(len(found)) % 4
-    found[:, 0] = found[:, 1] // 2
-    return found
+    result = rng.integers(0, 256, (4 * each, 2 + PIXEL_BYTES), dtype=np.uint8)
+    result[:, 1] = np.arange(len(result)) % 4
+    result[:, 0] = result[:, 1] // 2
+    return result
 
 
 def archive(path: Path, parts: dict[str, bytes]) -> Path:
@@ -132,12 +132,12 @@ def test_principal_components_are_those_of_a_singular_value_decomposition() -> N
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (200, 30), dtype=np.uint8)
     pixels[:, :10] //= 8  # so that components are well apart
-    found = principal_components(pixels, 4)
+    result = principal_components(pixels, 4)
     values = pixels / 255 - (pixels / 255).mean(axis=0)
     _, singular, right = np.linalg.svd(values, full_matrices=False)
     expected = values @ right[:4].T
-    assert np.allclose(np.abs(found), np.abs(expected), atol=1e-3 * singular[0])
-    for column, direction in zip(found.T, right, strict=False):
+    assert np.allclose(np.abs(result), np.abs(expected), atol=1e-3 * singular[0])
+    for column, direction in zip(result.T, right, strict=False):
         sign = np.sign(direction[np.abs(direction).argmax()])
         assert np.corrcoef(column, sign * (values @ direction))[0, 1] > 0.999
 

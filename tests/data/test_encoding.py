@@ -34,7 +34,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
 @settings(deadline=None, max_examples=60)
 @given(tables(), st.sampled_from(sorted(SCALERS)))
 def test_agrees_with_scikit_learn(table: pd.DataFrame, scaling: str) -> None:
-    found = encode(table, Schema("y", ("c",)), Preprocessing.model_validate({"scaling": scaling}))
+    result = encode(table, Schema("y", ("c",)), Preprocessing.model_validate({"scaling": scaling}))
     x = SimpleImputer(strategy="mean").fit_transform(table[["x"]])
     if (scaler := SCALERS[scaling]) is not None:
         spread = x.max() - x.min()
@@ -43,23 +43,23 @@ def test_agrees_with_scikit_learn(table: pd.DataFrame, scaling: str) -> None:
     hot = OneHotEncoder(sparse_output=False).fit(c)
     if scaling != "none" and np.ptp(table["x"].dropna()) < 1e-6:
         return  # a constant column has no scale; scikit-learn and the encoder treat rounding differently
-    np.testing.assert_allclose(found.features[:, :1], x, rtol=1e-5, atol=1e-5)
-    np.testing.assert_array_equal(found.features[:, 1:], hot.transform(c))
-    assert found.columns[1:] == tuple(f"c={v}" for v in hot.categories_[0])
-    assert [found.classes[i] for i in found.labels] == list(table["y"])
+    np.testing.assert_allclose(result.features[:, :1], x, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(result.features[:, 1:], hot.transform(c))
+    assert result.columns[1:] == tuple(f"c={v}" for v in hot.categories_[0])
+    assert [result.classes[i] for i in result.labels] == list(table["y"])
 
 
 def test_unit_norm_agrees_with_scikit_learn() -> None:
     table = pd.DataFrame({"x": [3.0, 0.0, 1.0], "z": [4.0, 0.0, 1.0], "y": [0, 1, 1]})
-    found = encode(table, Schema("y", ()), Preprocessing(scaling="unit-norm"))
-    np.testing.assert_allclose(found.features, Normalizer().fit_transform(table[["x", "z"]]), rtol=1e-6)
+    result = encode(table, Schema("y", ()), Preprocessing(scaling="unit-norm"))
+    np.testing.assert_allclose(result.features, Normalizer().fit_transform(table[["x", "z"]]), rtol=1e-6)
 
 
 def test_drop_rows_keeps_positions_and_drop_removes_columns() -> None:
     table = pd.DataFrame({"x": [1.0, None, 3.0], "c": ["a", "b", "a"], "y": [0, 1, 1]})
-    found = encode(table, Schema("y", ()), Preprocessing(impute="drop-rows", scaling="none"), drop=("c",))
-    assert found.rows.tolist() == [0, 2]
-    assert found.columns == ("x",)
+    result = encode(table, Schema("y", ()), Preprocessing(impute="drop-rows", scaling="none"), drop=("c",))
+    assert result.rows.tolist() == [0, 2]
+    assert result.columns == ("x",)
     with pytest.raises(HarnessError, match="column 'nope' cannot be removed: the dataset's columns are x, c"):
         encode(table, Schema("y", ()), Preprocessing(), drop=("nope",))
 

@@ -55,9 +55,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     write(tmp_path / "override" / "small")
     monkeypatch.setenv("HARNESS_DATA", str(tmp_path / "override"))
     monkeypatch.setenv("HARNESS_STORE", str(tmp_path / "store" / "cells"))
-    found = Project(tmp_path / "p")
-    fetch(found, Small(), QUIET)
-    return found
+    result = Project(tmp_path / "p")
+    fetch(result, Small(), QUIET)
+    return result
 
 
 def test_images_come_out_with_their_labels_training_first(project: Project, tmp_path: Path) -> None:
@@ -90,11 +90,11 @@ def test_features_that_are_taken_as_they_are_are_those_that_are_encoded(make: Ca
     frame = make(
         pd.DataFrame({"label": [3, 5], "x": np.array([1.5, -2], np.float32), "y": np.array([0, 7], np.float32)})
     )
-    found = encode(frame, Schema("label", ()), Preprocessing(scaling="none"))
+    result = encode(frame, Schema("label", ()), Preprocessing(scaling="none"))
     filled = frame["x"].fillna(frame["x"].mean())
-    assert found.features.tolist() == np.stack([filled, frame["y"]], axis=1).tolist()
-    assert found.features.dtype == np.float32
-    assert (found.labels.tolist(), found.classes, found.columns) == ([0, 1], ("3", "5"), ("x", "y"))
+    assert result.features.tolist() == np.stack([filled, frame["y"]], axis=1).tolist()
+    assert result.features.dtype == np.float32
+    assert (result.labels.tolist(), result.classes, result.columns) == ([0, 1], ("3", "5"), ("x", "y"))
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ def encoded(folder: Path, content: bytes | str, how: Preprocessing, **fields: An
     dataset = CsvTable.model_validate({"path": "own.csv", "label": "y", **fields})
     table = read_table(Project(written(folder, content)), dataset)
     rows, features, steps = inspect(table.frame, dataset.schema_of_table(), how, (), table.place)
-    found = encode(table.frame, dataset.schema_of_table(), how)
-    assert found.features.shape == (rows, features)
-    return found, (*table.steps, *steps)
+    result = encode(table.frame, dataset.schema_of_table(), how)
+    assert result.features.shape == (rows, features)
+    return result, (*table.steps, *steps)
 
 
 def rows(column: Callable[[int], object], count: int = 300, name: str = "x") -> str:
@@ -354,20 +354,20 @@ READ: dict[str, tuple[bytes | str, dict[str, Any], dict[str, list[Any]], list[St
 @pytest.mark.parametrize("case", READ)
 def test_a_table_is_read_as_it_stands_and_what_is_done_to_it_is_listed(tmp_path: Path, case: str) -> None:
     content, fields, columns, steps = READ[case]
-    found = read(tmp_path, content, **fields)
+    result = read(tmp_path, content, **fields)
     for name, values in columns.items():
-        assert [None if pd.isna(v) else v for v in found.frame[name]] == values
-    rare = [step for step in found.steps if step.what == "rare class"]
-    assert [s for s in found.steps if s not in rare] == [s for s in steps if s.what != "rare class"]
+        assert [None if pd.isna(v) else v for v in result.frame[name]] == values
+    rare = [step for step in result.steps if step.what == "rare class"]
+    assert [s for s in result.steps if s not in rare] == [s for s in steps if s.what != "rare class"]
     assert [s for s in steps if s.what == "rare class"] in ([], rare)
 
 
 def test_types_are_decided_on_whole_columns(tmp_path: Path) -> None:
     """200,000 rows, the label 0 or 1 for most and yes or no after: four classes, whichever chunk they stand in."""
     text = "x,y\n" + "".join(f"{i % 9},{i % 2 if i < 190_000 else ('yes', 'no')[i % 2]}\n" for i in range(200_000))
-    found, _ = encoded(tmp_path, text, Preprocessing())
-    assert found.classes == ("0", "1", "no", "yes")
-    assert np.bincount(found.labels).tolist() == [95_000, 95_000, 5_000, 5_000]
+    result, _ = encoded(tmp_path, text, Preprocessing())
+    assert result.classes == ("0", "1", "no", "yes")
+    assert np.bincount(result.labels).tolist() == [95_000, 95_000, 5_000, 5_000]
 
 
 def test_faults_are_at_the_line_of_the_file_past_lines_in_quotes(tmp_path: Path) -> None:
@@ -403,11 +403,11 @@ def test_features_are_finite_or_the_cell_is_named(tmp_path: Path, case: str, sca
         with pytest.raises(HarnessError, match=r"^own.csv:2: column 'x' is .*, past the range of features \(3.4e38\)"):
             encoded(tmp_path, text, how)
         return
-    found = encoded(tmp_path, text, how)[0].features
-    assert np.isfinite(found).all()
+    result = encoded(tmp_path, text, how)[0].features
+    assert np.isfinite(result).all()
     if not np.isnan(values).any():
         np.testing.assert_allclose(
-            found, exact(np.stack([values, np.arange(4.0)], axis=1), scaling), rtol=1e-6, atol=1e-45
+            result, exact(np.stack([values, np.arange(4.0)], axis=1), scaling), rtol=1e-6, atol=1e-45
         )
 
 
@@ -501,9 +501,9 @@ def test_unusual_types_of_a_plug_in_become_features() -> None:
             "y": pd.array([1, 0, 1], dtype="Int64"),
         }
     )
-    found = encode(frame, Schema("y", ()), Preprocessing(scaling="none"))
-    assert found.columns[:1] == ("nullable",)
-    assert found.features[:, 0].tolist() == [1, 2, 3]
-    assert np.isfinite(found.features).all()
-    assert found.labels.tolist() == [1, 0, 1]
-    assert [c for c in found.columns if c.startswith(("mixed", "kind"))] == ["mixed=1", "mixed=a", "kind=p", "kind=q"]
+    result = encode(frame, Schema("y", ()), Preprocessing(scaling="none"))
+    assert result.columns[:1] == ("nullable",)
+    assert result.features[:, 0].tolist() == [1, 2, 3]
+    assert np.isfinite(result.features).all()
+    assert result.labels.tolist() == [1, 0, 1]
+    assert [c for c in result.columns if c.startswith(("mixed", "kind"))] == ["mixed=1", "mixed=a", "kind=p", "kind=q"]

@@ -15,9 +15,9 @@ from harness.progress import Progress
 def table(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, np.ndarray]:
     project = Project(tmp_path_factory.mktemp("p"))
     fetch(project, PurchaseSubstitute(), Progress(quiet=True))
-    found = read_table(project, PurchaseSubstitute())
-    assert found.source == "generated from a seed"
-    return found.sha256, found.frame.to_numpy()
+    result = read_table(project, PurchaseSubstitute())
+    assert result.source == "generated from a seed"
+    return result.sha256, result.frame.to_numpy()
 
 
 def test_it_has_the_form_of_the_published_table_and_is_the_same_wherever_it_is_drawn(
@@ -39,8 +39,8 @@ def test_items_are_bought_as_the_stated_distribution_says(table: tuple[str, np.n
     # Within a class, items are independent: no correlation beyond chance (about 1,970 shoppers a class).
     shoppers = bits[labels == 1]
     shoppers = shoppers[:, shoppers.std(axis=0) > 0]
-    found = np.corrcoef(shoppers.T)[np.triu_indices(shoppers.shape[1], 1)]
-    assert abs(found.std() * np.sqrt(len(shoppers)) - 1) < 0.1
+    result = np.corrcoef(shoppers.T)[np.triu_indices(shoppers.shape[1], 1)]
+    assert abs(result.std() * np.sqrt(len(shoppers)) - 1) < 0.1
     # Between classes they are not: the log-odds of classes spread as stated.
     rates = np.stack([(bits[labels == c].sum(axis=0) + 0.5) / ((labels == c).sum() + 1) for c in range(1, 101)])
     odds = np.log(rates / (1 - rates))

@@ -156,15 +156,15 @@ def prepared(folder: Path, drawn: Drawn, how: Preprocessing) -> None:
         assert "\n" not in line
         assert 20 < len(line) < 1500
         return
-    found = encode(table.frame, dataset.schema_of_table(), how)
-    assert found.features.dtype == np.float32
-    assert found.features.shape == (rows, width) == (len(found.labels), len(found.columns))
-    assert np.isfinite(found.features).all()
+    result = encode(table.frame, dataset.schema_of_table(), how)
+    assert result.features.dtype == np.float32
+    assert result.features.shape == (rows, width) == (len(result.labels), len(result.columns))
+    assert np.isfinite(result.features).all()
     if not drawn.harmed:
-        check_nothing_is_silent(drawn, how, found, (*table.steps, *steps))
+        check_nothing_is_silent(drawn, how, result, (*table.steps, *steps))
 
 
-def check_nothing_is_silent(drawn: Drawn, how: Preprocessing, found: Any, steps: tuple[Step, ...]) -> None:
+def check_nothing_is_silent(drawn: Drawn, how: Preprocessing, result: Any, steps: tuple[Step, ...]) -> None:
     """Each cell is its number or its level, or a step says that it is another."""
     said = {(step.what, step.column) for step in steps}
     filled = {step.column: step.count for step in steps if step.what == "filled"}
@@ -176,12 +176,12 @@ def check_nothing_is_silent(drawn: Drawn, how: Preprocessing, found: Any, steps:
             continue
         if (name or '""') in ignored:
             continue
-        used = [cells[row] for row in found.rows]
+        used = [cells[row] for row in result.rows]
         missing = [text.strip() in MARKERS for text in used]
         assert how.impute == "drop-rows" or filled.get(name, 0) == sum(missing)
-        if name in found.columns and ("one-hot", name) not in said:
+        if name in result.columns and ("one-hot", name) not in said:
             if how.scaling == "none" and ("booleans", name) not in said:
-                values = found.features[:, found.columns.index(name)]
+                values = result.features[:, result.columns.index(name)]
                 for text, lacking, value in zip(used, missing, values, strict=True):
                     assert lacking or value == np.float32(float(text))
                     if float(text or "0" if not lacking else "0") != 0 and value == 0:
@@ -190,14 +190,14 @@ def check_nothing_is_silent(drawn: Drawn, how: Preprocessing, found: Any, steps:
         assert ("one-hot", name) in said
         for text, lacking in zip(used, missing, strict=True):
             if not lacking:
-                assert f"{name}={one(text)}" in found.columns
+                assert f"{name}={one(text)}" in result.columns
                 assert text == text.strip() or ("trimmed", name) in said or ("spaced", "") in said
                 assert text.strip() == one(text) or ("normalised", name) in said
-    labels = [found.classes[i] for i in found.labels]
-    for text, label in zip((drawn.cells[-1][row] for row in found.rows), labels, strict=True):
+    labels = [result.classes[i] for i in result.labels]
+    for text, label in zip((drawn.cells[-1][row] for row in result.rows), labels, strict=True):
         same = label == one(text) or label.lower() == text.strip().lower()
         assert same or math.isclose(float(label), float(text), rel_tol=0, abs_tol=0)
-    if len(set(labels)) < len({one(drawn.cells[-1][row]) for row in found.rows}):
+    if len(set(labels)) < len({one(drawn.cells[-1][row]) for row in result.rows}):
         assert ("merged", "y") in said
 
 

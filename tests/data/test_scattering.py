@@ -30,10 +30,10 @@ def image(side: int, colour: int) -> Array:
 )
 def test_coefficients_are_kymatios(side: int, scales: int, expected: tuple[float, ...], total: float) -> None:
     """Printed by kymatio 0.3.0 (docs/scattering.md), which takes 3.1415 for pi: 3e-5 of the largest."""
-    found = scatter(image(side, 0)[None], scales)[0]
-    assert found.shape == (channels(scales), side // 2**scales, side // 2**scales)
-    assert found[list(CHANNELS), 2, 3] == pytest.approx(expected, rel=3e-4, abs=2e-6)
-    assert float(found.sum()) == pytest.approx(total, rel=1e-4)
+    result = scatter(image(side, 0)[None], scales)[0]
+    assert result.shape == (channels(scales), side // 2**scales, side // 2**scales)
+    assert result[list(CHANNELS), 2, 3] == pytest.approx(expected, rel=3e-4, abs=2e-6)
+    assert float(result.sum()) == pytest.approx(total, rel=1e-4)
 
 
 def test_many_images_are_transformed_as_one_is() -> None:
@@ -47,22 +47,22 @@ def test_many_images_are_transformed_as_one_is() -> None:
 @given(st.floats(0.1, 5), st.integers(0, 100))
 def test_it_is_homogeneous_and_wavelets_do_not_see_the_mean(factor: float, seed: int) -> None:
     values = np.random.default_rng(seed).random((1, 16, 16)).astype(np.float32)
-    found = scatter(values)
-    assert np.allclose(scatter(values * np.float32(factor)), factor * found, rtol=1e-3, atol=1e-5)
+    result = scatter(values)
+    assert np.allclose(scatter(values * np.float32(factor)), factor * result, rtol=1e-3, atol=1e-5)
     lifted = scatter(values + np.float32(2))
-    assert np.allclose(lifted[:, 0], found[:, 0] + 2, atol=1e-3)
-    assert np.allclose(lifted[:, 1:], found[:, 1:], atol=1e-4)
-    assert (found[:, 1:] > -1e-4).all()  # averages of moduli
+    assert np.allclose(lifted[:, 0], result[:, 0] + 2, atol=1e-3)
+    assert np.allclose(lifted[:, 1:], result[:, 1:], atol=1e-4)
+    assert (result[:, 1:] > -1e-4).all()  # averages of moduli
 
 
 def test_groups_have_mean_zero_and_variance_one() -> None:
     maps = np.random.default_rng(0).gamma(2.0, 1.0, (5, 12, 3, 3))
-    found = group_normalised(maps, 4)
+    result = group_normalised(maps, 4)
     for record in range(5):
         for group in range(4):
             block = maps[record, 3 * group : 3 * group + 3]
             expected = (block - block.mean()) / np.sqrt(block.var() + 1e-5)
-            assert found[record, 3 * group : 3 * group + 3] == pytest.approx(expected)
+            assert result[record, 3 * group : 3 * group + 3] == pytest.approx(expected)
     assert average_pool(maps[..., :2, :2], 2)[3, 7, 0, 0] == pytest.approx(maps[3, 7, :2, :2].mean())
 
 

@@ -42,15 +42,15 @@ def test_features_are_set_as_the_stated_distribution_says() -> None:
     shares = (1 - UNLIKE) * limits + UNLIKE * limits.mean(axis=0)
     members = np.bincount(labels, minlength=101)[1:]
     expected = shares * members[:, None]
-    found = np.stack([bits[labels == c + 1].sum(axis=0) for c in range(100)])
+    result = np.stack([bits[labels == c + 1].sum(axis=0) for c in range(100)])
     likely = expected > 2
-    deviations = ((found - expected) / np.sqrt(expected))[likely]
+    deviations = ((result - expected) / np.sqrt(expected))[likely]
     assert abs(deviations.mean()) < 0.02
     assert deviations.std() < 1.2
-    assert found[~likely].sum() == pytest.approx(expected[~likely].sum(), rel=0.02)
+    assert result[~likely].sum() == pytest.approx(expected[~likely].sum(), rel=0.02)
     # Without that share the rates of kinds would be farther from what is found.
     kinds_alone = limits * members[:, None]
-    assert ((found - kinds_alone)[likely] ** 2).sum() > 1.2 * ((found - expected)[likely] ** 2).sum()
+    assert ((result - kinds_alone)[likely] ** 2).sum() > 1.2 * ((result - expected)[likely] ** 2).sum()
 
 
 @pytest.mark.slow

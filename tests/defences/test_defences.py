@@ -17,9 +17,9 @@ CLASSES = 5
 
 def known(features: Array) -> Array:
     """Log-probabilities of a model whose answer is the first number of a record."""
-    found = np.full((len(features), CLASSES), np.log(0.05))
-    found[np.arange(len(features)), features[:, 0].astype(int)] = np.log(0.8)
-    return found
+    result = np.full((len(features), CLASSES), np.log(0.05))
+    result[np.arange(len(features)), features[:, 0].astype(int)] = np.log(0.8)
+    return result
 
 
 def records(n: int) -> Array:

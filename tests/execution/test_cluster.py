@@ -95,11 +95,11 @@ def test_a_worker_that_is_killed_costs_nothing(make_project: Make, running: Clus
 
     thread = threading.Thread(target=kill_one)
     thread.start()
-    found, computed = compute(project, running.address)
+    result, computed = compute(project, running.address)
     thread.join()
     assert killed
     assert running.workers[0].wait(timeout=20) == -signal.SIGKILL
-    assert found == expected
+    assert result == expected
     assert computed == pieces
     spec = load_specs(project, [])[0].spec
     kept = {p.name.removesuffix(".npz") for p in project.store.rglob("*.npz") if p.parent.parent.name != "noise"}

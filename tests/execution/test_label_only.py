@@ -109,10 +109,10 @@ def test_what_does_not_go_together_is_one_clear_line(
     make_project: Callable[..., Project], was: str, now: str, message: str
 ) -> None:
     assert was in SPEC
-    with pytest.raises(HarnessError) as found:
+    with pytest.raises(HarnessError) as result:
         load_specs(make_project(SPEC.replace(was, now)), ["own/cancer"])
-    assert message in str(found.value)
-    assert str(found.value).count("\n") == 0
+    assert message in str(result.value)
+    assert str(result.value).count("\n") == 0
 
 
 CHOSEN = {

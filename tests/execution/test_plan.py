@@ -24,27 +24,27 @@ def plan(make_project: Make, text: str, where: str) -> Plan:
     return make_plan(project, load_specs(project, [])[0].spec)
 
 
-def keys(found: Plan, kind: str) -> set[str]:
-    return {p.key for p in found.pieces() if p.kind == kind}
+def keys(result: Plan, kind: str) -> set[str]:
+    return {p.key for p in result.pieces() if p.kind == kind}
 
 
 def test_counts_of_pieces(make_project: Make) -> None:
     """2 arms x 3 epsilons x 2 repeats; shadows without noise are shared by all epsilons of an arm and repeat."""
-    found = plan(make_project, SHADOWS, "a")
-    assert len(found.cells) == 12
-    assert {k: len(keys(found, k)) for k in ("split", "train", "fit", "evaluate")} == {
+    result = plan(make_project, SHADOWS, "a")
+    assert len(result.cells) == 12
+    assert {k: len(keys(result, k)) for k in ("split", "train", "fit", "evaluate")} == {
         "split": 4,
         "train": 12 + 8,
         "fit": 4,
         "evaluate": 36,
     }
-    assert all(p.kind in ("split", "train") for p in found.pieces("train"))
+    assert all(p.kind in ("split", "train") for p in result.pieces("train"))
 
 
 def test_shadows_trained_like_the_target_cannot_be_shared(make_project: Make) -> None:
-    found = plan(make_project, SHADOWS.replace("{count: 2}", "{count: 2, privacy: like-target}"), "a")
-    assert len(keys(found, "train")) == 12 + 24
-    assert len(keys(found, "fit")) == 12
+    result = plan(make_project, SHADOWS.replace("{count: 2}", "{count: 2, privacy: like-target}"), "a")
+    assert len(keys(result, "train")) == 12 + 24
+    assert len(keys(result, "fit")) == 12
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_more_repeats_and_epsilons_keep_the_old_cells(make_project: Make) -> Non
 
 
 def test_seeds_follow_coordinates_and_not_versions(make_project: Make) -> None:
-    found = plan(make_project, SHADOWS, "a")
-    pieces = [p for p in found.pieces() if p.kind == "train"]
+    result = plan(make_project, SHADOWS, "a")
+    pieces = [p for p in result.pieces() if p.kind == "train"]
     assert len({p.seed for p in pieces}) == len(pieces)
     assert "code" not in str(pieces[0].coordinates).replace("codes", "")
 

@@ -42,9 +42,9 @@ def server() -> Iterator[str]:
     import boto3
     from moto.server import ThreadedMotoServer
 
-    found = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    found.start()
-    host, port = found.get_host_and_port()
+    result = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    result.start()
+    host, port = result.get_host_and_port()
     before = dict(os.environ)
     os.environ |= {
         "AWS_ACCESS_KEY_ID": "testing",
@@ -54,7 +54,7 @@ def server() -> Iterator[str]:
     }
     boto3.client("s3").create_bucket(Bucket="shared")
     yield "s3://shared/store"
-    found.stop()
+    result.stop()
     os.environ.clear()
     os.environ |= before
 
@@ -86,7 +86,7 @@ def test_writers_do_not_disturb_each_other(address: str, tmp_path: Path) -> None
     stores = [filled(tmp_path / str(i), 20, 10 * i) for i in range(4)]  # each shares half with the next
     with ThreadPoolExecutor(4) as pool:
         done = list(pool.map(lambda store: push(store, Shared(address), QUIET), stores))
-    assert all(not found.faults for found in done)
+    assert all(not result.faults for result in done)
     everything = Store(tmp_path / "all")
     assert pull(everything, Shared(address), QUIET).moved == 50
     assert names(everything) == set().union(*map(names, stores))

@@ -19,10 +19,10 @@ def result(seed: int = 0) -> Result:
 def test_round_trip(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.put("train", "ab12", result())
-    found = store.get("train", "ab12")
-    assert (found.arrays["a"] == result().arrays["a"]).all()
-    assert found.meta == {"n": 0}
-    assert found.digest == result().digest != result(1).digest
+    results = store.get("train", "ab12")
+    assert (results.arrays["a"] == result().arrays["a"]).all()
+    assert results.meta == {"n": 0}
+    assert results.digest == result().digest != result(1).digest
 
 
 @pytest.mark.parametrize("keep", [0, 10, 200, -5])
@@ -110,6 +110,6 @@ def test_a_hundred_thousand_measurements_are_one_read(tmp_path: Path) -> None:
         store.put("evaluate", key, Result({}, {"metrics": metrics}))
     store.records("evaluate", keys)
     store.meta = lambda *_: pytest.fail("a file was opened")  # type: ignore[method-assign,assignment]
-    found = store.records("evaluate", keys)
-    assert sum(len(r["metrics"]) for r in found.values()) == 6000
-    assert found[keys[7]]["metrics"] == metrics
+    results = store.records("evaluate", keys)
+    assert sum(len(r["metrics"]) for r in results.values()) == 6000
+    assert results[keys[7]]["metrics"] == metrics

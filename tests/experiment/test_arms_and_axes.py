@@ -31,7 +31,7 @@ def arms_of(make: Make, text: str) -> dict[str, object]:
 
 
 def test_an_arm_differs_in_any_field(make_project: Make) -> None:
-    found = arms_of(
+    result = arms_of(
         make_project,
         with_arms(
             "    network: {extends: iid, model: {kind: mlp, hidden: [8]}, sizes: {members: 100}}\n"
@@ -39,7 +39,7 @@ def test_an_arm_differs_in_any_field(make_project: Make) -> None:
             "    fewer: {extends: iid, privacy: {epsilons: [1]}}\n"
         ),
     )
-    iid, network, longer, fewer = (found[name] for name in ("iid", "network", "longer", "fewer"))
+    iid, network, longer, fewer = (result[name] for name in ("iid", "network", "longer", "fewer"))
     assert network.model.plugin_name() == "mlp"  # type: ignore[attr-defined]
     assert (network.sizes.members, network.sizes.test) == (100, 40)  # type: ignore[attr-defined]
     assert longer.training.epochs == 9 != iid.training.epochs  # type: ignore[attr-defined]
@@ -173,9 +173,9 @@ def test_an_epsilon_may_follow_from_the_value_of_a_formula(make_project: Make) -
     spec = load_specs(project, [])[0].spec
     assert spec.axes == ("bound",)
     cells = make_plan(project, spec).cells
-    found = {dict(c.place)["bound"]: c.epsilon for c in cells}
-    assert found[0.2] == pytest.approx(2 * math.atanh(0.2), abs=5e-3)
-    for level, epsilon in found.items():
+    result = {dict(c.place)["bound"]: c.epsilon for c in cells}
+    assert result[0.2] == pytest.approx(2 * math.atanh(0.2), abs=5e-3)
+    for level, epsilon in result.items():
         assert FORMULAS["humphries"].value({"epsilon": epsilon, "delta": 1e-3}) == pytest.approx(level, abs=1e-9)
     assert run_cli(project.root, "run").returncode == 0
     table = pd.read_parquet(project.reports / "full/own/cancer/measurements.parquet")

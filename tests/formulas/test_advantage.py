@@ -32,8 +32,8 @@ def test_formulas_to_twelve_digits(name: str, epsilon: float, delta: float) -> N
     # 400 digits: the printed formulas cancel almost completely for tiny epsilon and delta.
     with mpmath.workdps(400):
         exact = EXACT[name](mpmath.mpf(epsilon), mpmath.mpf(delta))
-        found = float(FORMULAS[name].function(np.float64(epsilon), np.float64(delta)))
-        assert abs(mpmath.mpf(found) - exact) <= 1e-12 * abs(exact) + mpmath.mpf("1e-300")
+        result = float(FORMULAS[name].function(np.float64(epsilon), np.float64(delta)))
+        assert abs(mpmath.mpf(result) - exact) <= 1e-12 * abs(exact) + mpmath.mpf("1e-300")
 
 
 @pytest.mark.parametrize("name", sorted(EXACT))

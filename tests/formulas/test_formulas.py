@@ -120,8 +120,8 @@ def test_measures_of_counts() -> None:
     assert measure(counts, "ppv", 0.95)[0] == pytest.approx(60 / 70)
     assert measure(counts, "npv", 0.95)[0] == pytest.approx(90 / 130)
     assert measure(counts, "accuracy", 0.95)[0] == pytest.approx(0.75)
-    found, low, high = measure(counts, "advantage", 0.95)
-    assert found == pytest.approx(0.5)
+    result, low, high = measure(counts, "advantage", 0.95)
+    assert result == pytest.approx(0.5)
     assert low < 0.5 < high
     assert measure(counts, "epsilon", 0.95, 0.1)[0] == pytest.approx(math.log(0.5 / 0.1))
     assert measure(Counts(0, 10, 0, 10), "ppv", 0.95)[1:] == (0.0, 1.0)

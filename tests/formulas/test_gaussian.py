@@ -29,8 +29,8 @@ def test_delta_agrees_with_forty_digits(epsilon: float, mu: float) -> None:
 
 @given(st.floats(0.1, 100), st.sampled_from([1e-5, 1e-3]))
 def test_epsilon_inverts_delta(mu: float, delta: float) -> None:
-    found = epsilon_of_mu(mu, delta)
-    assert gaussian_delta(found, mu) == pytest.approx(delta, rel=1e-4)
+    result = epsilon_of_mu(mu, delta)
+    assert gaussian_delta(result, mu) == pytest.approx(delta, rel=1e-4)
 
 
 @pytest.mark.parametrize(("noise", "epochs"), [(1.0, 1), (4.0, 10), (20.0, 100)])

@@ -41,8 +41,8 @@ PROFILES = ("paper", "sequential")
 
 def golden() -> dict[str, Any]:
     """What `identities.json` remembers."""
-    found: dict[str, Any] = json.loads(GOLDEN.read_text())
-    return found
+    result: dict[str, Any] = json.loads(GOLDEN.read_text())
+    return result
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class Table:
             assert len(names) == 1, self.name
             names *= len(datasets)
         assert len(datasets) == len(names), self.name
-        found = dict(zip(datasets, names, strict=True))
+        result = dict(zip(datasets, names, strict=True))
         for key, dataset in datasets.items():
             if isinstance(dataset, GeneratorDataset):
-                found[key] = dataset.data_name()
-        return found
+                result[key] = dataset.data_name()
+        return result
 
     @cached_property
     def plan(self) -> Plan:
@@ -187,23 +187,23 @@ class Committed:
 
 def committed(halves: dict[str, float], project: Path = ROOT, specs: Sequence[str] = ()) -> Committed:
     """What is committed of these specs (none: of all), as they are declared in a project."""
-    found = Project(project)
-    return Committed(tuple(load_specs(found, list(specs))), load_params(found), halves)
+    result = Project(project)
+    return Committed(tuple(load_specs(result, list(specs))), load_params(result), halves)
 
 
 def identities(project: Path, specs: Sequence[str]) -> dict[str, Any]:
     """All names, and the seeds of a sample of pieces, of the committed tables of a few specs: to compare two packages."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for table in committed(golden()["noise_of_halves"], project, specs).tables():
-        found[table.name] = {"spec": table.loaded.sha256, "experiment": table.experiment}
+        result[table.name] = {"spec": table.loaded.sha256, "experiment": table.experiment}
         if table.work:
             cells = table.plan.cells
-            found[table.name] |= {
+            result[table.name] |= {
                 "work": sorted(table.work_today()),
                 "pieces": {what: sample.identity_of(piece) for what, piece in sample.pieces(cells).items()},
                 "draws": sample.draws(cells),
             }
-    return found
+    return result
 
 
 if __name__ == "__main__":

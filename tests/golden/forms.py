@@ -38,7 +38,7 @@ def said_of(commit: str) -> str:
 
 def forms_at(folder: Path) -> dict[str, str]:
     """By claim, of every spec in a folder that can be read today."""
-    found = {}
+    result = {}
     for path in sorted(folder.glob("*/*.yaml")):
         if path.name.startswith("_"):
             continue
@@ -47,8 +47,8 @@ def forms_at(folder: Path) -> dict[str, str]:
         except HarnessError:
             continue
         spec = path.relative_to(folder).with_suffix("").as_posix()
-        found |= {f"{spec}#{claim}": form for claim, form in forms_of(document).items()}
-    return found
+        result |= {f"{spec}#{claim}": form for claim, form in forms_of(document).items()}
+    return result
 
 
 def sources(spec: str) -> list[str]:
@@ -90,7 +90,7 @@ def main() -> None:
                 since.pop(claim, None)
             else:
                 since.setdefault(claim, commit)
-    found: dict[str, dict[str, object]] = {}
+    result: dict[str, dict[str, object]] = {}
     firsts: dict[str, str | None] = {}
     for claim, form in now.items():
         if claim not in since:
@@ -101,10 +101,10 @@ def main() -> None:
         first = firsts[spec]
         before = first is None or order[since[claim]] < order[first]
         measured = None if first is None else said_of(first)
-        found[claim] = {"form": form, "since": said_of(since[claim]), "measured": measured, "before": before}
-    write_text(REPO / "specs" / FILE, json.dumps(found, indent=1, sort_keys=True) + "\n")
-    early = sum(one["before"] and one["measured"] is not None for one in found.values())
-    print(f"{FILE}: {len(found)} of {len(now)} claims; {early} had their form before anything of theirs was measured")
+        result[claim] = {"form": form, "since": said_of(since[claim]), "measured": measured, "before": before}
+    write_text(REPO / "specs" / FILE, json.dumps(result, indent=1, sort_keys=True) + "\n")
+    early = sum(one["before"] and one["measured"] is not None for one in result.values())
+    print(f"{FILE}: {len(result)} of {len(now)} claims; {early} had their form before anything of theirs was measured")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ GIVEN: dict[str, dict[str, Any]] = {
 
 def pieces(cells: Iterable[Cell]) -> dict[str, WorkUnit]:
     """One piece of each sort, by arm, repeat (0 and 1) and what it is: the first in the order of the plan."""
-    found: dict[str, WorkUnit] = {}
+    result: dict[str, WorkUnit] = {}
     for cell in cells:
         if cell.repeat > 1:
             continue
@@ -71,8 +71,8 @@ def pieces(cells: Iterable[Cell]) -> dict[str, WorkUnit]:
                     what = f"train {piece.description['role']}"
                 if piece.kind in ("fit", "evaluate"):
                     what = f"{piece.kind} {of}"
-                found.setdefault(f"{cell.arm}, repeat {cell.repeat}: {what}", piece)
-    return found
+                result.setdefault(f"{cell.arm}, repeat {cell.repeat}: {what}", piece)
+    return result
 
 
 def identity_of(piece: WorkUnit) -> dict[str, Any]:
@@ -82,13 +82,13 @@ def identity_of(piece: WorkUnit) -> dict[str, Any]:
 
 def plugins() -> dict[str, Config]:
     """Every built-in plug-in at its defaults, by sort and `kind`."""
-    found: dict[str, Config] = {}
+    result: dict[str, Config] = {}
     registries = {"dataset": DATASETS, "split": SPLITS, "model": MODELS, "attack": ATTACKS, "defence": DEFENCES}
     for noun, registry in registries.items():
         for kind, cls in registry:
             if cls.__module__.startswith("harness."):
-                found[f"{noun} {kind}"] = cls.model_validate({"kind": kind, **GIVEN.get(f"{noun} {kind}", {})})
-    return found
+                result[f"{noun} {kind}"] = cls.model_validate({"kind": kind, **GIVEN.get(f"{noun} {kind}", {})})
+    return result
 
 
 def settings() -> dict[str, Config]:
@@ -110,41 +110,41 @@ def settings() -> dict[str, Config]:
 
 def hashes() -> dict[str, str]:
     """Hashes of these; of a plug-in, and of a training, of what a piece's description says of it."""
-    found = {name: fingerprint(plugin.content()) for name, plugin in plugins().items()}  # type: ignore[attr-defined]
+    result = {name: fingerprint(plugin.content()) for name, plugin in plugins().items()}  # type: ignore[attr-defined]
     for name, config in settings().items():
         whole = config.model_dump(mode="json", by_alias=True)
-        found[name] = fingerprint(config.content() if isinstance(config, Training) else whole)
-        found[f"{name}, in a spec"] = fingerprint(whole)
-    return found
+        result[name] = fingerprint(config.content() if isinstance(config, Training) else whole)
+        result[f"{name}, in a spec"] = fingerprint(whole)
+    return result
 
 
 def draws(cells: Sequence[Cell]) -> dict[str, int]:
     """The first numbers that the first split draws, for each of its purposes; of a divided universe, what divides it."""
     split = cells[0].split
-    found = {
+    result = {
         "split": split_generator(split.root),
         "shadow 1": split_generator(split.root, "shadow", 1),
         "half 1": split_generator(split.root, "half", 1),
     }
     if split.needs:
-        found["division"] = split_generator(split)
-    return {purpose: int(rng.integers(2**62)) for purpose, rng in found.items()}
+        result["division"] = split_generator(split)
+    return {purpose: int(rng.integers(2**62)) for purpose, rng in result.items()}
 
 
 def generated() -> dict[str, dict[str, Any]]:
     """By generator and what it names its records by: what it draws from a seed, the numbers in single precision."""
-    found = {}
+    result = {}
     for name, given in GENERATED.items():
         dataset = DATASETS[given.get("kind", name)].model_validate({"kind": name, **given})
         assert isinstance(dataset, GeneratorDataset)
         rng = np.random.Generator(np.random.Philox(7))
         features, labels = dataset.sample(np.arange(200) % dataset.n_components, rng)
         weights = np.cos(np.arange(features.size)).reshape(features.shape)
-        found[f"{name} / {dataset.data_name()}"] = {
+        result[f"{name} / {dataset.data_name()}"] = {
             "labels": labels[:40].tolist(),
             "first": features[0].tolist(),
             "sum of labels": int((labels * np.arange(200)).sum()),
             "sum of features": float((features * weights).sum()),
             "shape": list(features.shape),
         }
-    return found
+    return result

@@ -16,10 +16,10 @@ from tests.golden import sample
 from tests.golden.committed import GOLDEN, Committed, committed, golden, noise_question
 
 
-def noise_of_halves(found: Committed) -> dict[str, float]:
+def noise_of_halves(result: Committed) -> dict[str, float]:
     """Calibrated anew: takes half a second each."""
     noise = {}
-    for table in found.tables():
+    for table in result.tables():
         experiment = table.scaled.spec.experiment
         assert experiment is not None
         for variant in experiment.variants():
@@ -67,5 +67,5 @@ def added(before: Any, now: Any, where: str = "") -> Any:
 
 
 if __name__ == "__main__":
-    found = added(golden() if GOLDEN.is_file() else {}, today())
-    GOLDEN.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    result = added(golden() if GOLDEN.is_file() else {}, today())
+    GOLDEN.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")

@@ -21,8 +21,8 @@ Make = Callable[..., Project]
 def test_the_roc_of_two_gaussians() -> None:
     """TPR = Phi(Phi^-1(FPR) + 1) where means are one standard deviation apart."""
     rng = np.random.default_rng(0)
-    found = {"member_scores": rng.normal(1, 1, 200_000), "nonmember_scores": rng.normal(0, 1, 200_000)}
-    (line,) = CURVES["roc"].lines(found, {})
+    result = {"member_scores": rng.normal(1, 1, 200_000), "nonmember_scores": rng.normal(0, 1, 200_000)}
+    (line,) = CURVES["roc"].lines(result, {})
     assert (line.x[0], line.x[-1], line.y[-1]) == (pytest.approx(5e-6), 1.0, 1.0)
     at = line.x > 1e-3
     np.testing.assert_allclose(line.y[at], norm.cdf(norm.ppf(line.x[at]) + 1), atol=0.01)
@@ -30,15 +30,15 @@ def test_the_roc_of_two_gaussians() -> None:
 
 def test_the_roc_counts_only_rates_that_can_be_had() -> None:
     """Ties: all others share a score, so below a rate of one nothing but the members above it is caught."""
-    found = {"member_scores": np.array([1.0, 1.0, 0.0, 0.0]), "nonmember_scores": np.zeros(10)}
-    (line,) = CURVES["roc"].lines(found, {})
+    result = {"member_scores": np.array([1.0, 1.0, 0.0, 0.0]), "nonmember_scores": np.zeros(10)}
+    (line,) = CURVES["roc"].lines(result, {})
     assert set(line.y[:-1]) == {0.5}
     assert line.y[-1] == 1.0
 
 
 def test_histograms_hold_everybody_once() -> None:
-    found = {"member_scores": -np.array([0.0, 1e-12, 0.5, 2.0]), "nonmember_scores": -np.array([0.1, 4.0])}
-    members, others = CURVES["losses"].lines(found, {})
+    result = {"member_scores": -np.array([0.0, 1e-12, 0.5, 2.0]), "nonmember_scores": -np.array([0.1, 4.0])}
+    members, others = CURVES["losses"].lines(result, {})
     assert (members.name, others.name) == ("members", "non-members")
     assert (members.y.sum(), others.y.sum()) == (pytest.approx(1.0), pytest.approx(1.0))
     np.testing.assert_array_equal(members.x, others.x)

@@ -24,12 +24,12 @@ def test_a_worked_example() -> None:
     second = np.array([99.0, 98.0, 97.0, 150.0, 98.5])
     assert exposed_members(first, others, 0.01).tolist() == [False, True, True, True, False]
     assert exposed_members(second, others, 0.01).tolist() == [True, False, False, True, True]
-    found = exposure([(first, others), (second, others)])
-    assert set(found) == set(metrics_of("runs"))
-    assert found["exposed_in_every_run_at_1pct_fpr"].value == 1
-    assert found["exposed_in_some_run_at_1pct_fpr"].value == 5
+    result = exposure([(first, others), (second, others)])
+    assert set(result) == set(metrics_of("runs"))
+    assert result["exposed_in_every_run_at_1pct_fpr"].value == 1
+    assert result["exposed_in_some_run_at_1pct_fpr"].value == 5
     assert threshold_at(others, 0.05) == 94
-    assert found["exposed_in_every_run_at_5pct_fpr"].value == 4  # all but the last, which one run scores 3
+    assert result["exposed_in_every_run_at_5pct_fpr"].value == 4  # all but the last, which one run scores 3
 
 
 @given(SCORES, SCORES, st.sampled_from([0.01, 0.02, 0.05, 0.3]))
@@ -43,11 +43,11 @@ def test_a_guess_exposes_the_rate_in_each_run_and_next_to_none_in_all() -> None:
     rng = np.random.default_rng(0)
     runs = [(rng.random(10000), rng.random(10000)) for _ in range(5)]
     assert 60 < exposed_members(*runs[0], 0.01).sum() < 140
-    found = exposure(runs)
-    assert found["exposed_in_every_run_at_1pct_fpr"].value == 0
-    assert found["exposed_in_every_run_at_5pct_fpr"].value <= 1  # 10,000 / 20^5 = 0.003
-    assert abs(found["exposed_in_some_run_at_5pct_fpr"].value - 10000 * (1 - 0.95**5)) < 150
-    assert found["exposed_in_every_run_at_1pct_fpr"].stderr == pytest.approx(1, rel=1e-3)  # never certain
+    result = exposure(runs)
+    assert result["exposed_in_every_run_at_1pct_fpr"].value == 0
+    assert result["exposed_in_every_run_at_5pct_fpr"].value <= 1  # 10,000 / 20^5 = 0.003
+    assert abs(result["exposed_in_some_run_at_5pct_fpr"].value - 10000 * (1 - 0.95**5)) < 150
+    assert result["exposed_in_every_run_at_1pct_fpr"].stderr == pytest.approx(1, rel=1e-3)  # never certain
 
 
 def test_planted_memorisation_is_exposed_in_every_run() -> None:
@@ -56,9 +56,9 @@ def test_planted_memorisation_is_exposed_in_every_run() -> None:
     planted[:300] = True
     runs = [(rng.random(2000) + 2 * planted, rng.random(2000)) for _ in range(5)]
     assert all(exposed_members(*run, 0.01)[planted].all() for run in runs)
-    found = exposure(runs)
-    assert found["exposed_in_every_run_at_1pct_fpr"].value == 300
-    assert found["exposed_in_some_run_at_1pct_fpr"].value > 300
+    result = exposure(runs)
+    assert result["exposed_in_every_run_at_1pct_fpr"].value == 300
+    assert result["exposed_in_some_run_at_1pct_fpr"].value > 300
 
 
 def test_outputs_that_cannot_be_told_apart_expose_nobody() -> None:
@@ -69,7 +69,7 @@ def test_outputs_that_cannot_be_told_apart_expose_nobody() -> None:
 
 
 def test_errors_are_those_of_drawing_the_records_anew() -> None:
-    found, stated = [], []
+    result, stated = [], []
     for seed in range(200):
         rng = np.random.default_rng(seed)
         skill, other = rng.normal(1, 1, 1000), rng.normal(0, 1, 1000)
@@ -77,20 +77,20 @@ def test_errors_are_those_of_drawing_the_records_anew() -> None:
             (skill + rng.normal(0, 0.5, 1000), other + np.random.default_rng(9).normal(0, 0.5, 1000)) for _ in range(3)
         ]
         value = exposure(runs)["exposed_in_every_run_at_5pct_fpr"]
-        found.append(value.value)
+        result.append(value.value)
         stated.append(value.stderr)
-    assert 0.8 < np.mean(stated) / np.std(found, ddof=1) < 1.3
+    assert 0.8 < np.mean(stated) / np.std(result, ddof=1) < 1.3
 
 
 def test_the_error_takes_members_and_others_by_their_own_numbers() -> None:
     """Binomial over 4 members, and the threshold of 50 others; of one run."""
     members, others = np.array([9.0, 5.0, 3.0, -1.0]), np.linspace(0, 4, 50)
-    found = exposure_of([(members, others)], EVERY, 0.1)
+    result = exposure_of([(members, others)], EVERY, 0.1)
     spread = np.sqrt(0.1 * 0.9 / 50)
     low, high = (exposure_of([(members, others)], EVERY, at).value for at in (0.1 - spread, 0.1 + spread))
-    assert found.value == 2.0
-    assert found.stderr == pytest.approx(np.hypot(np.sqrt(2 * 2 / 4), (high - low) / 2))
-    assert found.n == 4
+    assert result.value == 2.0
+    assert result.stderr == pytest.approx(np.hypot(np.sqrt(2 * 2 / 4), (high - low) / 2))
+    assert result.n == 4
 
 
 def test_at_the_ends() -> None:

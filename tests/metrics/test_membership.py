@@ -80,11 +80,11 @@ def test_the_error_of_tpr_at_fpr_is_that_of_drawing_both_groups_anew(shift: floa
 
 def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
     rng = np.random.default_rng(2)
-    found = measure_answers(Answers(rng.normal(size=9), rng.normal(size=7), rng.random(9) < 0.5, rng.random(7) < 0.5))
+    result = measure_answers(Answers(rng.normal(size=9), rng.normal(size=7), rng.random(9) < 0.5, rng.random(7) < 0.5))
     levels = ("5pct", "2pct", "1pct", "0.1pct")
     precision = {"best_precision", "held_out_precision"}
     precision |= {"share_of_members", "shuffled_best_precision", *(f"{name}_gain" for name in precision)}
-    assert set(found) == {
+    assert set(result) == {
         "advantage",
         "tpr",
         "fpr",
@@ -97,7 +97,9 @@ def test_the_standard_set_is_complete_and_accuracy_agrees() -> None:
         "max_advantage",
         "held_out_advantage",
     }
-    assert found["attack_accuracy"].value == (1 + found["advantage"].value) / 2 <= found["best_attack_accuracy"].value
+    assert (
+        result["attack_accuracy"].value == (1 + result["advantage"].value) / 2 <= result["best_attack_accuracy"].value
+    )
     logp, labels = rng.normal(size=(50, 3)), rng.integers(3, size=50)
     assert accuracy(Outputs(logp, labels)).value == accuracy_score(labels, logp.argmax(axis=1))
 
@@ -108,8 +110,8 @@ def test_delongs_error_is_that_of_the_placements(members: np.ndarray, others: np
     m, n = len(members), len(others)
     wins = np.array([[1.0 if a > b else 0.5 if a == b else 0.0 for b in others] for a in members])
     expected = np.sqrt(np.var(wins.mean(axis=1), ddof=1) / m + np.var(wins.mean(axis=0), ddof=1) / n)
-    found = auc(members, others)
-    assert (found.value, found.stderr, found.n) == (pytest.approx(wins.mean()), pytest.approx(expected), m + n)
+    result = auc(members, others)
+    assert (result.value, result.stderr, result.n) == (pytest.approx(wins.mean()), pytest.approx(expected), m + n)
     assert auc(members[:1], others).stderr == auc(members, others[:1]).stderr == 0.0
 
 
@@ -117,9 +119,9 @@ def test_errors_of_averages_and_of_what_noise_costs() -> None:
     values = np.array([0.1, 0.4, 0.7])
     assert average(values) == Value(pytest.approx(0.4), pytest.approx(0.3 / np.sqrt(3)), 3)  # type: ignore[arg-type]
     assert average(np.array([0.4])) == Value(0.4, 0.0, 1)
-    found = accuracy_loss(Value(0.6, 0.02, 100), Value(0.8, 0.03, 100))
-    assert found.value == pytest.approx(0.25)
-    assert found.stderr == pytest.approx(np.hypot(0.02 / 0.8, 0.6 / 0.8 * 0.03 / 0.8))
+    result = accuracy_loss(Value(0.6, 0.02, 100), Value(0.8, 0.03, 100))
+    assert result.value == pytest.approx(0.25)
+    assert result.stderr == pytest.approx(np.hypot(0.02 / 0.8, 0.6 / 0.8 * 0.03 / 0.8))
 
 
 def test_every_metric_has_a_range() -> None:
@@ -133,16 +135,16 @@ def test_the_best_threshold_is_the_highest_of_the_best(members: np.ndarray, othe
     largest = max(gained.values())
     assert best_threshold(members, others) == max(t for t, gain in gained.items() if gain > largest - 1e-12)
     no = np.zeros(len(members), bool), np.zeros(len(others), bool)
-    found = METRICS["best_attack_accuracy"].function(Answers(members, others, *no))
-    assert found.value == pytest.approx((1 + max(0.0, largest)) / 2)
-    assert found.n == len(members) + len(others)
+    result = METRICS["best_attack_accuracy"].function(Answers(members, others, *no))
+    assert result.value == pytest.approx((1 + max(0.0, largest)) / 2)
+    assert result.n == len(members) + len(others)
 
 
 def test_an_accuracy_and_its_error_are_halves_of_an_advantages() -> None:
     scores, said = np.zeros(9), np.arange(9) < 6
     answers = Answers(scores, scores, said, ~said)
-    found, of = METRICS["attack_accuracy"].function(answers), METRICS["advantage"].function(answers)
-    assert (found.value, found.stderr, found.n) == (pytest.approx(2 / 3), pytest.approx(of.stderr / 2), 18)
+    result, of = METRICS["attack_accuracy"].function(answers), METRICS["advantage"].function(answers)
+    assert (result.value, result.stderr, result.n) == (pytest.approx(2 / 3), pytest.approx(of.stderr / 2), 18)
     alike = METRICS["best_attack_accuracy"].function(answers)  # no threshold tells them apart
     assert alike.value == 0.5
     assert alike.stderr == 0.0
@@ -154,21 +156,21 @@ def test_precision_of_the_surest_calls_of_non_member(m: int, n: int, surest: int
     members, others = np.arange(m) * 1.0 + 0.5, np.arange(n) * 1.0
     lowest = sorted([(s, 0) for s in members] + [(s, 1) for s in others])[:surest]
     nothing = np.zeros(m, bool), np.zeros(n, bool)
-    found = METRICS["nonmember_precision_1pct"].function(Answers(members, others, *nothing))
-    assert (found.value, found.n) == (pytest.approx(np.mean([other for _, other in lowest])), surest)
+    result = METRICS["nonmember_precision_1pct"].function(Answers(members, others, *nothing))
+    assert (result.value, result.n) == (pytest.approx(np.mean([other for _, other in lowest])), surest)
 
 
 @pytest.mark.parametrize(("fpr", "n"), [(0.1, 50), (0.3, 50), (0.5, 30)])
 def test_the_error_of_a_tpr_by_hand(fpr: float, n: int) -> None:
     members, others = np.linspace(0.03, 5.0, 83), np.linspace(0, 4, n)
-    found = tpr_at_fpr(members, others, fpr)
+    result = tpr_at_fpr(members, others, fpr)
     spread = np.sqrt(fpr * (1 - fpr) / n)
     at = [
         float(np.mean(members > np.sort(others)[::-1][int(level * n)])) for level in (fpr, fpr - spread, fpr + spread)
     ]
-    assert found.value == at[0]
-    assert found.stderr == pytest.approx(np.hypot(np.sqrt(at[0] * (1 - at[0]) / 83), (at[2] - at[1]) / 2))
-    assert found.n == 83 + n
+    assert result.value == at[0]
+    assert result.stderr == pytest.approx(np.hypot(np.sqrt(at[0] * (1 - at[0]) / 83), (at[2] - at[1]) / 2))
+    assert result.n == 83 + n
 
 
 def ends_of(members: np.ndarray, others: np.ndarray) -> tuple[Value, Value]:

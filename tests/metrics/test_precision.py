@@ -21,10 +21,10 @@ def test_by_hand() -> None:
     """Forty records, one more at each threshold: the best three are members, then every third."""
     scores = np.arange(40.0)[::-1]
     members = np.array([1.0, 1, 1] + [1 if i % 3 == 0 else 0 for i in range(3, 40)])
-    found = precisions(scores, members)
-    assert found[:4].tolist() == [1, 1, 1, 1]
-    assert found[4] == pytest.approx(4 / 5)
-    assert found[-1] == members.mean()
+    result = precisions(scores, members)
+    assert result[:4].tolist() == [1, 1, 1, 1]
+    assert result[4] == pytest.approx(4 / 5)
+    assert result[-1] == members.mean()
     assert best_precision(scores, members).value == 1
 
 
@@ -59,16 +59,16 @@ def test_a_maximum_of_nothing_is_above_the_share_of_members_and_the_honest_numbe
 
 def test_what_can_be_told_is_told_on_other_records_too() -> None:
     rng = np.random.default_rng(2)
-    found = {
+    result = {
         name: METRICS[name].function(answers(rng.normal(6, 1, 300), rng.normal(0, 1, 700)))
         for name in METRICS
         if "precision" in name or name == "share_of_members"
     }
-    assert found["share_of_members"].value == 0.3
-    assert found["best_precision"].value == 1
-    assert found["held_out_precision"].value > 0.98
-    assert found["best_precision_gain"].value == pytest.approx(0.7)
-    assert found["held_out_precision_gain"].value == pytest.approx(found["held_out_precision"].value - 0.3)
+    assert result["share_of_members"].value == 0.3
+    assert result["best_precision"].value == 1
+    assert result["held_out_precision"].value > 0.98
+    assert result["best_precision_gain"].value == pytest.approx(0.7)
+    assert result["held_out_precision_gain"].value == pytest.approx(result["held_out_precision"].value - 0.3)
 
 
 def test_ties_tell_nothing() -> None:

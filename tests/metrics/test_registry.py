@@ -18,10 +18,10 @@ def outputs(right: int, n: int = 10) -> Outputs:
 
 
 def test_every_metric_of_a_model_is_measured_on_its_own_records() -> None:
-    found = measure_model(ModelOutputs(outputs(9), outputs(7), outputs(4)))
-    assert set(found) == set(metrics_of("model"))
-    assert [found[f"accuracy_{k}"].value for k in ("train", "test", "nonmembers")] == pytest.approx([0.9, 0.7, 0.4])
-    assert found["loss_train"].value == pytest.approx(-(0.9 * math.log(0.8) + 0.1 * math.log(0.2)))
+    result = measure_model(ModelOutputs(outputs(9), outputs(7), outputs(4)))
+    assert set(result) == set(metrics_of("model"))
+    assert [result[f"accuracy_{k}"].value for k in ("train", "test", "nonmembers")] == pytest.approx([0.9, 0.7, 0.4])
+    assert result["loss_train"].value == pytest.approx(-(0.9 * math.log(0.8) + 0.1 * math.log(0.2)))
 
 
 def test_what_noise_costs_has_no_value_where_the_model_without_it_is_never_right() -> None:

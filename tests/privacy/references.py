@@ -106,23 +106,23 @@ def many_steps(epsilon: Any, noise: Any, rate: Any, steps: int) -> Any:
     deviation = mp.sqrt(steps * (logs[0] - 2 * logs[1] + logs[2]) / h**2)
 
     def total(apart: Any, offset: Any) -> Any:
-        found, k = mp.mpf(0), 0
+        result, k = mp.mpf(0), 0
         while True:
             t = apart * (k + offset)
             s = mp.mpc(tilt, t)
             value = (moment(s, at) ** steps * mp.exp(-s * epsilon) / (s * (s + 1))).real
-            found += value / 2 if t == 0 else value
-            if k > 4 and abs(value) < mp.mpf("1e-9") * abs(found) and t * deviation > 6:
-                return found
+            result += value / 2 if t == 0 else value
+            if k > 4 and abs(value) < mp.mpf("1e-9") * abs(result) and t * deviation > 6:
+                return result
             k += 1
 
     apart = mp.mpf("0.4") / deviation
-    found = total(apart, 0)
+    result = total(apart, 0)
     while True:
-        finer = (found + total(apart, mp.mpf("0.5"))) / 2
-        if abs(finer - found) < mp.mpf("1e-7") * abs(finer):
+        finer = (result + total(apart, mp.mpf("0.5"))) / 2
+        if abs(finer - result) < mp.mpf("1e-7") * abs(finer):
             return finer * apart / mp.pi
-        found, apart = finer, apart / 2
+        result, apart = finer, apart / 2
 
 
 def delta(noise: float, rate: float, steps: int, epsilon: float) -> float:
@@ -161,12 +161,12 @@ def log_moment(noise: float, rate: float, order: float) -> float:
 
 
 if __name__ == "__main__":
-    found: dict[str, list[dict[str, float]]] = {"deltas": [], "moments": []}
+    result: dict[str, list[dict[str, float]]] = {"deltas": [], "moments": []}
     for noise, rate, order in MOMENTS:
         value = log_moment(noise, rate, order)
-        found["moments"].append({"noise": noise, "rate": rate, "order": order, "log_moment": value})
+        result["moments"].append({"noise": noise, "rate": rate, "order": order, "log_moment": value})
     for noise, rate, steps, epsilon in CASES:
         value = delta(noise, rate, steps, epsilon)
-        found["deltas"].append({"noise": noise, "rate": rate, "steps": steps, "epsilon": epsilon, "delta": value})
-        print(found["deltas"][-1], flush=True)
-        FILE.write_text(json.dumps(found, indent=1) + "\n")
+        result["deltas"].append({"noise": noise, "rate": rate, "steps": steps, "epsilon": epsilon, "delta": value})
+        print(result["deltas"][-1], flush=True)
+        FILE.write_text(json.dumps(result, indent=1) + "\n")

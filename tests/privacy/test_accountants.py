@@ -84,8 +84,8 @@ def test_every_upper_bound_is_one(epsilon: float) -> None:
         if accountant.approximate or name in ("pld", "gaussian") or (name == "rdp-2019" and epsilon < 0.0226):
             continue
         exact = ACCOUNTANTS["gaussian" if accountant.samplings[0] == "shuffle" else "pld"]
-        found = exact.epsilon(accountant.noise_multiplier(epsilon, RUN), RUN)
-        assert found <= epsilon * (1 + 1e-3), (name, epsilon, found)
+        result = exact.epsilon(accountant.noise_multiplier(epsilon, RUN), RUN)
+        assert result <= epsilon * (1 + 1e-3), (name, epsilon, result)
 
 
 def test_the_central_limit_is_no_upper_bound() -> None:
@@ -118,9 +118,9 @@ def test_infinity_and_bad_input() -> None:
 def test_replace_one_goes_by_group_privacy_whatever_the_accountant() -> None:
     """Noise for (eps/2, delta / (1 + e^(eps/2))) under add/remove-one implies (eps, delta) under replace-one."""
     for name in ("naive", "gaussian"):
-        found = ACCOUNTANTS[name].calibrate(2.0, RUN, "replace-one", "shuffle")
+        result = ACCOUNTANTS[name].calibrate(2.0, RUN, "replace-one", "shuffle")
         half = Run(RUN.n, RUN.batch_size, RUN.epochs, RUN.delta / (1 + math.e))
-        assert found == ACCOUNTANTS[name].noise_multiplier(1.0, half)
+        assert result == ACCOUNTANTS[name].noise_multiplier(1.0, half)
 
 
 @pytest.mark.integration
@@ -128,9 +128,9 @@ def test_the_command_lists_and_draws(tmp_path: Path) -> None:
     plot = tmp_path / "noise.svg"
     ran = run_cli(REPO, "accountants", "--epsilon", "10", "--json", "--plot", str(plot))
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
-    rows = {(r["accountant"], r["epsilon"]): r for r in found["noise"]}
-    assert set(found["accountants"]) == set(ACCOUNTANTS)
+    result = json.loads(ran.stdout)
+    rows = {(r["accountant"], r["epsilon"]): r for r in result["noise"]}
+    assert set(result["accountants"]) == set(ACCOUNTANTS)
     assert rows[("naive", 10.0)]["noise_multiplier"] == pytest.approx(57.1686, abs=1e-4)
     # What naive composition calls 10 is under 1 in truth, and all but nothing with Poisson batches.
     assert rows[("naive", 10.0)]["exact_shuffled"] == pytest.approx(0.6269, rel=5e-2)
@@ -172,13 +172,13 @@ def test_one_accountant_that_cannot_answer_leaves_the_others_be() -> None:
     def refuse(name: str) -> None:
         raise AssertionError(f"{name} is no JSON")
 
-    found = json.loads(ran.stdout, parse_constant=refuse)["noise"]
-    rows = {r["accountant"]: r for r in found if r["epsilon"] == 1e9}
+    result = json.loads(ran.stdout, parse_constant=refuse)["noise"]
+    rows = {r["accountant"]: r for r in result if r["epsilon"] == 1e9}
     assert rows["pld"]["noise_multiplier"] is None
     assert "out of reach" in rows["pld"]["why"]
     assert rows["gaussian"]["noise_multiplier"] > 0
     assert rows["gaussian"]["exact_shuffled"] == pytest.approx(1e9, rel=1e-6)
-    without = [r for r in found if r["epsilon"] is None]
+    without = [r for r in result if r["epsilon"] is None]
     assert [(r["noise_multiplier"], r["exact_poisson"], r["why"]) for r in without] == [(0.0, None, "")] * len(rows)
     said = run_cli(REPO, *arguments, "--quiet")
     assert said.returncode == 0

@@ -42,8 +42,8 @@ def test_rdp_is_above_the_exact_epsilon() -> None:
     sigma = noise_multiplier_for(1.0, N, BATCH, steps, DELTA)
     exact = pld.PLDAccountant()
     event = dpa.PoissonSampledDpEvent(BATCH / N, dpa.GaussianDpEvent(sigma))
-    found = exact.compose(event, steps).get_epsilon(DELTA)
-    assert 0.8 < found <= 1.0
+    result = exact.compose(event, steps).get_epsilon(DELTA)
+    assert 0.8 < result <= 1.0
 
 
 def test_infinite_epsilon_needs_no_noise() -> None:

@@ -46,9 +46,9 @@ def assert_epsilon(epsilon: float, delta: float, exact: Any, tolerance: float) -
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=lambda r: "{noise}-{rate}-{steps}-{epsilon}".format(**r))
 def test_both_sides_hold_what_mpmath_says(reference: dict[str, Any]) -> None:
-    found = sampled_epsilon(Steps(reference["noise"], reference["rate"], reference["steps"]), reference["delta"])
-    assert found.low * (1 - 1e-6) <= reference["epsilon"] <= found.high * (1 + 1e-6)
-    assert found.high - found.low <= TOLERANCE * found.high
+    result = sampled_epsilon(Steps(reference["noise"], reference["rate"], reference["steps"]), reference["delta"])
+    assert result.low * (1 - 1e-6) <= reference["epsilon"] <= result.high * (1 + 1e-6)
+    assert result.high - result.low <= TOLERANCE * result.high
 
 
 @pytest.mark.parametrize(("noise", "delta"), list(itertools.product(NOISES, (*DELTAS, 1e-200))))
@@ -56,16 +56,16 @@ def test_both_sides_hold_what_mpmath_says(reference: dict[str, Any]) -> None:
 def test_full_batches_are_gaussian(noise: float, delta: float, steps: int) -> None:
     mu = math.sqrt(steps) / noise
     for name, epochs in (("pld", steps), ("gaussian", steps)):
-        found = ACCOUNTANTS[name].epsilon(noise, Run(50, 50, epochs, delta))
-        assert_epsilon(found, delta, lambda e: profile(e, mu), 1e-6)
+        result = ACCOUNTANTS[name].epsilon(noise, Run(50, 50, epochs, delta))
+        assert_epsilon(result, delta, lambda e: profile(e, mu), 1e-6)
 
 
 @pytest.mark.parametrize(("noise", "delta", "rate"), list(itertools.product(NOISES, DELTAS, RATES[:-1])))
 def test_one_step(noise: float, delta: float, rate: float) -> None:
-    found = sampled_epsilon(Steps(noise, rate, 1), delta).high
+    result = sampled_epsilon(Steps(noise, rate, 1), delta).high
     with mpmath.workdps(60):
         q, s = mpmath.mpf(rate), mpmath.mpf(noise)
-        assert_epsilon(found, delta, lambda e: one_step(mpmath.mpf(e), s, q), 1e-6)
+        assert_epsilon(result, delta, lambda e: one_step(mpmath.mpf(e), s, q), 1e-6)
 
 
 VALLEY = {(1.0, 1e-30, 1e-6)}
@@ -118,8 +118,8 @@ def test_accountants_say_so_where_they_cannot() -> None:
 
 @pytest.mark.parametrize("reference", MOMENTS, ids=lambda r: "{noise}-{rate}-{order}".format(**r))
 def test_moments_are_those_of_mpmath(reference: dict[str, Any]) -> None:
-    found = log_moment(Step(reference["noise"], reference["rate"]), reference["order"])
-    assert found == pytest.approx(reference["log_moment"], rel=1e-9, abs=1e-14)
+    result = log_moment(Step(reference["noise"], reference["rate"]), reference["order"])
+    assert result == pytest.approx(reference["log_moment"], rel=1e-9, abs=1e-14)
 
 
 @pytest.mark.parametrize(("noise", "delta", "rate", "steps"), [
@@ -148,9 +148,9 @@ def test_what_the_list_of_orders_cost() -> None:
     """At noise 13,256 the last listed order gives 35 times the epsilon of the best."""
     run = Run(10000, 200, 100, 1e-5)
     assert epsilon_of(13256.0, 10000, 200, 5000, 1e-5) == pytest.approx(0.0035, rel=0.02)
-    found = ACCOUNTANTS["rdp"].epsilon(13256.0, run)
-    assert ACCOUNTANTS["pld"].epsilon(13256.0, run) < found < 6e-4
-    assert "over dp-accounting's listed orders" in ACCOUNTANTS["rdp"].remark(found, run)
+    result = ACCOUNTANTS["rdp"].epsilon(13256.0, run)
+    assert ACCOUNTANTS["pld"].epsilon(13256.0, run) < result < 6e-4
+    assert "over dp-accounting's listed orders" in ACCOUNTANTS["rdp"].remark(result, run)
     assert "at order" in ACCOUNTANTS["rdp"].remark(0.01, run)
     assert ACCOUNTANTS["rdp"].remark(1.0, run) == ""
 

@@ -37,12 +37,12 @@ def test_claims_as_csv() -> None:
 def test_claims_as_parquet_say_the_same(tmp_path: Path) -> None:
     verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
     claims_table(verdicts).to_parquet(tmp_path / "claims.parquet")
-    found = pd.read_parquet(tmp_path / "claims.parquet")
-    assert tuple(found.columns) == COLUMNS
-    assert [str(t) for t in found.dtypes[["effect", "low", "high"]]] == ["float64"] * 3
-    assert found["id"].tolist() == [v.id for v in verdicts]
-    assert found["reason"].tolist() == [v.reason for v in verdicts]
-    assert found["effect"].isna().tolist() == [v.effect is None for v in verdicts]
+    result = pd.read_parquet(tmp_path / "claims.parquet")
+    assert tuple(result.columns) == COLUMNS
+    assert [str(t) for t in result.dtypes[["effect", "low", "high"]]] == ["float64"] * 3
+    assert result["id"].tolist() == [v.id for v in verdicts]
+    assert result["reason"].tolist() == [v.reason for v in verdicts]
+    assert result["effect"].isna().tolist() == [v.effect is None for v in verdicts]
 
 
 def test_a_badge_counts_the_papers_claims_on_their_data() -> None:
@@ -117,7 +117,7 @@ def test_a_file_of_verdicts_is_the_same_whichever_processor_summed_last() -> Non
         for one in (point, other)
     }
     (text,) = texts
-    (found,) = VerdictFile.model_validate_json(text).verdicts[0].points
-    assert found == other.model_copy(update={"right": 1e-300})
+    (result,) = VerdictFile.model_validate_json(text).verdicts[0].points
+    assert result == other.model_copy(update={"right": 1e-300})
     assert '"bound"' not in text
     assert '"low": null' in text

@@ -39,11 +39,11 @@ def test_links_anchors_and_markup(tmp_path: Path) -> None:
     assert "<script>" not in one.html
     assert '<h2 id="part-one-1--2">' in one.html
     assert 'aria-label="Table 1"' in one.html
-    found = list(sections([one, two]))
-    assert [(s["page"], s["title"]) for s in found][-1] == ("two", "Part one")
-    assert found[-1]["text"] == "words here"
+    result = list(sections([one, two]))
+    assert [(s["page"], s["title"]) for s in result][-1] == ("two", "Part one")
+    assert result[-1]["text"] == "words here"
     assert "</script" not in index_json([one, two])
-    assert json.loads(index_json([one, two])) == found
+    assert json.loads(index_json([one, two])) == result
     assert pages(tmp_path / "none") == []
 
 
@@ -52,18 +52,18 @@ def test_anchors_are_those_of_the_repositorys_host() -> None:
 
 
 def test_the_reference_has_everything_that_is_registered_with_a_text() -> None:
-    found = reference()
-    assert {e.name for e in found["Attacks"]} == set(ATTACKS.names())
-    assert {e.name for e in found["Bounds and formulas"]} == set(FORMULAS)
-    assert {e.name for e in found["Metrics"]} == set(METRICS)
-    for sort, entries in found.items():
+    result = reference()
+    assert {e.name for e in result["Attacks"]} == set(ATTACKS.names())
+    assert {e.name for e in result["Bounds and formulas"]} == set(FORMULAS)
+    assert {e.name for e in result["Metrics"]} == set(METRICS)
+    for sort, entries in result.items():
         for entry in entries:
             assert entry.text, (sort, entry.name)
-    for entry in (*found["Bounds and formulas"], *found["Accountants"]):
+    for entry in (*result["Bounds and formulas"], *result["Accountants"]):
         assert entry.source, entry.name
 
 
 def test_every_page_of_the_documentation_has_a_title() -> None:
-    found = pages(REPO / "docs")
-    assert len(found) > 15
-    assert len({page.title for page in found}) == len(found)
+    result = pages(REPO / "docs")
+    assert len(result) > 15
+    assert len({page.title for page in result}) == len(result)

@@ -259,5 +259,5 @@ def test_formulas_of_a_quotation_are_plain_text() -> None:
 )
 def test_readings_that_are_open_do_not_agree(verdict: str, others: list[str], said: str) -> None:
     readings = [SimpleNamespace(verdict=word) for word in others]
-    found = _of_readings(SimpleNamespace(verdict=verdict, readings=readings))  # type: ignore[arg-type]
-    assert found == f"Of what the paper leaves open {said}"
+    result = _of_readings(SimpleNamespace(verdict=verdict, readings=readings))  # type: ignore[arg-type]
+    assert result == f"Of what the paper leaves open {said}"

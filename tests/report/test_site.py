@@ -187,8 +187,8 @@ def test_nothing_an_accessibility_check_finds(site: Path, browser: Any, scheme: 
     tab = context.new_page()
     for name in PAGES if scheme == "light" else PAGES[-2:]:
         tab.goto(f"file://{site}/{name}")
-        found = axe.run(tab).response["violations"]
-        assert [(v["id"], v["nodes"][0]["html"][:120]) for v in found] == [], name
+        result = axe.run(tab).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"][:120]) for v in result] == [], name
     ink, paper = tab.evaluate("[getComputedStyle(document.documentElement)].flatMap(s => [s.color, s.backgroundColor])")
     brightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ink, paper)]
     assert (brightness[0] < brightness[1]) == (scheme == "light")

@@ -27,35 +27,35 @@ SPEC = load_spec(Project(REPO), REPO / "tests" / "spec" / "soup.yaml")
 
 def test_a_printed_table_stands_beside_what_was_measured() -> None:
     scaled = scale(SPEC.spec, "full", Profile())
-    found = printed_tables(scaled.spec, judge_spec(scaled, SPEC.sha256, TABLE))
-    assert [(t["title"], t["groups"], t["columns"]) for t in found] == [
+    result = printed_tables(scaled.spec, judge_spec(scaled, SPEC.sha256, TABLE))
+    assert [(t["title"], t["groups"], t["columns"]) for t in result] == [
         ("here", [{"arm": "iid", "span": 1}], ["advantage"])
     ]
-    rows = found[0]["rows"]
+    rows = result[0]["rows"]
     assert [row["epsilon"] for row in rows] == [1, 10, float("inf")]
     assert [row["cells"][0]["printed"] for row in rows] == ["0.10", "0.20", "0.30"]
     chosen = TABLE[(TABLE.arm == "iid") & (TABLE.attack == "logloss") & (TABLE.metric == "advantage")]
     mean = chosen[chosen.epsilon == 10.0]["value"].mean()
     assert rows[1]["cells"][0]["measured"] == f"{mean:.2f}"
     assert rows[1]["cells"][0]["difference"] == f"{mean - 0.2:+.2f}"
-    assert found[0]["within"] == sum(row["cells"][0]["within"] for row in rows) == 3
+    assert result[0]["within"] == sum(row["cells"][0]["within"] for row in rows) == 3
 
 
 def test_a_profile_without_some_epsilons_leaves_their_rows_out() -> None:
     scaled = scale(SPEC.spec, "few", Profile(epsilons=(10.0, 100.0)))
     table = TABLE[TABLE["epsilon"].isin((10.0, 100.0))].copy()
-    found = printed_tables(scaled.spec, judge_spec(scaled, SPEC.sha256, table))
-    assert [row["epsilon"] for row in found[0]["rows"]] == [10]
-    assert found[0]["entries"] == 1
+    result = printed_tables(scaled.spec, judge_spec(scaled, SPEC.sha256, table))
+    assert [row["epsilon"] for row in result[0]["rows"]] == [10]
+    assert result[0]["entries"] == 1
 
 
 def test_a_table_of_formulas_shows_the_verdict_on_each_entry() -> None:
     loaded = load_spec(Project(REPO), REPO / "specs/jayaraman2019/theory.yaml")
     judged = json.loads((REPO / "reports/paper/jayaraman2019/theory/verdicts.json").read_text())
     verdicts = [Verdict.model_validate(v) for v in judged["verdicts"]]
-    found = formula_tables(loaded.spec, verdicts)
-    assert [t["title"] for t in found] == ["Table 1"]
-    cells = {row["name"]: [cell["verdict"] for cell in row["cells"]] for row in found[0]["rows"]}
+    result = formula_tables(loaded.spec, verdicts)
+    assert [t["title"] for t in result] == ["Table 1"]
+    cells = {row["name"]: [cell["verdict"] for cell in row["cells"]] for row in result[0]["rows"]}
     assert cells["Composition of k ε-DP mechanisms"] == ["reproduced"] * 4
     assert cells["Grows sublinearly in k (text)"] == ["reproduced"] * 4
     mixed = [v.model_copy(update={"parts": ("violated", *v.parts[1:])}) for v in verdicts]
@@ -83,12 +83,12 @@ def test_a_layout_that_names_what_is_not_there_is_one_line(tmp_path: Path, row: 
 
 def test_numbers_of_the_paper_are_drawn_where_a_claim_of_the_catalogue_declares_them() -> None:
     spec = load_spec(Project(REPO), REPO / "specs/jayaraman2019/lr-purchase100.yaml").spec
-    found = printed_values(spec)
+    result = printed_values(spec)
     loss, at = ("naive", "", "accuracy_loss_nonmembers"), lambda epsilon: place({"epsilon": epsilon})
-    assert found[loss, at(500.0)] == 0.32  # Table 6
-    assert found[loss, at(1000.0)] == 0.12
-    assert found[("rdp", "logloss", "exposed_in_every_run_at_5pct_fpr"), at(1000.0)] == 566
-    assert not any(metric.startswith("tpr_at") for (_, _, metric), _ in found)  # counts of 10,000, not rates
+    assert result[loss, at(500.0)] == 0.32  # Table 6
+    assert result[loss, at(1000.0)] == 0.12
+    assert result[("rdp", "logloss", "exposed_in_every_run_at_5pct_fpr"), at(1000.0)] == 566
+    assert not any(metric.startswith("tpr_at") for (_, _, metric), _ in result)  # counts of 10,000, not rates
 
 
 def test_members_exposed_in_one_run_in_some_and_in_every_one() -> None:
@@ -101,8 +101,8 @@ def test_members_exposed_in_one_run_in_some_and_in_every_one() -> None:
     rows += [("a", "", "count_members", 1.0, r, 100.0) for r in range(3)]
     table = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"])
     table["n"] = np.where(table["metric"].str.startswith("exposed"), 3 * 100, 100)  # of three runs of 100 members
-    found = exposed_rows(table)
-    assert [row["rate"] for row in found] == ["1%", "2%", "5%"]
-    assert (found[0]["one"], found[0]["some"], found[0]["every"], found[0]["runs"]) == (10.0, 30, 4, 3)
-    assert abs(found[0]["guess"] - 0.1) < 1e-9  # 100 members, each exposed with chance 0.1 in each of three runs
+    result = exposed_rows(table)
+    assert [row["rate"] for row in result] == ["1%", "2%", "5%"]
+    assert (result[0]["one"], result[0]["some"], result[0]["every"], result[0]["runs"]) == (10.0, 30, 4, 3)
+    assert abs(result[0]["guess"] - 0.1) < 1e-9  # 100 members, each exposed with chance 0.1 in each of three runs
     assert exposed_rows(table[table["metric"] == "count_members"]) == []

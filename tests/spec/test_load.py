@@ -90,13 +90,13 @@ def test_every_fault_names_file_line_and_field(
     lines = str(caught.value).splitlines()
     hits = [line for line in lines if message in line]
     assert hits, lines
-    found = re.match(r"(?P<file>.*cancer\.yaml):(?P<line>\d+): (?P<field>[^:]+): ", hits[0])
-    assert found, hits[0]
+    result = re.match(r"(?P<file>.*cancer\.yaml):(?P<line>\d+): (?P<field>[^:]+): ", hits[0])
+    assert result, hits[0]
     whole = ("spec", "experiment")
-    assert field in found["field"] or (field == "spec" and found["field"].startswith("claims."))
-    if found["field"] not in whole and "declared twice" not in message and new:
+    assert field in result["field"] or (field == "spec" and result["field"].startswith("claims."))
+    if result["field"] not in whole and "declared twice" not in message and new:
         wrong = next(n for n, line in enumerate(text.splitlines(), 1) if new.split("\n")[0] in line)
-        assert abs(int(found["line"]) - wrong) <= 1
+        assert abs(int(result["line"]) - wrong) <= 1
 
 
 @pytest.mark.parametrize(

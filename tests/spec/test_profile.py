@@ -74,8 +74,8 @@ def test_the_settings_of_a_paper_replace_the_others(make_project: Make, tmp_path
 def test_the_settings_of_one_spec_replace_those_of_its_paper(make_project: Make, tmp_path: Path) -> None:
     spec = load_specs(make_project(), [])[0].spec
     both = profile("{papers: {own: {repeats: 1}, own/cancer: {max_repeats: 9}, own/other: {repeats: 1}}}", tmp_path)
-    found = scale(spec, "own", both)
-    assert (found.spec.experiment and found.spec.experiment.repeats, found.max_repeats) == (2, 9)
+    result = scale(spec, "own", both)
+    assert (result.spec.experiment and result.spec.experiment.repeats, result.max_repeats) == (2, 9)
 
 
 @pytest.mark.integration

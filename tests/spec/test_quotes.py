@@ -23,12 +23,12 @@ def specs() -> list[Loaded]:
 
 
 def quotes(specs: list[Loaded]) -> list[tuple[str, str, Quote]]:
-    found = []
+    result = []
     for one in specs:
         run = one.spec.paper_run
-        found += [(one.spec.paper, f"{one.spec.id}: paper_run", run.quote)] if run is not None and run.quote else []
-        found += [(one.spec.paper, f"{one.spec.id}#{c.id}", quote) for c in one.spec.claims for quote in c.quotes]
-    return found
+        result += [(one.spec.paper, f"{one.spec.id}: paper_run", run.quote)] if run is not None and run.quote else []
+        result += [(one.spec.paper, f"{one.spec.id}#{c.id}", quote) for c in one.spec.claims for quote in c.quotes]
+    return result
 
 
 def test_quotations_stand_in_the_papers(specs: list[Loaded]) -> None:

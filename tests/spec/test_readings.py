@@ -40,16 +40,16 @@ ambiguities:
 
 def test_one_reading_for_each_alternative_of_a_field(make_project: Make) -> None:
     loaded = load_specs(make_project(OPEN), [])[0]
-    spec, found = loaded.spec, readings(loaded.spec, loaded.raw)
-    assert [r.text for r in found] == [
+    spec, result = loaded.spec, readings(loaded.spec, loaded.raw)
+    assert [r.text for r in result] == [
         "preprocessing.scaling = none",
         "preprocessing.scaling = min-max",
         "arms.size.split.proxy_columns = []",
     ]
-    assert [r.spec.id for r in found] == [
+    assert [r.spec.id for r in result] == [
         f"own/cancer/readings/{name}" for name in ("scaling-none", "scaling-min-max", "twins")
     ]
-    for reading in found:  # one change at a time, and nothing else
+    for reading in result:  # one change at a time, and nothing else
         before, after = (s.model_dump(mode="json", by_alias=True, exclude={"id"}) for s in (spec, reading.spec))
         assert before != after
         back, _ = with_field(reading.raw, reading.field, spec.ambiguities[reading.index].chosen, spec.id)
@@ -73,8 +73,8 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     assert "proxy_columns" in listed.stdout
     ran = run_cli(project.root, "alternatives", "--only", "scaling", "--json")
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
-    held = found["own/cancer#iid-held"]
+    result = json.loads(ran.stdout)
+    held = result["own/cancer#iid-held"]
     assert [(r["field"], r["value"]) for r in held] == [
         ("experiment.preprocessing.scaling", "none"),
         ("experiment.preprocessing.scaling", "min-max"),

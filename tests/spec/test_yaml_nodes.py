@@ -102,8 +102,8 @@ def test_plain_values_are_those_of_yaml_1_2(scalar: str, tmp_path: Path) -> None
         return
     if scalar == "2026-11-25":
         expected = str(expected)  # a spec has no dates
-    found = read(f"a: {scalar}\n", tmp_path).data["a"]
-    assert (type(found), found) == (type(expected), expected)
+    result = read(f"a: {scalar}\n", tmp_path).data["a"]
+    assert (type(result), result) == (type(expected), expected)
 
 
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=4))

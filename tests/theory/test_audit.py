@@ -32,9 +32,9 @@ BROKEN = {"epsilon": 0.2, "records": 16, "batch_size": 16, "epochs": 4, "bug": "
 
 def test_a_sound_training_stays_below_its_claim_and_a_broken_one_does_not() -> None:
     assert audit().judge().outcome == "reproduced"
-    found = audit(of=BROKEN).judge()
-    assert found.outcome == "violated"
-    assert found.counterexample["left"] > found.counterexample["right"] == 0.2
+    result = audit(of=BROKEN).judge()
+    assert result.outcome == "violated"
+    assert result.counterexample["left"] > result.counterexample["right"] == 0.2
     assert audit(of=BROKEN, relation=">").judge().outcome == "reproduced"
     assert audit(relation=">").judge().outcome == "inconclusive"  # an audit that finds nothing shows nothing
     assert audit(of=BROKEN, relation=">", right=50.0).judge().outcome == "inconclusive"

@@ -55,23 +55,23 @@ def test_value_and_derivatives_are_enclosed(name: str, low: float, width: float,
     mine, reference = FUNCTIONS[name]
     high = low + width
     x = min(high, low + share * width)
-    found = mine(Ball.variable(low, high, 0, 1))
+    result = mine(Ball.variable(low, high, 0, 1))
     with mpmath.workdps(60):
         point = mpmath.mpf(x)
-        assert inside(found.value, reference(point))
-        assert inside(found.gradient[0], mpmath.diff(reference, point))
+        assert inside(result.value, reference(point))
+        assert inside(result.gradient[0], mpmath.diff(reference, point))
         if width > 1e-3:  # a numerical second derivative has its own error, far below such an enclosure's width
-            assert inside(found.hessian[0][0], mpmath.diff(reference, point, 2))
+            assert inside(result.hessian[0][0], mpmath.diff(reference, point, 2))
 
 
 def test_mixed_derivatives() -> None:
     x, y = Ball.variable(0.5, 0.5, 0, 2), Ball.variable(2.0, 2.0, 1, 2)
-    found = numbers.exp(x * y) / (1.0 + y)
+    result = numbers.exp(x * y) / (1.0 + y)
     f = lambda a, b: mpmath.exp(a * b) / (1 + b)  # noqa: E731
     with mpmath.workdps(50):
         mixed = mpmath.diff(f, (mpmath.mpf("0.5"), mpmath.mpf(2)), (1, 1))
-        assert float(abs(found.hessian[0][1].mid() - float(mixed))) < 1e-12
-    assert bool(found.hessian[0][1].overlaps(found.hessian[1][0]))
+        assert float(abs(result.hessian[0][1].mid() - float(mixed))) < 1e-12
+    assert bool(result.hessian[0][1].overlaps(result.hessian[1][0]))
 
 
 @pytest.mark.parametrize("name", sorted(n for n, q in FORMULAS.items() if q.exact))

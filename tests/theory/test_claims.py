@@ -72,9 +72,9 @@ def test_relations_at_a_point(relation: str, right: float, outcome: str) -> None
 
 def test_computed_quantities_are_checked_on_the_grid_and_say_so() -> None:
     over = {"epsilon": {"low": 0.1, "high": 2, "points": 4}, "delta": {"values": [0, 0.1]}}
-    found = judged({"formula": "optimal-advantage-lp"}, "<=", {"formula": "humphries"}, over, tolerance=1e-7)
-    assert found.outcome == "reproduced"
-    assert "8 grid points" in found.test
+    result = judged({"formula": "optimal-advantage-lp"}, "<=", {"formula": "humphries"}, over, tolerance=1e-7)
+    assert result.outcome == "reproduced"
+    assert "8 grid points" in result.test
     wrong = judged({"formula": "optimal-advantage-lp"}, "<=", {"times": [0.99, {"formula": "humphries"}]}, over)
     assert wrong.outcome == "violated"
     assert set(wrong.counterexample) == {"epsilon", "delta", "left", "right"}
@@ -125,7 +125,7 @@ def test_a_game_wants_exactly_its_parameters() -> None:
 
 
 def test_the_text_reads_as_an_inequality() -> None:
-    found = PARSE(
+    result = PARSE(
         {
             "kind": "inequality",
             "relation": "<=",
@@ -134,11 +134,11 @@ def test_the_text_reads_as_an_inequality() -> None:
             "over": BOTH,
         }
     )
-    assert found.text() == (
+    assert result.text() == (
         "ppv-upper(epsilon, prior=0.5) <= ((1 + humphries(epsilon, delta)) / 2)"
         " for epsilon in [0, 10], delta in [0, 0.5]"
     )
-    assert found.definitions()["ppv-upper"].startswith("1 / (1 + exp(-eps) (1 - p) / p)")
+    assert result.definitions()["ppv-upper"].startswith("1 / (1 + exp(-eps) (1 - p) / p)")
 
 
 VERDICTS = {
@@ -174,8 +174,8 @@ def test_verdicts_on_theory(spec: str) -> None:
         name: {"+": "reproduced", "-": "violated"}[sign] for name, sign in zip(words[::2], words[1::2], strict=True)
     }
     file = json.loads((REPO / "reports" / "sequential" / spec / "verdicts.json").read_text())
-    found = {v["id"].split("#")[1]: v["verdict"] for v in file["verdicts"]}
-    assert found == wanted
+    result = {v["id"].split("#")[1]: v["verdict"] for v in file["verdicts"]}
+    assert result == wanted
 
 
 def test_all_theory_of_the_catalogue_is_declared() -> None:
@@ -256,9 +256,9 @@ def test_what_is_below_infinity_is_proved_without_a_closest_point() -> None:
         "right": math.inf,
         "over": {"epsilon": {"low": 0.5, "high": 3}, "delta": {"values": [0.01]}, "epochs": {"values": [100]}},
     }
-    found = PARSE(claim).judge()
-    assert found.outcome == "reproduced"
-    assert "at no finite distance" in found.reason
+    result = PARSE(claim).judge()
+    assert result.outcome == "reproduced"
+    assert "at no finite distance" in result.reason
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -22,16 +22,16 @@ UNIT = {"x": (0.0, 1.0)}
 
 def test_a_touching_inequality_is_proved() -> None:
     """exp(x) >= 1 + x touches to second order at 0."""
-    found = prove(lambda at: numbers.exp(at["x"]) - 1.0 - at["x"], {"x": (-3.0, 3.0)}, 1e-9)
-    assert found.outcome == "proved"
+    result = prove(lambda at: numbers.exp(at["x"]) - 1.0 - at["x"], {"x": (-3.0, 3.0)}, 1e-9)
+    assert result.outcome == "proved"
 
 
 def test_a_dip_that_the_sample_misses_is_found() -> None:
     """A hole of width 1e-4 at a place that no regular lattice hits."""
     centre = 0.123456789
-    found = prove(lambda at: (at["x"] - centre) * (at["x"] - centre) - 1e-8, UNIT, 0.0)
-    assert found.outcome == "refuted"
-    assert abs(found.at["x"] - centre) < 1e-4
+    result = prove(lambda at: (at["x"] - centre) * (at["x"] - centre) - 1e-8, UNIT, 0.0)
+    assert result.outcome == "refuted"
+    assert abs(result.at["x"] - centre) < 1e-4
 
 
 def test_strict_needs_more_than_equality() -> None:
@@ -62,13 +62,13 @@ def test_a_proof_is_never_contradicted(coefficients: list[float], where: float) 
             total = total * at["x"] + c
         return total
 
-    found = prove(polynomial, UNIT, 1e-9)
+    result = prove(polynomial, UNIT, 1e-9)
     with mpmath.workdps(40):
         exact = power_sum(coefficients, where)
-        if found.outcome == "proved":
+        if result.outcome == "proved":
             assert exact >= -1.0001e-9
-        elif found.outcome == "refuted":
-            assert power_sum(coefficients, found.at["x"]) < 0
+        elif result.outcome == "refuted":
+            assert power_sum(coefficients, result.at["x"]) < 0
 
 
 def test_trends() -> None:

@@ -44,13 +44,13 @@ def example_gradients(job: Job, weights: Weights, rows: Sequence[int]) -> list[l
     layers = job.model.layers(job.n_classes)
     shape = job.model.input_shape(job.features.shape[1])
     variables = [tf.Variable(w.astype(np.float64)) for w in weights]
-    found = []
+    result = []
     for row in rows:
         with tf.GradientTape() as tape:
             x = tf.constant(job.features[row].astype(np.float64).reshape(1, *shape))
             loss = -tf.nn.log_softmax(logits(layers, variables, x))[0, int(job.labels[row])]
-        found.append([g.numpy() for g in tape.gradient(loss, variables)])
-    return found
+        result.append([g.numpy() for g in tape.gradient(loss, variables)])
+    return result
 
 
 def clipped_mean(job: Job, weights: Weights, rows: Sequence[int], clip: float | None) -> list[np.ndarray]:
@@ -63,7 +63,7 @@ def clipped_mean(job: Job, weights: Weights, rows: Sequence[int], clip: float | 
     return [t / job.training.batch_size for t in total]
 
 
-def relative_error(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
+def relative_error(result: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
     """Norm of the difference of two gradients over the norm of the second."""
-    difference = sum(((f - e) ** 2).sum() for f, e in zip(found, expected, strict=True))
+    difference = sum(((f - e) ** 2).sum() for f, e in zip(result, expected, strict=True))
     return float(np.sqrt(difference / sum((e**2).sum() for e in expected)))

@@ -40,8 +40,8 @@ def loss(todo: Job, weights: Weights, records: Records) -> float:
 
 def trained(*jobs: Job) -> list[tuple[_Course, Weights]]:
     courses = [_Course(todo, held_out(todo.seed), kept=True) for todo in jobs]
-    found = ENGINES[jobs[0].training.engine]().train_stack(jobs, partial(_measure, courses))
-    return [(course, course.weights or weights) for course, weights in zip(courses, found, strict=True)]
+    result = ENGINES[jobs[0].training.engine]().train_stack(jobs, partial(_measure, courses))
+    return [(course, course.weights or weights) for course, weights in zip(courses, result, strict=True)]
 
 
 @pytest.mark.parametrize("engine", ["fast", "tf-privacy"])

@@ -73,11 +73,11 @@ def gradient_of(todo: Job, weights: Weights, rows: np.ndarray) -> list[np.ndarra
     norms = (features.astype(np.float64) ** 2).sum(axis=1).astype(np.float32)
     step = Step(tf.constant(0, tf.int64), tf.constant([5], tf.int64))
     order = tf.constant(rows[None].astype(np.int32))
-    found = program.gradients(
+    result = program.gradients(
         tf.constant(features), tf.constant(norms), tf.constant(todo.labels, tf.int32), order, step
     )
     # The variables hold them as the weights are held: read them back by the same road.
-    for variable, gradient in zip(program.variables, found, strict=True):
+    for variable, gradient in zip(program.variables, result, strict=True):
         variable.assign(gradient)
     return program.get_weights()[0]
 
@@ -198,8 +198,8 @@ def test_gradients_of_kernels_are_sums_over_slices(kernel: int, stride: int, pad
     squares, memo = rule.square_norms(d, (x, None))
     of_bias = (deltas.sum(axis=(2, 3)) ** 2).sum(axis=-1)
     np.testing.assert_allclose(squares, (expected**2).sum(axis=(2, 3, 4, 5)) + of_bias, rtol=1e-4)
-    found = rule.gradients(d, share, (x, None), memo)[0]
-    np.testing.assert_allclose(found, np.einsum("rn,rnijcf->rijcf", scale, expected), rtol=1e-3, atol=1e-3)
+    result = rule.gradients(d, share, (x, None), memo)[0]
+    np.testing.assert_allclose(result, np.einsum("rn,rnijcf->rijcf", scale, expected), rtol=1e-3, atol=1e-3)
 
 
 def test_a_stride_wider_than_its_kernel_is_refused() -> None:
@@ -265,8 +265,8 @@ def test_batch_clipping_clips_the_mean(clip: float) -> None:
 def test_poisson_batches_divide_by_the_expected_size_and_ignore_the_filling() -> None:
     todo = job(NETWORKS[1], sampling="poisson", batch_size=6)
     weights = start_of(todo)
-    found = gradient_of(todo, weights, np.array([4, 7, 2, -1, -1]))
-    assert relative_error(found, clipped_mean(todo, weights, [4, 7, 2], 0.7)) < TOLERANCE
+    result = gradient_of(todo, weights, np.array([4, 7, 2, -1, -1]))
+    assert relative_error(result, clipped_mean(todo, weights, [4, 7, 2], 0.7)) < TOLERANCE
 
 
 def test_dropout_masks_are_fresh_scaled_and_of_the_stated_rate() -> None:
@@ -275,8 +275,8 @@ def test_dropout_masks_are_fresh_scaled_and_of_the_stated_rate() -> None:
     todo = job(Cnn(image=image, hidden=(Dropout(rate=rate), Flatten())), sigma=0.0, n=1, l2_norm_clip=1e9)
     weights = [np.zeros_like(w) for w in start_of(todo)]
     plain = example_gradients(job(Cnn(image=image, hidden=(Dropout(rate=0.0), Flatten())), n=1), weights, [0])[0][0]
-    found = gradient_of(todo, weights, np.array([0]))[0]
-    ratio = (found / plain)[:, 0]
+    result = gradient_of(todo, weights, np.array([0]))[0]
+    ratio = (result / plain)[:, 0]
     assert set(np.round(ratio, 4)) == {0.0, round(1 / (1 - rate), 4)}
     assert stats.binomtest(int((ratio == 0).sum()), 100, rate).pvalue > 1e-4
 
@@ -362,13 +362,13 @@ def test_random_words_are_those_of_the_published_generator() -> None:
     from harness.training.ghost_clipping.noise import splitmix64
 
     def reference(seed: int, count: int) -> list[int]:
-        found, state, word = [], seed, 2**64
+        result, state, word = [], seed, 2**64
         for _ in range(count):
             state = (state + 0x9E3779B97F4A7C15) % word
             z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) % word
             z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % word
-            found.append(z ^ (z >> 31))
-        return found
+            result.append(z ^ (z >> 31))
+        return result
 
     assert reference(1234567, 3) == [6457827717110365317, 3203168211198807973, 9817491932198370423]
     seeds = [1234567, 0, 2**64 - 1]
@@ -418,9 +418,9 @@ def test_functions_of_the_noise_are_those_of_a_library(compiled: bool) -> None:
     values = np.concatenate([rng.uniform(2.0**-33, 1, 100_000), np.exp(rng.uniform(-22, 0, 100_000)), [2.0**-33, 1.0]])
     values = values.astype(np.float32)
     exact = np.log(values, dtype=np.float64)
-    found = tf.function(logarithm, jit_compile=compiled)(tf.constant(values)).numpy()
-    assert found[-1] == 0.0
-    assert (abs(found - exact) <= 2e-7 * abs(exact)).all()
+    result = tf.function(logarithm, jit_compile=compiled)(tf.constant(values)).numpy()
+    assert result[-1] == 0.0
+    assert (abs(result - exact) <= 2e-7 * abs(exact)).all()
     angles = np.append(rng.uniform(-np.pi / 2, np.pi / 2, 100_000), [-np.pi / 2, 0.0, np.pi / 2]).astype(np.float32)
     cosine, sine = (v.numpy() for v in tf.function(cosine_and_sine, jit_compile=compiled)(tf.constant(angles)))
     assert abs(cosine - np.cos(angles, dtype=np.float64)).max() < 2e-7
@@ -479,13 +479,13 @@ def test_a_stack_gives_to_the_bit_what_its_models_give_alone(
     classes = 40 if isinstance(model, Logistic) else 3
     jobs = [job(model, sigma=0.5 + s, seed=s, c=classes, **options) for s in range(replicates)]
     together = Fast().train_stack(jobs)
-    for one, found in zip(jobs, together, strict=True):
+    for one, result in zip(jobs, together, strict=True):
         alone = Fast().train(one)
         if sampling == "shuffle":
-            assert all((a == f).all() for a, f in zip(alone, found, strict=True))
+            assert all((a == f).all() for a, f in zip(alone, result, strict=True))
         else:  # the widest batch of the stack sets the padding of all, which regroups sums over records
             moved = [a - s for a, s in zip(alone, start_of(one), strict=True)]
-            assert relative_error([f - s for f, s in zip(found, start_of(one), strict=True)], moved) < 1e-4
+            assert relative_error([f - s for f, s in zip(result, start_of(one), strict=True)], moved) < 1e-4
     assert relative_error(together[0], together[1]) > 1e-3
 
 
@@ -496,8 +496,8 @@ def test_a_stack_of_two_lanes_gives_to_the_bit_what_its_models_give_alone(monkey
     monkeypatch.setattr(LANES, 0)
     options = {"n": 93, "batch_size": 19, "epochs": 3, "optimizer": "adam", "sampling": "shuffle"}
     jobs = [job(NETWORKS[4], sigma=0.5 + s, seed=s, **options) for s in range(3)]
-    for one, found in zip(jobs, Fast().train_stack(jobs), strict=True):
-        assert all((a == f).all() for a, f in zip(Fast().train(one), found, strict=True))
+    for one, result in zip(jobs, Fast().train_stack(jobs), strict=True):
+        assert all((a == f).all() for a, f in zip(Fast().train(one), result, strict=True))
     program_for.cache_clear()
 
 
@@ -538,7 +538,7 @@ def test_a_maximum_and_its_gradient_are_those_of_the_first_pixel_that_has_it(siz
     rule = PoolRule(layer, shape, 2, 0)
     pooled, cache = rule.forward(tf.constant(images), None)
     gradient = rng.integers(-9, 9, pooled.shape).astype(np.float32)
-    found = rule.backward(tf.constant(gradient), cache)
+    result = rule.backward(tf.constant(gradient), cache)
 
     expected = np.zeros_like(images)
     for r, n, y, x, c in np.ndindex(*pooled.shape):
@@ -547,7 +547,7 @@ def test_a_maximum_and_its_gradient_are_those_of_the_first_pixel_that_has_it(siz
         assert pooled[r, n, y, x, c] == window.max()
         down, right = np.unravel_index(window.argmax(), window.shape)
         expected[r, n, top + down, left + right, c] += gradient[r, n, y, x, c]
-    assert np.array_equal(found, expected)
+    assert np.array_equal(result, expected)
 
 
 def test_a_stack_of_unlike_models_is_refused() -> None:

@@ -52,12 +52,12 @@ def example_gradient(model: Model, weights: list[np.ndarray], x: np.ndarray, y: 
     p = np.exp(pre[-1] - pre[-1].max())
     delta = p / p.sum()
     delta[y] -= 1
-    found: list[np.ndarray] = []
+    result: list[np.ndarray] = []
     for i in range(len(layers) - 1, -1, -1):
-        found = [np.outer(inputs[i], delta), delta.copy(), *found]
+        result = [np.outer(inputs[i], delta), delta.copy(), *result]
         if i:
             delta = (layers[i][0] @ delta) * df(pre[i - 1], inputs[i])
-    return found
+    return result
 
 
 def clipped_mean(model: Model, weights: list[np.ndarray], job: Job, clip: float | None) -> list[np.ndarray]:
@@ -82,8 +82,8 @@ def test_one_step_moves_by_the_clipped_mean_gradient(model: Model, sigma: float)
     moved = [s - e for s, e in zip(start, TfPrivacy().train(todo), strict=True)]
     expected = clipped_mean(model, start, todo, CLIP if sigma else None)
     scale = max(abs(e).max() for e in expected)
-    for found, right in zip(moved, expected, strict=True):
-        np.testing.assert_allclose(found, right, atol=2e-6 * max(1.0, scale) + 1e-5 * scale)
+    for result, right in zip(moved, expected, strict=True):
+        np.testing.assert_allclose(result, right, atol=2e-6 * max(1.0, scale) + 1e-5 * scale)
     if sigma:
         unclipped = clipped_mean(model, start, todo, None)
         assert max(abs(a - b).max() for a, b in zip(expected, unclipped, strict=True)) > 1e-3  # clipping did matter
@@ -170,9 +170,9 @@ def test_batches_pass_over_every_record_once_an_epoch() -> None:
 def test_the_reference_shows_its_epochs() -> None:
     todo = job(Logistic(), 0.5, epochs=3)
     seen: list[list[Weights]] = []
-    found = TfPrivacy().train(todo, seen.append)
+    result = TfPrivacy().train(todo, seen.append)
     assert len(seen) == 3
-    assert all(np.array_equal(a, b) for a, b in zip(found, seen[-1][0], strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(result, seen[-1][0], strict=True))
     assert not np.array_equal(seen[0][0][0], seen[1][0][0])
     with pytest.raises(ValueError, match="the epochs of one alone"):
         TfPrivacy().train_stack([todo, todo], seen.append)

@@ -51,9 +51,9 @@ def verify(project: Path, *options: str):  # type: ignore[no-untyped-def]
 
 def test_passes_on_what_was_accepted_and_changes_nothing(project: Path) -> None:
     before = {p: p.read_bytes() for p in project.rglob("*") if p.is_file()}
-    found = verify(project)
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert "as accepted" in found.stdout
+    result = verify(project)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "as accepted" in result.stdout
     assert {p: p.read_bytes() for p in project.rglob("*") if p.is_file()} == before
 
 
@@ -70,17 +70,17 @@ def test_a_tampered_table_fails(project: Path) -> None:
     table.loc[table["metric"] == "advantage", "value"] -= 0.5
     table.attrs = attributes
     table.to_parquet(path)
-    found = verify(project)
-    assert found.returncode == 1
-    assert "humphries2020/fig4: the measurements changed" in found.stdout
-    assert "humphries2020/fig4#noise-kills: inconclusive accepted, reproduced found" in found.stdout
+    result = verify(project)
+    assert result.returncode == 1
+    assert "humphries2020/fig4: the measurements changed" in result.stdout
+    assert "humphries2020/fig4#noise-kills: inconclusive accepted, reproduced found" in result.stdout
 
 
 def test_a_changed_spec_fails(project: Path) -> None:
     edit(project / "specs/humphries2020/fig1.yaml", "right: 0.15", "right: 0.16")
-    found = verify(project)
-    assert found.returncode == 1
-    assert "humphries2020/fig1: the spec changed" in found.stdout
+    result = verify(project)
+    assert result.returncode == 1
+    assert "humphries2020/fig1: the spec changed" in result.stdout
     assert verify(project, "--update").returncode == 0
     assert verify(project).returncode == 0
 
@@ -90,14 +90,14 @@ def test_a_changed_verdict_and_a_missing_claim_fail(project: Path, tmp_path: Pat
     edit(path, "right: 0.15", "right: 0.19")
     edit(path, "id: yeom-bound", "id: yeom-renamed")
     junit, summary = tmp_path / "out" / "claims.xml", tmp_path / "out" / "claims.md"
-    found = verify(project, "--junit", str(junit), "--summary", str(summary))
-    assert found.returncode == 1
+    result = verify(project, "--junit", str(junit), "--summary", str(summary))
+    assert result.returncode == 1
     for line in (
         "fig1#bound-gap: reproduced accepted, violated found",
         "fig1#yeom-bound: the claim is gone",
         "fig1#yeom-renamed: a new claim",
     ):
-        assert line in found.stdout
+        assert line in result.stdout
     tree = ElementTree.parse(junit).getroot()
     assert int(tree.get("failures", 0)) == 4  # the spec's hash is the fourth
     assert "bound-gap: violated" in {case.get("name") for case in tree.iter("testcase")}
@@ -115,9 +115,9 @@ def test_a_moved_interval_fails_and_last_digits_do_not(project: Path) -> None:
     assert verify(project).returncode == 0
     effects[claim] = [shown[0], shown[1] - 1e-4, shown[2]]
     path.write_text(json.dumps(accepted))
-    found = verify(project)
-    assert found.returncode == 1
-    assert f"humphries2020/fig4#{claim}: effect and interval" in found.stdout
+    result = verify(project)
+    assert result.returncode == 1
+    assert f"humphries2020/fig4#{claim}: effect and interval" in result.stdout
 
 
 def test_a_part_is_verified_and_accepted_alone(project: Path) -> None:
@@ -131,9 +131,9 @@ def test_a_part_is_verified_and_accepted_alone(project: Path) -> None:
 
 def test_a_vanished_spec_fails(project: Path) -> None:
     (project / "specs/humphries2020/fig1.yaml").unlink()
-    found = verify(project)
-    assert found.returncode == 1
-    assert "humphries2020/fig1: the spec is gone" in found.stdout
+    result = verify(project)
+    assert result.returncode == 1
+    assert "humphries2020/fig1: the spec is gone" in result.stdout
 
 
 @pytest.mark.parametrize("content", [None, "{", '{"schema_version": 2}'])
@@ -142,10 +142,10 @@ def test_no_baseline_is_one_clear_line(project: Path, content: str | None) -> No
     path.unlink()
     if content is not None:
         path.write_text(content)
-    found = verify(project)
-    assert found.returncode == 2
-    assert len(found.stderr.strip().splitlines()) == 1
-    assert "baseline.json" in found.stderr
+    result = verify(project)
+    assert result.returncode == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "baseline.json" in result.stderr
 
 
 def test_a_baseline_of_the_first_version_is_one_clear_line(project: Path) -> None:
@@ -179,5 +179,5 @@ MEASURED = sorted(
 )
 def test_the_committed_state_is_as_accepted(profile: str, specs: list[str]) -> None:
     """What `harness compare` says on a fresh clone: every verdict, spec and table is the committed one."""
-    found = run_cli(REPO, "compare", "-p", profile, "-j", "1", *specs)
-    assert found.returncode == 0, found.stdout + found.stderr
+    result = run_cli(REPO, "compare", "-p", profile, "-j", "1", *specs)
+    assert result.returncode == 0, result.stdout + result.stderr

@@ -49,9 +49,9 @@ def table_of(values: Values, design: str = "fixed") -> pd.DataFrame:
         for r, v in enumerate(each)
     ]
     rows += [("iid", "", f"count_{k}", 1.0, r, v, 0.0) for k, v in (("rows", 569), ("members", 120)) for r in range(2)]
-    found = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
-    found.attrs["design"] = design
-    return found
+    result = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
+    result.attrs["design"] = design
+    return result
 
 
 def around(mean: float, n: int, by: float = 0.01) -> np.ndarray:
@@ -68,43 +68,43 @@ def judged(loaded: Loaded, values: Values, design: str = "fixed") -> dict[str, V
 
 
 def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
-    found = judged(loaded, both(around(0.9, 40), around(0.1, 40)))["biased-beats-iid"]
-    assert (found.verdict, found.basis, found.rarest) == ("reproduced", "distribution-free", None)
-    assert basis_text(found) == "a distribution-free test: nothing is assumed of how runs vary"
-    assert "bets on the mean" in found.test
-    assert found.interval is not None
-    assert found.points[0].low is not None
-    assert found.points[0].free_low is not None
-    assert found.points[0].free_high is not None
-    assert found.interval == (found.points[0].free_low, found.points[0].free_high)
-    assert 0 < found.points[0].free_low < found.points[0].low < found.points[0].effect < found.points[0].free_high
-    assert (found.points[0].holds, found.points[0].share) == (40, pytest.approx(0.025 ** (1 / 40)))
+    result = judged(loaded, both(around(0.9, 40), around(0.1, 40)))["biased-beats-iid"]
+    assert (result.verdict, result.basis, result.rarest) == ("reproduced", "distribution-free", None)
+    assert basis_text(result) == "a distribution-free test: nothing is assumed of how runs vary"
+    assert "bets on the mean" in result.test
+    assert result.interval is not None
+    assert result.points[0].low is not None
+    assert result.points[0].free_low is not None
+    assert result.points[0].free_high is not None
+    assert result.interval == (result.points[0].free_low, result.points[0].free_high)
+    assert 0 < result.points[0].free_low < result.points[0].low < result.points[0].effect < result.points[0].free_high
+    assert (result.points[0].holds, result.points[0].share) == (40, pytest.approx(0.025 ** (1 / 40)))
     # The e-value is what was won at the last look, where the p-value takes the best.
     scaled = scaled_of(loaded)
     evidence = evidence_of(scaled.spec, table_of(both(around(0.9, 40), around(0.1, 40))))
     left, right = scaled.spec.parts(scaled.spec.claims[0])[0].operands()
     won = [evidence.with_design(Bounded()).gap(left.curve, right.curve, {"epsilon": e}) for e in (1.0, 10.0)]
     worst = min(float(one.log_capital(0.0)[-1]) for one in won)  # type: ignore[attr-defined]
-    assert found.e_value == pytest.approx(min(LARGEST_E, math.exp(worst)))
-    assert found.p_value == pytest.approx(2 * math.exp(-worst))
+    assert result.e_value == pytest.approx(min(LARGEST_E, math.exp(worst)))
+    assert result.p_value == pytest.approx(2 * math.exp(-worst))
 
 
 def test_after_a_few_repeats_it_rests_on_their_shape(loaded: Loaded) -> None:
-    found = judged(loaded, both(around(0.5, 6, 0.05), around(0.1, 6, 0.05)))["biased-beats-iid"]
-    assert (found.verdict, found.basis, found.rarest) == ("reproduced", "shape", 2)
-    assert basis_text(found) == "a t-test: so few runs could miss an outcome that is rarer than 1 in 2"
-    assert found.e_value is not None
-    assert 1 < found.e_value < 2 / (found.p_value or 0)
+    result = judged(loaded, both(around(0.5, 6, 0.05), around(0.1, 6, 0.05)))["biased-beats-iid"]
+    assert (result.verdict, result.basis, result.rarest) == ("reproduced", "shape", 2)
+    assert basis_text(result) == "a t-test: so few runs could miss an outcome that is rarer than 1 in 2"
+    assert result.e_value is not None
+    assert 1 < result.e_value < 2 / (result.p_value or 0)
     assert judged(loaded, both(around(0.5, 10, 0.05), around(0.1, 10, 0.05)))["biased-beats-iid"].rarest == 3
 
 
 def test_five_repeats_decide_nothing_by_their_shape(loaded: Loaded) -> None:
-    found = judged(loaded, both(around(0.5, 5), around(0.1, 5)))
-    assert found["biased-beats-iid"].verdict == "inconclusive"
-    assert found["biased-beats-iid"].reason.startswith("5 repeats decide nothing, 6 may; so far at epsilon 1: 0.5")
-    assert found["biased-beats-iid"].basis is None
-    assert basis_text(found["biased-beats-iid"]) == ""
-    assert (found["counts"].verdict, found["counts"].basis) == ("reproduced", "exact")
+    result = judged(loaded, both(around(0.5, 5), around(0.1, 5)))
+    assert result["biased-beats-iid"].verdict == "inconclusive"
+    assert result["biased-beats-iid"].reason.startswith("5 repeats decide nothing, 6 may; so far at epsilon 1: 0.5")
+    assert result["biased-beats-iid"].basis is None
+    assert basis_text(result["biased-beats-iid"]) == ""
+    assert (result["counts"].verdict, result["counts"].basis) == ("reproduced", "exact")
     # Bets may decide with any number, where an arm has as few as that at one epsilon.
     sure = judged(loaded, {**both(around(-1.0, 20, 0), around(1.0, 20, 0)), ("size", 10.0): around(-1.0, 4, 0)})
     assert (sure["iid-held"].verdict, sure["iid-held"].basis) == ("violated", "distribution-free")
@@ -112,11 +112,11 @@ def test_five_repeats_decide_nothing_by_their_shape(loaded: Loaded) -> None:
 
 def test_what_is_violated_rests_on_the_point_that_violates_it(loaded: Loaded) -> None:
     values = both(around(0.6, 20, 0.2), around(0.1, 20, 0.2)) | {("iid", 1.0): around(0.6, 12, 0.03)}
-    found = judged(loaded, values)["iid-held"]
-    assert (found.verdict, found.basis) == ("violated", "shape")
-    assert found.rarest == 3  # 12 repeats, not 20
-    assert [p.holds for p in found.points] == [0, 20]
-    assert found.points[1].share == pytest.approx(share_at_least(20, 20, 0.025))
+    result = judged(loaded, values)["iid-held"]
+    assert (result.verdict, result.basis) == ("violated", "shape")
+    assert result.rarest == 3  # 12 repeats, not 20
+    assert [p.holds for p in result.points] == [0, 20]
+    assert result.points[1].share == pytest.approx(share_at_least(20, 20, 0.025))
     some = judged(loaded, both(np.where(np.arange(12) % 4 == 0, 0.0, 0.5), around(0.1, 12, 0.05)))
     assert some["biased-beats-iid"].points[0].holds == 9
 
@@ -150,10 +150,10 @@ def test_a_run_goes_on_for_a_better_basis_where_the_profile_says_so(loaded: Load
     decided = both(around(0.9, 6), around(0.0, 6))
     assert asks(shape, decided) == {}
     # Half as many more a round, to no more than are expected to be needed; infinite epsilon is not in the claims.
-    found = asks(free, decided)
-    assert set(found) == {"biased-beats-iid", "iid-held"}
-    assert found["biased-beats-iid"] == {(arm, e): 8 for arm in ("size", "iid") for e in (1.0, 10.0)}
-    assert found["iid-held"] == {("iid", 1.0): 7}  # at 10, bets have decided it
+    result = asks(free, decided)
+    assert set(result) == {"biased-beats-iid", "iid-held"}
+    assert result["biased-beats-iid"] == {(arm, e): 8 for arm in ("size", "iid") for e in (1.0, 10.0)}
+    assert result["iid-held"] == {("iid", 1.0): 7}  # at 10, bets have decided it
     assert asks(free, both(around(0.9, 40), around(0.0, 40))) == {}
     # Three times the spec's ten repeats would not tell 0.03: the verdict on the shape of the results stands.
     near = both(around(0.9, 12), around(BOUND - 0.03, 12))

@@ -83,19 +83,19 @@ def test_inconclusive_claims_count_and_theory_does_not() -> None:
         verdict("theorem", points=[]),
         verdict("absent", verdict="not run", points=[]),
     ]
-    found = {v.id: v for v in correct_for_all_claims(judged)}
-    assert found["clear"].p_catalogue == pytest.approx(0.003)
-    assert found["faint"].p_catalogue == pytest.approx(0.06)
-    assert found["clear"].claims_tested == 3
-    assert all(found[name].p_catalogue is None for name in ("open", "theorem", "absent"))
-    text = catalogue_sentence(list(found.values()))
+    result = {v.id: v for v in correct_for_all_claims(judged)}
+    assert result["clear"].p_catalogue == pytest.approx(0.003)
+    assert result["faint"].p_catalogue == pytest.approx(0.06)
+    assert result["clear"].claims_tested == 3
+    assert all(result[name].p_catalogue is None for name in ("open", "theorem", "absent"))
+    text = catalogue_sentence(list(result.values()))
     assert text == (
         "Of the 2 verdicts decided on measurements, 1 are distribution-free, 1 rest on no outcome being rarer than stated. "
         "1 of them stand at a false discovery rate of 5% over all 3 claims tested (e-BH, for any dependence between them), "
         "and 1 at level 0.05 for all together (Holm)."
     )
-    assert [found[name].stands for name in ("clear", "faint", "open")] == [True, False, None]
-    assert catalogue_sentence([found["theorem"]]) == ""
+    assert [result[name].stands for name in ("clear", "faint", "open")] == [True, False, None]
+    assert catalogue_sentence([result["theorem"]]) == ""
 
 
 @given(st.lists(st.floats(0, 3000), min_size=1, max_size=12), st.sampled_from([0.05, 0.1]))
@@ -116,12 +116,12 @@ def test_claims_that_are_false_stand_no_more_often_than_stated() -> None:
     shares = []
     for _ in range(40):
         means = np.array([0.0] * 15 + [0.8] * 5)
-        found = []
+        result = []
         for mean in means:
             values = mean + rng.uniform(-0.2, 0.2, 30)
             bet = bet_on_streams([Stream(values, np.full(30, -1.0), np.full(30, 1.0))])
-            found.append(math.exp(float(bet.log_capital(0.0)[-1])))
-        stand = np.array(e_bh(found, 40))
+            result.append(math.exp(float(bet.log_capital(0.0)[-1])))
+        stand = np.array(e_bh(result, 40))
         assert stand[15:].all()
         shares.append(stand[:15].sum() / stand.sum())
     assert np.mean(shares) <= 0.05
@@ -141,5 +141,5 @@ def test_what_was_not_tested_is_not_counted() -> None:
 def test_two_hypotheses_are_counted_for_each_claim() -> None:
     """Alone at a rate of 5%: 40 is enough for one claim, which holds or does not; 39 is not."""
     for e_value, stands in ((40.0, True), (39.0, False)):
-        (found,) = correct_for_all_claims([verdict("s#a", p_value=0.001, e_value=e_value)])
-        assert found.stands is stands
+        (result,) = correct_for_all_claims([verdict("s#a", p_value=0.001, e_value=e_value)])
+        assert result.stands is stands

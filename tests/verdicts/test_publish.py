@@ -70,7 +70,7 @@ def spec_of(loaded: Loaded, expect: Any, run: PaperRun | None = None, **fields: 
     return loaded.spec.model_copy(update={"claims": (claim,), "paper_run": run})
 
 
-def found(spec: Spec, iid: Any, read: Sequence[tuple[Reading, Any]] = (), **profile: Any) -> Verdict:
+def result(spec: Spec, iid: Any, read: Sequence[tuple[Reading, Any]] = (), **profile: Any) -> Verdict:
     """What is said of its claim, where the advantage of `iid` is this, and in readings that."""
     scaled = scale(spec, "made-up", Profile.model_validate(profile))
     (claim,) = spec.claims
@@ -90,7 +90,7 @@ def everywhere(loaded: Loaded, values: Any) -> list[tuple[Reading, Any]]:
 
 
 def test_it_is_violated_where_every_reading_says_so(loaded: Loaded) -> None:
-    verdict = found(spec_of(loaded, COMPARE), HIGH, everywhere(loaded, HIGH))
+    verdict = result(spec_of(loaded, COMPARE), HIGH, everywhere(loaded, HIGH))
     assert (verdict.verdict, verdict.hangs_on, verdict.certainty) == ("violated", (), "by itself")
     assert [r.verdict for r in verdict.readings] == ["violated", "violated"]
     assert (verdict.data, verdict.smaller) == ("paper", ())
@@ -98,7 +98,7 @@ def test_it_is_violated_where_every_reading_says_so(loaded: Loaded) -> None:
 
 def test_a_reading_that_flips_it_is_what_it_hangs_on(loaded: Loaded) -> None:
     first, second = everywhere(loaded, HIGH)
-    verdict = found(spec_of(loaded, COMPARE), HIGH, [(first[0], LOW), second])
+    verdict = result(spec_of(loaded, COMPARE), HIGH, [(first[0], LOW), second])
     assert verdict.verdict == "inconclusive"
     assert verdict.hangs_on == ("the reading preprocessing.scaling = none (reproduced)",)
     assert (verdict.p_value, verdict.e_value, verdict.basis, verdict.certainty) == (None, None, None, None)
@@ -107,7 +107,7 @@ def test_a_reading_that_flips_it_is_what_it_hangs_on(loaded: Loaded) -> None:
 
 def test_a_reading_that_was_not_run_might(loaded: Loaded) -> None:
     first, second = everywhere(loaded, HIGH)
-    verdict = found(spec_of(loaded, COMPARE), HIGH, [first, (second[0], None)])
+    verdict = result(spec_of(loaded, COMPARE), HIGH, [first, (second[0], None)])
     assert verdict.verdict == "inconclusive"
     assert verdict.hangs_on == ("readings that were not run: preprocessing.scaling = min-max",)
 
@@ -129,7 +129,7 @@ def test_a_reading_that_says_not_run_is_one_that_was_not_run(loaded: Loaded) -> 
 
 
 def test_what_is_reproduced_needs_no_reading(loaded: Loaded) -> None:
-    assert found(spec_of(loaded, COMPARE), LOW, everywhere(loaded, None)).verdict == "reproduced"
+    assert result(spec_of(loaded, COMPARE), LOW, everywhere(loaded, None)).verdict == "reproduced"
 
 
 @pytest.mark.parametrize(
@@ -143,31 +143,31 @@ def test_what_is_reproduced_needs_no_reading(loaded: Loaded) -> None:
 )  # fmt: skip
 def test_a_doubled_tolerance_has_to_say_so_too(loaded: Loaded, expect: Any, near: Any, far: Any) -> None:
     spec = spec_of(loaded, expect)
-    verdict = found(spec, near, everywhere(loaded, near))
+    verdict = result(spec, near, everywhere(loaded, near))
     assert verdict.verdict == "inconclusive"
     assert verdict.hangs_on[0].endswith("of 0.1 in place of 0.05")
-    assert found(spec, far, everywhere(loaded, far)).verdict == "violated"
+    assert result(spec, far, everywhere(loaded, far)).verdict == "violated"
 
 
 def test_a_margin_that_is_claimed_is_no_tolerance(loaded: Loaded) -> None:
     spec = spec_of(loaded, {**COMPARE, "relation": ">", "margin": 0.05})
     near = around(0.53, 40, 0.001)
-    assert found(spec, near, everywhere(loaded, near)).verdict == "violated"
+    assert result(spec, near, everywhere(loaded, near)).verdict == "violated"
 
 
 def test_a_printed_count_that_is_not_found_refutes_nothing(loaded: Loaded) -> None:
-    verdict = found(spec_of(loaded, COUNT), LOW, everywhere(loaded, LOW))
+    verdict = result(spec_of(loaded, COUNT), LOW, everywhere(loaded, LOW))
     assert verdict.verdict == "inconclusive"
     assert "not finding a printed count refutes nothing" in verdict.hangs_on[0]
     right = {**COUNT, "equals": {"rows": 569}}
-    verdict = found(spec_of(loaded, right), LOW, everywhere(loaded, LOW))
+    verdict = result(spec_of(loaded, right), LOW, everywhere(loaded, LOW))
     assert (verdict.verdict, verdict.certainty) == ("reproduced", "counted")
     ours = spec_of(loaded, COUNT, origin="ours", quotes=[])
-    assert found(ours, LOW, everywhere(loaded, LOW)).verdict == "violated"
+    assert result(ours, LOW, everywhere(loaded, LOW)).verdict == "violated"
     more = spec_of(loaded, [COUNT, COMPARE])
-    assert found(more, LOW, everywhere(loaded, LOW)).verdict == "violated"
+    assert result(more, LOW, everywhere(loaded, LOW)).verdict == "violated"
     settled = spec_of(loaded, COUNT).model_copy(update={"ambiguities": ()})
-    assert found(settled, LOW).verdict == "violated"
+    assert result(settled, LOW).verdict == "violated"
 
 
 def on(spec: Spec, **dataset: Any) -> Spec:
@@ -181,18 +181,18 @@ def on(spec: Spec, **dataset: Any) -> Spec:
 def test_off_the_papers_data_it_agrees_or_differs(loaded: Loaded, dataset: Any, data: str) -> None:
     spec = on(spec_of(loaded, COMPARE), dataset=dataset)
     for values, word in ((LOW, "agrees"), (HIGH, "differs")):
-        verdict = found(spec, values, everywhere(loaded, values))
+        verdict = result(spec, values, everywhere(loaded, values))
         assert (verdict.verdict, verdict.data, set(verdict.parts)) == (word, data, {word})
         assert {r.verdict for r in verdict.readings} == {word}
-    assert found(spec, HIGH, everywhere(loaded, None)).verdict == "differs"  # a reading that was not run is none there
+    assert result(spec, HIGH, everywhere(loaded, None)).verdict == "differs"  # a reading that was not run is none there
 
 
 def test_no_part_is_called_violated_on_a_stand_in(loaded: Loaded) -> None:
     spec = on(spec_of(loaded, [COMPARE, {**COMPARE, "right": {"value": 0.95}}]), dataset=PurchaseSubstitute())
-    verdict = found(spec, HIGH)
+    verdict = result(spec, HIGH)
     assert (verdict.verdict, verdict.parts) == ("differs", ("differs", "agrees"))
     assert verdict.halves == "1 of 2 parts agrees, 1 differs; 2 of 4 points hold, 2 fail"
-    here = found(spec_of(loaded, [COMPARE, {**COMPARE, "right": {"value": 0.95}}]), HIGH, everywhere(loaded, HIGH))
+    here = result(spec_of(loaded, [COMPARE, {**COMPARE, "right": {"value": 0.95}}]), HIGH, everywhere(loaded, HIGH))
     assert here.halves == "1 of 2 parts reproduced, 1 violated; 2 of 4 points hold, 2 fail"
 
 
@@ -207,21 +207,21 @@ def test_no_part_is_called_violated_on_a_stand_in(loaded: Loaded) -> None:
 )
 def test_a_printed_number_is_set_beside_and_not_judged(loaded: Loaded, expect: Any) -> None:
     spec = on(spec_of(loaded, expect, origin="ours", quotes=[]), dataset=PurchaseSubstitute())
-    verdict = found(spec, around(0.9, 40, 0.001))
+    verdict = result(spec, around(0.9, 40, 0.001))
     assert verdict.verdict == "beside"
     assert (verdict.p_value, verdict.certainty, verdict.basis) == (None, None, None)
-    assert found(spec, around(0.53, 40)).verdict == "beside"  # nor whether more runs would tell
+    assert result(spec, around(0.53, 40)).verdict == "beside"  # nor whether more runs would tell
     mixed = on(spec_of(loaded, [CLOSE, COMPARE]), dataset=PurchaseSubstitute())
-    assert found(mixed, around(0.9, 40, 0.001)).verdict == "differs"
+    assert result(mixed, around(0.9, 40, 0.001)).verdict == "differs"
     arms = on(spec_of(loaded, {**CLOSE, "right": {"arm": "size"}}), dataset=PurchaseSubstitute())
-    assert found(arms, around(0.9, 40, 0.001)).verdict == "differs"  # from each other, of which nothing is printed
+    assert result(arms, around(0.9, 40, 0.001)).verdict == "differs"  # from each other, of which nothing is printed
 
 
 def test_what_there_is_less_of_is_named(loaded: Loaded) -> None:
     run = PaperRun.model_validate(
         {"data": "csv", "members": 200, "epochs": 1000, "repeats": 50, "smaller": ["a smaller network"]}
     )
-    verdict = found(spec_of(loaded, COMPARE, run), LOW)
+    verdict = result(spec_of(loaded, COMPARE, run), LOW)
     assert verdict.data == "smaller"
     epochs = loaded.spec.experiment.arms["iid"].training.epochs  # type: ignore[union-attr]
     assert verdict.smaller == (
@@ -231,11 +231,11 @@ def test_what_there_is_less_of_is_named(loaded: Loaded) -> None:
         "a smaller network",
     )
     assert verdict.verdict == "reproduced"
-    more = found(spec_of(loaded, COMPARE, run), LOW, max_repeats=60)
+    more = result(spec_of(loaded, COMPARE, run), LOW, max_repeats=60)
     assert not [said for said in more.smaller if said.startswith("repeats")]
-    assert "repeats 45 of 50" in found(spec_of(loaded, COMPARE, run), LOW, max_repeats=45).smaller
+    assert "repeats 45 of 50" in result(spec_of(loaded, COMPARE, run), LOW, max_repeats=45).smaller
     by_set = PaperRun.model_validate({"data": "csv", "members": {"csv": 120, "adult": 9}})
-    assert found(spec_of(loaded, COMPARE, by_set), LOW).data == "paper"
+    assert result(spec_of(loaded, COMPARE, by_set), LOW).data == "paper"
 
 
 def test_data_are_those_of_the_arms_that_a_claim_is_about(loaded: Loaded) -> None:
@@ -318,7 +318,7 @@ def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
 
 
 def test_claims_are_counted_by_whose_they_are_and_on_what(loaded: Loaded) -> None:
-    mine = found(spec_of(loaded, COMPARE), LOW)
+    mine = result(spec_of(loaded, COMPARE), LOW)
     off = mine.model_copy(update={"data": "stand-in", "verdict": "differs"})
     ours = mine.model_copy(update={"origin": "ours", "verdict": "violated"})
     corrected = mine.model_copy(update={"origin": "corrected"})
