@@ -17,12 +17,14 @@ from harness.coordinates import format_level
 from harness.data.dataset import TableDataset
 from harness.data.steps import preparation_from
 from harness.execution.curves import ATTRIBUTE
+from harness.execution.table import read_table
 from harness.experiment import Experiment, ResultsFile
 from harness.pipeline import Context, core_seconds, has_verdicts, is_left_out, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
 from harness.report.answers import read_answers
 from harness.report.drawing import Drawing
 from harness.report.figures import draw
+from harness.report.noises import NoiseTable, compare_noises
 from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import Told, describe_preparation, describe_steps
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables
@@ -32,6 +34,8 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.theory.kinds.inequality import Inequality
 
+CALIBRATED = "noise-multipliers-null"
+"""The folder of the reading that calibrates noise where the spec declares it."""
 SPENT = "core_seconds"
 """What a table remembers of the time that its models took, by kind of work."""
 
@@ -74,6 +78,8 @@ class Section:
     """Trained targets, and how many the fixed design has."""
     answers: dict[str, str]
     """By claim that the paper's authors answered: their words, as HTML."""
+    noises: NoiseTable | None
+    """Declared noise beside calibrated noise, where a reading has the latter."""
     core_hours: float | None
     """What all its models took, as the table remembers; None where it does not."""
 
@@ -115,6 +121,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         prepared=_preparations(experiment, table),
         models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
         answers=read_answers(scaled.spec, loaded.raw.files[0]),
+        noises=_noises(context, experiment, scaled.spec.id, table),
         core_hours=None if table is None or not table.attrs.get(SPENT) else sum(table.attrs[SPENT].values()) / 3600,
         models_fixed=experiment.models() if experiment else 0,
         spec=scaled.spec,
@@ -145,6 +152,15 @@ def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> 
     datasets = {v.setup.dataset: None for v in experiment.variants()}
     kept = [d for d in datasets if isinstance(d, TableDataset) and d.prepared]
     return [describe_steps(dataset.plugin_name(), dataset.prepared) for dataset in kept]
+
+
+def _noises(
+    context: Context, experiment: Experiment | None, spec: str, table: pd.DataFrame | None
+) -> NoiseTable | None:
+    path = context.measurements_file(f"{spec}/readings/{CALIBRATED}")
+    if experiment is None or table is None or not path.is_file():
+        return None
+    return compare_noises(experiment, table, read_table(path))
 
 
 def _figures(spec: Spec, table: pd.DataFrame | None) -> tuple[Drawing, ...]:

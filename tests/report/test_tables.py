@@ -12,11 +12,13 @@ import pytest
 from harness.claims.verdict import Verdict
 from harness.coordinates import place
 from harness.errors import HarnessError
+from harness.execution.table import read_table
 from harness.metrics.exposure import EXPOSURE_LEVELS
 from harness.paths import Project
 from harness.report.lines import printed_values
+from harness.report.noises import compare_noises
 from harness.report.tables import exposed_rows, formula_tables, printed_tables
-from harness.spec.load import load_spec
+from harness.spec.load import load_spec, load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
 from tests.conftest import REPO
@@ -106,3 +108,26 @@ def test_members_exposed_in_one_run_in_some_and_in_every_one() -> None:
     assert (result[0]["one"], result[0]["some"], result[0]["every"], result[0]["runs"]) == (10.0, 30, 4, 3)
     assert abs(result[0]["guess"] - 0.1) < 1e-9  # 100 members, each exposed with chance 0.1 in each of three runs
     assert exposed_rows(table[table["metric"] == "count_members"]) == []
+
+
+def test_released_noise_stands_beside_calibrated_noise_with_what_either_is_worth() -> None:
+    """Of jayaraman2019's softmax regression on CIFAR-100: noises, epsilons by both accountants, advantages."""
+    folder = REPO / "reports/sequential/jayaraman2019/lr-cifar100"
+    own, other = (
+        read_table(folder / name / "measurements.parquet") for name in (".", "readings/noise-multipliers-null")
+    )
+    (loaded,) = load_specs(Project(REPO), ["jayaraman2019/lr-cifar100"])
+    experiment = loaded.spec.own_experiment
+    assert experiment is not None
+    noises = compare_noises(experiment, own, other)
+    assert noises is not None
+    assert (noises.name, noises.maker, noises.accountant) == ("released-2019", "rdp-2019, for 10,000 records", "rdp")
+    at_one = next(row for row in noises.rows if row.epsilon == 1)
+    assert (at_one.declared, at_one.by_maker, at_one.here) == ("7", "1", "0.811")
+    assert float(at_one.calibrated) == pytest.approx(5.79, abs=0.01)
+    column = noises.columns.index("RDP, attribute-inference attack")
+    for table, cell in zip((own, other), at_one.cells[column], strict=True):
+        chosen = table[(table.arm == "rdp") & (table.attack == "attribute") & (table.metric == "advantage")]
+        assert float(cell.split(" ±")[0]) == pytest.approx(chosen[chosen.epsilon == 1]["value"].mean(), abs=0.02)
+    without = experiment.model_copy(update={"arms": {"naive": experiment.arms["naive"]}})
+    assert compare_noises(without, own, other) is None
