@@ -182,7 +182,7 @@ def _of_table(verdict: Verdict) -> str:
     which = "" if entries == 1 else "closest to the edge, " if not verdict.halves else "for one, "
     text = "; ".join(filter(None, [many, which + one]))
     if verdict.verdict == "beside":
-        return f"Set beside what the paper prints, not judged: {text}."
+        return f"Compared with what the paper prints, not judged: {text}."
     hangs = f", but that hangs on {_hangs_on(verdict)}" if verdict.hangs_on else ""
     return f"{text[:1].upper()}{text[1:]}{hangs}."
 
@@ -195,7 +195,7 @@ def _bare_sentence(verdict: Verdict) -> str:
         text = f"not decided: {text}, but that hangs on {_hangs_on(verdict)}"
     text = text[:1].upper() + text[1:]
     if verdict.verdict == "beside":
-        text = f"Set beside what the paper prints, not judged: {text[:1].lower()}{text[1:]}"
+        text = f"Compared with what the paper prints, not judged: {text[:1].lower()}{text[1:]}"
     more = f" {verdict.halves[:1].upper()}{verdict.halves[1:]}." if len(set(verdict.parts)) > 1 else ""
     return f"{text}.{more}".replace("..", ".")
 
@@ -216,7 +216,7 @@ def _measured_sentence(
         return f"{many} {subject} is {value}, {line}."
     if verdict.verdict == "beside":
         at = f"{where[:1].upper()}{where[1:]} the" if where else "The"
-        return f"{at} {subject} is {value}; the paper prints {figure(point.right)}. Set beside it, not judged."
+        return f"{at} {subject} is {value}; the paper prints {figure(point.right)}. Compared, not judged."
     if verdict.verdict in ("violated", "differs"):
         at = f"{where[:1].upper()}{where[1:]} the" if where else "The"
         several = "" if len(verdict.parts) < 2 else f" ({_count(verdict, verdict.verdict)})"

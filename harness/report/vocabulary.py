@@ -16,7 +16,7 @@ SIGNS = {
     "inconclusive": "?",
     "not run": "–",
 }
-SAID = {"beside": "set beside print"}
+SAID = {"beside": "compared, not judged"}
 """Verdicts that are shown by other words."""
 ORIGINS = {
     "paper": "The paper's claim",

@@ -24,7 +24,7 @@ WORDS: dict[Word, str] = {
     "violated": "violated",
     "agrees": "agree",
     "differs": "differ",
-    "beside": "set beside print",
+    "beside": "compared, not judged",
     "inconclusive": "inconclusive",
     "not run": "not run",
 }
