@@ -8,7 +8,7 @@ AUDITORS["clopper-pearson"]().bound(trials, delta=1e-5)
 from harness.auditing import auditors
 from harness.auditing.auditor import AUDITORS, Auditor, Bound, OneRun, Trials
 from harness.auditing.canaries import CanaryRecords, canary_records
-from harness.auditing.search import Search, seek_canary
+from harness.auditing.canary_search import Search, seek_canary
 from harness.auditing.trials import Train, TrainMany, many_runs, one_at_a_time, score_of
 
 __all__ = [

@@ -26,7 +26,7 @@ from types import ModuleType
 from harness.arrays import Array
 from harness.auditing.auditor import Trials
 from harness.auditing.canaries import CanaryRecords
-from harness.auditing.search import Search, seek_canary
+from harness.auditing.canary_search import Search, seek_canary
 from harness.auditing.trials import Score, Train, fault, many_runs, one_at_a_time
 from harness.errors import HarnessError
 from harness.progress import Progress

@@ -128,9 +128,9 @@ def audit(
         audit_existing_model(what, given, out, quiet, as_json)
         return
     from harness.auditing import AUDITORS, canary_records, many_runs
+    from harness.auditing.canary_search import Search, seek_canary
     from harness.auditing.engines import EngineTraining, Question
     from harness.auditing.functions import named_function, own_trials
-    from harness.auditing.search import Search, seek_canary
     from harness.config import load_external_plugins
     from harness.training.engine import ENGINES
 

@@ -1,6 +1,7 @@
 """Measurements that tables hold already, by the work that they are of: what a run need not do again.
 
-A piece of work is the same whichever version of the code does it (`Piece.work`): its seeds derive from its coordinates.
+A piece of work is the same whichever version of the code does it (`WorkUnit.work`): its seeds derive from its
+coordinates.
 A profile may take what its tables hold as done, so a clone without the store goes on where the committed tables stop;
 the table remembers by row which code measured it.
 """

@@ -29,7 +29,7 @@ _DOERS: dict[str, Callable[[Project, Store, WorkUnit], Result]] = {
 def run_pieces_here(project: Project, pieces: Sequence[WorkUnit]) -> list[tuple[str, float]]:
     """Compute the pieces that the store lacks: each one's key and the seconds it took (0: it was there).
 
-    Several pieces are models of one stack (`Piece.stack`); they share the time that the stack took.
+    Several pieces are models of one stack (`WorkUnit.stack`); they share the time that the stack took.
     """
     store = Store(project.store)
     missing = [p for p in pieces if not store.has(p.kind, p.key)]

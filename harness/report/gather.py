@@ -21,10 +21,10 @@ from harness.execution.table import read_table
 from harness.experiment import Experiment, ResultsFile
 from harness.pipeline import Context, core_seconds, has_verdicts, is_left_out, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
-from harness.report.answers import read_answers
+from harness.report.author_answers import read_answers
 from harness.report.drawing import Drawing
 from harness.report.figures import draw
-from harness.report.noises import NoiseTable, compare_noises
+from harness.report.noise_table import NoiseTable, compare_noises
 from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import Told, describe_preparation, describe_steps
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables

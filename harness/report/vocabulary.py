@@ -39,7 +39,7 @@ CERTAINTY = {
     "stands": "measured, stands over all claims",
     "by itself": "measured, by itself only",
 }
-ATTACKS = {
+ATTACK_WORDS = {
     "logloss": "loss attack",
     "shokri": "shadow-model attack",
     "lira": "LiRA",
@@ -66,7 +66,7 @@ ATTACKS = {
     "stays": "sampling attack",
     "lira-8": "LiRA with eight queries",
 }
-METRICS = {
+METRIC_WORDS = {
     "advantage": "membership advantage",
     "auc": "AUC",
     "tpr": "true-positive rate",
@@ -151,12 +151,12 @@ def metric_words(metric: str) -> str:
     """A metric by the name that the field has for it."""
     if rate := _RATE.fullmatch(metric):
         return f"TPR at {rate.group(1)}% FPR"
-    return METRICS.get(metric, metric.replace("_", " "))
+    return METRIC_WORDS.get(metric, metric.replace("_", " "))
 
 
 def attack_words(attack: str) -> str:
     """An attack by the name that the field has for it."""
-    return ATTACKS.get(attack, f"{attack.replace('-', ' ')} attack")
+    return ATTACK_WORDS.get(attack, f"{attack.replace('-', ' ')} attack")
 
 
 def with_article(attack: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.claims.verdict import Certainty, Verdict, Word
-from harness.verdicts.publish import ON_PAPERS_DATA
+from harness.verdicts.publish import DATA_THAT_SETTLES
 
 Group = Literal["papers", "papers elsewhere", "corrected", "ours", "checks"]
 GROUPS: dict[Group, str] = {
@@ -34,7 +34,7 @@ WORDS: dict[Word, str] = {
 def group_of(verdict: Verdict) -> Group:
     """Whose claim it is, and of a paper's on what it was judged."""
     if verdict.origin == "paper":
-        return "papers" if verdict.data in ON_PAPERS_DATA else "papers elsewhere"
+        return "papers" if verdict.data in DATA_THAT_SETTLES else "papers elsewhere"
     return {"corrected": "corrected", "ours": "ours", "check": "checks"}[verdict.origin]  # type: ignore[return-value]
 
 

@@ -8,7 +8,7 @@ from harness.claims.expectation import MeasuredClaimKind
 from harness.experiment import ResultsFile
 from harness.formulas import FORMULAS
 from harness.spec.model import Spec
-from harness.verdicts.noise import worth_of_noise
+from harness.verdicts.noise_worth import worth_of_noise
 
 BATCHES = {"poisson": "Poisson sampling", "shuffle": "shuffling", "none": "taking all records"}
 """How batches are drawn, in words."""

@@ -31,9 +31,9 @@ from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading
 from harness.verdicts.partial import parts_text
 
-ON_PAPERS_DATA: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsewhere")
+DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsewhere")
 """Where a claim is reproduced or violated."""
-ELSEWHERE: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
+WORD_ON_OTHER_DATA: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
 UNCOUNTED = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
 UNDECIDED: dict[str, Any] = {
     "p_value": None,
@@ -143,7 +143,7 @@ def publish(
     if raw == "inconclusive" and scaled.spec.results is not None:
         update["reason"] = f"{update.get('reason', verdict.reason)}; {_no_more_repeats(scaled.spec.results)}"
     word = word_for(raw, data)
-    if data not in ON_PAPERS_DATA and raw != "not run" and is_about_print(parts):
+    if data not in DATA_THAT_SETTLES and raw != "not run" and is_about_print(parts):
         word = "beside"
         update |= {**UNDECIDED, "certainty": None, "hangs_on": (), "would_decide": ""}
     words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]
@@ -158,7 +158,7 @@ def _no_more_repeats(results: ResultsFile) -> str:
 
 def word_for(outcome: Outcome, data: Data) -> Word:
     """The word for an outcome on such data."""
-    return outcome if data in ON_PAPERS_DATA else ELSEWHERE.get(outcome, outcome)
+    return outcome if data in DATA_THAT_SETTLES else WORD_ON_OTHER_DATA.get(outcome, outcome)
 
 
 def certainty(verdict: Verdict) -> Certainty | None:

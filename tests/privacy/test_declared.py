@@ -15,7 +15,7 @@ from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.privacy.accountants.renyi import ORDERS_2019
 from harness.spec.load import load_specs
 from harness.spec.readings import readings
-from harness.verdicts.noise import worth_of_noise
+from harness.verdicts.noise_worth import worth_of_noise
 from tests.conftest import REPO, SMALL_SPEC, run_cli
 
 Make = Callable[..., Project]

@@ -16,7 +16,7 @@ from harness.execution.table import read_table
 from harness.metrics.exposure import EXPOSURE_LEVELS
 from harness.paths import Project
 from harness.report.lines import printed_values
-from harness.report.noises import compare_noises
+from harness.report.noise_table import compare_noises
 from harness.report.tables import exposed_rows, formula_tables, printed_tables
 from harness.spec.load import load_spec, load_specs
 from harness.spec.profile import Profile, scale
