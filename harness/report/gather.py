@@ -32,10 +32,11 @@ from harness.report.vocabulary import metric_words
 from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
+from harness.spec.readings import readings
 from harness.theory.kinds.inequality import Inequality
 
-CALIBRATED = "noise-multipliers-null"
-"""The folder of the reading that calibrates noise where the spec declares it."""
+DECLARED = "noise_multipliers"
+"""The field that declares noise."""
 SPENT = "core_seconds"
 """What a table remembers of the time that its models took, by kind of work."""
 
@@ -121,7 +122,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         prepared=_preparations(experiment, table),
         models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
         answers=read_answers(scaled.spec, loaded.raw.files[0]),
-        noises=_noises(context, experiment, scaled.spec.id, table),
+        noises=_noises(context, loaded, experiment, table),
         core_hours=None if table is None or not table.attrs.get(SPENT) else sum(table.attrs[SPENT].values()) / 3600,
         models_fixed=experiment.models() if experiment else 0,
         spec=scaled.spec,
@@ -155,12 +156,22 @@ def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> 
 
 
 def _noises(
-    context: Context, experiment: Experiment | None, spec: str, table: pd.DataFrame | None
+    context: Context, loaded: Loaded, experiment: Experiment | None, table: pd.DataFrame | None
 ) -> NoiseTable | None:
-    path = context.measurements_file(f"{spec}/readings/{CALIBRATED}")
-    if experiment is None or table is None or not path.is_file():
+    """Declared noise beside calibrated noise, where a spec has one of them and a reading that was run the other."""
+    left_open = any((one.field or "").endswith(DECLARED) for one in loaded.spec.ambiguities)
+    if experiment is None or table is None or not left_open:
         return None
-    return compare_noises(experiment, table, read_table(path))
+    for reading in readings(loaded.spec, loaded.raw):
+        path = context.measurements_file(reading.spec.id)
+        if not reading.field.endswith(DECLARED) or not path.is_file():
+            continue
+        other = read_table(path)
+        if reading.value is None:
+            return compare_noises(experiment, table, other)
+        assert reading.spec.own_experiment is not None
+        return compare_noises(reading.spec.own_experiment, other, table, "calibrated")
+    return None
 
 
 def _figures(spec: Spec, table: pd.DataFrame | None) -> tuple[Drawing, ...]:

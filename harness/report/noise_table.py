@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import pandas as pd
 
@@ -50,14 +51,23 @@ class NoiseTable:
     columns: tuple[str, ...]
     """Set-ups and attacks."""
     rows: tuple[NoiseRow, ...]
+    judged_by: Literal["declared", "calibrated"]
+    """The noise of the spec's own measurements, by which claims are judged; the other is a reading."""
 
 
-def compare_noises(experiment: Experiment, table: pd.DataFrame, calibrated: pd.DataFrame) -> NoiseTable | None:
-    """The noise that a spec declares beside the noise of the reading that calibrates it.
+def compare_noises(
+    experiment: Experiment,
+    table: pd.DataFrame,
+    calibrated: pd.DataFrame,
+    judged_by: Literal["declared", "calibrated"] = "declared",
+) -> NoiseTable | None:
+    """Noise that is declared beside the noise that an accountant asks for.
 
     Args:
-        table: the spec's own measurements.
-        calibrated: those of the reading.
+        experiment: the one that declares it, a spec's own or that of a reading.
+        table: measured with the declared noise.
+        calibrated: measured with the other.
+        judged_by: which of them are the spec's own measurements.
 
     Returns:
         None where no arm declares noise.
@@ -88,7 +98,7 @@ def compare_noises(experiment: Experiment, table: pd.DataFrame, calibrated: pd.D
     labels = {arm: experiment.arms[arm].label or arm for arm in declaring}
     names = tuple(f"{labels[arm]}, {attack_words(attack)}" for arm, attack in columns)
     accountant = setup.privacy.accountant
-    return NoiseTable(declared.name or "declared", maker, accountant, setup.train_size, names, tuple(rows))
+    return NoiseTable(declared.name or "declared", maker, accountant, setup.train_size, names, tuple(rows), judged_by)
 
 
 def _run_here(setup: Setup) -> Run:

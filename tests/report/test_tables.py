@@ -129,5 +129,6 @@ def test_released_noise_stands_beside_calibrated_noise_with_what_either_is_worth
     for table, cell in zip((own, other), at_one.cells[column], strict=True):
         chosen = table[(table.arm == "rdp") & (table.attack == "attribute") & (table.metric == "advantage")]
         assert float(cell.split(" ±")[0]) == pytest.approx(chosen[chosen.epsilon == 1]["value"].mean(), abs=0.02)
+    assert noises.judged_by == "declared"
     without = experiment.model_copy(update={"arms": {"naive": experiment.arms["naive"]}})
     assert compare_noises(without, own, other) is None
