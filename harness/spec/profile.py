@@ -209,13 +209,17 @@ def _cap(own: int, ceiling: int | None) -> int:
 
 
 def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
-    """Apply a profile to a spec. Raises HarnessError where no epsilon of an arm's grid is left."""
+    """Apply a profile to a spec. Raises HarnessError where no epsilon of an arm's grid is left.
+
+    A spec that the profile skips keeps its grid there: nothing of it is run.
+    """
     before = spec.own_experiment
     if before is None:  # theory, and results from elsewhere, which are what they are
         return Scaled(spec, name, ())
     basis, own = profile.basis, profile.papers.get(spec.id, profile.papers.get(spec.paper, profile))
+    skipped = spec.id.partition("/readings/")[0] in profile.skip
     max_repeats, profile = own.max_repeats or profile.max_repeats, own
-    arms = {key: _scaled_arm(spec, name, arm, profile) for key, arm in before.arms.items()}
+    arms = {key: _scaled_arm(spec, name, arm, profile, skipped) for key, arm in before.arms.items()}
     after = before.model_copy(update={"arms": arms, "repeats": _cap(before.repeats, profile.repeats)})
     attacks, notes = {}, []
     for key, attack in spec.attacks.items():
@@ -231,10 +235,11 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     return Scaled(scaled, name, (*_reductions(before, after), *notes), substitution, basis, max_repeats)
 
 
-def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:
+def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile, skipped: bool) -> Arm:
     grid = arm.privacy.epsilons
     if not isinstance(grid, Derived):
-        grid = tuple(e for e in grid if profile.epsilons is None or e in profile.epsilons)
+        kept = tuple(e for e in grid if profile.epsilons is None or e in profile.epsilons)
+        grid = grid if skipped and not kept else kept
         if not grid:
             raise HarnessError(f"{spec.id}: profile {name!r} keeps no epsilon of the spec's grid")
     training = {

@@ -90,6 +90,21 @@ def test_a_spec_that_is_left_out_is_not_run_and_says_why(make_project: Make) -> 
     assert "3 not run" in summary
 
 
+def test_a_spec_that_is_left_out_may_have_none_of_the_profile_s_epsilons(make_project: Make) -> None:
+    """Its readings too, which are looked at for its verdicts."""
+    open_choice = "ambiguities:\n  l2: {choice: penalty, field: experiment.model.l2, chosen: 0.0, alternatives: [0.1], why: unsaid}\n"
+    project = make_project(SMALL_SPEC + open_choice)
+    left_out = PARAMS.replace("full: {}", "full: {skip: [own/cancer], epsilons: [0.125]}")
+    (project.root / "params.yaml").write_text(left_out)
+    ran = run_cli(project.root, "run")
+    assert ran.returncode == 0, ran.stderr
+    assert "3 not run" in (project.reports / "full" / "summary.md").read_text()
+    (project.root / "params.yaml").write_text(left_out.replace("skip: [own/cancer], ", ""))
+    ran = run_cli(project.root, "run")
+    assert ran.returncode == 2
+    assert "own/cancer: profile 'full' keeps no epsilon of the spec's grid" in ran.stderr
+
+
 def test_verdicts_from_before_a_profile_left_a_spec_out_do_not_count(make_project: Make) -> None:
     project = make_project()
     loaded = load_specs(project, [])
