@@ -31,21 +31,10 @@ BY_THEMSELVES = {
 }
 """Tables whose classes declare no hash; a table's own is its name all the same."""
 WITHOUT_WORK = {
-    *(f"paper/humphries2020/fig{number}" for number in (2, 3, 4, 6)),
+    *(f"paper/humphries2020/fig{number}" for number in (2, 3, 6)),
     *(f"paper/jayaraman2019/{spec}-purchase100" for spec in ("l2-lr", "l2-nn", "nn")),
-    *(
-        f"sequential/humphries2020/fig4/readings/{reading}"
-        for reading in (
-            "features-age-race-sex-priors-count-juv-fel-count-juv-misd-co",
-            "l2-1e-05",
-            "redraw-training",
-            "scaling-none",
-            "scaling-standard",
-            "scaling-unit-norm",
-        )
-    ),
 }
-"""Tables made before rows named their work: 13 of the profile `paper`, and 6 of other readings."""
+"""Tables made before rows named their work: all of the profile `paper`."""
 
 
 @cache

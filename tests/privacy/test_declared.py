@@ -115,8 +115,21 @@ def test_a_verdict_says_what_declared_noise_is_worth(make_project: Make) -> None
     )
 
 
-def test_the_released_noise_is_a_reading_of_every_figure_of_humphries2020() -> None:
-    for figure in ("fig2", "fig3", "fig4", "fig6"):
+def test_figure_4_of_humphries2020_has_the_released_noise_and_today_s_is_its_reading() -> None:
+    (loaded,) = load_specs(Project(REPO), ["humphries2020/fig4"])
+    assert loaded.spec.experiment is not None
+    for arm in loaded.spec.experiment.arms.values():
+        assert arm.privacy.noise_multipliers is not None
+        assert arm.privacy.noise_multipliers.values == {**RELEASED, 1000: 0.219}
+        assert "for the 2,059 records here 0.0171" in worth_of_noise(arm)
+    (reading,) = [r for r in readings(loaded.spec, loaded.raw) if r.field.endswith("noise_multipliers")]
+    assert reading.text == "privacy.noise_multipliers = null"
+    assert reading.spec.experiment is not None
+    assert all(arm.privacy.noise_multipliers is None for arm in reading.spec.experiment.arms.values())
+
+
+def test_the_released_noise_is_a_reading_of_the_other_figures_of_humphries2020() -> None:
+    for figure in ("fig2", "fig3", "fig6"):
         (loaded,) = load_specs(Project(REPO), [f"humphries2020/{figure}"])
         (reading,) = [r for r in readings(loaded.spec, loaded.raw) if r.field.endswith("noise_multipliers")]
         assert reading.text == "privacy.noise_multipliers = released-2019"
