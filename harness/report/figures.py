@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.claims.series import TableFacts
 from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
 from harness.report.drawing import BOUND, DASHES, Drawing, Look
@@ -146,6 +147,16 @@ def _paint_rows(sketch: Sketch, panel: Panel, group: Group) -> None:
         known = {list(rows)[i]: str(one.levels[i]) for i in one.printed}
         texts = [Hover(f"the paper prints {figure(v)} for {places[i]}") for i, v in one.printed.items()]
         sketch.add_row_printed(name if count > 1 else "", look.colour, known, list(one.printed.values()), texts)
+    _note_printed(sketch, group.series)
+
+
+def _note_printed(sketch: Sketch, group: Sequence[Series]) -> None:
+    """Say how many of the printed values lie outside of the interval that was measured at the same place."""
+    known = [(v, float(one.low[i]), float(one.high[i])) for one in group for i, v in one.printed.items()]
+    outside = sum(not low <= value <= high for value, low, high in known if math.isfinite(low) and math.isfinite(high))
+    if outside:
+        values = "the printed value lies" if len(known) == 1 else f"{outside} of {len(known)} printed values lie"
+        sketch.notes[f"{values[:1].upper()}{values[1:]} outside of the measured interval."] = None
 
 
 @dataclass(frozen=True)
@@ -197,14 +208,15 @@ def _paint_values(
     across = _across_of(panel, spec, table, group.series)
     within = _value_range(group.series, panel, extras)
     sketch.set_values(within, panel.y or metric_words(panel.metrics[0]))
-    places = [across.place_levels(one) for one in group.series]
+    places, facts = [across.place_levels(one) for one in group.series], TableFacts.of(table)
     _set_axis(sketch, panel, across, group.series, places)
     for one, name, look, x in zip(group.series, group.names, group.looks, places, strict=True):
         at = [f"{name}, {level_words(across.over, level)}" for level in one.levels]
         for levels, means in one.outcomes:
             there = across.place_levels(one, levels).tolist()
             sketch.add_outcome(name, replace(look, marker=""), there, means)
-        sketch.add_series(name, look, x, (one.mean, one.low, one.high), one.levels, _hovers(one, at), within)
+        line, inside = (one.mean, one.low, one.high), _inside(within, *facts.range_of(one.quantity[2]))
+        sketch.add_series(name, look, x, line, one.levels, _hovers(one, at), inside)
         texts = [Hover(f"the paper prints {figure(v)} for {at[i]}") for i, v in one.printed.items()]
         printed = [(float(x[i]), v) for i, v in one.printed.items()]
         sketch.add_printed(name, look.colour, printed, texts)
@@ -220,6 +232,12 @@ def _paint_values(
         )
     for nth, (name, value) in enumerate(extras.lines.items()):
         sketch.add_level(name, value, nth)
+    _note_printed(sketch, group.series)
+
+
+def _inside(within: Range, low: float, high: float) -> Range:
+    """The part of an axis that a metric with this range can have."""
+    return Range(max(within.low, low), min(within.high, high), within.cut)
 
 
 def _set_axis(sketch: Sketch, panel: Panel, across: _Across, group: Sequence[Series], places: Sequence[Array]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.series import groups_by_outcome, means
+from harness.claims.series import TableFacts, groups_by_outcome, means
 from harness.coordinates import Place, Where, place
 from harness.report.anchors import mark
 from harness.report.lines import over_all_outcomes, printed_values
@@ -113,10 +113,17 @@ def quantities(spec: Spec, panel: Panel) -> list[Quantity]:
 
 
 def averages_of(spec: Spec, table: pd.DataFrame, metrics: Sequence[str]) -> Averages:
-    """Mean and 95% interval of these metrics wherever they were measured."""
+    """Mean and 95% interval of these metrics wherever they were measured.
+
+    An interval ends where the metric's range does; one that has all of the range is unbounded, since it says nothing.
+    """
+    facts = TableFacts.of(table)
     averages: dict[Quantity, dict[Place, tuple[float, float, float]]] = {}
     for (arm, attack, metric, where), mean in means(table, tuple(metrics), spec.axes).items():
-        averages.setdefault((arm, attack, metric), {})[where] = (mean.mean, *mean.interval())
+        whole = facts.range_of(metric)
+        low, high = np.clip(mean.interval(), *whole).tolist()
+        ends = (-math.inf, math.inf) if (low, high) == whole else (low, high)
+        averages.setdefault((arm, attack, metric), {})[where] = (mean.mean, *ends)
     return averages
 
 

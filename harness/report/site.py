@@ -45,6 +45,8 @@ ACCOUNTANTS = "images/accountants.svg"
 TABLES = ("measurements.parquet", "advantage.csv")
 """Of a spec's folder: files that its page offers."""
 Compared = list[tuple[Comparison, tuple[str, Drawing]]]
+OTHERS = {"on other data": ("papers elsewhere",), "corrected": ("corrected",), "ours": ("ours",), "checks": ("checks",)}
+"""The columns of claims beside a paper's own, and the groups that each counts."""
 KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
 
 
@@ -88,6 +90,7 @@ def _pages(site: Site, compared: Compared) -> Sequence[tuple[str, str]]:
         "groups": GROUPS,
         "group_of": group_of,
         "words": WORDS,
+        "certainties": CERTAINTIES,
         "data": DATA,
         "origins": ORIGINS,
         "sure_of": certainty_words,
@@ -101,7 +104,7 @@ def _pages(site: Site, compared: Compared) -> Sequence[tuple[str, str]]:
 
     pictures = {f.finding.id: site.pictures.get(f.finding.id) for f in site.findings}
     pages = [
-        ("index.html", page("front.html", "", pictures=pictures, **_totals(site))),
+        ("index.html", page("front.html", "", pictures=pictures, others=OTHERS, **_totals(site))),
         ("claims.html", page("claims.html", "", rows=rows, datasets=_in_use(rows))),
         ("compare.html", page("compare.html", "", **_comparison_context(site, compared))),
         ("reading.html", page("reading.html", "")),
@@ -133,15 +136,17 @@ def figure_stems(section: Section) -> dict[str, Drawing]:
 
 
 def _totals(site: Site) -> dict[str, Any]:
-    """How many claims came out how; of the first group, how sure one is of those that are decided."""
+    """How many claims came out how; of the first group, how sure one is of what is decided, and what is violated."""
     counted = count(site.verdicts)
     if not counted:
-        return {"counted": (), "certain": {}, "certainties": CERTAINTIES, "refuted": {"total": 0}}
-    certain = count_certainties(site.verdicts, counted[0].group)
-    refuted = [v.certainty for v in site.verdicts if group_of(v) == counted[0].group and v.verdict == "violated"]
-    proved = sum(certainty in ("proved", "counted") for certainty in refuted)
-    sums = {"total": len(refuted), "proved": proved, "measured": len(refuted) - proved}
-    return {"counted": counted, "certain": certain, "certainties": CERTAINTIES, "refuted": sums}
+        return {"counted": (), "certain": (), "refuted": ()}
+    group = counted[0].group
+    refuted = [
+        (paper, v) for paper in site.papers for v in paper.verdicts if group_of(v) == group and v.verdict == "violated"
+    ]
+    order = list(CERTAINTIES)
+    refuted.sort(key=lambda one: order.index(one[1].certainty or order[-1]))
+    return {"counted": counted, "certain": count_certainties(site.verdicts, group), "refuted": refuted}
 
 
 def _compare(site: Site) -> Compared:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -60,16 +61,19 @@ class Count:
 CERTAINTIES: dict[Certainty, str] = {
     "proved": "proved",
     "counted": "counted exactly",
-    "stands": "measured, and stand among all claims that were tested (false discovery rate of 5%)",
-    "by itself": "measured, each by itself only (level 5%)",
+    "stands": "measured, and stands among all claims tested (false discovery rate 5%)",
+    "by itself": "measured, by itself only (level 5%)",
 }
 """How sure one is of a verdict, the surest first, in words."""
 
 
-def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[Certainty, int]:
-    """How many decided claims of a group one is how sure of; of those words that are said of any."""
-    of_group = [v.certainty for v in verdicts if group_of(v) == group]
-    return {certainty: n for certainty in CERTAINTIES if (n := of_group.count(certainty))}
+def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[Certainty, Counter[Word]]:
+    """How many decided claims of a group one is how sure of, by verdict; of those words that are said of any."""
+    counts: dict[Certainty, Counter[Word]] = {certainty: Counter() for certainty in CERTAINTIES}
+    for v in verdicts:
+        if group_of(v) == group and v.certainty is not None:
+            counts[v.certainty][v.verdict] += 1
+    return {certainty: words for certainty, words in counts.items() if words}
 
 
 def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:

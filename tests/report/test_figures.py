@@ -78,6 +78,19 @@ def test_arms_side_by_side_in_the_order_of_the_spec(spec: Spec) -> None:
     assert points[:, 0] == pytest.approx([0.402 if label == "1e-05" else 0.302 for label in labels])
 
 
+def test_a_printed_value_outside_of_its_interval_is_said_to_be() -> None:
+    spec = load_specs(Project(REPO), ["rahimian2021/texas100"])[0].spec
+    rows = [
+        {"arm": "victim", "attack": "sampling", "metric": "auc", "repeat": r, "epsilon": math.inf, "queries": queries}
+        | {"value": value + 0.001 * r, "stderr": 0.001}
+        for queries, value in ((10, 0.54), (100, 0.8))
+        for r in range(-2, 3)
+    ]
+    panel = Panel(title="", metrics=("auc",), attacks=("sampling",), arms=("victim",), x="queries")
+    (sketch,) = paint(spec, pd.DataFrame(rows), panel)
+    assert "1 of 2 printed values lie outside of the measured interval." in sketch.notes
+
+
 def test_arms_at_one_place_of_an_attacks_own_axis_with_what_is_printed_of_it() -> None:
     """Of the numbers of queries one is drawn, not the mean over them; an attack without that axis as it is."""
     spec = load_specs(Project(REPO), ["rahimian2021/texas100"])[0].spec
@@ -125,6 +138,28 @@ def test_no_point_is_cut_off_and_the_axis_is_no_wider_than_what_is_drawn(spec: S
     assert sketch.axis.get_ylim()[1] == 0.25
     (sketch,) = paint(spec, over_epsilon(spec, 0.6), asked)
     assert sketch.axis.get_ylim()[1] > 0.604
+
+
+def test_an_interval_ends_where_the_range_of_its_metric_does(spec: Spec) -> None:
+    """One that has all of the range says nothing, and no number of it is told."""
+    table = over_epsilon(spec, 0.97, slope=0.01)
+    wide = table["repeat"].map({0: 0.7, 1: 0.99, 2: 0.99, 3: 0.99, 4: 0.99})
+    table.loc[table["metric"] == "advantage", "value"] = wide
+    averages = averages_of(spec, table, ("advantage",))
+    for (_, _, metric), by_place in averages.items():
+        for mean, low, high in by_place.values():
+            assert metric == "advantage"
+            assert mean - low > 0
+            assert high == 1.0
+    table.loc[table["metric"] == "advantage", "value"] = table["repeat"].map({0: -1.0, 1: 1.0, 2: -1.0, 3: 1.0, 4: 0.0})
+    ends = {
+        (low, high)
+        for by_place in averages_of(spec, table, ("advantage",)).values()
+        for _, low, high in by_place.values()
+    }
+    assert ends == {(-math.inf, math.inf)}
+    (sketch, *_) = paint(spec, table, Panel(title="", metrics=("advantage",)))
+    assert not any(" to " in text for text in texts_of(sketch))
 
 
 def test_a_bound_that_leaves_the_panel_does_not_widen_it_and_is_said_to(spec: Spec) -> None:

@@ -19,8 +19,10 @@ from harness.paths import Project
 from harness.pipeline import Context
 from harness.progress import Progress
 from harness.report.build import build_site
+from harness.report.contents import slug
 from harness.spec.load import load_specs
 from harness.spec.profile import load_params
+from harness.verdicts.counts import CERTAINTIES
 from tests.conftest import REPO, SMALL_SPEC, run_cli
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -283,33 +285,56 @@ def test_the_front_is_light_and_says_first_what_is_wrong(site: Path) -> None:
     assert ", counted" in cards[0]
     assert "0.922" in cards[0] or re.search(r"reaches 0\.9\d", cards[0])
     assert not re.search(r"\{[a-z]+\.[a-z]+\}", front)
-    rows = re.findall(r'<p class="of">.*?</p>', front, flags=re.DOTALL)
-    (humphries,) = [row for row in rows if "The attack is capped at 0.95" in row]
-    assert re.search(r"\d+ claims of the papers, proved or on their data: \d+ reproduced, \d+ violated", humphries)
-    assert humphries.index("As printed it does not hold") < humphries.index("Holds as printed")
-    assert "RDP" not in humphries
+    assert re.search(r"Further findings</h3><ul><li>.*?The new bound is tighter by almost 0\.2", front, re.DOTALL)
+
+
+def test_the_front_says_of_whom_it_speaks_and_counts_each_paper_s_own_claims(site: Path) -> None:
+    front = (site / "index.html").read_text()
+    (lead,) = re.findall(r'<p class="lead">.*?</p>', front, flags=re.DOTALL)
+    assert 'href="papers/humphries2020.html"' in lead
+    rows = re.findall(r"<tr><th scope=\"row\"><a href=\"papers/(.*?)\.html\">(.*?)</tr>", front, flags=re.DOTALL)
+    known = pd.read_csv(site / "claims.csv", keep_default_na=False)
+    settled = known["data"].isin(["none", "paper", "smaller", "own"]) & (known["origin"] == "paper")
+    for paper, row in rows:
+        mine = known[known["paper"] == paper]
+        own = known[settled & (known["paper"] == paper)]
+        for word in ("reproduced", "violated", "inconclusive"):
+            n = (own["verdict"] == word).sum()
+            assert (f"{n} {word}" in row) == bool(n), (paper, word)
+        cells = [0 if cell == "–" else int(cell) for cell in re.findall(r'<td class="n">(.*?)</td>', row)]
+        assert len(own) + sum(cells) == len(mine), paper
+
+
+def test_the_front_lists_every_claim_of_a_paper_that_is_violated_on_its_data(site: Path) -> None:
+    front = (site / "index.html").read_text()
+    listed = re.search(r'<ul class="refuted">(.*?)</ul>', front, re.DOTALL).group(1)  # type: ignore[union-attr]
+    known = pd.read_csv(site / "claims.csv", keep_default_na=False)
+    own = known[(known["origin"] == "paper") & known["data"].isin(["none", "paper", "smaller", "own"])]
+    violated = own[own["verdict"] == "violated"]["id"]
+    pages = re.findall(r'href="claims/(.*?)\.html"', listed)
+    assert sorted(pages) == sorted(slug(claim) for claim in violated)
+    assert len(pages) == len(re.findall("proved|counted|measured", listed)) > 0
 
 
 def test_the_front_says_how_sure_one_is_of_the_first_row(site: Path) -> None:
     """Of the papers' claims on their data that are decided, each is counted under one word."""
     text = (site / "index.html").read_text()
-    decided, words = re.search(
-        r"How sure, of the (\d+) claims in the first row that are decided:(.*?) A verdict", text
-    ).groups()  # type: ignore[union-attr]
-    known = pd.read_csv(site / "claims.csv", keep_default_na=False).to_dict("records")
-    mine = [v for v in known if v["origin"] == "paper" and v["certainty"]]
-    mine = [v for v in mine if v["data"] in ("none", "paper", "smaller", "own")]
-    assert int(decided) == len(mine)
-    by_word = {
-        "proved": "proved",
-        "counted": "counted exactly",
-        "stands": "measured, and stand",
-        "by itself": "by itself",
+    table = re.search(r'<table class="sure-of">.*?</table>', text, re.DOTALL).group()  # type: ignore[union-attr]
+    shown = {
+        words: tuple(0 if n == "–" else int(n) for n in counts)
+        for words, *counts in re.findall(
+            r'<th scope="row">(.*?)</th><td class="n">(.*?)</td><td class="n">(.*?)</td>', table
+        )
     }
-    for word, said in by_word.items():
-        n = sum(v["certainty"] == word for v in mine)
-        assert bool(n) == (said in words)
-        assert not n or re.search(rf" {n} [^;]*{said}", words)
+    known = pd.read_csv(site / "claims.csv", keep_default_na=False)
+    mine = known[(known["origin"] == "paper") & known["data"].isin(["none", "paper", "smaller", "own"])]
+    expected = {
+        words: tuple(
+            int(((mine["certainty"] == word) & (mine["verdict"] == v)).sum()) for v in ("reproduced", "violated")
+        )
+        for word, words in CERTAINTIES.items()
+    }
+    assert shown == {words: counts for words, counts in expected.items() if any(counts)}
 
 
 def test_claims_of_one_statement_have_headings_of_their_own(site: Path) -> None:
