@@ -148,6 +148,8 @@ def _dataset(
         raise HarnessError("--label: say which column is to be predicted, such as --label outcome")
     written: dict[str, object] = {"kind": "csv", "path": _path_in_spec(Path(table)), "label": label}
     written |= {name: given for name, given in (("categorical", categorical), ("ignore", ignore)) if given}
+    dates = CsvTable.model_validate(written).date_columns(project_here().root)
+    written |= {"dates": list(dates)} if dates else {}
     return CsvTable.model_validate(written), written
 
 
@@ -167,7 +169,8 @@ def _member_sets(
     fetched = read_table(project_here(), dataset)
     schema, frame = dataset.schema_of_table(), dataset.select(fetched.frame)
     features = encode(frame, schema, Preprocessing()).features
-    return list_member_sets(frame, schema, sizes, features, ranges, clusters)
+    dates = getattr(dataset, "dates", ())
+    return list_member_sets(frame, schema, sizes, features, ranges, clusters, dates)
 
 
 def _write_spec(path: Path, text: str) -> None:

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +30,8 @@ TRUE, FALSE = {"True", "TRUE", "true"}, {"False", "FALSE", "false"}
 INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE).fullmatch
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}([. ]\d{3})+),\d+", re.ASCII).fullmatch
 THOUSANDS = re.compile(r"[+-]?\d{1,3}([, '\u00a0\u202f]\d{3})+(\.\d+)?", re.ASCII).fullmatch
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII).fullmatch
+"""A date as ISO 8601 writes it, or with a time."""
 LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII).match
 DIGITS = "0123456789+-.eE"
 NEARLY_UNIQUE = 0.5
@@ -51,6 +54,21 @@ def number(text: str) -> float:
 def is_meant_as_number(text: str) -> bool:
     """Whether text that is no number is one by another convention: infinite, a decimal comma, separated thousands."""
     return bool(INFINITE(text) or DECIMAL_COMMA(text) or THOUSANDS(text))
+
+
+def days_of(text: str) -> float:
+    """Days from 1970-01-01 to a date as ISO 8601 writes it, with the time as a part of a day; NaN for other text.
+
+    A time without a zone is taken as UTC.
+    """
+    try:
+        moment = datetime.fromisoformat(text) if DATE(text) else None
+    except ValueError:
+        return math.nan
+    if moment is None:
+        return math.nan
+    zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (zoned - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() / 86400
 
 
 @dataclass(frozen=True)
@@ -133,6 +151,24 @@ class Column:
         low = numbers[0]
         counted = len(numbers) >= FEW and low in (0, 1) and np.array_equal(numbers, np.arange(low, low + len(numbers)))
         return [Step("index", self.name, len(numbers))] if counted else []
+
+    def are_dates(self) -> bool:
+        """Whether all cells that are not missing are dates, and there is one."""
+        present = [text for text, there in zip(self.texts, self.is_present, strict=True) if there]
+        return bool(present) and not any(math.isnan(days_of(text)) for text in present)
+
+    def dates(self) -> tuple[Array, list[Step]]:
+        """Days since 1970-01-01. Raises AboutDataset for the first cell that is no date."""
+        days = np.array([days_of(text) for text in self.texts])
+        wrong = np.flatnonzero(np.isnan(days) & self.is_present)
+        if len(wrong):
+            row = min(self.row_of(int(level)) for level in wrong)
+            written = quote_value(self.texts[self.codes[row]])
+            raise AboutDataset(
+                f"{self.place(row)}: column {quote_value(self.name)}: found {written}; a date is needed, such as "
+                "2024-01-31 (field dates)"
+            )
+        return np.where(self.is_present, days, math.nan)[self.codes], [Step("dates", self.name)]
 
     def text(self) -> tuple[Array, list[Step]]:
         """Its text, None where missing."""
@@ -220,6 +256,8 @@ class Column:
         else:
             unique = ", nearly unique as identifiers, dates and addresses are" if self.nearly_unique else ""
             ignored = f"write `ignore: [{yaml_word(self.name)}]`"
+            if self.are_dates():
+                ignored = f"write `dates: [{yaml_word(self.name)}]` to take them as numbers of days, {ignored[6:]}"
             raise AboutDataset(
                 f"{file}: {what} has {count:,} different values in {rows:,} rows ({example}){unique}, more than "
                 f"max_levels ({max_levels}); {ignored}, or {raised}"

@@ -21,6 +21,7 @@ What = Literal[
     "merged",
     "leading zeros",
     "booleans",
+    "dates",
     "index",
     "nearly unique",
     "rare class",

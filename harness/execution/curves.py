@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from harness.arrays import Array
 from harness.coordinates import Place, place
 from harness.execution.plan import Plan, WorkUnit, sort_pieces, with_needs
 from harness.execution.store import Store
 from harness.hashing import canonical_json
 from harness.identity import curve_name
-from harness.metrics.curves import CURVES, DIGITS, Line
+from harness.metrics.curves import CURVES, Line, round_points
 
 if TYPE_CHECKING:
     from harness.spec.model import Spec
@@ -80,7 +79,7 @@ def draw_curves(store: Store, wanted: Sequence[Asked], known: str | None) -> str
             "attack": one.attack,
             "at": dict(one.where),
             "code": one.piece.code,
-            "lines": [[line.beside, line.name, _round_points(line.x), _round_points(line.y)] for line in lines],
+            "lines": [[line.beside, line.name, round_points(line.x), round_points(line.y)] for line in lines],
         }
     return canonical_json(curves)
 
@@ -89,10 +88,6 @@ def missing_curves(wanted: Sequence[Asked], known: str | None) -> list[Asked]:
     """Those that an earlier table does not have."""
     before = json.loads(known) if known else {}
     return [one for one in wanted if one.key not in before]
-
-
-def _round_points(values: Array) -> list[float]:
-    return [float(f"{value:.{DIGITS}g}") for value in np.asarray(values, float)]
 
 
 def curves_of(table: pd.DataFrame, panel: Panel) -> Iterator[tuple[Mapping[str, object], list[Line]]]:

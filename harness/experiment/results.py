@@ -129,6 +129,8 @@ class ResultsFile(Config):
     each mean is."""
     spread: Literal["std", "stderr"] = "std"
     """Of a `summary`: whether what follows the mean is the standard deviation of results or the standard error."""
+    stopped_early: bool = False
+    """Whether a run may lack the last values of an axis: a place then has the runs that got there."""
     paired: bool = False
     """Whether a repeat stands on the same records in all arms, so that arms are compared repeat by repeat."""
     whose: Literal["ours", "paper"] = "ours"
@@ -169,11 +171,19 @@ class ResultsFile(Config):
         self._check_axes()
         self._check_metrics()
         known = (*COLUMNS_OF[self.format], *self.axes, *(self.metrics if self.format == "wide" else ()))
+        if self.format == "summary":
+            known += (*self.metrics, *(f"{metric}_spread" for metric in self.metrics))
         for name in self.columns:
             if name not in known:
                 raise ValueError(f"columns: {name!r} is nothing that a {self.format} file has; it has: {_list(known)}")
         if self.format == "scores" and not self.attacks:
             raise ValueError("attacks: scores are of an attack; name it, as in attacks: [loss]")
+        if self.stopped_early and (self.format == "summary" or not self.axes):
+            raise ValueError(
+                "stopped_early: is of runs over an axis; a summary has no runs"
+                if self.axes
+                else "stopped_early: names no axis that runs go along; declare one, as in axes: [epoch]"
+            )
         if self.paired and self.format == "summary":
             raise ValueError("paired: a summary has no repeats to pair; leave it out")
         return self

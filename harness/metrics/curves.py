@@ -37,6 +37,11 @@ class Line:
     """The panel that it is in, where a curve has several side by side."""
 
 
+def round_points(values: Array) -> list[float]:
+    """Points as they are kept."""
+    return [float(f"{value:.{DIGITS}g}") for value in np.asarray(values, float)]
+
+
 @dataclass(frozen=True)
 class Curve:
     """A kind of curve, by the name that specs use."""
@@ -61,7 +66,7 @@ def roc(arrays: Arrays, fitted: Arrays) -> list[Line]:
 
     inside, outside = arrays["member_scores"], arrays["nonmember_scores"]
     labels = np.concatenate([np.ones(len(inside)), np.zeros(len(outside))])
-    fpr, tpr, _ = roc_curve(labels, np.concatenate([inside, outside]))
+    fpr, tpr, _ = roc_curve(labels, np.concatenate([inside, outside]), drop_intermediate=False)
     grid = np.geomspace(1 / len(outside), 1, 61)
     at = np.searchsorted(fpr, grid * (1 + 1e-9), side="right") - 1
     return [Line("", grid, tpr[at])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,12 +11,16 @@ import pandas as pd
 
 from harness.claims.design import SUMMARY
 from harness.claims.series import RANGES
+from harness.execution.curves import ATTRIBUTE
 from harness.execution.table import COLUMNS, axes_of, write_parquet
 from harness.experiment import ResultsFile
 from harness.hashing import canonical_json
 from harness.identity import experiment_name
 from harness.metrics import METRICS
+from harness.results.cells import read_results
+from harness.results.places import read_places
 from harness.results.rows import read_rows
+from harness.results.scores import read_roc
 from harness.spec.profile import Scaled
 from harness.spec.resolve import content
 
@@ -51,7 +56,16 @@ def results_table(scaled: Scaled) -> pd.DataFrame:
             if name not in METRICS and math.isfinite(results.range_of(name)[0])
         },
     }
+    if any(panel.curve == "roc" for panel in spec.figure):
+        table.attrs[ATTRIBUTE] = canonical_json(dict(_numbered_curves(results)))
     return table
+
+
+def _numbered_curves(results: ResultsFile) -> Iterator[tuple[str, dict[str, object]]]:
+    """ROC curves of scores from elsewhere, numbered."""
+    path = results_file(results)
+    cells = read_results(results, path)
+    yield from ((str(n), one) for n, one in enumerate(read_roc(results, cells, read_places(results, cells))))
 
 
 def write_results(scaled: Scaled, target: Path) -> pd.DataFrame:

@@ -61,8 +61,8 @@ def draw_curves(
 
 def _words(spec: Spec, of: Mapping[str, Any], line: Line) -> dict[str, str]:
     """What a line is of, as series have it: in the place of a metric, what it is itself."""
-    assert spec.own_experiment is not None
-    arm = spec.own_experiment.arms[of["arm"]].label or of["arm"]
+    assert spec.experiment is not None
+    arm = spec.experiment.arms[of["arm"]].label or of["arm"]
     at = ", ".join(level_words(axis, value) for axis, value in of["at"].items())
     return {"metric": line.name, "attack": attack_words(of["attack"]), "arm": arm, "at": at}
 

@@ -215,7 +215,7 @@ def _paint_values(
         for levels, means in one.outcomes:
             there = across.place_levels(one, levels).tolist()
             sketch.add_outcome(name, replace(look, marker=""), there, means)
-        line, inside = (one.mean, one.low, one.high), _inside(within, *facts.range_of(one.quantity[2]))
+        line, inside = (one.mean, one.low, one.high), _clip_range(within, *facts.range_of(one.quantity[2]))
         sketch.add_series(name, look, x, line, one.levels, _hovers(one, at), inside)
         texts = [Hover(f"the paper prints {figure(v)} for {at[i]}") for i, v in one.printed.items()]
         printed = [(float(x[i]), v) for i, v in one.printed.items()]
@@ -235,7 +235,7 @@ def _paint_values(
     _note_printed(sketch, group.series)
 
 
-def _inside(within: Range, low: float, high: float) -> Range:
+def _clip_range(within: Range, low: float, high: float) -> Range:
     """The part of an axis that a metric with this range can have."""
     return Range(max(within.low, low), min(within.high, high), within.cut)
 

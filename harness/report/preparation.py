@@ -25,6 +25,7 @@ PHRASES: dict[What, tuple[str, str]] = {
     "normalised": ("characters composed (NFC)", "{column} ({cells}, such as {detail})"),
     "merged": ("written in several ways and taken as one", "{column} ({detail})"),
     "leading zeros": ("read as numbers for all their leading zeros", "{column} ({cells}, such as {detail})"),
+    "dates": ("read as days since 1970-01-01", "{column}"),
     "booleans": ("read as 1 and 0 for true and false", "{column}"),
     "index": ("counts the rows as an index does, and is a feature", "{column}"),
     "nearly unique": ("nearly unique, as identifiers are", "{column} ({count:,} values, such as {detail})"),

@@ -69,9 +69,11 @@ def _claim(guess: Guess) -> list[str]:
 
 def _metric(guess: Guess, name: str) -> str:
     written, ranged = guess.metrics_in_file.get(name, name), guess.metrics[name]
-    if written == name:
+    scope = {"scope": "model"} if guess.lacks_attack(name) else {}
+    if written == name and not scope:
         return "[0, 1]" if ranged else "{}"
-    return _mapping({"in_file": _text(written), **({"range": "[0, 1]"} if ranged else {})})
+    in_file = {} if written == name else {"in_file": _text(written)}
+    return _mapping(in_file | scope | ({"range": "[0, 1]"} if ranged else {}))
 
 
 def _in_file(name: str, level: str) -> str:

@@ -27,6 +27,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 """How columns are called that hold what a spec asks for, in lower case."""
 ERRORS = ("stderr", "se", "sem", "std_err")
+MEAN_OF = re.compile(r"(?P<metric>.+?)[_ .](?:mean|avg|average)", re.IGNORECASE)
+"""A column of means of one metric; beside it is one with the same beginning and a name of what they spread by."""
 AXES = {"epsilon": ("epsilon", "eps", "ε"), "epoch": ("epoch", "epochs", "step", "round")}
 RATE = re.compile(r"(^|_)(acc|accuracy|auc|auroc|tpr|fpr|precision|recall|f1|rate)($|_)")
 """Names of what lies between 0 and 1."""
@@ -54,6 +56,11 @@ class Guess:
     """To be filled in, where a summary has no column of them."""
     why: list[str] = field(default_factory=list)
     """What was guessed, a line each."""
+
+    def lacks_attack(self, metric: str) -> bool:
+        """Whether a metric is one of attacks here, and the file names none."""
+        known = METRICS.get(metric)
+        return known is not None and known.scope == "attack" and not self.attacks and self.format != "scores"
 
 
 def guess_columns(cells: ResultsCells) -> Guess:
@@ -88,12 +95,31 @@ def _column_of_spreads(cells: ResultsCells) -> str | None:
     return next((c for c in cells.columns if _all(cells, c, lambda text: SPREAD.fullmatch(text) is not None)), None)
 
 
+def _columns_of_means(cells: ResultsCells) -> dict[str, tuple[str, str]]:
+    """By metric, of a summary with a column each: its column of means, and that of what they spread by, which is empty
+    where one column has both."""
+    printed = [c for c in cells.columns if _all(cells, c, lambda text: SPREAD.fullmatch(text) is not None)]
+    if len(printed) > 1:
+        return {column: (column, "") for column in printed}
+    pairs = {}
+    for column in cells.columns:
+        if (match := MEAN_OF.fullmatch(column)) and _is_numeric(cells, column):
+            begins = match["metric"].lower()
+            rest = {
+                c: c.lower().removeprefix(begins).lstrip("_ .") for c in cells.columns if c.lower().startswith(begins)
+            }
+            beside = next((c for c, end in rest.items() if end in NAMES["spread"] and _is_numeric(cells, c)), None)
+            if beside is not None:
+                pairs[match["metric"]] = column, beside
+    return pairs
+
+
 def _guess_format(cells: ResultsCells) -> Format:
     member, score = (_column_named(cells.columns, NAMES[name]) for name in ("member", "score"))
     if member and score and _all(cells, member, lambda text: text.lower() in TRUTH):
         return "scores"
     mean, spread = (_column_named(cells.columns, NAMES[name]) for name in ("mean", "spread"))
-    if _column_of_spreads(cells) or (mean and spread):
+    if _column_of_spreads(cells) or (mean and spread) or _columns_of_means(cells):
         return "summary"
     return (
         "tidy"
@@ -119,6 +145,18 @@ def _take_named(guess: Guess, cells: ResultsCells, left: dict[str, None]) -> Non
         "tidy": ("metric", "value", "repeat"),
         "wide": ("repeat",),
     }[guess.format]
+    by_metric = _columns_of_means(cells) if guess.format == "summary" else {}
+    if by_metric:
+        wanted = ("n",)
+    for metric, (mean, spread) in by_metric.items():
+        name = metric if metric in METRICS else _snake(metric)
+        guess.metrics[name] = False
+        _take(guess, left, name, mean)
+        if spread:
+            _take(guess, left, f"{name}_spread", spread)
+            guess.spread = "stderr" if spread.lower().removeprefix(metric.lower()).lstrip("_ .") in ERRORS else "std"
+    if guess.spread == "stderr":
+        guess.why.append("spread stderr: by the names of the columns beside the means")
     for name in wanted:
         column = _column_named(left, NAMES[name])
         if name == "mean" and (printed := _column_of_spreads(cells)) is not None:
@@ -188,6 +226,8 @@ def _take_metrics(guess: Guess, cells: ResultsCells, left: dict[str, None]) -> N
         for name, column in names.items():
             _take(guess, left, name, column)
         columns = {name: cells.columns[column] for name, column in names.items()}
+    elif guess.metrics:
+        columns = {name: cells.columns[guess.columns.get(name, name)] for name in guess.metrics}
     else:
         columns = _values_by_metric(guess, cells)
     for name, texts in columns.items():
@@ -197,6 +237,8 @@ def _take_metrics(guess: Guess, cells: ResultsCells, left: dict[str, None]) -> N
         guess.metrics[name] = known is None and bool(RATE.search(name)) and inside
         if known is not None:
             guess.why.append(f"range of {name}: [{known.low:g}, {known.high:g}], the harness' own metric")
+            if guess.lacks_attack(name):
+                guess.why.append(f"scope of {name}: model, since no column says of which attack it is")
         elif guess.metrics[name]:
             guess.why.append(f"range of {name}: [0, 1], by its name and its values")
         else:

@@ -39,7 +39,8 @@ def describe_results(declared: ResultsFile, path: Path) -> ResultsContent:
     """What a spec has to know of its file before its claims are checked. Raises ResultsFault."""
     cells = read_results(declared, path)
     places = read_places(declared, cells)
-    for name in (*NEEDED[declared.format], *(declared.metrics if declared.format == "wide" else ())):
+    by_metric = declared.format == "wide" or _has_column_each_metric(declared, cells)
+    for name in declared.metrics if by_metric else NEEDED[declared.format]:
         cells.texts(declared.column(name), field_of(declared, name))
     repeats = places.repeats
     if declared.format == "summary":
@@ -82,7 +83,10 @@ def read_rows(declared: ResultsFile, path: Path) -> pd.DataFrame:
     else:
         rows = _read_tidy(declared, cells, places)
     _refuse_second_rows(declared, cells, rows)
-    _refuse_missing_repeats(declared, cells, rows, places)
+    if declared.stopped_early:
+        rows = _number_by_length(declared, cells, rows, places)
+    else:
+        _refuse_missing_repeats(declared, cells, rows, places)
     missing = [metric for metric in declared.metrics if metric not in set(rows["metric"])]
     if missing:
         cells.refuse_all(f"has no row of the metric {missing[0]!r}; it has: {list_levels(rows['metric'].unique())}",
@@ -148,26 +152,52 @@ def _check_values(declared: ResultsFile, cells: ResultsCells, rows: pd.DataFrame
     return rows
 
 
+def _has_column_each_metric(declared: ResultsFile, cells: ResultsCells) -> bool:
+    """Whether a summary has no column of means but one each metric."""
+    named = {"mean", "metric", "spread"} & declared.columns.keys()
+    return declared.format == "summary" and not named and declared.column("mean") not in cells.columns
+
+
 def _read_summary(declared: ResultsFile, cells: ResultsCells, places: Places) -> pd.DataFrame:
-    metrics = _read_metrics(declared, cells)
-    means, spreads = _means_and_spreads(declared, cells)
+    """A row a mean; of a file with a column each metric, a row a mean in each of them."""
     counts = _counts(declared, cells)
+    if not _has_column_each_metric(declared, cells):
+        numbers = _means_and_spreads(declared, cells, "mean", "spread")
+        return _rows_of_means(declared, cells, places, numbers, counts, _read_metrics(declared, cells))
+    parts = []
+    for metric in declared.metrics:
+        numbers = _means_and_spreads(declared, cells, metric, f"{metric}_spread")
+        parts.append(_rows_of_means(declared, cells, places, numbers, counts, [metric] * len(cells), metric))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _rows_of_means(
+    declared: ResultsFile,
+    cells: ResultsCells,
+    places: Places,
+    numbers: tuple[Array, Array],
+    counts: Array,
+    metrics: Sequence[str],
+    column: str = "mean",
+) -> pd.DataFrame:
+    """Rows of measurements of means and what they spread by, (n,) each, of a `column` that has the means."""
+    means, spreads = numbers
     errors = spreads if declared.spread == "stderr" else spreads / np.sqrt(counts)
     rows = places.frame.assign(metric=metrics, value=means, stderr=errors, n=counts, row=np.arange(len(cells)))
-    return _check_values(declared, cells, rows, declared.column("mean"))
+    return _check_values(declared, cells, rows, declared.column(column))
 
 
-def _means_and_spreads(declared: ResultsFile, cells: ResultsCells) -> tuple[Array, Array]:
+def _means_and_spreads(declared: ResultsFile, cells: ResultsCells, mean: str, spread: str) -> tuple[Array, Array]:
     """(n,) each, of two columns, or of one that has both (`0.91 ± 0.02`)."""
-    mean, spread = declared.column("mean"), declared.column("spread")
-    if "spread" in declared.columns or spread in cells.columns:
-        spreads = cells.numbers(spread, "columns.spread")
+    field, column, beside = field_of(declared, mean), declared.column(mean), declared.column(spread)
+    if spread in declared.columns or beside in cells.columns:
+        spreads = cells.numbers(beside, f"columns.{spread}")
         negative = np.flatnonzero(spreads < 0)
         if len(negative):
-            cells.refuse(int(negative[0]), spread, "a standard deviation, or error, is 0 or more")
-        return cells.numbers(mean, "columns.mean"), spreads
-    right = "a mean and its spread are needed, as in 0.91 ± 0.02; or a column `spread`"
-    both = np.array(cells.read_each(mean, "columns.mean", _split_spread, right), dtype=np.float64)
+            cells.refuse(int(negative[0]), beside, "a standard deviation, or error, is 0 or more")
+        return cells.numbers(column, field), spreads
+    right = f"a mean and its spread are needed, as in 0.91 ± 0.02; or a column `{spread}`"
+    both = np.array(cells.read_each(column, field, _split_spread, right), dtype=np.float64)
     return both[:, 0], both[:, 1]
 
 
@@ -225,8 +255,35 @@ def _refuse_missing_repeats(declared: ResultsFile, cells: ResultsCells, rows: pd
             where = _place_text(pd.Series(values), ["arm", "attack", *declared.coordinates])
             raise ResultsFault(
                 f"{cells.name}: no {values['metric']} of the repeat {absent[0]!r} ({where}), which other rows of the "
-                "arm have; give every repeat of an arm at every place, or leave that repeat out"
+                "arm have; give every repeat of an arm at every place, leave that repeat out, or say that runs "
+                "stopped early (stopped_early: true)"
             )
+
+
+def _number_by_length(declared: ResultsFile, cells: ResultsCells, rows: pd.DataFrame, places: Places) -> pd.DataFrame:
+    """The rows with repeats numbered by how far they go, the longest first, so that those of any place are the first
+    of them; of paired arms alike in all.
+
+    Raises ResultsFault where a run lacks a place and has one that fewer runs reach: it did not stop there.
+    """
+    by = ["arm", "attack", "metric", *declared.coordinates]
+    common = [] if declared.paired else ["arm"]
+    lengths = rows.groupby([*common, "repeat"], sort=False).size().sort_values(ascending=False, kind="stable")
+    order = lengths.reset_index(name="places")
+    order["number"] = order.groupby(common).cumcount() if common else np.arange(len(order))
+    rows = rows.merge(order[[*common, "repeat", "number"]], on=[*common, "repeat"], how="left", sort=False)
+    for key, there in rows.groupby(by, sort=False):
+        lacking = set(range(int(there["number"].max()))) - set(there["number"])
+        if lacking:
+            values = pd.Series(dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True)))
+            own = rows[(rows["number"] == min(lacking)) & (rows["arm"] == values["arm"])]
+            label = places.labels[str(values["arm"])][int(own["repeat"].iloc[0])] if len(own) else "of another arm"
+            where = _place_text(values, ["arm", "attack", *declared.coordinates])
+            raise ResultsFault(
+                f"{cells.name}: no {values['metric']} of the repeat {label!r} ({where}), which has places that fewer "
+                "repeats reach; a run that stopped early has every place up to where it stopped"
+            )
+    return rows.drop(columns="repeat").rename(columns={"number": "repeat"})
 
 
 def _place_text(row: pd.Series, names: Sequence[str]) -> str:

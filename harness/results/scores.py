@@ -12,6 +12,7 @@ from harness.arrays import Array
 from harness.experiment import ResultsFile
 from harness.metrics import METRICS, Value
 from harness.metrics.answers import Answers
+from harness.metrics.curves import CURVES, round_points
 from harness.results.cells import ResultsCells
 from harness.results.places import Places
 
@@ -70,6 +71,23 @@ def read_scores(declared: ResultsFile, cells: ResultsCells, places: Places) -> p
             measured = {"metric": metric, "value": value.value, "stderr": value.stderr, "n": value.n}
             rows.append({**place, **measured, "row": int(index[0])})
     return pd.DataFrame(rows)
+
+
+def read_roc(declared: ResultsFile, cells: ResultsCells, places: Places) -> list[dict[str, object]]:
+    """ROC curves of each attack's first repeat, as tables of measurements keep them: by arm, attack and place."""
+    scores = cells.numbers(declared.column("score"), "columns.score", infinite=True)
+    member = cells.flags(declared.column("member"), "columns.member")
+    frame = places.frame[places.frame["repeat"] == 0]
+    by = ["arm", "attack", *declared.coordinates]
+    curves: list[dict[str, object]] = []
+    for key, of in frame.groupby(by, sort=True):
+        own = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        inside, outside = (scores[of.index[member[of.index] == side]] for side in (True, False))
+        lines = CURVES["roc"].lines({"member_scores": inside, "nonmember_scores": outside}, {})
+        points = [[line.beside, line.name, round_points(line.x), round_points(line.y)] for line in lines]
+        at = {name: own[name] for name in declared.coordinates}
+        curves.append({"curve": "roc", "arm": own["arm"], "attack": own["attack"], "at": at, "lines": points})
+    return curves
 
 
 def _answers(scores: Array, member: Array, decisions: Array | None) -> Answers | ScoresAlone:

@@ -255,6 +255,8 @@ class Spec(Config):
     def _check_curve(self, panel: Panel, name: str) -> None:
         of = CURVES[name].of
         fits = [attack for attack, config in self.attacks.items() if _has_curve(config, of)]
+        if self.results is not None and self.results.format == "scores" and of == "scores":
+            fits = list(self.attack_names)
         if panel.metrics or panel.formulas:
             raise ValueError(f"figure {panel.title!r}: a curve takes the place of metrics and formulas; leave them out")
         wrong = [attack for attack in panel.attacks if attack not in fits]

@@ -7,8 +7,9 @@ its own, with the rest of the table as non-members.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -55,13 +56,20 @@ class LeftOut:
 
 
 def list_member_sets(
-    table: pd.DataFrame, schema: Schema, sizes: Sizes, features: Array, ranges: int = RANGES, clusters: int = CLUSTERS
+    table: pd.DataFrame,
+    schema: Schema,
+    sizes: Sizes,
+    features: Array,
+    ranges: int = RANGES,
+    clusters: int = CLUSTERS,
+    dates: Collection[str] = (),
 ) -> tuple[list[MemberSet], list[LeftOut]]:
     """Every member set of a table with enough rows for `sizes`, in the order of its columns; and those without.
 
     Of a column of categories each value is one, of numbers each of `ranges` ranges, of the whole table each of
     `clusters` clusters of its encoded rows, `features` (n, d). Columns that determine who is a member are removed from
-    the features, as `proxy_columns`. Of two member sets with the same rows the first is kept.
+    the features, as `proxy_columns`. Of two member sets with the same rows the first is kept. Columns in `dates` are
+    numbers of days since 1970-01-01.
     """
     categories = {*categorical_columns(table, schema)}
     sets: list[MemberSet] = []
@@ -72,7 +80,10 @@ def list_member_sets(
             continue
         values = table[column]
         few = values.nunique() <= FEW_VALUES or pd.api.types.is_bool_dtype(values)
-        divide = _by_value if column in categories or few else _by_range
+        if column in dates:
+            divide = _by_date if values.nunique() > 1 else _by_value
+        else:
+            divide = _by_value if column in categories or few else _by_range
         for label, mask, split in divide(str(column), values, ranges):
             if (why := _too_few(mask, sizes)) is not None:
                 left.append(LeftOut(label, why))
@@ -110,8 +121,13 @@ def _by_value(column: str, values: pd.Series, ranges: int) -> Division:
         yield f"{column} = {value}", mask, {"kind": "attribute", "attribute": column, "values": [value]}
 
 
-def _by_range(column: str, values: pd.Series, ranges: int) -> Division:
-    """Rows in ranges of about as many rows, from the lowest."""
+def _by_date(column: str, values: pd.Series, ranges: int) -> Division:
+    """Rows in spans of time with about as many rows, from the earliest."""
+    return _by_range(column, values, ranges, _date_words)
+
+
+def _by_range(column: str, values: pd.Series, ranges: int, words: Callable[[float], str] | None = None) -> Division:
+    """Rows in ranges of about as many rows, from the lowest; `words` says a number in labels."""
     numbers = values.to_numpy(np.float64)
     edges = range_edges(numbers[~np.isnan(numbers)], ranges)
     for low, high in zip([None, *edges], [*edges, None], strict=True):
@@ -121,7 +137,7 @@ def _by_range(column: str, values: pd.Series, ranges: int) -> Division:
             mask &= numbers < (np.inf if high is None else high)
         bounds = {"low": low, "high": high}
         split = {"kind": "range", "attribute": column, **{k: v for k, v in bounds.items() if v is not None}}
-        yield f"{column} {_range_words(low, high)}", mask, split
+        yield f"{column} {_range_words(low, high, words or _number_words)}", mask, split
 
 
 def range_edges(numbers: Array, ranges: int) -> list[float]:
@@ -139,14 +155,17 @@ def range_edges(numbers: Array, ranges: int) -> list[float]:
     return sorted(edges)
 
 
-def _range_words(low: float | None, high: float | None) -> str:
+def _range_words(low: float | None, high: float | None, words: Callable[[float], str]) -> str:
+    later, before = ("and later", "before") if words is _date_words else ("and more", "below")
     if low is None:
-        return f"below {_number_words(high or 0.0)}"
-    return (
-        f"{_number_words(low)} and more"
-        if high is None
-        else f"from {_number_words(low)} to below {_number_words(high)}"
-    )
+        return f"{before} {words(high or 0.0)}"
+    return f"{words(low)} {later}" if high is None else f"from {words(low)} to {before} {words(high)}"
+
+
+def _date_words(days: float) -> str:
+    """The date that is so many days after 1970-01-01, with its time where it has one."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)
+    return f"{moment:%Y-%m-%d}" if days == int(days) else f"{moment:%Y-%m-%d %H:%M}"
 
 
 def _number_words(value: float) -> str:

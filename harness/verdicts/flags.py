@@ -64,5 +64,10 @@ def _flags_of_results(results: ResultsFile) -> tuple[str, ...]:
             f"Single results are not known: intervals follow from printed means, {of} and numbers of repeats by "
             "Student's t, as if results were normal."
         )
+    if results.stopped_early:
+        flags.append(
+            "Some runs stopped early: a place has the runs that got there, and what is said of it is of those. "
+            "Differences are of the runs that both places have."
+        )
     flags.append("The number of repeats is what the file has: whether it was fixed beforehand is not known here.")
     return tuple(flags)

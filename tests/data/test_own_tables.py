@@ -229,6 +229,23 @@ REFUSED: dict[str, tuple[bytes | str | None, dict[str, Any], str]] = {
         "own.csv: column 'x' has 300 different values in 300 rows (such as '2020-01-01 0'), nearly unique as identifiers, "
         "dates and addresses are, more than max_levels (100); write `ignore: [x]`, or `max_levels: 300`",
     ),
+    "dates as ISO 8601 has them": (
+        rows(lambda i: f"{1990 + i // 12}-{i % 12 + 1:02}-01"),
+        {},
+        "(such as '1990-01-01'), nearly unique as identifiers, dates and addresses are, more than max_levels (100); write "
+        "`dates: [x]` to take them as numbers of days, `ignore: [x]`, or `max_levels: 300`",
+    ),
+    "a date that is none": (
+        rows(lambda i: "31.1.2024" if i == 7 else "2024-01-31"),
+        {"dates": ("x",)},
+        "own.csv:9: column 'x': found '31.1.2024'; a date is needed, such as 2024-01-31 (field dates)",
+    ),
+    "a day that is none": (
+        rows(lambda i: "2023-02-29" if i == 7 else "2024-02-29"),
+        {"dates": ("x",)},
+        "own.csv:9: column 'x': found '2023-02-29'; a date is needed, such as 2024-01-31 (field dates)",
+    ),
+    "dates of no column": (rows(lambda i: "2024-01-31"), {"dates": ("w",)}, "no column 'w' (field dates)"),
     "addresses": (
         rows(lambda i: f"p{i}@example.org", 20_000),
         {},
@@ -277,6 +294,9 @@ def test_a_folder_is_no_table(tmp_path: Path) -> None:
         ({"max_levels": 1}, "greater than or equal to 2"),
         ({"ignore": ("y",)}, "ignore: 'y' is the label; take it out of one of them"),
         ({"ignore": ("x",), "categorical": ("x",)}, "ignore: 'x' is in categorical too"),
+        ({"dates": ("y",)}, "dates: 'y' is the label; take it out of one of them"),
+        ({"dates": ("x",), "categorical": ("x",)}, "dates: 'x' is in categorical too"),
+        ({"dates": ("x",), "ignore": ("x",)}, "ignore: 'x' is in dates too"),
     ],
 )
 def test_fields_that_cannot_be(fields: dict[str, Any], line: str) -> None:
@@ -346,6 +366,12 @@ READ: dict[str, tuple[bytes | str, dict[str, Any], dict[str, list[Any]], list[St
     ),
     "more levels as the spec says": (
         "c,y\n" + "".join(f"c{i % 150},{i % 2}\n" for i in range(600)), {"max_levels": 150}, {}, [],
+    ),
+    "dates": (
+        "x,c,y\n1970-01-02,2024-02-29T12:00,a\n,2024-03-01 00:00Z,b\n1969-12-31,2024-03-01T02:00+02:00,a\n",
+        {"dates": ("x", "c")},
+        {"x": [1.0, None, -1.0], "c": [19782.5, 19783.0, 19783.0]},
+        [Step("dates", "x"), Step("dates", "c")],
     ),
     "a comment's name": ("#x,y\n1,a\n2,b\n", {}, {"#x": [1, 2]}, []),
 }  # fmt: skip

@@ -94,3 +94,14 @@ def test_the_pytorch_example(tmp_path: Path) -> None:
     command = [word.replace("examples/", f"{EXAMPLES}/") for word in torch_command()]
     ran = run_cli(tmp_path, *command, "-q")
     assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.slow
+def test_the_keras_example(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, str(EXAMPLES / "audit_keras_model.py")], cwd=tmp_path, check=True, timeout=300)
+    lines = (EXAMPLES / "audit_keras_model.py").read_text().split('"""')[1].replace("\\\n", " ").splitlines()
+    (line,) = [line for line in lines if line.strip().startswith("harness audit")]
+    ran = run_cli(tmp_path, *shlex.split(line.replace("examples/", f"{EXAMPLES}/"))[1:], "--out", "audit", "-q")
+    assert ran.returncode == 0, ran.stderr
+    assert "RMIA" in ran.stdout
+    assert (tmp_path / "audit/audit.html").is_file()

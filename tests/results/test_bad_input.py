@@ -66,7 +66,8 @@ def edit(project: Project, row: int, **cells: object) -> None:
         (
             {"seed": 77},
             "results.csv: no train of the repeat '10' (arm plain, epoch 1), which other rows of the arm have; give "
-            "every repeat of an arm at every place, or leave that repeat out",
+            "every repeat of an arm at every place, leave that repeat out, or say that runs stopped early "
+            "(stopped_early: true)",
         ),
     ],
 )
@@ -184,6 +185,36 @@ def test_wrong_summaries_are_refused(text: str, said: str, project: Project) -> 
     declared = experiment(format="summary", columns=None, arms=None, axes=None, metrics={"train": [0, 1]})
     expect = COMPARE | {"left": {"metric": "train"}, "right": {"value": 0.5}}
     assert said in line_said(project, declared, expect)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("train,test,n\n0.5 ± 0.1,0.5,9\n", "results.csv:2: column 'test': found '0.5'; a mean and its spread are needed, as in 0.91 ± 0.02; or a column `test_spread`"),
+        ("train,n\n0.5 ± 0.1,9\n", "experiment.metrics.test: results.csv has no column 'test'; it has: train, n"),
+        ("train,test,test_spread,n\n0.5 ± 0.1,0.4,-1,9\n", "results.csv:2: column 'test_spread': a standard deviation, or error, is 0 or more"),
+        ("train,test,n\n0.5 ± 0.1,1.4 ± 0.1,9\n", "results.csv:2: column 'test': 1.4 is outside of it: test is declared to range over [0, 1]"),
+    ],
+)  # fmt: skip
+def test_wrong_summaries_with_a_column_each_metric_are_refused(text: str, said: str, project: Project) -> None:
+    (project.root / "results.csv").write_text(text, encoding="utf-8")
+    declared = experiment(
+        format="summary", columns=None, arms=None, axes=None, metrics={"train": [0, 1], "test": [0, 1]}
+    )
+    assert said in line_said(project, declared, COMPARE | {"left": {"metric": "train"}, "right": {"value": 0.5}})
+
+
+def test_a_run_that_lacks_a_place_before_its_last_did_not_stop_early(project: Project) -> None:
+    frame = log()
+    lacking = (frame["seed"] == 10) & (frame["epoch"] == 2) | (frame["seed"] == 20) & (frame["epoch"] == 3)
+    frame[~lacking].to_csv(project.root / "results.csv", index=False)
+    assert (
+        "results.csv: no train of the repeat '10' (arm plain, epoch 2), which has places that fewer repeats reach"
+        in line_said(project, experiment(stopped_early=True))
+    )
+    (project.root / "results.csv").write_text("method,train\nSGD,0.5\n")
+    declared = experiment(stopped_early=True, axes=None, columns={"arm": "method"}, metrics={"train": [0, 1]})
+    assert "stopped_early: names no axis that runs go along" in line_said(project, declared)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,18 @@ def tidy_file(folder: Path) -> Path:
     return path
 
 
+def means_file(folder: Path) -> Path:
+    """Means and errors as pandas writes them, a column each."""
+    path = folder / "means.csv"
+    path.write_text(
+        "method,acc_mean,acc_sem,auc_mean,auc_sem,n\nSGD,0.9,0.006,0.7,0.003,10\nDP,0.8,0.01,0.55,0.006,10\n"
+    )
+    return path
+
+
+MADE = {"tidy": tidy_file, "means": means_file}
+
+
 @pytest.mark.parametrize(
     ("name", "told", "verdict"),
     [
@@ -44,6 +56,11 @@ def tidy_file(folder: Path) -> Path:
         ),
         ("scores.csv", ["format scores:", "member: the column 'membership'", "arm: the column 'model'"], "reproduced"),
         ("printed.csv", ["format summary:", "mean: the column 'leakage'", "repeats 1: no column says"], "inconclusive"),
+        (
+            "means",
+            ["acc: the column 'acc_mean'", "auc_spread: the column 'auc_sem'", "spread stderr", "scope of auc: model"],
+            "reproduced",
+        ),
         ("tidy", ["format tidy:", "attack: the column 'attack'", "range of auc: [0, 1], the harness' own"], None),
     ],
 )
@@ -51,8 +68,8 @@ def test_new_results_writes_a_spec_that_runs_and_says_what_it_guessed(
     name: str, told: list[str], verdict: str | None, make_project: Make
 ) -> None:
     project = make_project()
-    path = tidy_file(project.root) if name == "tidy" else project.root / name
-    if name != "tidy":
+    path = MADE[name](project.root) if name in MADE else project.root / name
+    if name not in MADE:
         path.write_bytes((EXAMPLES / name).read_bytes())
     ran = run_cli(project.root, "new", "results", path.name)
     assert ran.returncode == 0, ran.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import roc_auc_score, roc_curve
 
 from harness.claims.design import Series, Summarised
 from harness.claims.verdict import Verdict
+from harness.execution.curves import curves_of
 from harness.experiment import ResultsFile
+from harness.pipeline.results import results_table
+from harness.report.figures import draw
 from harness.results.rows import read_rows
 from tests.results.files import COMPARE, Make, context_of, experiment, judged, load_written, log
 
@@ -148,6 +152,31 @@ def test_metrics_of_scores_are_those_of_scikit_learn_and_of_their_definitions(
     assert set(rows["attack"]) == {"loss"}
 
 
+def test_a_roc_curve_of_scores_is_that_of_scikit_learn(make_project: Make) -> None:
+    """Of the first repeat, at false-positive rates from one non-member to all."""
+    project = make_project()
+    frame = scores(repeats=2).assign(method=lambda rows: np.where(rows.index % 2, "SGD", "DP-SGD"))
+    frame.to_csv(project.root / "results.csv", index=False)
+    declared = of_scores() | {
+        "columns": {"arm": "method"},
+        "arms": {"a": {"in_file": "SGD"}, "b": {"in_file": "DP-SGD"}},
+    }
+    panel = {"title": "ROC", "curve": "roc", "attacks": ["loss"], "arms": ["b"]}
+    expect = COMPARE | {"left": {"metric": "auc", "attack": "loss", "arm": "b"}, "right": {"value": 0.5}}
+    loaded = load_written(project, declared, expect, figure=[panel])
+    scaled = context_of(project).scale(loaded)
+    ((of, (line,)),) = curves_of(results_table(scaled), loaded.spec.figure[0])
+    assert (of["arm"], of["attack"]) == ("b", "loss")
+    own = frame[(frame["repeat"] == 0) & (frame["method"] == "DP-SGD")]
+    fpr, tpr, _ = roc_curve(own["member"], own["score"], drop_intermediate=False)
+    grid = np.geomspace(1 / (own["member"] == 0).sum(), 1, 61)
+    assert line.x == pytest.approx(grid, rel=1e-4)
+    reached = [tpr[fpr <= x * (1 + 1e-9)].max() for x in grid]
+    assert line.y == pytest.approx(reached, abs=1e-5)
+    (drawing,) = draw(loaded.spec, results_table(scaled))[:1]
+    assert {datum.series for datum in drawing.data} >= {"loss attack", "chance"}
+
+
 def test_decisions_give_the_metrics_that_scores_alone_do_not(make_project: Make) -> None:
     project = make_project()
     frame = scores()
@@ -238,6 +267,75 @@ def test_a_printed_plus_minus_is_read_as_mean_and_spread(make_project: Make) -> 
     printed = judged(project, of_summary(repeats=10), expect)
     (project.root / "results.csv").write_text("method,mean,spread,n\nSGD,0.61,0.02,10\nDP-SGD,0.5,0.01,10\n")
     assert judged(project, of_summary(), expect).points == printed.points
+
+
+def test_a_summary_with_a_column_each_metric_says_what_one_with_a_row_each_says(make_project: Make) -> None:
+    project = make_project()
+    expect = COMPARE | {"left": {"metric": "train", "minus": "test", "arm": "plain"}, "right": {"value": 0.05}}
+    declared = of_summary(metrics={"train": [0, 1], "test": [0, 1]})
+    (project.root / "results.csv").write_text(
+        "method,metric,mean,spread,n\nSGD,train,0.91,0.02,10\nSGD,test,0.7,0.01,10\nDP-SGD,train,0.5,0.01,10\n"
+        "DP-SGD,test,0.5,0.02,10\n"
+    )
+    long = judged(project, declared, expect)
+    (project.root / "results.csv").write_text(
+        "method,train,test,n\nSGD,0.91 ± 0.02,0.7 ± 0.01,10\nDP-SGD,0.5 ± 0.01,0.5 ± 0.02,10\n", encoding="utf-8"
+    )
+    assert judged(project, declared, expect).points == long.points
+    (project.root / "results.csv").write_text(
+        "method,train_mean,train_std,test_mean,test_std,n\nSGD,0.91,0.02,0.7,0.01,10\nDP-SGD,0.5,0.01,0.5,0.02,10\n"
+    )
+    columns = {"arm": "method"}
+    columns |= {f"{m}{of}": f"{m}_{end}" for m in ("train", "test") for of, end in (("", "mean"), ("_spread", "std"))}
+    assert judged(project, declared | {"columns": columns}, expect).points == long.points
+
+
+# --- runs that stopped early
+
+
+@given(st.lists(st.integers(1, 4), min_size=7, max_size=12), st.randoms())
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_runs_that_stopped_early_count_where_they_got_to(make_project: Make, stops: list[int], order: Random) -> None:
+    """A difference between two epochs is over the runs that have both, as pandas joins them."""
+    project, rng = make_project(), np.random.default_rng(len(stops))
+    stops[:2] = [4, 4]
+    rows = [
+        ("SGD", f"run {i}", epoch, rng.uniform(), 0.5, 1.0) for i, n in enumerate(stops) for epoch in range(1, n + 1)
+    ]
+    order.shuffle(rows)
+    frame = pd.DataFrame(rows, columns=["method", "seed", "epoch", "train", "test", "loss"])
+    frame.to_csv(project.root / "results.csv", index=False)
+    expect = COMPARE | {
+        "left": {"metric": "train", "at": {"epoch": 4}}, "right": {"metric": "train", "at": {"epoch": 2}}
+    }  # fmt: skip
+    declared = experiment(arms={"plain": {"in_file": "SGD"}}, stopped_early=True)
+    verdict = judged(project, declared, expect)
+    at = frame.pivot(index="seed", columns="epoch", values="train")
+    both = (at[4] - at[2]).dropna()
+    assert verdict.points[0].repeats == len(both)
+    assert verdict.effect == pytest.approx(both.mean(), abs=1e-9)
+    assert "Some runs stopped early" in " ".join(verdict.flags)
+    alone = judged(
+        project, declared, COMPARE | {"left": {"metric": "train", "at": {"epoch": 1}}, "right": {"value": 0}}
+    )
+    assert alone.points[0].repeats == len(stops)
+
+
+def test_paired_runs_that_stopped_early_stay_pairs(make_project: Make) -> None:
+    project, rng = make_project(), np.random.default_rng(3)
+    stops = dict(enumerate((2, 3, 1, 3, 2, 3, 3, 3)))
+    rows = [
+        (arm, i, epoch, rng.uniform(), 0.5, 1.0)
+        for arm in ("SGD", "DP-SGD") for i, n in stops.items() for epoch in range(1, n + 1)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["method", "seed", "epoch", "train", "test", "loss"])
+    frame.to_csv(project.root / "results.csv", index=False)
+    left, right = {"metric": "train", "arm": "plain", "at": {"epoch": 2}}, {"arm": "private", "at": {"epoch": 2}}
+    verdict = judged(project, experiment(stopped_early=True, paired=True), COMPARE | {"left": left, "right": right})
+    at = frame[frame["epoch"] == 2].pivot(index="seed", columns="method", values="train")
+    assert verdict.points[0].repeats == len(at) == 7
+    assert verdict.points[0].holds == int((at["SGD"] > at["DP-SGD"]).sum())
+    assert verdict.effect == pytest.approx((at["SGD"] - at["DP-SGD"]).mean(), abs=1e-9)
 
 
 def test_few_repeats_of_a_summary_decide_nothing_and_the_reason_says_that_none_can_be_added(make_project: Make) -> None:

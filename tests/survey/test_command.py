@@ -55,6 +55,21 @@ def test_a_survey_writes_a_spec_ranks_the_splits_and_goes_on(project: Project) -
     assert run_cli(project.root, "judge", "leaky-survey.yaml").returncode == 0, "its spec is a spec as others are"
 
 
+def test_columns_of_dates_are_read_as_such(project: Project) -> None:
+    frame = pd.read_csv(project.root / "leaky.csv")
+    frame["seen"] = pd.date_range("2021-03-01", periods=len(frame)).strftime("%Y-%m-%d")
+    frame.to_csv(project.root / "dated.csv", index=False)
+    listed = run_cli(project.root, "survey", "dated.csv", "--label", "label", "--list", "--json", *SMALL)
+    assert listed.returncode == 0, listed.stderr
+    labels = [one["label"] for one in json.loads(listed.stdout)["member_sets"]]
+    assert [label for label in labels if label.startswith("seen")] == [
+        "seen before 2021-12-25",
+        "seen 2021-12-25 and later",
+    ]
+    assert "dates: [seen]" in (project.root / "dated-survey.yaml").read_text()
+    assert run_cli(project.root, "validate", "dated-survey.yaml").returncode == 0
+
+
 def test_list_trains_nothing_and_says_what_is_left_out(project: Project) -> None:
     listed = run_cli(project.root, "survey", "leaky.csv", "--label", "label", "--list", "--json", "-o", "listed.yaml")
     assert listed.returncode == 0, listed.stderr

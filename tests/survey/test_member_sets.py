@@ -49,6 +49,20 @@ def test_values_and_ranges_divide_the_rows_that_have_one() -> None:
     assert rows["site = A"] == (frame["site"] == "A").sum()
 
 
+def test_dates_are_cut_into_spans_of_time() -> None:
+    days = pd.date_range("2020-01-01", periods=400, freq="D")
+    frame = table().assign(admitted=(days - pd.Timestamp("1970-01-01")).days)
+    features = encode(frame, SCHEMA, Preprocessing()).features
+    sets, _ = list_member_sets(frame, SCHEMA, SIZES, features, 2, 0, ("admitted",))
+    assert {one.label: one.rows for one in sets if one.label.startswith("admitted")} == {
+        "admitted before 2020-07-18": 199,
+        "admitted 2020-07-18 and later": 201,
+    }
+    (late,) = (one for one in sets if one.label == "admitted 2020-07-18 and later")
+    assert dict(late.split) == {"kind": "range", "attribute": "admitted", "low": 18461.0}
+    assert late.name == "admitted-2020-07-18-and-later"
+
+
 def test_names_are_an_arms_and_no_two_are_the_same() -> None:
     frame = table().rename(columns={"site": "Sité / no. 1"})
     frame["label"] = frame["label"].astype(int)

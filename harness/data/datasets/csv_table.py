@@ -49,6 +49,8 @@ class CsvTable(TableDataset):
     """Name of the column to predict; its distinct values are the classes."""
     categorical: tuple[str, ...] = ()
     """Columns that are categories although they may look like numbers; text columns always are."""
+    dates: tuple[str, ...] = Field(default=(), exclude_if=lambda dates: dates == ())
+    """Columns of dates (2024-01-31, or with a time), read as days since 1970-01-01."""
     ignore: tuple[str, ...] = ()
     """Columns to leave out, such as identifiers; "" for those without a name."""
     missing: tuple[str, ...] = ("", "?", "NA", "N/A")
@@ -83,8 +85,12 @@ class CsvTable(TableDataset):
     def _check_disjoint(self) -> CsvTable:
         if self.label in self.ignore:
             raise ValueError(f"ignore: {self.label!r} is the label; take it out of one of them")
-        if both := [column for column in self.categorical if column in self.ignore]:
-            raise ValueError(f"ignore: {both[0]!r} is in categorical too; take it out of one of them")
+        for name, other in (("categorical", self.ignore), ("dates", self.ignore), ("categorical", self.dates)):
+            field = "ignore" if other is self.ignore else "dates"
+            if both := [column for column in getattr(self, name) if column in other]:
+                raise ValueError(f"{field}: {both[0]!r} is in {name} too; take it out of one of them")
+        if self.label in self.dates:
+            raise ValueError(f"dates: {self.label!r} is the label; take it out of one of them")
         return self
 
     @property
@@ -120,11 +126,23 @@ class CsvTable(TableDataset):
                 steps += done
         return OwnTable(pd.DataFrame(columns), tuple(steps), cells.lines)
 
+    def date_columns(self, root: Path) -> tuple[str, ...]:
+        """Columns of text all of whose cells are dates, in the order of the file: those that `dates` could name."""
+        cells = read_cells(root / self.path, self.path, self.separator, self.encoding)
+        known = {normalize_text(name) for name in (self.label, *self.categorical, *self.ignore)}
+        columns = zip(cells.names, cells.columns, strict=True)
+        return tuple(
+            name
+            for name, texts in columns
+            if name not in known and Column.of(name, texts, self.missing, partial(self._place, cells.lines)).are_dates()
+        )
+
     def _place(self, lines: Array, row: int) -> str:
         return f"{self.path}:{lines[row]}"
 
     def _check_names(self, cells: Cells, ignored: set[str]) -> None:
-        wanted = {"label": (self.label,), "categorical": self.categorical, "ignore": self.ignore}
+        wanted = {"label": (self.label,), "categorical": self.categorical, "dates": self.dates}
+        wanted |= {"ignore": self.ignore}
         for field, columns in wanted.items():
             for column in columns:
                 if normalize_text(column) not in cells.names:
@@ -180,6 +198,8 @@ class CsvTable(TableDataset):
         return column.text()
 
     def _feature(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
+        if column.name in {normalize_text(name) for name in self.dates}:
+            return column.dates()
         if column.name not in schema.categorical and not column.are_booleans():
             column.check_mixture(self.missing)
         values, steps = self._type_column(column, schema)
