@@ -17,6 +17,9 @@ from harness.report.gather import Section
 from harness.report.provenance import Provenance
 from harness.verdicts.counts import Count, count
 
+NO_PAPERS = ("own", "harness")
+"""What stands in the place of a paper for claims that are of none."""
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -43,7 +46,7 @@ class Paper:
     def short_name(self) -> str:
         """`Humphries et al. 2020`."""
         names = [name.split()[-1] for name in self.authors.split(", ")]
-        if self.key in ("own", "harness"):
+        if self.key in NO_PAPERS:
             return self.title
         who = names[0] if len(names) == 1 else f"{names[0]} & {names[1]}" if len(names) == 2 else f"{names[0]} et al."
         return f"{who} {self.year}"
@@ -121,7 +124,7 @@ def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, 
     for section in sections:
         by_paper.setdefault(section.spec.paper, []).append(section)
     order = [*(k for k in citations if k in by_paper), *(k for k in by_paper if k not in citations)]
-    order.sort(key=lambda k: k in ("own", "harness"))
+    order.sort(key=lambda k: k in NO_PAPERS)
     papers = []
     for key in order:
         cited = citations.get(key, {})

@@ -27,7 +27,7 @@ from harness.report.anchors import marks_of
 from harness.report.certainty import certainty_words
 from harness.report.claim_page import claim_context, prose_html
 from harness.report.compare import EPSILONS, Comparison, comparisons, draw_comparison, epsilon_words
-from harness.report.contents import Paper, Row, Site, slug
+from harness.report.contents import NO_PAPERS, Paper, Row, Site, slug
 from harness.report.drawing import Drawing, figure_files
 from harness.report.exports import claims_csv, claims_table
 from harness.report.findings import SORTS
@@ -42,6 +42,8 @@ from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, count, count_cer
 STATIC = ("site.css", "site.js")
 ACCOUNTANTS = "images/accountants.svg"
 """Of the docs: noise and what it is worth, by accountant."""
+SURVEYS = "adult-and-compas-surveyed"
+"""Where the page of the docs on surveys has those of committed tables."""
 TABLES = ("measurements.parquet", "advantage.csv")
 """Of a spec's folder: files that its page offers."""
 Compared = list[tuple[Comparison, tuple[str, Drawing]]]
@@ -103,8 +105,22 @@ def _pages(site: Site, compared: Compared) -> Sequence[tuple[str, str]]:
         return environment.get_template(template).render(**common, up=up, **given)
 
     pictures = {f.finding.id: site.pictures.get(f.finding.id) for f in site.findings}
+    surveys = (
+        SURVEYS if (site.docs / "survey.md").is_file() and any(p.key not in NO_PAPERS for p in site.papers) else ""
+    )
     pages = [
-        ("index.html", page("front.html", "", pictures=pictures, others=OTHERS, **_totals(site))),
+        (
+            "index.html",
+            page(
+                "front.html",
+                "",
+                pictures=pictures,
+                others=OTHERS,
+                surveys=surveys,
+                no_papers=NO_PAPERS,
+                **_totals(site),
+            ),
+        ),
         ("claims.html", page("claims.html", "", rows=rows, datasets=_in_use(rows))),
         ("compare.html", page("compare.html", "", **_comparison_context(site, compared))),
         ("reading.html", page("reading.html", "")),
