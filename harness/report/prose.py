@@ -288,6 +288,7 @@ def _theorem(reason: Reason) -> str:
     where = f" at {places}" if places else ""
     if reason.found == "refuted":
         often = "" if reason.share is None else f" (at {reason.share:.0%} of the points)"
+        often = ", as at every other point" if reason.share == 1 else often
         return f"Refuted{where}{often}: it is {left} where the claim allows {right}."
     word = {"proved": "Proved", "computed": "Holds wherever it was computed"}.get(
         reason.found, "Neither proved nor refuted"

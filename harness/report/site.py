@@ -155,14 +155,16 @@ def _totals(site: Site) -> dict[str, Any]:
     """How many claims came out how; of the first group, how sure one is of what is decided, and what is violated."""
     counted = count(site.verdicts)
     if not counted:
-        return {"counted": (), "certain": (), "refuted": ()}
+        return {"counted": (), "certain": (), "refuted": (), "theirs": 0}
     group = counted[0].group
     refuted = [
         (paper, v) for paper in site.papers for v in paper.verdicts if group_of(v) == group and v.verdict == "violated"
     ]
     order = list(CERTAINTIES)
     refuted.sort(key=lambda one: order.index(one[1].certainty or order[-1]))
-    return {"counted": counted, "certain": count_certainties(site.verdicts, group), "refuted": refuted}
+    theirs = sum(one.total for one in counted if one.group in ("papers", "papers elsewhere"))
+    certain = count_certainties(site.verdicts, group)
+    return {"counted": counted, "certain": certain, "refuted": refuted, "theirs": theirs}
 
 
 def _compare(site: Site) -> Compared:
