@@ -33,7 +33,7 @@ def git(*arguments: str) -> bytes:
 
 def said_of(commit: str) -> str:
     """`1234567 (2026-11-21)`."""
-    return git("show", "-s", "--date=short", "--format=%h (%ad)", commit).decode().strip()
+    return git("show", "-s", "--abbrev=7", "--date=short", "--format=%h (%ad)", commit).decode().strip()
 
 
 def forms_at(folder: Path) -> dict[str, str]:
