@@ -31,7 +31,6 @@ from harness.claims.operands import (
     NAMED,
     OWNER_SET,
     FormulaValue,
-    Level,
     MetricOperand,
     MetricSeries,
     Operand,
@@ -40,7 +39,7 @@ from harness.claims.operands import (
 from harness.claims.reasons import Reason
 from harness.claims.results import Part, PartResult
 from harness.config import Plugin, Registry
-from harness.coordinates import Where
+from harness.coordinates import Level, Where
 from harness.metrics import METRICS
 
 

@@ -220,7 +220,7 @@ class Setup(Config):
         """Records that a target is trained on."""
         return self.split.train_size(self.sizes)
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """What measurements follow from, as JSON."""
         fields = canonical(self, exclude={"label"})
         plugins = {"dataset": self.dataset.content(), "split": self.split.content(), "model": self.model.content()}

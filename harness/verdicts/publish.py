@@ -92,7 +92,7 @@ def reading_matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: 
         return any(spec.attacks[name].shadow_pool == path[2] for name in attacks if name)
     if path[:2] == ["experiment", "privacy"] and spec.experiment is not None:  # nothing to models without noise
         arms = {arm for part in parts for arm in part.arms()}
-        return any(math.isfinite(e) for arm in arms for e in spec.experiment.levels(arm).get("epsilon", ()))
+        return any(math.isfinite(float(e)) for arm in arms for e in spec.experiment.levels(arm).get("epsilon", ()))
     if path[:2] == ["experiment", "arms"]:
         return path[2] in {arm for part in parts for arm in part.arms()}
     return True
