@@ -185,7 +185,7 @@ def refuse_ends(metrics: Sequence[str]) -> None:
 CLAIM_KINDS: Registry[ClaimKind] = Registry("kind of claim")
 
 
-def sides(left: MetricOperand, right: Operand | None, declared: NameScope) -> tuple[MetricOperand, Operand | None]:
+def sides(left: MetricOperand, right: Operand, declared: NameScope) -> tuple[MetricOperand, Operand]:
     """Both sides of a comparison, with what they leave out."""
     left = declared.complete(left)
     return left, right.inherit(left) if isinstance(right, MetricOperand) else right

@@ -217,7 +217,7 @@ def optimal_advantage_in_exp(epsilon: float, universe: float) -> float:
     Viswanath 2016), so a linear program over the 2^K patterns of outputs is exact.
     """
     k = whole_number("universe", universe, 2, 14)
-    patterns: Any = np.array(list(product((1.0, math.exp(epsilon)), repeat=k)))
+    patterns = np.array(list(product((1.0, math.exp(epsilon)), repeat=k)))
     excess = np.maximum(patterns - patterns.mean(axis=1, keepdims=True), 0).mean(axis=1)
     solution = _solve(excess, A_eq=patterns.T, b_eq=np.ones(k), bounds=(0, None))
     return float(-solution.fun)

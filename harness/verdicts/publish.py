@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.close import Close
@@ -35,7 +34,7 @@ DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsew
 """Where a claim is reproduced or violated."""
 WORD_ON_OTHER_DATA: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
 UNCOUNTED = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
-UNDECIDED: dict[str, Any] = {
+UNDECIDED: dict[str, None] = {
     "p_value": None,
     "e_value": None,
     "basis": None,
