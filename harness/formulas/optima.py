@@ -8,21 +8,33 @@ linear inequalities on h (for S and for its complement), and every such h belong
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.arrays import Array
 from harness.formulas.formula import computed, whole_number
 
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
-def _solve(gain: Array, **constraints: Any) -> Any:
+
+def _solve(
+    gain: Array,
+    *,
+    bounds: tuple[float, float | None],
+    A_ub: Array | None = None,
+    b_ub: Array | None = None,
+    A_eq: Array | None = None,
+    b_eq: Sequence[float] | Array | None = None,
+) -> OptimizeResult:
     """Maximise `gain` @ x under linear constraints."""
     from scipy import optimize
 
-    return optimize.linprog(-gain, method="highs", **constraints)
+    return optimize.linprog(-gain, A_ub, b_ub, A_eq, b_eq, bounds, method="highs")
 
 
 DEFINITION = "linear program over all (eps, delta)-DP mechanisms"
