@@ -7,8 +7,9 @@ other packages register theirs by naming a module under the entry-point group `h
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.metadata import entry_points
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union
+from typing import Annotated, ClassVar, Generic, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -35,7 +36,7 @@ class Plugin(Config):
     summary: ClassVar[str] = ""
     also_decided_by: ClassVar[tuple[str, ...]] = ()
     """Modules, besides its own and what that imports of its package, whose code decides what it does."""
-    added_later: ClassVar[dict[str, Any]] = {}
+    added_later: ClassVar[dict[str, object]] = {}
     """Fields, as they are hashed, that came after results had been named: at these values they stay out of a name."""
     hashed_kind: ClassVar[str | None] = None
     """What names hash for its `kind`, where specs call it by another name than before. It is not inherited."""
@@ -52,7 +53,7 @@ class Plugin(Config):
         own = (closure(c.__module__, packages=(c.__module__.rpartition(".")[0],)) for c in classes)
         return code_fingerprint(*(module for modules in own for module in modules), *self.also_decided_by)
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """What is hashed into a cell's name: every field, defaults included (but see `added_later`)."""
         return without_defaults(canonical(self), self.added_later)
 
@@ -90,7 +91,7 @@ class Registry(Generic[P]):
         self._classes[name] = cls
         return cls
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[tuple[str, type[P]]]:
         return iter(sorted(self._classes.items()))
 
     def __getitem__(self, name: str) -> type[P]:

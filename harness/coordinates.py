@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-Place = tuple[tuple[str, Any], ...]
+Level = float | str | bool
+"""A value of an axis."""
+Place = tuple[tuple[str, Level], ...]
 """Values of axes, by name, sorted: hashable, and the same for the same place."""
 Cell = tuple[str, Place]
 """An arm, and where on the axes of the experiment: all repeats of one model."""
 Attacked = tuple[Cell, str]
 """A cell and the attack on it; no attack: its models themselves."""
-Where = Mapping[str, Any]
+Where = Mapping[str, Level]
 """Values of axes, by name."""
 
 
-def place(values: Where | Iterable[tuple[str, Any]]) -> Place:
+def place(values: Where | Iterable[tuple[str, Level]]) -> Place:
     """The place at these values."""
     return tuple(sorted(dict(values).items()))
 

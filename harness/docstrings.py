@@ -11,10 +11,13 @@ import inspect
 import textwrap
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+
+if TYPE_CHECKING:
+    from pydantic_core.core_schema import ModelSchema
 
 
 @cache
@@ -49,10 +52,10 @@ def _strings_below_fields(cls: type[BaseModel]) -> dict[str, str]:
 class DescribedSchema(GenerateJsonSchema):
     """JSON Schema in which each property says what its field means."""
 
-    def model_schema(self, schema: Any) -> dict[str, Any]:
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
         """The schema of one model, with descriptions."""
         written = super().model_schema(schema)
-        cls = schema["cls"]
+        cls: type[BaseModel] = schema["cls"]
         for name, text in field_descriptions(cls).items():
             info = cls.model_fields[name]
             for key in (info.alias, name):

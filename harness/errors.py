@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class HarnessError(Exception):
@@ -21,7 +24,7 @@ class HarnessError(Exception):
     """Name of the piece of work that it came up in, where it did."""
 
 
-def first_fault(error: Any) -> str:
+def first_fault(error: ValidationError) -> str:
     """The first thing that pydantic found wrong with a file's content: its place and what is wrong there."""
     fault = error.errors()[0]
     place = ".".join(map(str, fault["loc"]))

@@ -13,8 +13,7 @@ import re
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
 
 import pandas as pd
 
@@ -178,9 +177,9 @@ def _parameters(scaled: Scaled) -> dict[str, object]:
     }
 
 
-def _metric_name(row: Mapping[Any, Any], spec: Spec) -> str:
+def _metric_name(row: Mapping[Hashable, object], spec: Spec) -> str:
     """`attack.metric`, with the values of the attack's own axes."""
     if not row["attack"]:
         return str(row["metric"])
-    own = "".join(f".{axis} {format_level(row[axis])}" for axis in spec.attack_axes.get(row["attack"], {}))
+    own = "".join(f".{axis} {format_level(row[axis])}" for axis in spec.attack_axes.get(str(row["attack"]), {}))
     return re.sub(r"[^\w\-. ]", "-", f"{row['attack']}{own}.{row['metric']}", flags=re.ASCII)  # what MLflow takes

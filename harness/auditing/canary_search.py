@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -70,8 +69,8 @@ def seek_canary(train: TrainMany, records: CanaryRecords, seed: int, search: Sea
 class _Trained:
     """Models of one set of records, and from which weights each started, where that is known."""
 
-    models: Sequence[Any]
-    starts: Sequence[Any]
+    models: Sequence[object]
+    starts: Sequence[object]
 
     def scores(self, records: CanaryRecords) -> Array:
         """Of the canary, as an audit by its loss scores it: (models,). Raises HarnessError where one is no number."""

@@ -20,9 +20,9 @@ from harness.hashing import derive_seed
 from harness.progress import Progress
 
 Score = Literal["weights", "loss"]
-Train = Callable[[Array, Array, int], Any]
+Train = Callable[[Array, Array, int], object]
 """From features (n, d), labels (n,) and a seed to a model."""
-TrainMany = Callable[[Sequence[tuple[Array, Array, int]]], Sequence[Any]]
+TrainMany = Callable[[Sequence[tuple[Array, Array, int]]], Sequence[object]]
 """The same for several sets of records at once."""
 AT_ONCE = 64
 ROUGHLY = 0.01

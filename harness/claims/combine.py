@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from harness.claims.reasons import Found, Reason, place_of
 from harness.claims.results import Part, PartResult, PointResult, not_run
 from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
 from harness.claims.verdict import Outcome, Point
-from harness.coordinates import Where
+from harness.coordinates import Level, Where
 from harness.coordinates import text as place_text
 
 FAR = 10_000
@@ -60,7 +59,7 @@ def over_grid(
     evidence: Measurements,
     part: Part,
     curves: Sequence[MetricSeries],
-    at: Mapping[str, Sequence[Any]] | None,
+    at: Mapping[str, Sequence[Level]] | None,
     test: str,
     some: frozenset[str],
     look: Callable[[Where], Sequence[PointResult]],
@@ -138,7 +137,7 @@ def combine(
             f"alpha/2 over {k * part.parts}"
         )
 
-    def conclude(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: Any) -> PartResult:
+    def conclude(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: object) -> PartResult:
         both = None if p_value is None else 2 * p_value
         rows, decided = tuple(found_at), points[place]
         if quantifier == "share":

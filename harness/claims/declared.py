@@ -6,9 +6,9 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from harness.claims.operands import NAMED, OWNER_SET, Chosen, FormulaValue, Level, MetricOperand
+from harness.claims.operands import NAMED, OWNER_SET, Chosen, FormulaValue, MetricOperand
+from harness.coordinates import Level
 from harness.formulas import FORMULAS
 from harness.formulas.formula import describe_unknown_formula
 from harness.metrics import METRICS, metrics_of
@@ -22,13 +22,13 @@ COORDINATES = ("epsilon", "delta", "prior")
 class NameScope:
     """Arms with the values of their axes, attacks with what they measure."""
 
-    arms: Mapping[str, Mapping[str, tuple[Any, ...]]]
+    arms: Mapping[str, Mapping[str, tuple[Level, ...]]]
     """Values of the axes of each arm's experiment, epsilon among them."""
     attacks: Mapping[str, tuple[str, ...]]
     """Metrics of each attack on one model."""
     scored: frozenset[str] = frozenset()
     """Attacks that score records, so that runs can be compared record by record."""
-    attack_axes: Mapping[str, Mapping[str, tuple[Any, ...]]] | None = None
+    attack_axes: Mapping[str, Mapping[str, tuple[Level, ...]]] | None = None
     """Values of the axes of each attack."""
     courses: frozenset[str] = frozenset()
     """Arms whose models are measured after each epoch."""
@@ -49,7 +49,7 @@ class NameScope:
                 "themselves (format: tidy or wide)"
             )
 
-    def axes(self, arm: str, attack: str = "") -> dict[str, tuple[Any, ...]]:
+    def axes(self, arm: str, attack: str = "") -> dict[str, tuple[Level, ...]]:
         """Axes along which a metric of this arm and attack varies, with their values."""
         return {**self.arms[arm], **(self.attack_axes or {}).get(attack, {})}
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,11 @@ import pandas as pd
 from harness.arrays import Array
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Design, Fixed, Series
-from harness.claims.operands import Chosen, FormulaValue, Level, MetricSeries
+from harness.claims.operands import Chosen, FormulaValue, MetricSeries
 from harness.claims.series import of_runs
 from harness.claims.statistics import MeanEstimate
 from harness.claims.table_index import index_table
-from harness.coordinates import Cell, Place, Where, place
+from harness.coordinates import Cell, Level, Place, Where, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
 from harness.formulas import formula_named
@@ -116,14 +115,14 @@ class Measurements:
             raise HarnessError(f"no measurements of {curve.text()}; run the spec again")
         return varying
 
-    def levels(self, curve: MetricSeries, axis: str) -> list[Any]:
+    def levels(self, curve: MetricSeries, axis: str) -> list[Level]:
         """Values of an axis at which the curve was measured, in order."""
         self._varying_axes(curve)
         return order_levels(self._index.levels[curve.arm, curve.attack, curve.metric].get(axis, ()))
 
     def grid(
         self, curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, Level]]:
         """Places at which all of the curves that vary there were measured, among `at`.
 
         Where `at` says nothing of an axis: all its values, of epsilon the finite ones.
@@ -138,7 +137,7 @@ class Measurements:
             if asked is not None:
                 common = [v for v in common if v in asked]
             elif axis == "epsilon":
-                common = [v for v in common if math.isfinite(v)]
+                common = [v for v in common if math.isfinite(float(v))]
             choices.append(common)
         return [dict(zip(axes, chosen, strict=True)) for chosen in product(*choices)]
 
@@ -194,7 +193,7 @@ class Measurements:
             total = total.add(other)
         return total.scale(curve.times / len(parts))
 
-    def _points(self, curve: MetricSeries, where: Where) -> list[dict[str, object]]:
+    def _points(self, curve: MetricSeries, where: Where) -> list[dict[str, Level]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
         axes = {axis: self.levels(curve, axis) for axis in curve.mean_over}
         if (chosen := curve.chosen) is not None:
@@ -210,11 +209,11 @@ class Measurements:
         counts = np.bincount(self._choice(curve, curve.chosen, where), minlength=len(levels))
         return {float(level): int(count) for level, count in zip(levels, counts, strict=True) if count}
 
-    def _candidates(self, curve: MetricSeries, chosen: Chosen) -> list[Any]:
+    def _candidates(self, curve: MetricSeries, chosen: Chosen) -> list[Level]:
         """Values of an axis among which one is chosen, in order; of epsilon the finite ones: without noise nothing is
         lost and nothing private."""
         levels = self.levels(curve, chosen.axis)
-        return [v for v in levels if math.isfinite(v)] if chosen.axis == "epsilon" else levels
+        return [v for v in levels if math.isfinite(float(v))] if chosen.axis == "epsilon" else levels
 
     def _choice(self, curve: MetricSeries, chosen: Chosen, where: Where) -> Array:
         """Which place of an axis is chosen, (n,) int: in each repeat, or as often in the repeats that choose for all.
@@ -337,7 +336,7 @@ class Measurements:
         return np.asarray(np.unique(np.concatenate(counts)))
 
 
-def order_levels(values: Collection[Any]) -> list[Any]:
+def order_levels(values: Collection[Level]) -> list[Level]:
     """Values of an axis in order: numbers by size, words as they come."""
     levels = list(values)
     return sorted(levels) if all(isinstance(v, int | float) for v in levels) else levels

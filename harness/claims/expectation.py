@@ -31,7 +31,6 @@ from harness.claims.operands import (
     NAMED,
     OWNER_SET,
     FormulaValue,
-    Level,
     MetricOperand,
     MetricSeries,
     Operand,
@@ -40,7 +39,7 @@ from harness.claims.operands import (
 from harness.claims.reasons import Reason
 from harness.claims.results import Part, PartResult
 from harness.config import Plugin, Registry
-from harness.coordinates import Where
+from harness.coordinates import Level, Where
 from harness.metrics import METRICS
 
 
@@ -186,7 +185,7 @@ def refuse_ends(metrics: Sequence[str]) -> None:
 CLAIM_KINDS: Registry[ClaimKind] = Registry("kind of claim")
 
 
-def sides(left: MetricOperand, right: Operand | None, declared: NameScope) -> tuple[MetricOperand, Operand | None]:
+def sides(left: MetricOperand, right: Operand, declared: NameScope) -> tuple[MetricOperand, Operand]:
     """Both sides of a comparison, with what they leave out."""
     left = declared.complete(left)
     return left, right.inherit(left) if isinstance(right, MetricOperand) else right

@@ -9,7 +9,6 @@ repeats is tested is the design's business (`harness.claims.design`); what point
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ Right = MetricSeries | FormulaValue | AxisValue | Number
 """A right side, where it names one curve at most."""
 
 
-def as_one_series(right: Any) -> Right:
+def as_one_series(right: Right | MetricOperand) -> Right:
     """A right side that names one curve at most, as such."""
     return right.curve if isinstance(right, MetricOperand) else right
 

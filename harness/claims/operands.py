@@ -28,7 +28,7 @@ from harness.claims.expression import (
     phrase,
 )
 from harness.config import Config
-from harness.coordinates import Place, place
+from harness.coordinates import Level, Place, place
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
 from harness.metrics.metric import MODEL_SCOPES
@@ -43,8 +43,6 @@ OWNER_SET = "owner_set"
 Real = Annotated[float, Field(ge=-1e12, le=1e12)]
 """A number that can be added and multiplied without running out of range; neither infinite nor not-a-number."""
 Width = Annotated[float, Field(gt=0, le=1e12)]
-Level = float | str | bool
-"""A value of an axis."""
 
 
 def _one_or_many(value: object) -> object:

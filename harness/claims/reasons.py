@@ -10,6 +10,7 @@ from pydantic import field_serializer, field_validator
 
 from harness.claims.operands import PointQuantifier
 from harness.config import Config
+from harness.coordinates import Level
 from harness.coordinates import text as place_text
 
 DIGITS = 12
@@ -196,6 +197,6 @@ def of_parts(reasons: Sequence[Reason], parts: int, numbered: bool = True) -> st
     return "; ".join(f"part {one.part + 1} of {parts}: {one.text()}" if several else one.text() for one in reasons)
 
 
-def place_of(epsilon: float | None, at: Mapping[str, Any] | None) -> dict[str, Any]:
+def place_of(epsilon: float | None, at: Mapping[str, Level] | None) -> dict[str, Level]:
     """A place with its epsilon first, where it is finite."""
     return ({} if epsilon is None else {"epsilon": epsilon}) | dict(at or {})

@@ -116,7 +116,8 @@ def point(
     """What was found at a place; by default the effect is claimed to be above 0."""
     low, high = effect.interval(LEVEL) if interval is None else interval
     others = {name: value for name, value in where.items() if name != "epsilon"}
-    epsilon = where.get("epsilon")
+    asked = where.get("epsilon")
+    epsilon = None if asked is None else float(asked)
     return Point(
         expectation=index,
         epsilon=None if epsilon is None or math.isinf(epsilon) else epsilon,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -92,11 +91,11 @@ def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, s
     drawn = outcomes_by_arm(table)
     chosen = table[(table["metric"] == metric) & table["arm"].isin(list(drawn))]
     for (arm, attack, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
-        for outcome, part in group.groupby(group["repeat"].map(drawn[arm][0])):
+        for outcome, part in group.groupby(group["repeat"].map(drawn[str(arm)][0])):
             yield str(arm), str(attack), int(str(outcome)), float(str(epsilon)), part
 
 
-def outcomes_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]]:
+def outcomes_by_arm(table: pd.DataFrame) -> dict[str, tuple[dict[int, int], int]]:
     """By arm whose split draws one of a few outcomes: that of each repeat, and how many there are.
 
     Arms where the number of outcomes is not the same in every repeat are left out: their chances are not known.
@@ -109,7 +108,7 @@ def outcomes_by_arm(table: pd.DataFrame) -> dict[Any, tuple[dict[int, int], int]
         )
         codes, labels = pd.factorize(outcome, sort=True)
         if outcomes.nunique() == 1 and len(labels) <= int(outcomes.iloc[0]):
-            drawn[arm] = dict(zip(outcome.index, codes, strict=True)), int(outcomes.iloc[0])
+            drawn[str(arm)] = dict(zip(outcome.index, codes, strict=True)), int(outcomes.iloc[0])
     return drawn
 
 

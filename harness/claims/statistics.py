@@ -11,7 +11,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import scipy
@@ -96,7 +95,7 @@ class SequentialEstimate(MeanEstimate):
         results are like those there are; None where there are none."""
 
 
-def hall_transform(distance: Any, skewness: Any, slope: float = 0.0) -> Any:
+def hall_transform(distance: float | Array, skewness: float | Array, slope: float = 0.0) -> float | Array:
     """Hall's transform (1992) of a standardised distance (mean - value) / stderr, monotone in it.
 
     Where run results are skewed, by `skewness` of their mean, Student's distribution is nearer to this than to
@@ -110,7 +109,7 @@ def hall_transform(distance: Any, skewness: Any, slope: float = 0.0) -> Any:
     return near + skewness * near**2 / 3 + skewness**2 * near**3 / 27 + skewness / 6 + slope * past
 
 
-def _part_past_slope(distance: Any, skewness: Any, slope: float) -> Any:
+def _part_past_slope(distance: float | Array, skewness: float | Array, slope: float) -> float | Array:
     """The part of a distance that lies where the cubic's slope, (1 + skewness distance / 3)^2, is below `slope`."""
     if not slope:
         return 0.0
@@ -119,7 +118,7 @@ def _part_past_slope(distance: Any, skewness: Any, slope: float) -> Any:
     return np.where(none, 0.0, np.minimum(0.0, 1 + safe * distance / 3 - math.sqrt(slope)) * 3 / safe)
 
 
-def inverse_hall_transform(value: Any, skewness: Any, slope: float = 0.0) -> Any:
+def inverse_hall_transform(value: float | Array, skewness: float | Array, slope: float = 0.0) -> Array:
     """The distance that `corrected` gives `value` for."""
     none = np.abs(skewness) < LEAST_SKEWNESS
     safe = np.where(none, 1.0, skewness)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Series
 from harness.claims.series import OUTCOME, TableFacts, groups_of, outcomes_by_arm, series_of
-from harness.coordinates import Cell, Place, place
+from harness.coordinates import Cell, Level, Place, place
 from harness.metrics.metric import derived_from
 
 MetricKey = tuple[str, str, str]
@@ -32,7 +31,7 @@ class TableIndex:
     """The repeat of each number of a series; of metrics of several runs the last run of each group of them."""
     varies: dict[MetricKey, tuple[str, ...]]
     """Axes along which it was measured."""
-    levels: dict[MetricKey, dict[str, dict[Any, None]]]
+    levels: dict[MetricKey, dict[str, dict[Level, None]]]
     """Values of each axis at which it was measured."""
     noise: dict[Cell, float]
     """The noise multiplier of each cell."""
@@ -50,7 +49,7 @@ def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[st
     series: dict[tuple[str, str, str, Place], Series] = {}
     repeats_of: dict[tuple[str, str, str, Place], Array] = {}
     varies: dict[MetricKey, tuple[str, ...]] = {}
-    levels: dict[MetricKey, dict[str, dict[Any, None]]] = {}
+    levels: dict[MetricKey, dict[str, dict[Level, None]]] = {}
     derived = {metric: derived_from(metric) for metric in table["metric"].unique()}
     measured = set(zip(table["arm"], table["attack"], table["metric"], strict=True))
     facts = TableFacts.of(table)

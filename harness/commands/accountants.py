@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -18,6 +18,7 @@ from harness.progress import Progress
 if TYPE_CHECKING:
     from harness.privacy.accountants import Run
 
+T = TypeVar("T")
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1000.0)
 
 
@@ -105,7 +106,7 @@ def _row(name: str, epsilon: float, run: Run) -> dict[str, Any]:
 
     accountant, why = ACCOUNTANTS[name], []
 
-    def try_answer(answer: Callable[[], Any]) -> Any:
+    def try_answer(answer: Callable[[], T]) -> T | None:
         try:
             return answer()
         except HarnessError as error:

@@ -7,7 +7,7 @@ import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -254,7 +254,7 @@ def _draw(rows: list[tuple[float, Bound]], what: str, delta: float, path: Path) 
     axes.plot(reach, reach, color="black", linewidth=1, label="what is claimed")
     names = list(dict.fromkeys(bound.auditor for _, bound in rows))
     for name, marker in zip(names, "osD^v", strict=False):
-        points: list[Any] = [(c, b.epsilon) for c, b in rows if b.auditor == name]
+        points: list[tuple[float, float]] = [(c, b.epsilon) for c, b in rows if b.auditor == name]
         axes.plot(*zip(*points, strict=True), marker=marker, label=name)
     axes.set_xscale("log")
     axes.set_xlabel(f"claimed epsilon, delta {delta:g}")

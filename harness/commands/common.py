@@ -8,9 +8,9 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TextIO, TypedDict
 
 import typer
 from rich.console import Console
@@ -21,6 +21,7 @@ from harness.paths import Project, find_project
 from harness.progress import Progress
 
 if TYPE_CHECKING:
+    from harness.claims.verdict import Verdict
     from harness.pipeline import Context
     from harness.spec.load import Loaded
 
@@ -43,7 +44,16 @@ Minutes = Annotated[
 Root = Annotated[Path | None, typer.Option("--project", help="The checkout; default: found from here upwards.")]
 
 console = Console()
-state: dict[str, Any] = {}
+
+
+class State(TypedDict, total=False):
+    """What the first word's options say."""
+
+    root: Path | None
+    document: TextIO
+
+
+state: State = {}
 
 
 GOES_ON = "finished cells are kept, the same command goes on from here"
@@ -184,7 +194,7 @@ STATES = {"clears": "green", "misses": "red", "open": "yellow"}
 """Of points."""
 
 
-def print_verdicts(verdicts: Any) -> None:
+def print_verdicts(verdicts: Iterable[Verdict]) -> None:
     """For people."""
     table = table_of("claim", "verdict", "why")
     for v in verdicts:

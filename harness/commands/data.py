@@ -6,7 +6,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,12 +14,15 @@ from harness.commands.common import AsJson, Quiet, console, load, print_json, pr
 from harness.errors import HarnessError
 from harness.progress import Progress
 
+if TYPE_CHECKING:
+    from harness.data.dataset import TableDataset
+
 AT_ONCE = 4
 """Datasets that are fetched at the same time."""
 data_app = typer.Typer(no_args_is_help=True, help="Datasets: what is there, and bringing what is not.")
 
 
-def _datasets(names: list[str] | None) -> list[Any]:
+def _datasets(names: list[str] | None) -> list[TableDataset]:
     from harness.data.dataset import DATASETS, TableDataset
     from harness.data.datasets import csv_table
 

@@ -92,7 +92,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     print(f"profile {context.profile_name}: {at_most}about {wall:.1f} min with {context.workers} workers")
 
 
-def _row_of_results(context: Context, one: Loaded) -> dict[str, Any]:
+def _row_of_results(context: Context, one: Loaded) -> dict[str, object]:
     """The row of a spec on results from elsewhere, for which nothing is computed. Raises HarnessError where its file is
     wrong."""
     from harness.pipeline import measurements

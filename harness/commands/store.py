@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +19,10 @@ from harness.commands.common import (
     table_of,
 )
 from harness.progress import Progress
+
+if TYPE_CHECKING:
+    from harness.execution.sharing import Named, Shared, Transfer
+    from harness.execution.store import Store
 
 store_app = typer.Typer(
     no_args_is_help=True, help="The cell store: check it, share it, and free it of what no spec names."
@@ -91,13 +96,19 @@ def store_pull(
 
 
 def _share(
-    move: Any, word: str, address: str, specs: list[str] | None, profile: str | None, as_json: bool, quiet: bool
+    move: Callable[[Store, Shared, Progress, set[Named] | None], Transfer],
+    word: str,
+    address: str,
+    specs: list[str] | None,
+    profile: str | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     from harness.execution.sharing import Shared
     from harness.execution.store import Store
     from harness.pipeline import is_left_out, plan_of
 
-    only = None
+    only: set[Named] | None = None
     if specs:
         only = set()
         for context, loaded in contexts(specs, profile, None, quiet):

@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import harness
 from harness.attacks import Attack
@@ -34,6 +34,9 @@ from harness.files import sha256_file, write_bytes
 from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.progress import Progress
+
+if TYPE_CHECKING:
+    from distributed import Future
 
 CONNECT_TIMEOUT_S = 15
 POLL_S = 2.0
@@ -150,7 +153,7 @@ class DaskCluster(Executor):
             raise HarnessError(
                 f"--scheduler {address}: no Dask scheduler answers there ({reason}); start one with `dask scheduler`"
             ) from None
-        self._futures: dict[str, tuple[Any, Batch]] = {}
+        self._futures: dict[str, tuple[Future, Batch]] = {}
         self._finished: queue.Queue[str] = queue.Queue()
         self._digests: dict[str, str] = {}
         self._alone_since: float | None = None

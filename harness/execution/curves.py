@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import pandas as pd
 
-from harness.coordinates import Place, place
+from harness.coordinates import Level, Place, place
 from harness.execution.plan import Plan, WorkUnit, sort_pieces, with_needs
 from harness.execution.store import Store
 from harness.hashing import canonical_json
@@ -39,6 +39,14 @@ class Asked:
     def key(self) -> str:
         """Names what it is of; the same whichever version of the code measured it."""
         return curve_name(self.curve, self.arm, self.piece.work)
+
+
+class CurvePlace(TypedDict):
+    """What a curve of a table is of."""
+
+    arm: str
+    attack: str
+    at: dict[str, Level]
 
 
 def curves_asked(plan: Plan, spec: Spec) -> list[Asked]:
@@ -90,7 +98,7 @@ def missing_curves(wanted: Sequence[Asked], known: str | None) -> list[Asked]:
     return [one for one in wanted if one.key not in before]
 
 
-def curves_of(table: pd.DataFrame, panel: Panel) -> Iterator[tuple[Mapping[str, object], list[Line]]]:
+def curves_of(table: pd.DataFrame, panel: Panel) -> Iterator[tuple[CurvePlace, list[Line]]]:
     """What a table keeps of a panel's curve: what each is of (`arm`, `attack`, `at`), and its lines."""
     for one in json.loads(table.attrs.get(ATTRIBUTE) or "{}").values():
         named = one["curve"] == panel.curve and one["attack"] in panel.attacks

@@ -8,11 +8,10 @@ the hash of its arrays before the store takes it.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import uuid4
 
 import fsspec
@@ -109,7 +108,14 @@ def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Name
     return _transfer(theirs, mine, shared.get, store.put_bytes, progress, f"pull from {shared.address}")
 
 
-def _transfer(names: list[Named], there: set[Named], read: Any, write: Any, progress: Progress, label: str) -> Transfer:
+def _transfer(
+    names: list[Named],
+    there: set[Named],
+    read: Callable[[str, str], bytes],
+    write: Callable[[str, str, bytes], object],
+    progress: Progress,
+    label: str,
+) -> Transfer:
     transfer = Transfer()
     todo = [one for one in names if one not in there]
     transfer.there = len(names) - len(todo)

@@ -144,11 +144,11 @@ class Store:
         except OSError:
             return  # a cache: a full disk or a read-only store must not cost a result
 
-    def meta(self, kind: str, key: str) -> dict[str, Any] | None:
+    def meta(self, kind: str, key: str) -> dict[str, object] | None:
         """The JSON record of a result alone; None where there is none that can be read."""
         try:
             with np.load(self.path(kind, key), allow_pickle=False) as stored:
-                record: dict[str, Any] = json.loads(stored[META].tobytes().decode())
+                record: dict[str, object] = json.loads(stored[META].tobytes().decode())
                 return record
         except (KeyError, *UNREADABLE):
             return None

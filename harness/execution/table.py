@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from pyarrow.lib import ArrowException
 
-from harness.coordinates import Place
+from harness.coordinates import Level, Place
 from harness.errors import HarnessError
 from harness.execution.plan import Cell, Plan, WorkUnit
 from harness.execution.reuse import MeasurementCache, groups_of_runs, work_of_runs
@@ -75,7 +75,7 @@ def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _other_axes(where: Place) -> dict[str, Any]:
+def _other_axes(where: Place) -> dict[str, Level]:
     return {axis: value for axis, value in where if axis != "epsilon"}
 
 
@@ -91,7 +91,7 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: MeasurementCa
     experiment = spec.own_experiment
     if experiment is None:
         return pd.DataFrame(columns=columns)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
 
     known = known or MeasurementCache()
 
@@ -202,7 +202,7 @@ def _of_runs(store: Path, keys: tuple[str, ...]) -> dict[str, Value]:
 def _with_baseline(plan: Plan) -> Iterator[tuple[Cell, Cell]]:
     """Each cell, and the one without noise that its metrics are set against, where there is one."""
 
-    def but_epsilon(cell: Cell) -> tuple[str, tuple[Any, ...], int]:
+    def but_epsilon(cell: Cell) -> tuple[str, tuple[tuple[str, Level], ...], int]:
         return cell.arm, tuple(_other_axes(cell.place).items()), cell.repeat
 
     without = {but_epsilon(c): c for c in plan.cells if math.isinf(c.epsilon)}

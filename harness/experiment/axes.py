@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import scipy
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from harness.config import Config
+from harness.coordinates import Level
 from harness.errors import AboutPrivacy
 from harness.formulas import FORMULAS
 from harness.formulas.formula import describe_unknown_formula
 from harness.identity import canonical, canonical_path
 
-Level = float | str | bool
-"""A value of an axis."""
 RESERVED = frozenset(
     [
         "spec",
@@ -48,7 +47,7 @@ class Axis(Config):
     values: tuple[Level, ...] = Field(min_length=1)
     """What it is set to."""
 
-    def content(self, varied: Config) -> dict[str, Any]:
+    def content(self, varied: Config) -> dict[str, object]:
         """What is hashed of it, as JSON; `varied` is an arm or an attack that has the field."""
         return {**canonical(self), "field": canonical_path(varied, self.field)}
 

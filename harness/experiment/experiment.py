@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from harness.config import Config
+from harness.coordinates import Level
 from harness.experiment.axes import RESERVED, Axis, Derived
 from harness.experiment.setup import Name, Setup
 
@@ -26,7 +27,7 @@ class Variant:
     """An arm at one place on its axes: what its models are trained by."""
 
     arm: str
-    place: dict[str, Any]
+    place: dict[str, Level]
     """Values of its axes, epsilon (or what it follows from) last."""
     setup: Setup
     epsilon: float
@@ -70,11 +71,11 @@ class Experiment(Config):
         """Names of the axes of its cells, that of epsilon last."""
         return (*self.axes, self.epsilon_axis(next(iter(self.arms))))
 
-    def levels(self, arm: str) -> dict[str, tuple[Any, ...]]:
+    def levels(self, arm: str) -> dict[str, tuple[Level, ...]]:
         """Values of the axes of an arm."""
         setup = self.arms[arm]
         epsilons = setup.privacy.epsilons
-        levels: dict[str, tuple[Any, ...]] = {name: axis.values for name, axis in self.axes.items()}
+        levels: dict[str, tuple[Level, ...]] = {name: axis.values for name, axis in self.axes.items()}
         if isinstance(epsilons, Derived):
             known = {"delta": setup.privacy.delta, "prior": setup.prior}
             return {**levels, epsilons.axis: epsilons.levels(known)}
@@ -102,11 +103,11 @@ class Experiment(Config):
                     if derived is not None:
                         numbers = {k: float(v) for k, v in place.items() if isinstance(v, int | float)}
                         epsilon = derived.epsilon(
-                            level, {"delta": setup.privacy.delta, "prior": setup.prior, **numbers}
+                            float(level), {"delta": setup.privacy.delta, "prior": setup.prior, **numbers}
                         )
                     yield Variant(name, {**place, last: level}, setup, float(epsilon))
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """What measurements follow from, as JSON."""
         first = next(iter(self.arms.values()))
         return {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from harness.config import Config
-from harness.experiment.axes import RESERVED, Level
+from harness.coordinates import Level
+from harness.experiment.axes import RESERVED
 from harness.experiment.experiment import Experiment
 from harness.experiment.setup import Name, epsilon_of
 from harness.identity import canonical
@@ -231,7 +232,7 @@ class ResultsFile(Config):
         """Names of its axes, epsilon last."""
         return tuple(sorted(self.axes, key=lambda name: name == "epsilon"))
 
-    def levels(self, arm: str) -> dict[str, tuple[Any, ...]]:
+    def levels(self, arm: str) -> dict[str, tuple[Level, ...]]:
         """Values of the axes of an arm."""
         there = {} if self.content_of_file is None else self.content_of_file.levels.get(arm, {})
         declared = {name: axis.values or () for name, axis in self.axes.items()}
@@ -250,7 +251,7 @@ class ResultsFile(Config):
             return self.prior
         return self.content_of_file.priors.get(arm)
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """What measurements follow from, as JSON: the bytes of the file, wherever it lies, and how they are read."""
         sha256 = None if self.content_of_file is None else self.content_of_file.sha256
         return {**canonical(self, exclude={"path", "source", "content_of_file"}), "sha256": sha256}

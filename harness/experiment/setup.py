@@ -139,7 +139,7 @@ class Privacy(Accounting):
 
     @field_validator("epsilons")
     @classmethod
-    def _grid(cls, value: Any) -> Any:
+    def _grid(cls, value: tuple[float, ...] | Derived) -> tuple[float, ...] | Derived:
         if isinstance(value, Derived):
             return value
         for epsilon in value:
@@ -191,7 +191,7 @@ class ShadowPool(Config):
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """`trained_on` came after results had been named: as it was, it stays out of names."""
-        fields: dict[str, Any] = dump(self)
+        fields: dict[str, object] = dump(self)
         return {k: v for k, v in fields.items() if k != "trained_on" or v != "leftover"}
 
 
@@ -220,7 +220,7 @@ class Setup(Config):
         """Records that a target is trained on."""
         return self.split.train_size(self.sizes)
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """What measurements follow from, as JSON."""
         fields = canonical(self, exclude={"label"})
         plugins = {"dataset": self.dataset.content(), "split": self.split.content(), "model": self.model.content()}

@@ -23,7 +23,7 @@ Bounded = Literal["advantage", "accuracy", "positive accuracy", "negative accura
 """What a bound is on. A bound on TPR has the false-positive rate among its parameters."""
 LARGEST_EPSILON = 1e4
 """Stands for infinity where a formula has no value at infinity itself."""
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,33 @@ linear inequalities on h (for S and for its complement), and every such h belong
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.arrays import Array
 from harness.formulas.formula import computed, whole_number
 
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
-def _solve(gain: Array, **constraints: Any) -> Any:
+
+def _solve(
+    gain: Array,
+    *,
+    bounds: tuple[float, float | None],
+    A_ub: Array | None = None,
+    b_ub: Array | None = None,
+    A_eq: Array | None = None,
+    b_eq: Sequence[float] | Array | None = None,
+) -> OptimizeResult:
     """Maximise `gain` @ x under linear constraints."""
     from scipy import optimize
 
-    return optimize.linprog(-gain, method="highs", **constraints)
+    return optimize.linprog(-gain, A_ub, b_ub, A_eq, b_eq, bounds, method="highs")
 
 
 DEFINITION = "linear program over all (eps, delta)-DP mechanisms"
@@ -217,7 +229,7 @@ def optimal_advantage_in_exp(epsilon: float, universe: float) -> float:
     Viswanath 2016), so a linear program over the 2^K patterns of outputs is exact.
     """
     k = whole_number("universe", universe, 2, 14)
-    patterns: Any = np.array(list(product((1.0, math.exp(epsilon)), repeat=k)))
+    patterns = np.array(list(product((1.0, math.exp(epsilon)), repeat=k)))
     excess = np.maximum(patterns - patterns.mean(axis=1, keepdims=True), 0).mean(axis=1)
     solution = _solve(excess, A_eq=patterns.T, b_eq=np.ones(k), bounds=(0, None))
     return float(-solution.fun)

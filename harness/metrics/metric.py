@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from harness.arrays import Array
 from harness.metrics.answers import Answers, ModelOutputs, Run
@@ -150,5 +150,5 @@ def modules() -> tuple[str, ...]:
     return tuple(sorted(defining | {"harness.metrics.answers", "harness.metrics.value"}))
 
 
-def _measure_all(scope: Scope, *arguments: Any) -> dict[str, Value]:
+def _measure_all(scope: Scope, *arguments: object) -> dict[str, Value]:
     return {name: METRICS[name].function(*arguments) for name in metrics_of(scope)}

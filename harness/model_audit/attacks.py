@@ -6,7 +6,6 @@ They are those of specs; what they answer is kept in full precision.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -111,5 +110,5 @@ def lira() -> PooledAttack:
     return _Lira()
 
 
-def _answers_in(arrays: dict[str, Any]) -> Answers:
+def _answers_in(arrays: dict[str, Array]) -> Answers:
     return Answers(*(np.asarray(arrays[name]) for name in FIELDS))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import forkserver
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from harness.pipeline.context import Context
 from harness.progress import hush
@@ -27,7 +27,7 @@ class Task(Generic[T]):
     """A call that needs no other: of a function that helpers can import, on what can be sent to them."""
 
     function: Callable[..., T]
-    arguments: tuple[Any, ...]
+    arguments: tuple[object, ...]
     name: str
     size: float
     """The larger, the longer it is expected to take."""

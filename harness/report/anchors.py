@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 from harness.claims.verdict import Verdict
-from harness.coordinates import Place, Where, place
+from harness.coordinates import Level, Place, Where, place
 from harness.hashing import fingerprint
 from harness.spec.model import Spec
 
@@ -38,7 +38,7 @@ def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
     return list(marks)
 
 
-def _places(axes: Mapping[str, Sequence[object]], where: Where, whole: Collection[str]) -> Iterator[Place]:
+def _places(axes: Mapping[str, Sequence[Level]], where: Where, whole: Collection[str]) -> Iterator[Place]:
     """Where on its axes a number is: at the values of `where`; at all of an axis that is taken whole, or that `where`
     has no value of."""
     values = {

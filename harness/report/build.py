@@ -95,10 +95,10 @@ def front(context: Context) -> Path:
     return context.page / "site" / "index.html"
 
 
-def citations(project: Project) -> dict[str, dict[str, object]]:
+def citations(project: Project) -> dict[str, dict[str, str | int]]:
     """`specs/papers.yaml`; nothing where there is none. Raises HarnessError where it is no mapping of papers."""
     path = project.specs / "papers.yaml"
-    papers: dict[str, dict[str, object]] = load_document(path).data if path.exists() else {}
+    papers: dict[str, dict[str, str | int]] = load_document(path).data if path.exists() else {}
     for name, cited in papers.items():
         if not isinstance(cited, dict):
             raise HarnessError(f"{path}: {name}: a mapping of title, authors, year and url is right, not {cited!r}")

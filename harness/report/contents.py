@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from harness.claims.verdict import Verdict
 from harness.report.drawing import Drawing
@@ -65,7 +64,7 @@ class Site:
     """Claims whose verdict is another than the accepted one, and that."""
     sentence: str
     """How many verdicts stand among all."""
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
     """Commit, machine and times of the run, where they are known."""
     flagship: str | None
     alpha: float
@@ -118,7 +117,7 @@ def sort_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
     return tuple(sorted(sections, key=key))
 
 
-def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, Any]]) -> tuple[Paper, ...]:
+def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, str | int]]) -> tuple[Paper, ...]:
     """The papers that sections belong to, in the order of the citations; own checks last."""
     by_paper: dict[str, list[Section]] = {}
     for section in sections:

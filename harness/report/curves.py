@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from harness.coordinates import place
-from harness.execution.curves import curves_of
+from harness.execution.curves import CurvePlace, curves_of
 from harness.metrics import metrics_of
 from harness.metrics.curves import CURVES, Curve, Line
 from harness.report.anchors import mark
@@ -26,7 +25,7 @@ EVERY = 6
 """Points of a line of which one says its values on hover."""
 BESIDE = 2.2
 """Inches of height of a row of axes that has others beside it."""
-Drawn = tuple[Mapping[str, Any], Line]
+Drawn = tuple[CurvePlace, Line]
 """What a line is of, and its points."""
 
 
@@ -59,7 +58,7 @@ def draw_curves(
     return drawings
 
 
-def _words(spec: Spec, of: Mapping[str, Any], line: Line) -> dict[str, str]:
+def _words(spec: Spec, of: CurvePlace, line: Line) -> dict[str, str]:
     """What a line is of, as series have it: in the place of a metric, what it is itself."""
     assert spec.experiment is not None
     arm = spec.experiment.arms[of["arm"]].label or of["arm"]
@@ -67,7 +66,7 @@ def _words(spec: Spec, of: Mapping[str, Any], line: Line) -> dict[str, str]:
     return {"metric": line.name, "attack": attack_words(of["attack"]), "arm": arm, "at": at}
 
 
-def _summary_marks(spec: Spec, curve: Curve, of: Mapping[str, Any]) -> str:
+def _summary_marks(spec: Spec, curve: Curve, of: CurvePlace) -> str:
     """The names of all that metrics say of what a curve shows whole, which claims on them bear too."""
     marks = []
     for kind in curve.sums_up:

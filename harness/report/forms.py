@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from harness.claims.expectation import CLAIM_KINDS
 from harness.config import Config
 from harness.errors import HarnessError
 from harness.hashing import fingerprint
-from harness.spec.document import Document
+from harness.spec.document import Document, Fields
 from harness.spec.load import Loaded
 
 FILE = "forms.json"
@@ -54,8 +53,8 @@ def _day(commit: str) -> str:
 
 def forms_of(document: Document) -> dict[str, str]:
     """By claim: the hash of its inequality as written, by whatever name its kind goes now."""
-    claims: Any = document.data.get("claims") or {}
-    items: Iterable[tuple[str, Any]] = (
+    claims = document.data.get("claims") or {}
+    items: Iterable[tuple[str, Fields | None]] = (
         claims.items() if isinstance(claims, dict) else ((str(claim.get("id")), claim) for claim in claims)
     )
     kinds = {name: old for name, cls in CLAIM_KINDS if (old := vars(cls).get("hashed_kind")) is not None}
@@ -66,7 +65,7 @@ def forms_of(document: Document) -> dict[str, str]:
     }
 
 
-def _with_kinds(form: Any, names: Mapping[str, str]) -> Any:
+def _with_kinds(form: object, names: Mapping[str, str]) -> object:
     """What a spec says, with kinds by these names."""
     if isinstance(form, dict):
         return {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -192,7 +191,7 @@ def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing
     return None
 
 
-def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, Any] | None:
+def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, dict[str, dict[str, float]]] | None:
     """Core-seconds of each spec's cells, by their kind; None where the store of this machine lacks some."""
     ran = [one for one in specs if one.spec.own_experiment is not None and not is_left_out(context, one)]
     by_spec = {}

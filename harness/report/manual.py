@@ -9,18 +9,17 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 from markdown_it import MarkdownIt
 
 from harness.attacks import ATTACKS
 from harness.auditing.auditor import AUDITORS
 from harness.claims.expectation import CLAIM_KINDS
-from harness.config import Registry
+from harness.config import Plugin
 from harness.data.dataset import DATASETS
 from harness.data.split import SPLITS
 from harness.defences import DEFENCES
@@ -190,7 +189,7 @@ def index_json(manual_pages: Sequence[Page]) -> str:
 
 def reference() -> dict[str, list[ManualEntry]]:
     """Everything that a spec may name, by its sort: name, what it is, where it stands, and its fields."""
-    sorts: Mapping[str, Registry[Any]] = {
+    sorts: Mapping[str, Iterable[tuple[str, type[Plugin]]]] = {
         "Attacks": ATTACKS,
         "Kinds of claims": CLAIM_KINDS,
         "Defences": DEFENCES,
@@ -210,7 +209,7 @@ def reference() -> dict[str, list[ManualEntry]]:
     return entries
 
 
-def _entry(name: str, cls: Any) -> ManualEntry:
+def _entry(name: str, cls: type[Plugin]) -> ManualEntry:
     text = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
     rest = " ".join(" ".join((cls.__doc__ or "").split("\n\n")[1:]).split())
     described = field_descriptions(cls)

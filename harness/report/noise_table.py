@@ -10,7 +10,6 @@ from typing import Literal
 import pandas as pd
 
 from harness.claims.series import means
-from harness.coordinates import place
 from harness.experiment import Experiment
 from harness.experiment.setup import DeclaredNoise, Setup
 from harness.privacy.accountants import ACCOUNTANTS, Run
@@ -117,7 +116,7 @@ def _advantages(table: pd.DataFrame, axes: tuple[str, ...]) -> dict[tuple[str, s
     advantages: dict[tuple[str, str], dict[float, str]] = {}
     for (arm, attack, _, where), mean in means(table, (METRIC,), axes).items():
         at = dict(where)
-        if where != place({"epsilon": at.get("epsilon")}):
+        if at.keys() != {"epsilon"}:
             continue
         low, high = mean.interval()
         half = max(high - mean.mean, mean.mean - low)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import jinja2
@@ -151,7 +150,7 @@ def figure_stems(section: Section) -> dict[str, Drawing]:
     return {f"{section.spec.id.replace('/', '-')}-{n}": drawing for n, drawing in enumerate(section.figures, 1)}
 
 
-def _totals(site: Site) -> dict[str, Any]:
+def _totals(site: Site) -> dict[str, object]:
     """How many claims came out how; of the first group, how sure one is of what is decided, and what is violated."""
     counted = count(site.verdicts)
     if not counted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CROSS: dict[str, Any] = {"markersize": 7, "markeredgewidth": 1.6, "zorder": 4, "linestyle": ""}
-"""How a printed value is marked."""
 SIZE, SMALL = (4.4, 2.9), (3.6, 2.2)
 """Inches of a figure, and of one on a card."""
 FONT = 9.5
@@ -81,8 +79,8 @@ class Sketch:
             alpha=0.13,
             linewidth=0,
         )
-        marked: dict[str, Any] = {"marker": look.marker, "markersize": 4, "gid": self._register(hovers)}
-        self.axis.plot(x, mean, look.dash, color=look.colour, linewidth=1.6, **marked)
+        gid = self._register(hovers)
+        self.axis.plot(x, mean, look.dash, color=look.colour, linewidth=1.6, marker=look.marker, markersize=4, gid=gid)
         self._enter(name, look)
         rows = zip(levels, mean, low, high, strict=True)
         self.data += [Datum(name or self.y, "measured", a, float(m), float(b), float(c)) for a, m, b, c in rows]
@@ -99,9 +97,14 @@ class Sketch:
         """Crosses where the paper prints a number: place and value."""
         if points:
             x, y = zip(*points, strict=True)
-            self.axis.plot(x, y, "x", color=colour, gid=self._register(hovers), **CROSS)
+            self._cross(x, y, colour, hovers)
             self._enter("printed in the paper", Look(INK, "", "x"))
             self.data += [Datum(name or self.y, "printed", a, b) for a, b in points]
+
+    def _cross(self, x: Sequence[float], y: Sequence[float], colour: str, hovers: Sequence[Hover]) -> None:
+        """Mark printed values."""
+        gid = self._register(hovers)
+        self.axis.plot(x, y, "x", color=colour, gid=gid, markersize=7, markeredgewidth=1.6, zorder=4, linestyle="")
 
     def add_curve(
         self, name: str, look: Look, x: Array, y: Array, within: Range | None = None, sort: Sort = "formula"
@@ -126,8 +129,8 @@ class Sketch:
 
     def add_marks(self, look: Look, x: Array, y: Array, hovers: Sequence[Hover]) -> None:
         """Points that say their values; those of a histogram are felt, not seen."""
-        seen: dict[str, Any] = {"alpha": 0.01 if look.filled else 1.0, "gid": self._register(hovers)}
-        self.axis.plot(x, y, look.marker or "o", color=look.colour, markersize=3.2, **seen)
+        alpha, gid = 0.01 if look.filled else 1.0, self._register(hovers)
+        self.axis.plot(x, y, look.marker or "o", color=look.colour, markersize=3.2, alpha=alpha, gid=gid)
 
     def add_point(
         self, name: str, colour: str, x: Sequence[float], y: Sequence[float], hovers: Sequence[Hover]
@@ -165,13 +168,8 @@ class Sketch:
         y = list(rows)
         for height, a, b in zip(y, _cut(low, within, within.low), _cut(high, within, within.high), strict=True):
             self.axis.plot([a, b], [height, height], "-", color=look.colour, linewidth=1.4)
-        marked: dict[str, Any] = {
-            "marker": look.marker,
-            "markersize": 4.5,
-            "linestyle": "",
-            "gid": self._register(hovers),
-        }
-        self.axis.plot(mean, y, color=look.colour, **marked)
+        gid = self._register(hovers)
+        self.axis.plot(mean, y, color=look.colour, marker=look.marker, markersize=4.5, linestyle="", gid=gid)
         self._enter(name, look)
         values = zip(rows.values(), mean, low, high, strict=True)
         self.data += [Datum(name or self.y, "measured", row, float(m), float(b), float(c)) for row, m, b, c in values]
@@ -181,7 +179,7 @@ class Sketch:
     ) -> None:
         """A cross in each of the rows that the paper prints a number of."""
         if values:
-            self.axis.plot(values, list(rows), "x", color=colour, gid=self._register(hovers), **CROSS)
+            self._cross(values, list(rows), colour, hovers)
             self._enter("printed in the paper", Look(INK, "", "x"))
             pairs = zip(rows.values(), values, strict=True)
             self.data += [Datum(name or self.y, "printed", row, value) for row, value in pairs]
@@ -196,8 +194,16 @@ class Sketch:
         hovers: Sequence[Hover],
     ) -> None:
         """Marks (k,) of values at heights of their own, many in a row; `rows` are the names of their rows."""
-        marked: dict[str, Any] = {"marker": look.marker, "markersize": 4, "linestyle": "", "markerfacecolor": "none"}
-        self.axis.plot(values, heights, color=look.colour, gid=self._register(hovers), **marked)
+        self.axis.plot(
+            values,
+            heights,
+            color=look.colour,
+            gid=self._register(hovers),
+            marker=look.marker,
+            markersize=4,
+            linestyle="",
+            markerfacecolor="none",
+        )
         self._enter(name, look)
         self.data += [Datum(name, "measured", row, value) for row, value in zip(rows, values, strict=True)]
 
@@ -294,9 +300,8 @@ def draw_sketches(
             axis.grid(visible=True)
             sketches.append(Sketch(axis, len(sketches)))
         paint(sketches)
-        top_left: dict[str, Any] = {"size": FONT, "va": "top", "ha": "left"}
         if not bare:
-            canvas.text(0.06 / size[0], 1 - 0.06 / size[1], sketches[0].above, **top_left)
+            canvas.text(0.06 / size[0], 1 - 0.06 / size[1], sketches[0].above, size=FONT, va="top", ha="left")
 
     svg = render(size, fill)
     titles = {key: hovers for sketch in sketches for key, hovers in sketch.titles.items()}

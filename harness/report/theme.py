@@ -43,7 +43,7 @@ def open_canvas(size: tuple[float, float]) -> Figure:
     return figure
 
 
-def style() -> dict[str, Any]:
+def style() -> dict[str, float | str]:
     """The plotting library's settings, under which a figure is made and drawn; the same data give the same bytes."""
     return {
         "svg.hashsalt": "harness",

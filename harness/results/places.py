@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.coordinates import Level
 from harness.data.quoting import quote_value
 from harness.experiment import ResultsArm, ResultsFile
 from harness.results.cells import ResultsCells, list_levels
@@ -24,9 +24,9 @@ class Places:
     labels: dict[str, list[str]]
     """By arm: what the file calls its repeats."""
 
-    def levels(self, declared: ResultsFile) -> dict[str, dict[str, tuple[Any, ...]]]:
+    def levels(self, declared: ResultsFile) -> dict[str, dict[str, tuple[Level, ...]]]:
         """By arm: the values of each axis that it has rows at, in the order of the declared ones, else sorted."""
-        by_arm: dict[str, dict[str, tuple[Any, ...]]] = {}
+        by_arm: dict[str, dict[str, tuple[Level, ...]]] = {}
         for arm in declared.arms:
             rows = self.frame[self.frame["arm"] == arm]
             by_arm[arm] = {axis: _order(rows[axis].unique().tolist(), declared, axis) for axis in declared.coordinates}
@@ -38,7 +38,7 @@ class Places:
         return max(map(len, self.labels.values()))
 
 
-def _order(values: list[Any], declared: ResultsFile, axis: str) -> tuple[Any, ...]:
+def _order(values: list[Level], declared: ResultsFile, axis: str) -> tuple[Level, ...]:
     if (every := declared.axes[axis].values) is not None:
         return tuple(value for value in every if value in values)
     return tuple(sorted(values) if all(isinstance(value, float) for value in values) else values)
@@ -48,7 +48,7 @@ def read_places(declared: ResultsFile, cells: ResultsCells) -> Places:
     """Where rows belong. Raises ResultsFault for a column that is not there, and for a name or value that the spec does
     not declare."""
     n = len(cells)
-    columns: dict[str, Any] = {
+    columns: dict[str, Sequence[Level]] = {
         "arm": _read_names(declared, cells, "arm", declared.arms),
         "attack": _read_names(declared, cells, "attack", declared.attacks) if declared.attacks else [""] * n,
     }
@@ -76,9 +76,9 @@ def _read_names(declared: ResultsFile, cells: ResultsCells, what: str, known: Ma
     return cells.read_each(column, f"columns.{what}", names.get, right)
 
 
-def _read_axis(declared: ResultsFile, cells: ResultsCells, axis: str) -> list[Any]:
+def _read_axis(declared: ResultsFile, cells: ResultsCells, axis: str) -> list[Level]:
     column = declared.column(axis)
-    levels: list[Any] = list(cells.levels(column, f"columns.{axis}" if axis in declared.columns else f"axes.{axis}"))
+    levels: list[Level] = list(cells.levels(column, f"columns.{axis}" if axis in declared.columns else f"axes.{axis}"))
     every = declared.axes[axis].values
     if every is not None:
         for row, level in enumerate(levels):

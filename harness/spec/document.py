@@ -104,7 +104,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
         raise HarnessError(f"{path}:1: a mapping of fields is expected here")
     places: dict[Keys, SourceLine] = {(): (path, 1)}
     try:
-        data = _plain_value(tree, (), path, places)
+        data = _plain_mapping(tree, (), path, places)
     except MarkedYAMLError as error:
         raise _invalid(path, error) from None
     if len(places) > MOST_VALUES:
@@ -195,20 +195,24 @@ def _within_limits(path: Path, text: str) -> None:
             )
 
 
-def _plain_value(node: Node, keys: Keys, path: Path, places: dict[Keys, SourceLine]) -> Any:
+def _plain_mapping(node: MappingNode, keys: Keys, path: Path, places: dict[Keys, SourceLine]) -> Fields:
+    result: Fields = {}
+    for key, value in items_of(node):
+        written = _text(_scalar(key, path))
+        if (name := former_names.current_key(written, keys)) != written:
+            former_names.warn(path, line_of(key), written, name)
+            if name in result:
+                raise HarnessError(f"{path}:{line_of(key)}: {written}: is called {name} now, which stands here too")
+        places[(*keys, name)] = (path, line_of(key))
+        result[name] = _plain_value(value, (*keys, name), path, places)
+    return result
+
+
+def _plain_value(node: Node, keys: Keys, path: Path, places: dict[Keys, SourceLine]) -> object:
     if isinstance(node, MappingNode):
-        result: Fields = {}
-        for key, value in items_of(node):
-            written = _text(_scalar(key, path))
-            if (name := former_names.current_key(written, keys)) != written:
-                former_names.warn(path, line_of(key), written, name)
-                if name in result:
-                    raise HarnessError(f"{path}:{line_of(key)}: {written}: is called {name} now, which stands here too")
-            places[(*keys, name)] = (path, line_of(key))
-            result[name] = _plain_value(value, (*keys, name), path, places)
-        return result
+        return _plain_mapping(node, keys, path, places)
     if isinstance(node, SequenceNode):
-        items: list[Any] = []
+        items: list[object] = []
         for index, value in enumerate(node.value):
             places[(*keys, index)] = (path, line_of(value))
             items.append(_plain_value(value, (*keys, index), path, places))
@@ -219,7 +223,7 @@ def _plain_value(node: Node, keys: Keys, path: Path, places: dict[Keys, SourceLi
     return value
 
 
-def _scalar(node: Node, path: Path) -> Any:
+def _scalar(node: Node, path: Path) -> object:
     assert isinstance(node, ScalarNode)
     try:
         return value_of(node)
@@ -227,7 +231,7 @@ def _scalar(node: Node, path: Path) -> Any:
         raise HarnessError(f"{path}:{line_of(node)}: not valid YAML: {error}") from None
 
 
-def _text(key: Any) -> str:
+def _text(key: object) -> str:
     return key if isinstance(key, str) else str(key)
 
 
@@ -268,7 +272,8 @@ def without_nulls(merged: Fields, base: Fields) -> Fields:
     }
 
 
-def _can_merge(base: Any, own: Any) -> bool:
+def _can_merge(base: object, own: object) -> bool:
     """Whether two values merge key by key. Another `kind` replaces a mapping: its old fields would make no sense."""
-    both = isinstance(base, dict) and isinstance(own, dict)
-    return both and not ("kind" in own and own["kind"] != base.get("kind"))
+    if not isinstance(base, dict) or not isinstance(own, dict):
+        return False
+    return not ("kind" in own and own["kind"] != base.get("kind"))

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, to_jsonable_python
@@ -180,10 +180,10 @@ def _means(chosen: object, value: object) -> bool:
         return False
 
 
-def _values(spec: Spec, field: str) -> list[Any]:
+def _values(spec: Spec, field: str) -> list[object]:
     """What stands at a path of the file: in each arm, where it is the experiment's to give."""
     parts = field.split(".")
-    roots: list[Any] = [spec]
+    roots: list[object] = [spec]
     if parts[0] == "experiment" and len(parts) > 1 and parts[1] in SHARED and spec.own_experiment is not None:
         roots, parts = list(spec.own_experiment.arms.values()), parts[1:]
     values = []
@@ -192,7 +192,7 @@ def _values(spec: Spec, field: str) -> list[Any]:
             known = spec_fields(type(value)) if isinstance(value, BaseModel) else value
             if not isinstance(known, dict) or part not in known:
                 break
-            value = getattr(value, known[part]) if isinstance(value, BaseModel) else value[part]
+            value = getattr(value, known[part]) if isinstance(value, BaseModel) else known[part]
         else:
             values.append(value)
     return values

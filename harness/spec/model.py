@@ -14,6 +14,7 @@ from harness.attacks.logloss import Logloss
 from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
+from harness.coordinates import Level
 from harness.experiment import AnyExperiment, Axis, Experiment, ResultsFile, ShadowPool
 from harness.experiment.axes import RESERVED
 from harness.experiment.experiment import first_fault, set_at
@@ -188,7 +189,7 @@ class Spec(Config):
             return f"{top}.{canonical_path(next(iter(self.own_experiment.arms.values())), below)}"
         return canonical_path(self, path)
 
-    def variants_of(self, attack: str) -> Iterable[tuple[dict[str, object], Attack]]:
+    def variants_of(self, attack: str) -> Iterable[tuple[dict[str, Level], Attack]]:
         """An attack at every place of its own axes."""
         return attack_variants(self.attacks[attack], self.attack_axes.get(attack, {}))
 
@@ -332,7 +333,7 @@ def _check_pool(where: str, attack: Attack, pool: ShadowPool, name: str) -> None
         raise ValueError(f"{where}: {refusal}")
 
 
-def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dict[str, object], Attack]]:
+def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dict[str, Level], Attack]]:
     """An attack at every place of its axes. Raises ValueError for a value that its field cannot have."""
     for chosen in product(*(axis.values for axis in axes.values())):
         data = attack.model_dump(by_alias=True)

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -16,7 +16,7 @@ from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.errors import HarnessError
 from harness.experiment import Arm, Derived, Experiment, epsilon_of
 from harness.paths import Project
-from harness.spec.document import load_document
+from harness.spec.document import Keys, load_document
 from harness.spec.model import Spec
 from harness.training.engine import ENGINES
 
@@ -181,16 +181,16 @@ def check_names(project: Project, specs: Sequence[Spec]) -> None:
     papers = list(dict.fromkeys(spec.paper for spec in specs))
     attacks = sorted({attack for spec in specs for attack in spec.attacks})
     for name, profile in params.profiles.items():
-        asked: list[tuple[tuple[Any, ...], str, str, Sequence[str]]] = []
+        asked: list[tuple[Keys, str, str, Sequence[str]]] = []
         asked += [(("skip", index), one, "spec", ids) for index, one in enumerate(profile.skip)]
         asked += [(("papers", one), one, "paper or spec", [*papers, *ids]) for one in profile.papers]
         settings = [((), profile), *((("papers", one), own) for one, own in profile.papers.items())]
         for keys, own in settings:
             asked += [((*keys, "attacks", i), one, "attack", attacks) for i, one in enumerate(own.attacks or ())]
-        for keys, one, noun, known in asked:
+        for place, one, noun, known in asked:
             if one not in known:
-                path, line = document.place(("profiles", name, *keys))
-                field = ".".join(str(key) for key in ("profiles", name, *keys) if isinstance(key, str))
+                path, line = document.place(("profiles", name, *place))
+                field = ".".join(str(key) for key in ("profiles", name, *place) if isinstance(key, str))
                 near = difflib.get_close_matches(one, known, 1)
                 hint = f"; did you mean {near[0]}?" if near else f"; there is no {noun} of that name"
                 raise HarnessError(f"{path}:{line}: {field}: {one!r} names no {noun}{hint}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -25,7 +24,7 @@ class Reading:
     """Of the choice in `ambiguities`."""
     choice: str
     field: str
-    value: Any
+    value: object
     spec: Spec
     """Named `<spec>/readings/<field>-<value>`."""
     raw: Document

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from harness.files import write_text
 from harness.spec.profile import Scaled
 
 
-def content(scaled: Scaled) -> dict[str, Any]:
+def content(scaled: Scaled) -> dict[str, object]:
     """The experiment and the attacks under the profile: what measurements follow from."""
     spec = scaled.spec
     axes = {

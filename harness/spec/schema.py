@@ -92,7 +92,7 @@ def _allow_null(owner: dict[str, Any]) -> None:
 def _difference_schema(plugin: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
     """A plug-in, or some of its fields without its `kind`: those in which an arm differs."""
     members = [defs[name] for name in _references({k: v for k, v in plugin.items() if k != "discriminator"})]
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for member in members:
         for name, value in member["properties"].items():
             if name != "kind":
@@ -124,7 +124,7 @@ def _varied_definitions(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 waiting.append(defs[name])
 
 
-def _references(node: Any) -> Iterator[str]:
+def _references(node: object) -> Iterator[str]:
     if isinstance(node, dict):
         if "$ref" in node:
             yield node["$ref"].rsplit("/", 1)[1]

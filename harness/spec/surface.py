@@ -7,8 +7,7 @@ the result remembers file and line of what set it, and how a reader of the file 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from pydantic import ValidationError
 
@@ -113,7 +112,7 @@ def _complete_arms(document: Document, experiment: Fields) -> None:
     document.data["experiment"] = {**own, "arms": whole}
 
 
-def _complete_arm(document: Document, shared: Fields, arms: Fields, name: str, chain: tuple[str, ...]) -> Any:
+def _complete_arm(document: Document, shared: Fields, arms: Fields, name: str, chain: tuple[str, ...]) -> object:
     """An arm with what it leaves out taken from the arm that it extends, or from the experiment."""
     here: Keys = ("experiment", "arms", name)
     base_keys: Keys = ("experiment",)
@@ -134,10 +133,10 @@ def _complete_arm(document: Document, shared: Fields, arms: Fields, name: str, c
             raise HarnessError(
                 f"{place}: experiment.arms.{name}.extends: a cycle: {' -> '.join((*chain, name, base_name))}"
             )
-        base = _complete_arm(document, shared, arms, base_name, (*chain, name))
-        if not isinstance(base, dict):
+        extended = _complete_arm(document, shared, arms, base_name, (*chain, name))
+        if not isinstance(extended, dict):
             return raw
-        base = {key: value for key, value in base.items() if key != "label"}
+        base = {key: value for key, value in extended.items() if key != "label"}
         base_keys = ("experiment", "arms", base_name)
     inherited = {keys: (*base_keys, *keys) for keys in _paths(base)}
     for _, keys, _axis in _axes(arm, here):
@@ -205,9 +204,11 @@ def _copy_node(node: object) -> object:
     return {key: _copy_node(value) for key, value in node.items()} if isinstance(node, dict) else node
 
 
-def _paths(node: Any, keys: Keys = ()) -> Iterator[Keys]:
+def _paths(node: object, keys: Keys = ()) -> Iterator[Keys]:
     """Every path of keys in nested mappings and lists."""
-    items: Any = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    items: Iterable[tuple[str | int, object]] = (
+        node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    )
     for key, value in items:
         yield (*keys, key)
         yield from _paths(value, (*keys, key))

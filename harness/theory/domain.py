@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Literal, SupportsFloat
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -74,12 +74,12 @@ def number(term: Term, at: Mapping[str, float]) -> float:
         return compute_at(term.evaluate, at)
     from harness.theory.ball import Ball, in_high_precision
 
-    lifted: dict[str, Any] = {n: Ball.constant(v, 0) for n, v in at.items()}
+    lifted: dict[str, object] = {n: Ball.constant(v, 0) for n, v in at.items()}
     with in_high_precision():
         return float(term.evaluate({**lifted, LIFT: lambda value: Ball.constant(value, 0)}).value.mid())
 
 
-def compute_at(function: Callable[[Mapping[str, Any]], Any], at: Mapping[str, float]) -> float:
+def compute_at(function: Callable[[Mapping[str, float]], SupportsFloat], at: Mapping[str, float]) -> float:
     """Its value at a point. Raises HarnessError where it has none."""
     try:
         with np.errstate(all="ignore"):

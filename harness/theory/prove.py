@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from flint import arb
 
+from harness.arrays import Array
 from harness.theory.ball import Ball, in_high_precision, interval
 from harness.theory.term import LIFT
 
@@ -39,7 +40,7 @@ class Proof:
     """Where that was; if refuted, a point where f is certainly negative."""
 
 
-def sample(domain: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+def sample(domain: Mapping[str, tuple[float, float]]) -> dict[str, Array]:
     """Points of a box for a look ahead of the proof: its corners and a regular lattice, half of it logarithmic."""
     names = list(domain)
     if not names:
@@ -109,7 +110,7 @@ def _enclosure(formula: Formula, names: list[str], box: Box, order: int) -> Ball
     """The formula's range on a box, with that of its derivatives up to an order."""
     count = len(names)
     sides = enumerate(zip(names, box, strict=True))
-    given: dict[str, Any] = {n: Ball.variable(low, high, i, count, order) for i, (n, (low, high)) in sides}
+    given: dict[str, object] = {n: Ball.variable(low, high, i, count, order) for i, (n, (low, high)) in sides}
     enclosure: Ball = formula({**given, LIFT: lambda value: Ball.constant(value, count, order)})
     return enclosure
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -13,7 +12,7 @@ from harness.claims.results import PartResult
 from harness.claims.sequential import allocate_repeats, by_cell
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Word
-from harness.coordinates import Cell, place
+from harness.coordinates import Cell, Level, place
 from harness.verdicts.basis import Judged
 
 FAR = 10_000
@@ -104,6 +103,6 @@ def repeats_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[Cell, int]:
     """Repeats that a table has, by cell."""
     repeats: dict[Cell, int] = {}
     for key, count in table.groupby(["arm", *axes])["repeat"].nunique().items():
-        names: tuple[Any, ...] = key  # type: ignore[assignment]
-        repeats[names[0], place(zip(axes, names[1:], strict=True))] = int(count)
+        names: tuple[Level, ...] = key  # type: ignore[assignment]
+        repeats[str(names[0]), place(zip(axes, names[1:], strict=True))] = int(count)
     return repeats

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.close import Close
@@ -35,7 +34,7 @@ DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsew
 """Where a claim is reproduced or violated."""
 WORD_ON_OTHER_DATA: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
 UNCOUNTED = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
-UNDECIDED: dict[str, Any] = {
+UNDECIDED: dict[str, None] = {
     "p_value": None,
     "e_value": None,
     "basis": None,
@@ -92,7 +91,7 @@ def reading_matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: 
         return any(spec.attacks[name].shadow_pool == path[2] for name in attacks if name)
     if path[:2] == ["experiment", "privacy"] and spec.experiment is not None:  # nothing to models without noise
         arms = {arm for part in parts for arm in part.arms()}
-        return any(math.isfinite(e) for arm in arms for e in spec.experiment.levels(arm).get("epsilon", ()))
+        return any(math.isfinite(float(e)) for arm in arms for e in spec.experiment.levels(arm).get("epsilon", ()))
     if path[:2] == ["experiment", "arms"]:
         return path[2] in {arm for part in parts for arm in part.arms()}
     return True

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import At, MeasuredClaimKind
 from harness.claims.operands import MetricOperand, MetricSeries, Several
 from harness.claims.results import PartResult, not_run
-from harness.coordinates import Where, place
+from harness.coordinates import Level, Where, place
 
 
 class Along(MeasuredClaimKind):
@@ -40,7 +40,7 @@ class Along(MeasuredClaimKind):
         (arm,), attack = self.of.arm, (self.of.attack or ("",))[0]
         declared.check_varies(self.along, self.of, arm, attack)
 
-    def levels(self, evidence: Measurements) -> list[Any]:
+    def levels(self, evidence: Measurements) -> list[Level]:
         """Values of the axis that are looked at, in order."""
         levels = evidence.levels(self.of.curve, self.along)
         asked = (self.at or {}).get(self.along)
@@ -48,22 +48,22 @@ class Along(MeasuredClaimKind):
             return [v for v in levels if v in asked]
         return [v for v in levels if self.along != "epsilon" or v != float("inf")]
 
-    def curve_at(self, level: Any) -> MetricSeries:
+    def curve_at(self, level: Level) -> MetricSeries:
         """The curve fixed at one value of the axis."""
         curve = self.of.curve
         return replace(curve, at=place({**dict(curve.at), self.along: level}))
 
-    def other_axes(self) -> dict[str, tuple[object, ...]] | None:
+    def other_axes(self) -> dict[str, tuple[Level, ...]] | None:
         """Grid points asked for of the other axes."""
         return {k: v for k, v in self.at.items() if k != self.along} if self.at else None
 
-    def refuse_few(self, levels: Sequence[Any], needed: int, what: str) -> PartResult | None:
+    def refuse_few(self, levels: Sequence[Level], needed: int, what: str) -> PartResult | None:
         """Not run, where the profile runs too few values of the axis."""
         if len(levels) >= needed:
             return None
         runs = f"{len(levels)}" if len(levels) != 1 else "one"
         return not_run(f"{what} needs {needed} values of {self.along}, the profile runs {runs}")
 
-    def place_shown(self, where: Where, level: object) -> dict[str, object]:
+    def place_shown(self, where: Where, level: Level) -> dict[str, Level]:
         """A place with the axis in it, for the reader."""
         return {**where, self.along: level}

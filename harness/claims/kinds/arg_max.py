@@ -13,8 +13,9 @@ from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, aside, chain, level, numeral, phrase
 from harness.claims.judge import compare_at
 from harness.claims.kinds.along import Along
-from harness.claims.operands import Level, Real
+from harness.claims.operands import Real
 from harness.claims.results import Part, PartResult, not_run
+from harness.coordinates import Level
 
 
 @CLAIM_KINDS.register

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr
@@ -19,8 +19,9 @@ from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.monotone import Monotone
 from harness.claims.kinds.of_several import OfSeveral
 from harness.claims.kinds.order import Order
-from harness.claims.operands import NAMED, Level
+from harness.claims.operands import NAMED
 from harness.claims.results import Part, PartResult, PointResult, unknown_part
+from harness.coordinates import Cell, Level
 
 Counted = ArgMax | Close | Compare | Monotone | Order
 OPERAND = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left", "order": "of"}
@@ -114,6 +115,6 @@ def _as_one_look(results: Sequence[PartResult]) -> PointResult:
     decides = next(look for look in result.looks if look.point is result.deciding)
     point = decides.point.model_copy(update={"p_support": support, "p_oppose": oppose})
     every = [look for one in results for look in one.looks]
-    rest: frozenset[Any] = frozenset().union(*(look.cells for look in every)) - decides.cells
+    rest: frozenset[Cell] = frozenset().union(*(look.cells for look in every)) - decides.cells
     holds = combine_by_repeat(every, np.logical_and) if all(one.quantifier == "all" for one in results) else None
     return PointResult(point, decides.effect, decides.cells, holds, decides.among, rest)

@@ -36,7 +36,7 @@ class Concave(Along):
         levels = self.levels(evidence)
         if too_few := self.refuse_few(levels, 3, "a curve's bend"):
             return too_few
-        at = [math.log(v) if self.scale == "log" else v for v in levels]
+        at = [math.log(float(v)) if self.scale == "log" else float(v) for v in levels]
 
         def look(i: int, where: Where) -> PointResult:
             share = (at[i] - at[i - 1]) / (at[i + 1] - at[i - 1])

@@ -76,7 +76,8 @@ class SameCurve(MeasuredClaimKind):
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         """One look for each two arms and epsilon of the first whose noise multiplier is between two of the second."""
         curves = [operand.curve for operand in self.operands()]
-        noisy = [where["epsilon"] for where in evidence.grid(curves, self.at) if math.isfinite(where["epsilon"])]
+        epsilons = [float(where["epsilon"]) for where in evidence.grid(curves, self.at)]
+        noisy = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
         if not noisy:
             asked = ", ".join(f"{e:g}" for e in (self.at or {}).get("epsilon", ()))
             return not_run(f"the profile runs none of the epsilon {asked}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field
 
@@ -17,6 +17,9 @@ from harness.claims.operands import OWNER_SET, FormulaValue, MetricOperand, Metr
 from harness.claims.owner_sets import some_owner_set
 from harness.claims.results import Part, PartResult, PointResult
 from harness.coordinates import Where
+
+Look = Callable[[Measurements, MetricSeries, Right, Where], PointResult]
+"""What is found at a place of two sides."""
 
 
 class TwoSided(MeasuredClaimKind):
@@ -58,7 +61,7 @@ class TwoSided(MeasuredClaimKind):
         """The pairs of sides of which one is enough; mostly a single one."""
         return [(one.curve, as_one_series(other)) for one, other in _pairs(self.left, self.right, frozenset())]
 
-    def judge_places(self, evidence: Measurements, part: Part, test: str, look: Any) -> PartResult:
+    def judge_places(self, evidence: Measurements, part: Part, test: str, look: Look) -> PartResult:
         """Judge at every place by `look(evidence, left, right, where)`."""
         pairs = self.alternatives()
         curves = [c for left, right in pairs for c in (left, right) if isinstance(c, MetricSeries)]
@@ -76,12 +79,11 @@ class TwoSided(MeasuredClaimKind):
         return over_grid(evidence, part, curves, self.at, f"{test} {evidence.test(curves)}", some, looks)
 
 
-def _look_again(look: Any, left: MetricSeries, right: Right, where: Where, evidence: Measurements) -> PointResult:
-    result: PointResult = look(evidence, left, right, where)
-    return result
+def _look_again(look: Look, left: MetricSeries, right: Right, where: Where, evidence: Measurements) -> PointResult:
+    return look(evidence, left, right, where)
 
 
-def _pairs(left: MetricOperand, right: Any, but: frozenset[str]) -> Iterator[tuple[MetricOperand, Any]]:
+def _pairs(left: MetricOperand, right: Operand, but: frozenset[str]) -> Iterator[tuple[MetricOperand, Operand]]:
     for one in left.expand(but):
         for other in right.narrow_like(left, one).expand(but) if isinstance(right, MetricOperand) else [right]:
             yield one, other

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import scipy
@@ -18,6 +19,8 @@ from harness.hashing import derive_seed
 from harness.theory.kinds.packages import PACKAGES
 
 if TYPE_CHECKING:
+    from harness.auditing.planted import Trained
+
     AnyAuditor = Auditor
 else:
     AnyAuditor = AUDITORS.union()
@@ -138,7 +141,7 @@ class Audit(TheoryClaimKind):
         of = self.of
         question = Question(of.epsilon, of.delta, of.records, of.batch_size, of.epochs, "rdp")
         records, seed = canary_records(self.of.records), derive_seed(self.seed, "audit claim", number)
-        scores: dict[str, Any] = {
+        scores: dict[str, Callable[[Trained], float]] = {
             "final": lambda model: score_of(model, records, "weights"),
             "all-steps": lambda model: likelihood_of_steps(model, records, question),
             "spread-of-steps": lambda model: spread_of_steps(model, records),
@@ -146,7 +149,7 @@ class Audit(TheoryClaimKind):
         wanted = [self.sees, *([str(self.right)] if self.relation == "below" else [])]
         kept: list[list[float]] = []
 
-        def score_every(model: Any) -> float:
+        def score_every(model: Trained) -> float:
             kept.append([scores[name](model) for name in wanted])
             return kept[-1][0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import product
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -16,6 +16,9 @@ from harness.claims.reasons import Found, Reason, proof_in_words, reason_in_word
 from harness.theory.domain import Domain, Interval, Values, compute_at, domain_part, names_fit, number, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
+
+if TYPE_CHECKING:
+    from harness.theory.prove import Formula
 
 Relation = Literal["<", "<=", "=", ">=", ">"]
 TOLERANCE = 1e-9
@@ -104,7 +107,7 @@ class Inequality(TheoryClaimKind):
             **more,
         )
 
-    def _prove(self, margin: Any, slack: float, strict: bool) -> TheoryResult:
+    def _prove(self, margin: Formula, slack: float, strict: bool) -> TheoryResult:
         from harness.theory.prove import prove
 
         spans = {n: (d.low, d.high) for n, d in self.over.items() if isinstance(d, Interval)}
@@ -126,7 +129,7 @@ class Inequality(TheoryClaimKind):
             return TheoryResult("violated", self._reason("refuted", where), worst, at, how)
         return TheoryResult("inconclusive", self._reason("unproved", where, boxes=boxes), worst, None, how)
 
-    def _scan(self, margin: Any, slack: float, strict: bool) -> TheoryResult:
+    def _scan(self, margin: Formula, slack: float, strict: bool) -> TheoryResult:
         names = list(self.over)
         points = [dict(zip(names, v, strict=True)) for v in product(*(d.grid() for d in self.over.values()))]
         margins = [compute_at(margin, at) for at in points]
