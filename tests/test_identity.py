@@ -103,7 +103,7 @@ def test_pieces_and_plugins_have_the_names_and_seeds_that_they_had() -> None:
     assert remembered["version"] == VERSION
     assert sample.hashes() == remembered["hashes"]
     for spec in sample.SPECS:
-        cells = tables()[f"sequential/{spec}"].plan.cells
+        cells = tables()[sample.table_of(spec)].plan.cells
         assert {k: sample.identity_of(p) for k, p in sample.pieces(cells).items()} == remembered["pieces"][spec]
         assert sample.draws(cells) == remembered["draws"][spec]
 

@@ -36,6 +36,8 @@ SPECS = (
     "tramer2025/lira",  # halves, curves
 )
 """Of these specs pieces are remembered."""
+READINGS = dict.fromkeys(("humphries2020/fig2", "humphries2020/fig6"), "readings/noise-multipliers-null")
+"""Of some as a reading has them: what is remembered is of the noise that was their main one when it was written down."""
 GENERATED: dict[str, dict[str, Any]] = {
     "mixture": {"m": 5, "sigma": 0.1},
     "mixture, a variance": {"kind": "mixture", "m": 5, "sigma": 0.1, "sigma_is": "variance"},
@@ -52,6 +54,11 @@ GIVEN: dict[str, dict[str, Any]] = {
     "attack sampling": {"by": "gaussian", "scale": 0.1},
 }
 """What plug-ins need to be given; all else is at its default."""
+
+
+def table_of(spec: str) -> str:
+    """The committed table of whose cells pieces are remembered."""
+    return "/".join(("sequential", spec, *([READINGS[spec]] if spec in READINGS else [])))
 
 
 def pieces(cells: Iterable[Cell]) -> dict[str, WorkUnit]:

@@ -40,7 +40,7 @@ def today() -> dict[str, Any]:
     """What `identities.json` would say."""
     noise = noise_of_halves(committed({}))
     tables = {t.name: t for t in committed(noise).tables() if t.profile == "sequential"}
-    plans = {spec: tables[f"sequential/{spec}"].plan for spec in sample.SPECS}
+    plans = {spec: tables[sample.table_of(spec)].plan for spec in sample.SPECS}
     return {
         "version": VERSION,
         "hashes": sample.hashes(),
