@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -76,11 +77,12 @@ def write_results(scaled: Scaled, target: Path) -> pd.DataFrame:
 
 
 def _rows_of(results: ResultsFile) -> pd.DataFrame:
-    return _rows_cached(results_file(results), results.model_dump_json())
+    return _rows_cached(results_file(results), pickle.dumps(results))  # JSON would lose an infinite epsilon
 
 
 @lru_cache(maxsize=8)
-def _rows_cached(path: Path, declared: str) -> pd.DataFrame:
+def _rows_cached(path: Path, declared: bytes) -> pd.DataFrame:
     """As read: scores of many records take seconds, and commands ask for them more than once. `declared` has the
     file's hash."""
-    return read_rows(ResultsFile.model_validate_json(declared), path)
+    results: ResultsFile = pickle.loads(declared)
+    return read_rows(results, path)

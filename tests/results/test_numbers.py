@@ -177,6 +177,23 @@ def test_a_roc_curve_of_scores_is_that_of_scikit_learn(make_project: Make) -> No
     assert {datum.series for datum in drawing.data} >= {"loss attack", "chance"}
 
 
+def test_an_axis_of_epsilon_may_have_models_without_noise(make_project: Make) -> None:
+    project = make_project()
+    frame = pd.concat([scores(seed).assign(epsilon=level) for seed, level in enumerate(("1", "inf"))])
+    frame.to_csv(project.root / "results.csv", index=False)
+    declared = of_scores() | {"axes": ["epsilon"]}
+    expect = COMPARE | {"left": {"metric": "auc", "attack": "loss"}, "right": {"value": 0.5}, "at": [1, math.inf]}
+    figure = [{"title": "ROC", "curve": "roc", "attacks": ["loss"], "at": {"epsilon": math.inf}}]
+    verdict = judged(project, declared, expect, figure=figure)
+    assert verdict.verdict == "reproduced"
+    assert len(verdict.points) == 2
+    loaded = load_written(project, declared, expect, figure=figure)
+    table = results_table(context_of(project).scale(loaded))
+    ((of, _),) = curves_of(table, loaded.spec.figure[0])
+    assert of["at"] == {"epsilon": math.inf}
+    assert draw(loaded.spec, table)
+
+
 def test_decisions_give_the_metrics_that_scores_alone_do_not(make_project: Make) -> None:
     project = make_project()
     frame = scores()
