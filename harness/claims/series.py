@@ -95,6 +95,22 @@ def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, s
             yield str(arm), str(attack), int(str(outcome)), float(str(epsilon)), part
 
 
+def means_by_outcome(
+    table: pd.DataFrame, metrics: Collection[str]
+) -> dict[tuple[str, str, str], dict[int, dict[float, float]]]:
+    """Where a split draws one of a few outcomes: by arm, attack and metric the mean of each outcome at each epsilon."""
+    drawn = outcomes_by_arm(table)
+    chosen = table[table["metric"].isin(list(metrics)) & table["arm"].isin(list(drawn))]
+    averages: dict[tuple[str, str, str], dict[int, dict[float, float]]] = {}
+    for (arm, attack, metric, where), numbers in groups_of(chosen, ["epsilon"]) if drawn else ():
+        at, of_repeat = dict(where), drawn[arm][0]
+        outcomes = np.array([of_repeat.get(repeat, -1) for repeat in numbers.repeats])
+        for outcome in np.unique(outcomes[outcomes >= 0]).tolist() if "epsilon" in at else ():
+            mean = float(numbers.values[outcomes == outcome].mean())
+            averages.setdefault((arm, attack, metric), {}).setdefault(outcome, {})[float(at["epsilon"])] = mean
+    return averages
+
+
 def outcomes_by_arm(table: pd.DataFrame) -> dict[str, tuple[dict[int, int], int]]:
     """By arm whose split draws one of a few outcomes: that of each repeat, and how many there are.
 

@@ -13,16 +13,17 @@ from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.errors import HarnessError
 from harness.files import write_text
 from harness.paths import Project
-from harness.pipeline import Context, for_each, has_verdicts, is_left_out
+from harness.pipeline import Context, has_verdicts, is_left_out, read_verdicts
+from harness.pipeline.parallel import Task, side_by_side
 from harness.report.contents import Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
-from harness.report.findings import Shown, read_findings
+from harness.report.findings import Picture, read_findings
 from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, keep_judged, read_measured, timings
 from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
-from harness.report.site import write_site
+from harness.report.site import common_pages, paper_pages, write_site
 from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.document import load_document
 from harness.spec.load import Loaded
@@ -34,11 +35,15 @@ from harness.verdicts.counts import count
 from harness.verdicts.multiplicity import correct_for_all_claims
 
 RUN = "run.json"
+FINDINGS = "findings.yaml"
+"""Of `specs/`."""
+Pictures = Mapping[str, Drawing]
+"""By finding."""
 
 
 def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     """Write the report of a profile from the verdicts that `judge` wrote, of all its specs. Returns all verdicts."""
-    sections = _sections(context, specs)
+    sections, pictures = _draw_sections(context, specs)
     verdicts = tuple(v for s in sections for v in s.verdicts)
     everything = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=verdicts)
     root = context.page
@@ -48,31 +53,54 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     write_text(root / "summary.md", markdown(context.profile_name, sections))
     write_beside(root, verdicts)
     _write_run(context, keep_judged(context, specs))
-    _write_site(context, specs, sections)
+    _write_site(context, specs, sections, pictures)
     return everything
 
 
 def build_site(context: Context, specs: Sequence[Loaded], root: Path | None = None) -> Path:
     """Write the site alone, from what is there, to `root` or its own place; returns its front page."""
-    return _write_site(context, specs, _sections(context, specs), root)
+    return _write_site(context, specs, *_draw_sections(context, specs), root)
 
 
-def _sections(context: Context, specs: Sequence[Loaded]) -> list[Section]:
-    """Every judged spec, its verdicts corrected for all claims of the profile."""
-    sections = for_each(gather, context, keep_judged(context, specs), "drawing")
-    by_id = {v.id: v for v in correct_for_all_claims([v for s in sections for v in s.verdicts])}
-    return [replace(s, verdicts=tuple(by_id[v.id] for v in s.verdicts)) for s in sections]
+def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Section], Pictures]:
+    """Every judged spec, its verdicts corrected for all claims of the profile; and the pictures of findings."""
+    judged = keep_judged(context, specs)
+    by_id = {one.spec.id: one for one in judged}
+    with_picture = {f.id: f.picture for f in read_findings(context.project.specs / FINDINGS) if f.picture is not None}
+    of_cards = [(name, by_id[p.of_spec], p) for name, p in with_picture.items() if p.of_spec in by_id]
+    pieces: list[Task[Section | Drawing | None]] = [
+        Task(gather, (context, one), one.spec.id, len(one.spec.claims)) for one in judged
+    ]
+    pieces += [Task(draw_card, (context, one, picture), name, 1) for name, one, picture in of_cards]
+    drawn = side_by_side(pieces, context, "drawing")
+    sections = [one for one in drawn if isinstance(one, Section)]
+    cards = zip(of_cards, drawn[len(judged) :], strict=True)
+    pictures = {name: drawing for (name, *_), drawing in cards if isinstance(drawing, Drawing)}
+    corrected = {v.id: v for v in correct_for_all_claims([v for s in sections for v in s.verdicts])}
+    return [replace(s, verdicts=tuple(corrected[v.id] for v in s.verdicts)) for s in sections], pictures
 
 
-def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Section], root: Path | None = None) -> Path:
+def draw_card(context: Context, loaded: Loaded, picture: Picture) -> Drawing | None:
+    """The small figure of a finding; None where nothing of it was measured, or the claim is not refuted."""
+    spec = context.scale(loaded).spec
+    if picture.counterexample is not None:
+        judged = read_verdicts(context, loaded).verdicts
+        return next((counterexample(v, spec, small=True) for v in judged if v.id == picture.counterexample), None)
+    table, _ = read_measured(context, loaded)
+    return None if table is None or picture.panel is None else draw_picture(spec, table, picture.panel, picture)
+
+
+def _write_site(
+    context: Context, specs: Sequence[Loaded], sections: list[Section], pictures: Pictures, root: Path | None = None
+) -> Path:
     absent = [loaded for loaded in specs if not has_verdicts(context, loaded)]
     verdicts = [v for s in sections for v in s.verdicts]
-    findings, _ = chosen_findings(read_findings(context.project.specs / "findings.yaml"), sections, verdicts)
+    findings, _ = chosen_findings(read_findings(context.project.specs / FINDINGS), sections, verdicts)
     site = Site(
         profile=context.profile_name,
         papers=papers_of(sections, citations(context.project)),
         findings=findings,
-        pictures=_pictures(context, specs, findings, {v.id: v for v in verdicts}),
+        pictures=pictures,
         changes=_changes(context, verdicts),
         sentence=catalogue_sentence(verdicts),
         facts=_facts(context),
@@ -86,7 +114,10 @@ def _write_site(context: Context, specs: Sequence[Loaded], sections: list[Sectio
         not_yet=tuple(loaded.spec.id for loaded in absent if not is_left_out(context, loaded)),
     )
     root = front(context).parent if root is None else root
-    write_site(root, site)
+    pieces = [Task(paper_pages, (site, paper.key), paper.key, len(paper.verdicts)) for paper in site.papers]
+    pieces.append(Task(common_pages, (site,), "front, table and documentation", len(verdicts)))
+    written = side_by_side(pieces, context, "writing")
+    write_site(root, site, {name: text for pages in written for name, text in pages.items()})
     return root / "index.html"
 
 
@@ -103,24 +134,6 @@ def citations(project: Project) -> dict[str, dict[str, str | int]]:
         if not isinstance(cited, dict):
             raise HarnessError(f"{path}: {name}: a mapping of title, authors, year and url is right, not {cited!r}")
     return papers
-
-
-def _pictures(
-    context: Context, specs: Sequence[Loaded], findings: Sequence[Shown], verdicts: Mapping[str, Verdict]
-) -> dict[str, Drawing]:
-    """The small figure of each finding that has one."""
-    by_id, pictures = {one.spec.id: one for one in specs}, dict[str, Drawing | None]()
-    for finding in (f.finding for f in findings):
-        picture = finding.picture
-        if picture is None:
-            continue
-        if (refuted := verdicts.get(picture.counterexample or "")) is not None:
-            pictures[finding.id] = counterexample(refuted, context.scale(by_id[refuted.spec]).spec, small=True)
-        if (one := by_id.get(picture.spec or "")) is not None and picture.panel is not None:
-            table, _ = read_measured(context, one)
-            if table is not None:
-                pictures[finding.id] = draw_picture(context.scale(one).spec, table, picture.panel, picture)
-    return {name: drawing for name, drawing in pictures.items() if drawing is not None}
 
 
 def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdict, str], ...]:

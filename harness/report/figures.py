@@ -17,7 +17,7 @@ from harness.report.curves import draw_curves
 from harness.report.drawing import BOUND, DASHES, Drawing, Look
 from harness.report.grouping import Group, groups_of
 from harness.report.lines import as_trained, place_of_infinity
-from harness.report.panels import Averages, Series, averages_of, panels_of
+from harness.report.panels import Averages, Intervals, Series, averages_of, drawn_metrics, panels_of
 from harness.report.scales import Range, value_range
 from harness.report.sketch import BARE, SIZE, TOP, Sketch, draw_sketches, set_row_names, text_width
 from harness.report.theme import Hover
@@ -40,10 +40,13 @@ class Extras:
     """Ends of the vertical axis."""
 
 
-def draw(spec: Spec, table: pd.DataFrame) -> list[Drawing]:
-    """The panels of a spec's section: those that it declares, and those that its claims speak of besides."""
+def draw(spec: Spec, table: pd.DataFrame, intervals: Intervals | None = None) -> list[Drawing]:
+    """The panels of a spec's section: those that it declares, and those that its claims speak of besides.
+
+    `intervals`: of the table, where they are known already.
+    """
     panels = panels_of(spec)
-    averages = averages_of(spec, table, [metric for panel in panels for metric in panel.metrics])
+    averages = averages_of(spec, table, drawn_metrics(panels), intervals)
     drawings: list[Drawing] = []
     for index, panel in enumerate(panels):
         name = f"{spec.id} {index}"
@@ -66,7 +69,7 @@ def draw_panel(
 ) -> list[Drawing]:
     """A panel of measurements as one figure, or as several where it has more series than one holds."""
     drawings = []
-    for nth, group in enumerate(groups_of(spec, table, panel, averages)):
+    for nth, group in enumerate(groups_of(spec, panel, averages)):
 
         def paint(sketches: list[Sketch], group: Group = group) -> None:
             paint_group(sketches[0], spec, table, panel, group, extras)

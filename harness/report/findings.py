@@ -53,6 +53,11 @@ class Picture(Config):
     counterexample: str | None = None
     """`<spec>#<claim>`: both of its sides, through the point that refutes it."""
 
+    @property
+    def of_spec(self) -> str | None:
+        """The spec that it is drawn from."""
+        return self.spec if self.counterexample is None else self.counterexample.partition("#")[0]
+
 
 class Finding(Config):
     """One finding."""

@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.claims.design import design_of
 from harness.claims.evidence import order_levels
-from harness.claims.series import RANGES, means
+from harness.claims.series import RANGES
 from harness.claims.verdict import Verdict
 from harness.coordinates import format_level
 from harness.data.dataset import TableDataset
@@ -24,6 +24,7 @@ from harness.report.author_answers import read_answers
 from harness.report.drawing import Drawing
 from harness.report.figures import draw
 from harness.report.noise_table import NoiseTable, compare_noises
+from harness.report.panels import Intervals, drawn_metrics, intervals_of, panels_of
 from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import Told, describe_preparation, describe_steps
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables
@@ -116,6 +117,9 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
     measured = scaled.spec.experiment is not None
     table, why_not = read_measured(context, loaded) if measured else (None, "")
     sequential = table is not None and design_of(table).name == "sequential"
+    listed = _listed_metrics(results)
+    drawn = drawn_metrics(panels_of(scaled.spec)) if table is not None else []
+    intervals = {} if table is None else intervals_of(table, [*listed, *drawn], scaled.spec.axes)
     return Section(
         sequential=sequential,
         prepared=_preparations(experiment, table),
@@ -129,9 +133,9 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         substitution=scaled.substitution,
         verdicts=judged,
         measured=table is not None,
-        figures=_figures(scaled.spec, table),
+        figures=_figures(scaled.spec, table, intervals),
         counterexamples={v.id: drawing for v in judged if (drawing := counterexample(v, scaled.spec))},
-        means=[] if table is None else _means(table, scaled.spec.axes, results),
+        means=_means(intervals, listed, scaled.spec.axes),
         tables=printed_tables(scaled.spec, judged),
         formulas=formula_tables(scaled.spec, judged),
         exposed=[] if table is None else exposed_rows(table),
@@ -173,9 +177,9 @@ def _noises(
     return None
 
 
-def _figures(spec: Spec, table: pd.DataFrame | None) -> tuple[Drawing, ...]:
+def _figures(spec: Spec, table: pd.DataFrame | None, intervals: Intervals) -> tuple[Drawing, ...]:
     if table is not None:
-        return tuple(draw(spec, table))
+        return tuple(draw(spec, table, intervals))
     return tuple(draw_bounds(spec)) if spec.experiment is None else ()
 
 
@@ -206,34 +210,37 @@ def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:
     return len(table.drop_duplicates(["arm", *axes, "repeat"]))
 
 
-def _means(table: pd.DataFrame, axes: Sequence[str], results: ResultsFile | None = None) -> list[Row]:
+def _listed_metrics(results: ResultsFile | None) -> tuple[str, ...]:
+    """What the table of means lists, in its order."""
+    rates = ("advantage", "tpr", "fpr", "auc", "tpr_at_0.1pct_fpr")
+    usual = (*rates, "accuracy_train", "accuracy_test", "accuracy_nonmembers")
+    own = () if results is None else tuple(name for name in results.metrics if name not in usual)
+    return tuple(dict.fromkeys([*own, *usual]))
+
+
+def _means(intervals: Intervals, metrics: Sequence[str], axes: Sequence[str]) -> list[Row]:
     """Mean and 95% interval of every metric but counts, by arm, attack and place, ready to print.
 
     Columns are the values of epsilon, or of the first axis where epsilon follows from others; one, where results from
     elsewhere have no axis.
     """
-    rates = ("advantage", "tpr", "fpr", "auc", "tpr_at_0.1pct_fpr")
-    wanted: tuple[str, ...] = (*rates, "accuracy_train", "accuracy_test", "accuracy_nonmembers")
-    if results is not None:
-        wanted = tuple(dict.fromkeys([*(name for name in results.metrics if name not in wanted), *wanted]))
     rows: dict[tuple[str, ...], Row] = {}
-    every = means(table, wanted, axes)
+    every = {key: numbers for key, numbers in intervals.items() if key[2] in metrics}
     across = "epsilon" if "epsilon" in axes else axes[0] if axes else ""
     levels = order_levels({dict(where)[across]: None for *_, where in every if across in dict(where)})
     levels = levels if across else [""]
-    for (arm, attack, metric, where), mean in every.items():
+    for (arm, attack, metric, where), (mean, low, high) in every.items():
         at = dict(where) if across else {"": ""}
         if across not in at:
             continue
-        low, high = mean.interval()
-        half = max(high - mean.mean, mean.mean - low)
+        half = max(high - mean, mean - low)
         others = "".join(f", {axis} {format_level(value)}" for axis, value in where if axis != across)
         label = f"{attack}: {metric_words(metric)}" if attack else metric_words(str(metric))
         blank = {"arm": arm + others, "attack": attack, "metric": label, "of": metric}
         row = rows.setdefault((arm, label, others), blank | {"cells": {}, "numbers": {}})
-        row["numbers"][at[across]] = mean.mean
-        row["cells"][at[across]] = f"{mean.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
-    listed = sorted(rows.values(), key=lambda r: (r["arm"], wanted.index(r["of"])))
+        row["numbers"][at[across]] = mean
+        row["cells"][at[across]] = f"{mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+    listed = sorted(rows.values(), key=lambda r: (r["arm"], metrics.index(r["of"])))
     return [
         {**r, "values": [r["cells"].get(e, "") for e in levels], "across": across, "levels": levels} for r in listed
     ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
 from harness.report.drawing import COLOURS, DASHES, MARKERS, Look
 from harness.report.panels import (
     MOST_ROWS,
@@ -35,9 +33,9 @@ class Group:
     """Whether set-ups are rows; else the series go over an axis."""
 
 
-def groups_of(spec: Spec, table: pd.DataFrame, panel: Panel, averages: Averages) -> list[Group]:
+def groups_of(spec: Spec, panel: Panel, averages: Averages) -> list[Group]:
     """The figures that a panel is drawn as: one, or several where it has more series than one holds."""
-    split = _split_panel(spec, table, panel, averages)
+    split = _split_panel(spec, panel, averages)
     named = [_names(series) for series, _ in split]
     every = list(dict.fromkeys(name for names in named for name in names if name))
     titles = _titles(panel.title, [series for series, _ in split])
@@ -47,9 +45,7 @@ def groups_of(spec: Spec, table: pd.DataFrame, panel: Panel, averages: Averages)
     ]
 
 
-def _split_panel(
-    spec: Spec, table: pd.DataFrame, panel: Panel, averages: Averages
-) -> list[tuple[Sequence[Series], bool]]:
+def _split_panel(spec: Spec, panel: Panel, averages: Averages) -> list[tuple[Sequence[Series], bool]]:
     """The series of each figure, and whether it has set-ups as rows.
 
     What has one value along the axis is a row where all series are so, or where there are more series than one figure
@@ -60,7 +56,7 @@ def _split_panel(
         if series and len({one.levels for one in series}) == 1 == len(series[0].levels):
             return _rows(series)
         return _split(series, True)
-    series = series_over(spec, table, panel, averages)
+    series = series_over(spec, panel, averages)
     single = [one for one in series if len(one.levels) == 1 or isinstance(one.levels[0], str)]
     if len(single) < len(series) <= MOST_SERIES:
         return _split(series, False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.series import groups_by_outcome
 from harness.coordinates import Place, place
 from harness.experiment import Experiment
 from harness.formulas.gaussian import shuffled_epsilon
@@ -21,13 +21,20 @@ def place_of_infinity(epsilon: Array) -> float:
     return float(finite.max() if len(finite) else 1.0) * 10
 
 
-def over_all_outcomes(table: pd.DataFrame, curve: tuple[str, str, str], levels: Array) -> Array:
+def over_all_outcomes(outcomes: Mapping[int, Mapping[float, float]], levels: Array) -> Array:
     """Which of the epsilons (n,) a curve has a mean at that is comparable with the others: where its split drew every
-    outcome that it drew elsewhere, if there are such; all of them otherwise."""
-    arm, attack, metric = curve
+    outcome that it drew elsewhere, if there are such; all of them otherwise.
+
+    Args:
+        outcomes: the curve's mean of each outcome at each epsilon; empty where the split draws no outcome.
+        levels: (n,) epsilons.
+
+    Returns:
+        (n,) of truth values.
+    """
     drawn: dict[float, set[int]] = {}
-    for _, name, outcome, epsilon, _ in groups_by_outcome(table[table["arm"] == arm], metric):
-        if name == attack:
+    for outcome, by_epsilon in outcomes.items():
+        for epsilon in by_epsilon:
             drawn.setdefault(epsilon, set()).add(outcome)
     longest = max(map(len, drawn.values()), default=0)
     complete: Array = np.array([len(drawn.get(float(e), ())) == longest for e in levels])

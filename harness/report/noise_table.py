@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import pandas as pd
@@ -85,7 +86,7 @@ def compare_noises(
             epsilon,
             f"{sigma:g}",
             _worth_by_maker(declared, sigma, setup),
-            figure(ACCOUNTANTS[setup.privacy.accountant].epsilon(sigma, _run_here(setup))),
+            _worth(setup.privacy.accountant, sigma, _run_here(setup)),
             f"{noise[epsilon]:.4g}" if epsilon in noise.index else "",
             tuple((sides[0][key].get(epsilon, ""), sides[1].get(key, {}).get(epsilon, "")) for key in columns),
         )
@@ -109,7 +110,13 @@ def _worth_by_maker(declared: DeclaredNoise, sigma: float, setup: Setup) -> str:
     if declared.made_by is None or made is None:
         return ""
     run = Run(made.records, made.batch_size, made.epochs, setup.privacy.delta)
-    return figure(ACCOUNTANTS[declared.made_by].epsilon(sigma, run))
+    return _worth(declared.made_by, sigma, run)
+
+
+@cache
+def _worth(accountant: str, sigma: float, run: Run) -> str:
+    """Epsilon of noise by an accountant; specs of one paper share most of it."""
+    return figure(ACCOUNTANTS[accountant].epsilon(sigma, run))
 
 
 def _advantages(table: pd.DataFrame, axes: tuple[str, ...]) -> dict[tuple[str, str], dict[float, str]]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.series import TableFacts, groups_by_outcome, means
+from harness.claims.series import TableFacts, means, means_by_outcome
 from harness.coordinates import Place, Where, place
 from harness.report.anchors import mark
 from harness.report.lines import over_all_outcomes, printed_values
@@ -28,8 +28,20 @@ METRIC_LABELS = {
 }
 Quantity = tuple[str, str, str]
 """Arm, attack (none for one of the model), metric."""
-Averages = Mapping[Quantity, Mapping[Place, tuple[float, float, float]]]
-"""Mean and interval by what was measured and where."""
+Interval = tuple[float, float, float]
+"""A mean and the ends of its 95% interval."""
+Intervals = Mapping[tuple[str, str, str, Place], Interval]
+"""By arm, attack, metric and place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Averages:
+    """What the panels of a spec draw of its table."""
+
+    places: Mapping[Quantity, Mapping[Place, Interval]]
+    """Mean and interval by what was measured and where."""
+    outcomes: Mapping[Quantity, Mapping[int, Mapping[float, float]]]
+    """Where a split draws one of a few outcomes: the mean of each outcome at each epsilon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,19 +124,39 @@ def quantities(spec: Spec, panel: Panel) -> list[Quantity]:
     ]
 
 
-def averages_of(spec: Spec, table: pd.DataFrame, metrics: Sequence[str]) -> Averages:
-    """Mean and 95% interval of these metrics wherever they were measured.
+def drawn_metrics(panels: Sequence[Panel]) -> list[str]:
+    """What panels show."""
+    return list(dict.fromkeys(metric for panel in panels for metric in panel.metrics))
+
+
+def intervals_of(table: pd.DataFrame, metrics: Sequence[str], axes: Sequence[str]) -> Intervals:
+    """Mean and 95% interval by arm, attack, metric and place."""
+    return {key: (mean.mean, *mean.interval()) for key, mean in means(table, tuple(metrics), axes).items()}
+
+
+def averages_of(
+    spec: Spec,
+    table: pd.DataFrame,
+    metrics: Sequence[str],
+    intervals: Intervals | None = None,
+) -> Averages:
+    """Mean and 95% interval of these metrics wherever they were measured; `intervals`, where they are known already.
 
     An interval ends where the metric's range does; one that has all of the range is unbounded, since it says nothing.
     """
     facts = TableFacts.of(table)
-    averages: dict[Quantity, dict[Place, tuple[float, float, float]]] = {}
-    for (arm, attack, metric, where), mean in means(table, tuple(metrics), spec.axes).items():
+    places: dict[Quantity, dict[Place, Interval]] = {}
+    if intervals is None:
+        intervals = intervals_of(table, metrics, spec.axes)
+    for (arm, attack, metric, where), (mean, *ends) in intervals.items():
+        if metric not in metrics:
+            continue
         whole = facts.range_of(metric)
-        low, high = np.clip(mean.interval(), *whole).tolist()
-        ends = (-math.inf, math.inf) if (low, high) == whole else (low, high)
-        averages.setdefault((arm, attack, metric), {})[where] = (mean.mean, *ends)
-    return averages
+        low, high = np.clip(ends, *whole).tolist()
+        if (low, high) == whole:
+            low, high = -math.inf, math.inf
+        places.setdefault((arm, attack, metric), {})[where] = (mean, low, high)
+    return Averages(places, means_by_outcome(table, metrics) if "epsilon" in spec.axes else {})
 
 
 def split_series(words: Sequence[Mapping[str, str]], at_most: int = MOST_SERIES) -> list[list[int]]:
@@ -162,14 +194,14 @@ def _split_by(words: Sequence[Mapping[str, str]], way: Sequence[str]) -> list[li
     return list(groups.values())
 
 
-def series_over(spec: Spec, table: pd.DataFrame, panel: Panel, averages: Averages) -> list[Series]:
+def series_over(spec: Spec, panel: Panel, averages: Averages) -> list[Series]:
     """The series of a panel over its axis."""
     over = "epsilon" if panel.x == "epsilon-as-trained" else panel.x
     fixed = {key: value for key, value in panel.at.items() if key != over}
     printed, drawn = printed_values(spec), []
     for quantity in quantities(spec, panel):
         by_rest: dict[Place, list[Place]] = {}
-        for where in averages.get(quantity, {}):
+        for where in averages.places.get(quantity, {}):
             at = dict(where)
             if over in at and fixed.items() <= at.items():
                 by_rest.setdefault(place((a, v) for a, v in where if a != over), []).append(where)
@@ -177,13 +209,12 @@ def series_over(spec: Spec, table: pd.DataFrame, panel: Panel, averages: Average
             ordered = sorted(places, key=lambda where: _order(dict(where)[over]))
             others = {axis: value for axis, value in rest if axis not in panel.at}
             words = words_of(spec, quantity, others)
-            drawn.append(_series(spec, table, quantity, words, over, ordered, averages, printed))
+            drawn.append(_series(spec, quantity, words, over, ordered, averages, printed))
     return [one for one in drawn if len(one.levels)]
 
 
 def _series(
     spec: Spec,
-    table: pd.DataFrame,
     quantity: Quantity,
     words: Mapping[str, str],
     over: str,
@@ -194,23 +225,15 @@ def _series(
     attack = quantity[1]
     outcomes: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
     if attack and over == "epsilon":
+        drawn = averages.outcomes.get(quantity, {})
         levels = np.array([dict(where)[over] for where in places], float)
-        places = [where for where, kept in zip(places, over_all_outcomes(table, quantity, levels), strict=True) if kept]
-        outcomes = _outcomes(table, quantity)
-    mean, low, high = np.array([averages[quantity][where] for where in places]).reshape(-1, 3).T
+        places = [where for where, kept in zip(places, over_all_outcomes(drawn, levels), strict=True) if kept]
+        outcomes = tuple((tuple(by_epsilon), tuple(by_epsilon.values())) for by_epsilon in drawn.values())
+    mean, low, high = np.array([averages.places[quantity][where] for where in places]).reshape(-1, 3).T
     known = {i: printed[quantity, where] for i, where in enumerate(places) if (quantity, where) in printed}
     marks = tuple(mark(*quantity, where) for where in places)
     levels_of = tuple(dict(where)[over] for where in places)
     return Series(words, quantity, levels_of, mean, low, high, marks, known, outcomes)
-
-
-def _outcomes(table: pd.DataFrame, quantity: Quantity) -> tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]:
-    arm, attack, metric = quantity
-    lines: dict[int, list[tuple[float, float]]] = {}
-    for _, name, outcome, epsilon, part in groups_by_outcome(table[table["arm"] == arm], metric):
-        if name == attack:
-            lines.setdefault(outcome, []).append((epsilon, float(part["value"].mean())))
-    return tuple(tuple(zip(*points, strict=True)) for points in lines.values())  # type: ignore[misc]
 
 
 def _order(level: object) -> tuple[bool, object]:
@@ -234,12 +257,12 @@ def series_of_arms(spec: Spec, panel: Panel, averages: Averages) -> list[Series]
     assert spec.experiment is not None
     by_series: dict[tuple[str, str], list[tuple[Quantity, Place]]] = {}
     for quantity in quantities(spec, panel):
-        if (where := _place_in(averages.get(quantity, {}), panel.at)) is not None:
+        if (where := _place_in(averages.places.get(quantity, {}), panel.at)) is not None:
             by_series.setdefault(quantity[1:], []).append((quantity, where))
     printed, drawn = printed_values(spec), []
     for (attack, metric), points in by_series.items():
         arms = tuple(words_of(spec, quantity, {})["arm"] for quantity, _ in points)
-        mean, low, high = np.array([averages[quantity][where] for quantity, where in points]).T
+        mean, low, high = np.array([averages.places[quantity][where] for quantity, where in points]).T
         known = {i: printed[point] for i, point in enumerate(points) if point in printed}
         words = {**words_of(spec, points[0][0], {}), "arm": ""}
         marks = tuple(mark(*quantity, where) for quantity, where in points)

@@ -51,10 +51,12 @@ OTHERS = {"on other data": ("papers elsewhere",), "corrected": ("corrected",), "
 KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
 
 
-def write_site(root: Path, site: Site) -> int:
-    """Write every page below `root`, remove those of claims that are gone, and return how many there are."""
-    compared = _compare(site)
-    pages = dict(_pages(site, compared)) | figure_files(dict(drawn for _, drawn in compared))
+def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
+    """Write every page below `root`, remove those of claims that are gone, and return how many there are.
+
+    Args:
+        pages: text of each file by its path, of `common_pages` and of `paper_pages` of each paper.
+    """
     for name in STATIC:
         pages[f"static/{name}"] = files("harness.report").joinpath("static", name).read_text(encoding="utf-8")
     for section in (section for paper in site.papers for section in paper.sections):
@@ -77,11 +79,66 @@ def write_site(root: Path, site: Site) -> int:
     return sum(name.endswith(".html") for name in pages)
 
 
-def _pages(site: Site, compared: Compared) -> Sequence[tuple[str, str]]:
+def common_pages(site: Site) -> dict[str, str]:
+    """Pages that are of no single paper, with their figures: text by path."""
+    page = _page_renderer(site)
+    compared = _compare(site)
+    rows = [_row(paper, section, v) for paper in site.papers for section in paper.sections for v in section.verdicts]
+    surveys = (
+        SURVEYS if (site.docs / "survey.md").is_file() and any(p.key not in NO_PAPERS for p in site.papers) else ""
+    )
+    totals = _totals(site)
+    front = page(
+        "front.html",
+        "",
+        pictures=_finding_pictures(site),
+        others=OTHERS,
+        surveys=surveys,
+        no_papers=NO_PAPERS,
+        **totals,
+    )
+    pages = {
+        "index.html": front,
+        "claims.html": page("claims.html", "", rows=rows, datasets=_in_use(rows)),
+        "compare.html": page("compare.html", "", **_comparison_context(site, compared)),
+        "reading.html": page("reading.html", ""),
+        "about.html": page("about.html", ""),
+        "theory.html": page("theory.html", "", rows=_theory_rows(site)),
+    }
+    return pages | dict(_manual(site, page)) | figure_files(dict(drawn for _, drawn in compared))
+
+
+def paper_pages(site: Site, key: str) -> dict[str, str]:
+    """The page of a paper and those of its claims: text by path."""
+    page, terms = _page_renderer(site), read_glossary(site.docs / "glossary.md")
+    paper = next(paper for paper in site.papers if paper.key == key)
+    known = frozenset(v.id for v in site.verdicts)
+    mine = [f for f in site.findings if f.finding.paper == key]
+    given = {"paper": paper, "figures": {s.spec.id: figure_stems(s) for s in paper.sections}}
+    html = page("paper.html", "../", findings=mine, pictures=_finding_pictures(site), **given)
+    pages = {f"papers/{key}.html": define_terms(html, terms, "../")}
+    for section in paper.sections:
+        claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
+        for index, verdict in enumerate(section.verdicts):
+            given = claim_context(site, section, verdict, claims[verdict.id])
+            around = section.verdicts[index - 1 : index] if index else (), section.verdicts[index + 1 : index + 2]
+            neighbours = {"before": around[0], "after": around[1], "paper": paper, "section": section}
+            neighbours["prose"] = partial(prose_html, spec=section.spec.id, known=known)
+            html = page("claim.html", "../", **given, **neighbours)
+            pages[f"claims/{slug(verdict.id)}.html"] = define_terms(html, terms, "../")
+    return pages
+
+
+def _finding_pictures(site: Site) -> dict[str, Drawing | None]:
+    """The picture of each finding, where it has one."""
+    return {f.finding.id: site.pictures.get(f.finding.id) for f in site.findings}
+
+
+def _page_renderer(site: Site) -> Callable[..., str]:
+    """What renders a template of the site, given its name, the way up to the root, and what it alone needs."""
     environment = page_environment()
     specs = {s.spec.id: s for p in site.papers for s in p.sections}
     sentences = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
-    rows = [_row(paper, section, v) for paper in site.papers for section in paper.sections for v in section.verdicts]
     common: dict[str, object] = {
         "site": site,
         "said": sentences,
@@ -103,46 +160,7 @@ def _pages(site: Site, compared: Compared) -> Sequence[tuple[str, str]]:
     def page(template: str, up: str, **given: object) -> str:
         return environment.get_template(template).render(**common, up=up, **given)
 
-    pictures = {f.finding.id: site.pictures.get(f.finding.id) for f in site.findings}
-    surveys = (
-        SURVEYS if (site.docs / "survey.md").is_file() and any(p.key not in NO_PAPERS for p in site.papers) else ""
-    )
-    pages = [
-        (
-            "index.html",
-            page(
-                "front.html",
-                "",
-                pictures=pictures,
-                others=OTHERS,
-                surveys=surveys,
-                no_papers=NO_PAPERS,
-                **_totals(site),
-            ),
-        ),
-        ("claims.html", page("claims.html", "", rows=rows, datasets=_in_use(rows))),
-        ("compare.html", page("compare.html", "", **_comparison_context(site, compared))),
-        ("reading.html", page("reading.html", "")),
-        ("about.html", page("about.html", "")),
-        ("theory.html", page("theory.html", "", rows=_theory_rows(site))),
-    ]
-    known, terms = frozenset(sentences), read_glossary(site.docs / "glossary.md")
-    pages += _manual(site, page)
-    for paper in site.papers:
-        mine = [f for f in site.findings if f.finding.paper == paper.key]
-        given = {"paper": paper, "figures": {s.spec.id: figure_stems(s) for s in paper.sections}}
-        html = page("paper.html", "../", findings=mine, pictures=pictures, **given)
-        pages.append((f"papers/{paper.key}.html", define_terms(html, terms, "../")))
-        for section in paper.sections:
-            claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
-            for index, verdict in enumerate(section.verdicts):
-                given = claim_context(site, section, verdict, claims[verdict.id])
-                around = section.verdicts[index - 1 : index] if index else (), section.verdicts[index + 1 : index + 2]
-                neighbours = {"before": around[0], "after": around[1], "paper": paper, "section": section}
-                neighbours["prose"] = partial(prose_html, spec=section.spec.id, known=known)
-                html = page("claim.html", "../", **given, **neighbours)
-                pages.append((f"claims/{slug(verdict.id)}.html", define_terms(html, terms, "../")))
-    return pages
+    return page
 
 
 def figure_stems(section: Section) -> dict[str, Drawing]:

@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from harness.arrays import Array
+from harness.claims.series import means_by_outcome
 from harness.paths import Project
 from harness.report.drawing import csv_text, standalone_svg
 from harness.report.figures import draw, paint_group
@@ -54,7 +56,7 @@ def measured(spec: Spec, value: float) -> pd.DataFrame:
 def paint(spec: Spec, table: pd.DataFrame, panel: Panel) -> list[Sketch]:
     """Each figure of a panel, drawn on fresh axes."""
     sketches = []
-    for group in groups_of(spec, table, panel, averages_of(spec, table, panel.metrics)):
+    for group in groups_of(spec, panel, averages_of(spec, table, panel.metrics)):
         sketches.append(Sketch(Figure(figsize=(4, 3)).add_subplot()))
         paint_group(sketches[-1], spec, table, panel, group)
     return sketches
@@ -146,7 +148,7 @@ def test_an_interval_ends_where_the_range_of_its_metric_does(spec: Spec) -> None
     wide = table["repeat"].map({0: 0.7, 1: 0.99, 2: 0.99, 3: 0.99, 4: 0.99})
     table.loc[table["metric"] == "advantage", "value"] = wide
     averages = averages_of(spec, table, ("advantage",))
-    for (_, _, metric), by_place in averages.items():
+    for (_, _, metric), by_place in averages.places.items():
         for mean, low, high in by_place.values():
             assert metric == "advantage"
             assert mean - low > 0
@@ -154,7 +156,7 @@ def test_an_interval_ends_where_the_range_of_its_metric_does(spec: Spec) -> None
     table.loc[table["metric"] == "advantage", "value"] = table["repeat"].map({0: -1.0, 1: 1.0, 2: -1.0, 3: 1.0, 4: 0.0})
     ends = {
         (low, high)
-        for by_place in averages_of(spec, table, ("advantage",)).values()
+        for by_place in averages_of(spec, table, ("advantage",)).places.values()
         for _, low, high in by_place.values()
     }
     assert ends == {(-math.inf, math.inf)}
@@ -252,7 +254,11 @@ def test_no_mean_where_an_outcome_was_not_drawn_that_others_have(spec: Spec) -> 
     few = table[table["repeat"] < 2].assign(epsilon=math.inf)
     together = pd.concat([table, few, *drawn], ignore_index=True)
     curve, levels = ("l2-1e-5", "logloss", "advantage"), np.array([1.0, math.inf])
-    assert over_all_outcomes(together, curve, levels).tolist() == [True, False]
-    assert over_all_outcomes(together[together["epsilon"] == math.inf], curve, levels[1:]).tolist() == [True]
+
+    def kept(table: pd.DataFrame, levels: Array) -> list[bool]:
+        return over_all_outcomes(means_by_outcome(table, [curve[2]]).get(curve, {}), levels).tolist()
+
+    assert kept(together, levels) == [True, False]
+    assert kept(together[together["epsilon"] == math.inf], levels[1:]) == [True]
     without = pd.concat([table, few], ignore_index=True)
-    assert over_all_outcomes(without, curve, levels).tolist() == [True, True]
+    assert kept(without, levels) == [True, True]
