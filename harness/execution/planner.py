@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow.parquet as pq
+from pyarrow.lib import ArrowException
 
+from harness.arrays import Array
 from harness.attacks import Attack
 from harness.coordinates import place
 from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
@@ -39,6 +43,10 @@ SECONDS_PER_STEP = {"tf-privacy": (2.2e-3, 4.0e-3), "fast": (5e-5, 1e-4)}
 """Not counting arithmetic: without and with noise."""
 FLOPS = {"tf-privacy": 1.5e11, "fast": 9e10}
 SECONDS_PER_NOISE = 6.5e-9
+NOISE = "noise_multiplier"
+"""A column of tables."""
+ROUNDING = 1e-9
+"""Relative difference of the same noise on two processors."""
 
 
 def training_seconds(engine: str, steps: int, private: bool, parameters: int, operations: float) -> float:
@@ -79,7 +87,7 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
         return Plan(spec.id, "", ())
     store, namings, prepared = Store(project.store), dict[str, Naming](), _Prepared()
     tables: dict[str, tuple[FetchedTable | None, str]] = {}
-    named = []
+    named, measured = [], measured_noises(project, spec.paper)
     for variant in experiment.variants():
         setup = variant.setup
         dataset = fingerprint(setup.dataset.content())
@@ -92,9 +100,10 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
                 table, digest = tables[dataset]
                 if table is not None:
                     prepared.add(variant.arm, setup, table)
-                costs, noise = _Estimates(setup, table), partial(noise_multiplier, store, setup)
+                costs, noise = _Estimates(setup, table), partial(noise_multiplier, store, setup, measured=measured)
                 namings[name] = Naming(experiment, setup, digest, noise, costs)
-            named.append((variant, namings[name], noise_multiplier(store, setup, variant.epsilon, setup.train_size)))
+            sigma = noise_multiplier(store, setup, variant.epsilon, setup.train_size, measured)
+            named.append((variant, namings[name], sigma))
         except HarnessError as error:
             error.arm = variant.arm
             raise
@@ -143,8 +152,32 @@ def attacks_of(spec: Spec) -> list[Asked]:
     return [(name, place(where), attack) for name in spec.attacks for where, attack in spec.variants_of(name)]
 
 
-def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int) -> float:
-    """Noise as declared; else calibrated for so many records and kept in the store: it takes seconds."""
+def measured_noises(project: Project, paper: str) -> Array:
+    """(n,) noise multipliers in the tables of a paper's specs, in any profile, ascending."""
+    noises = [np.empty(0)]
+    for path in project.reports.glob(f"*/{paper}/**/measurements.parquet"):
+        with contextlib.suppress(OSError, ArrowException):  # what is wrong with a table is said where it is measured
+            if NOISE in pq.read_schema(path).names:
+                noises.append(pq.read_table(path, columns=[NOISE])[NOISE].unique().to_numpy())
+    every: Array = np.unique(np.concatenate(noises))
+    return every
+
+
+def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int, measured: Array | None = None) -> float:
+    """Noise as declared; else calibrated for so many records and kept in the store: it takes seconds.
+
+    Args:
+        measured: noise multipliers of earlier measurements. Calibrated noise that is one of them but for rounding is
+            taken to be it: processors differ in last digits, and pieces are named, and seeded, by all of them.
+    """
+    sigma = _calibrated(store, setup, epsilon, records)
+    if measured is None or not len(measured) or setup.privacy.noise_multipliers is not None:
+        return sigma
+    nearest = float(measured[np.abs(measured - sigma).argmin()])
+    return nearest if abs(nearest - sigma) <= ROUNDING * sigma else sigma
+
+
+def _calibrated(store: Store, setup: Setup, epsilon: float, records: int) -> float:
     privacy = setup.privacy
     if privacy.noise_multipliers is not None and not math.isinf(epsilon):
         return privacy.noise_multipliers.values[epsilon]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import pandas as pd
 import pytest
 
 from harness.execution.plan import Plan
@@ -93,3 +95,28 @@ def test_profiles_only_reduce_and_say_by_what(make_project: Make) -> None:
     assert grown.reductions == ()
     assert grown.spec == spec
     assert choose(load_params(project), None)[0] == "full"
+
+
+def test_noise_that_was_measured_keeps_its_name_on_a_processor_that_rounds_otherwise(make_project: Make) -> None:
+    """Calibrated noise is that of the paper's tables where they differ by rounding alone; a table that cannot be read,
+    or has no noise, changes nothing."""
+    project = make_project(SHADOWS, where="a")
+    (loaded,) = load_specs(project, [])
+    calibrated = make_plan(project, loaded.spec)
+    sigma = {cell.epsilon: cell.noise_multiplier for cell in calibrated.cells}
+    folder = project.reports / "flagship" / loaded.spec.paper / "other"
+    folder.mkdir(parents=True)
+    (folder.parent / "broken").mkdir()
+    (folder.parent / "broken" / "measurements.parquet").write_bytes(b"no table")
+    (folder.parent / "empty").mkdir()
+    pd.DataFrame({"skipped": ["no data"]}).to_parquet(folder.parent / "empty" / "measurements.parquet")
+    assert make_plan(project, loaded.spec) == calibrated
+
+    last_digit, another = math.nextafter(sigma[1.0], math.inf), sigma[10.0] * (1 + 1e-6)
+    table = pd.DataFrame({"noise_multiplier": [last_digit, another, 0.0, last_digit]})
+    table.to_parquet(folder / "measurements.parquet")
+    again = make_plan(project, loaded.spec)
+    assert {cell.epsilon: cell.noise_multiplier for cell in again.cells} == {**sigma, 1.0: last_digit}
+    pairs = list(zip(calibrated.cells, again.cells, strict=True))
+    assert {a.target.key == b.target.key for a, b in pairs if a.epsilon == 1.0} == {False}
+    assert all(a.target.key == b.target.key for a, b in pairs if a.epsilon != 1.0)
