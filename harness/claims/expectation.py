@@ -89,6 +89,14 @@ class TheoryClaimKind(ClaimKind):
     def definitions(self) -> dict[str, str]:
         """What the names in the text stand for."""
 
+    def has_point(self, at: Mapping[str, float]) -> bool:
+        """Whether these are the variables of its domain, with values that lie in it."""
+        return False
+
+    def refute_at(self, at: Mapping[str, float], result: TheoryResult) -> TheoryResult:
+        """The same result, shown at this point of the domain where it refutes the claim, too."""
+        return result
+
 
 @dataclass(frozen=True)
 class TheoryResult:

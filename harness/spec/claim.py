@@ -54,6 +54,9 @@ class Claim(Config):
     also_read_as: dict[str, Expectations] = Field(default={}, exclude_if=lambda readings: not readings)
     """Other readings of the sentence, on the same measurements, by what they read otherwise: `a meaningful epsilon is
     at most 0.1`. A claim that is violated as it stands is only called so if it is in each of these, too."""
+    example: dict[str, float] = Field(default={}, exclude_if=lambda example: not example)
+    """Of a claim on theory: the point that the paper speaks of, such as `{components: 20}`. Where the claim fails
+    there, this is the counter-example that is shown; else it is where it fails by most."""
     note: str = ""
     """What a reader of the verdict should know."""
 
@@ -71,6 +74,9 @@ class Claim(Config):
             raise ValueError(
                 f"claim {self.id!r} is of origin {self.origin!r}; quote the sentence of the paper (quotes)"
             )
+        if self.example and not any(part.has_point(self.example) for part in self.theory):
+            names = ", ".join(self.example)
+            raise ValueError(f"claim {self.id!r}: example: no inequality of it has this point of {names}")
         if (self.origin == "corrected") != (self.corrects is not None):
             raise ValueError(f"claim {self.id!r}: `corrects` goes with origin `corrected`, and names a claim")
         return self

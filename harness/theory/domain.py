@@ -38,6 +38,9 @@ class Interval(Config, HasTree):
         space = np.geomspace if self.spacing == "log" else np.linspace
         return tuple(float(v) for v in space(self.low, self.high, self.points))
 
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
     def tree(self) -> Expression:
         return Bracketed(brackets="[]", inside=listing([numeral(self.low), numeral(self.high)]))
 
@@ -49,6 +52,9 @@ class Values(Config, HasTree):
 
     def grid(self) -> tuple[float, ...]:
         return self.values
+
+    def __contains__(self, value: float) -> bool:
+        return value in self.values
 
     def tree(self) -> Expression:
         more = [Words(words="...")] if len(self.values) > 8 else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -150,7 +150,8 @@ def _judge_claim(
     }
     if claim.theory:
         packages = installed_versions(name for e in claim.theory for name in e.packages)
-        return Verdict.model_validate({**common, **described, **_theory(claim.theory), "packages": packages})
+        described |= _theory(claim.theory, claim.example)
+        return Verdict.model_validate({**common, **described, "packages": packages})
     described |= {
         "definitions": _definitions(parts),
         "data": "own",
@@ -234,11 +235,11 @@ def _definitions(parts: Sequence[MeasuredClaimKind]) -> dict[str, str]:
     return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in names}
 
 
-def _theory(parts: Sequence[TheoryClaimKind]) -> dict[str, object]:
-    findings = [e.judge() for e in parts]
+def _theory(parts: Sequence[TheoryClaimKind], example: Mapping[str, float]) -> dict[str, object]:
+    findings = [e.refute_at(example, e.judge()) for e in parts]
     outcome = combined_outcome([f.outcome for f in findings])
     deciding = [f for f in findings if f.outcome == outcome]
-    shown = min(deciding, key=lambda f: f.worst)
+    shown = min(deciding, key=lambda f: (outcome == "violated" and f.basis == "simulated", f.worst))
     reasons = [f.why.model_copy(update={"part": index}) for index, f in enumerate(findings)]
     because = [index for index, f in enumerate(findings) if f.outcome == outcome]
     return {

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from harness.errors import HarnessError
 from harness.paths import Project
+from harness.spec.claim import Claim
 from harness.spec.load import load_spec, load_specs
 from tests.claims.judged import PARSE
 from tests.conftest import REPO, run_cli
@@ -68,6 +69,28 @@ def test_relations_at_a_point(relation: str, right: float, outcome: str) -> None
     """tanh(1/2) = 0.46212."""
     left = {"formula": "humphries", "given": {"epsilon": 1, "delta": 0}}
     assert judged(left, relation, right).outcome == outcome
+
+
+def test_a_refutation_is_shown_where_the_paper_speaks() -> None:
+    """The claim fails there, and further elsewhere; where it does not fail there, or that is no point of it, as it was."""
+    left, over = {"formula": "component-advantage"}, {"components": {"values": [2, 5, 20]}}
+    right = {"minus": [1, {"ratio": [2, {"variable": "components"}]}]}
+    expectation = PARSE({"kind": "inequality", "left": left, "relation": "<=", "right": right, "over": over})
+    furthest = expectation.judge()
+    assert furthest.counterexample == {"components": 2.0, "left": 0.5, "right": 0.0}
+    shown = expectation.refute_at({"components": 20.0}, furthest)
+    assert shown.counterexample == pytest.approx({"components": 20.0, "left": 0.95, "right": 0.9})
+    assert "0.95 against 0.9 at components = 20" in shown.reason
+    assert shown.worst == pytest.approx(-0.05)
+    assert shown.outcome == "violated"
+    for other in ({"components": 3.0}, {}, {"n": 20.0}):
+        assert expectation.refute_at(other, furthest) is furthest
+    holds = PARSE({"kind": "inequality", "left": left, "relation": "<=", "right": 0.81, "over": over})
+    assert holds.refute_at({"components": 2.0}, result := holds.judge()) is result
+    claim = {"id": "cap", "where": "here", "kind": "theory", "statement": "a cap", "expect": [expectation]}
+    assert Claim.model_validate({**claim, "example": {"components": 20}}).example == {"components": 20.0}
+    with pytest.raises(ValidationError, match="example: no inequality of it has this point of components"):
+        Claim.model_validate({**claim, "example": {"components": 3}})
 
 
 def test_computed_quantities_are_checked_on_the_grid_and_say_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -76,6 +77,22 @@ class Inequality(TheoryClaimKind):
         sides = [self._side(sign, strict) for sign, strict in parts]
         order = ("violated", "inconclusive", "reproduced")
         return min(sides, key=lambda f: (order.index(f.outcome), f.worst))
+
+    def has_point(self, at: Mapping[str, float]) -> bool:
+        return at.keys() == self.over.keys() and all(at[name] in domain for name, domain in self.over.items())
+
+    def refute_at(self, at: Mapping[str, float], result: TheoryResult) -> TheoryResult:
+        """As declared; sides that differ by rounding refute nothing."""
+        if result.outcome != "violated" or not self.has_point(at):
+            return result
+        left, right = number(self.left, at), number(self.right, at)
+        apart = {"<": left - right, "<=": left - right, ">": right - left, ">=": right - left, "=": abs(left - right)}
+        worst = -apart[self.relation]
+        if worst >= -self.tolerance:
+            return result
+        share = result.why.share if result.why.found == "refuted" else None
+        why = self._reason("refuted", at, share=share)
+        return replace(result, why=why, worst=worst, counterexample={**at, "left": left, "right": right})
 
     def _is_identity(self) -> bool:
         from harness.theory.identity import are_identical
