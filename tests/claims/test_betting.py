@@ -404,4 +404,6 @@ def test_capital_in_products_is_the_capital_or_is_not_known(n: int, tested: floa
         if result is not None:
             known += 1
             assert result == pytest.approx(mix_shares(np.cumsum(log_capitals(stream, at), axis=-1)), abs=1e-9)
+        mean = bet_on_streams([stream])
+        assert mean._rejects(tested, 0.05) == (mean.p_above(tested) <= 0.05)
     assert known or n > 10

@@ -53,6 +53,15 @@ def test_a_point_says_both_ends_and_how_far_each_is_from_the_line() -> None:
     assert point.high == pytest.approx(0.2, abs=0.02)
 
 
+def test_a_margin_moves_the_line_of_a_point_and_both_its_ends() -> None:
+    table = table_of(held_out_advantage=0.1, max_advantage=0.2)
+    for relation, sign in (("<=", 1), (">=", -1)):
+        (point,) = judge(claim(relation) | {"margin": sign * 0.05}, table).points
+        line = BOUND + sign * 0.05
+        assert point.right == pytest.approx(line)
+        assert {round(abs(point.effect), 9)} <= {round(abs(line - 0.2), 9), round(abs(line - 0.1), 9)}
+
+
 @pytest.mark.parametrize(("high", "asked"), [(0.29, True), (0.301, True), (0.35, False)])
 def test_where_neither_end_can_tell_no_more_repeats_are_asked_for(high: float, asked: bool) -> None:
     table = table_of(n=8, by=0.03, held_out_advantage=0.2, max_advantage=high)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.claims.design import Bounded
+from harness.claims.design import Bounded, Series
 from harness.claims.evidence import ArmFacts, Measurements
 from harness.claims.operands import MetricSeries
 from harness.claims.series import means
@@ -32,6 +32,16 @@ def evidence() -> TableEvidence:
     rows += [("b", "", "count_rows", 1.0, 0, 3.0), ("a", "", "count_members", 1.0, 0, 4.0)]
     columns = ["arm", "attack", "metric", "epsilon", "repeat", "value"]
     return evidence_of(pd.DataFrame(rows, columns=columns).assign(stderr=0.0))
+
+
+def test_a_series_times_a_number_is_that_of_its_values_errors_and_range() -> None:
+    one = Series(np.array([0.1, 0.4]), np.array([0.01, 0.02]), low=-1.0, high=0.5)
+    assert one.scale(1) is one
+    for factor in (2.0, -0.5, 0.0):
+        times = one.scale(factor)
+        assert times.values == pytest.approx(one.values * factor)
+        assert times.errors == pytest.approx(one.errors * abs(factor))
+        assert [times.low, times.high] == sorted([-1.0 * factor, 0.5 * factor])
 
 
 def test_what_is_relative_to_the_model_without_noise_stands_on_that_one_too() -> None:

@@ -89,6 +89,16 @@ def test_an_owner_set_drawn_once_says_nothing_and_one_drawn_twice_may() -> None:
     assert (twice.outcome, twice.points[0].at) == ("reproduced", {"owner_set": 2674.0})
 
 
+def test_where_each_is_drawn_once_all_repeats_count_as_the_first_owner_set() -> None:
+    evidence = evidence_of(table_of([0, 1, 2], dict.fromkeys(range(3), 0.9)))
+    judged = [
+        parts_of(claim({"value": 0.8}, some=some), evidence)[0].judge(evidence, Part(0, 1, 0.025, 2)).points[0]
+        for some in (True, False)
+    ]
+    assert judged[1].p_support < 0.5
+    assert judged[0].p_support == pytest.approx(2 * judged[1].p_support)
+
+
 def test_one_that_is_drawn_as_often_as_a_verdict_needs_decides_and_one_drawn_less_often_does_not() -> None:
     def judged(drawn: list[int]) -> PartResult:
         evidence = evidence_of(table_of(drawn, {0: 0.9, 1: 0.9}))

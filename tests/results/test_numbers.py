@@ -363,6 +363,13 @@ def test_few_repeats_of_a_summary_decide_nothing_and_the_reason_says_that_none_c
     assert verdict.verdict == "inconclusive"
     assert verdict.reason.startswith("5 repeats decide nothing, 6 may; so far 0.9 against 0.5, effect 0.4 [")
     assert verdict.reason.endswith("; none can be added to results.csv, which has 5 repeats")
+    log(repeats=1).to_csv(project.root / "results.csv", index=False)
+    once = judged(project, experiment(), OVERFITS)
+    assert once.reason.endswith("; none can be added to results.csv, which has 1 repeat")
+    log(repeats=2).to_csv(project.root / "results.csv", index=False)
+    assert judged(project, experiment(), OVERFITS).reason.endswith(
+        "; none can be added to results.csv, which has 2 repeats"
+    )
 
 
 # --- a table that a run here left behind, judged as results from elsewhere

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -78,6 +79,33 @@ def test_a_claim_whose_place_cannot_be_chosen_is_open_and_says_so(loaded: Loaded
     verdict = judged(loaded, table)["chosen-anew"]
     assert (verdict.verdict, verdict.points) == ("inconclusive", ())
     assert verdict.reason.startswith("no epsilon can be chosen: accuracy_test(iid) is at least 0.6 at none of 1, 10")
+
+
+@pytest.mark.parametrize("without", [(), ("size",), ("size", "iid")])
+def test_accuracy_loss_needs_the_model_without_noise_in_each_of_its_arms(make_project: Any, without: Any) -> None:
+    text = SMALL_SPEC + (
+        "  - {id: loss, where: here, statement: Both lose, expect: {kind: compare, left: {metric: accuracy_loss_test, "
+        'arm: [size, iid]}, relation: ">=", right: {value: -1}, at: [1]}}\n'
+    )
+    project: Project = make_project(text)
+    loaded = load_spec(project, project.root / "specs" / "own" / "cancer.yaml")
+    spec = loaded.spec
+    assert spec.own_experiment is not None
+    arms = {
+        name: setup.model_copy(update={"privacy": setup.privacy.model_copy(update={"epsilons": (1.0, 10.0)})})
+        if name in without
+        else setup
+        for name, setup in spec.own_experiment.arms.items()
+    }
+    experiment = spec.own_experiment.model_copy(update={"arms": arms})
+    spec = spec.model_copy(update={"experiment": experiment})
+    assert [math.inf in spec.own_experiment.levels(arm)["epsilon"] for arm in arms] == [a not in without for a in arms]
+    losses = rows().query("metric == 'accuracy_test'").assign(metric="accuracy_loss_test", value=0.1)
+    table = pd.concat([rows(), losses], ignore_index=True)
+    (verdict,) = [v for v in judge_spec(scale(spec, "full", Profile()), "", table) if v.id.endswith("#loss")]
+    assert verdict.verdict == ("not run" if without else "reproduced")
+    if without:
+        assert "the profile leaves out the model without noise" in verdict.reason
 
 
 @pytest.mark.parametrize(("level", "verdict"), [("", "reproduced"), ("level: 1.0e-30\n", "inconclusive")])
