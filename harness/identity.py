@@ -21,7 +21,7 @@ What is hashed is JSON (`harness.hashing.canonical_json`) that says everything b
 
 So names of fields, classes, functions and modules may change without a number losing its name, and a spec's language
 may. Values are content: another number, or another word that a field may hold, is another name. The form is written
-and never read: pieces carry the configurations themselves (`harness.execution.plan.WorkUnit.settings`). Code is no part
+and never read: pieces carry the configurations themselves (`harness.execution.plan.Piece.settings`). Code is no part
 of these names. `code` beside them says which code measured.
 
 `tests/test_identity.py` recomputes every committed name. Nothing here may change but by a version 2 beside it.

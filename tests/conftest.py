@@ -20,7 +20,7 @@ from harness.paths import Project
 
 if TYPE_CHECKING:
     from harness.execution.executor import RunReport
-    from harness.execution.plan import WorkUnit
+    from harness.execution.plan import Piece
     from harness.progress import Progress
 
 REPO = Path(__file__).resolve().parents[1]
@@ -173,7 +173,7 @@ def run_process(root: Path, *arguments: str, **environment: str) -> subprocess.C
 
 def run_pieces(
     project: Project,
-    pieces: Sequence[WorkUnit],
+    pieces: Sequence[Piece],
     workers: int,
     progress: Progress,
     label: str,

@@ -12,7 +12,7 @@ from harness.attacks import Attack, InOutModel, ShadowModel, ShadowOutputs, Targ
 from harness.defences import Defence, ModelOracle, Oracle
 from harness.errors import HarnessError
 from harness.execution.materialize import draw_of, shadow_of
-from harness.execution.plan import WorkUnit
+from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
 from harness.hashing import derive_seed
 from harness.metrics import ModelOutputs, Outputs, Value
@@ -33,19 +33,19 @@ def half_model(result: Result, oracle: Oracle | None = None, features: Array | N
     return InOutModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on, oracle, features)
 
 
-def _attack(piece: WorkUnit) -> Attack:
+def _attack(piece: Piece) -> Attack:
     attack = piece.settings["attack"]
     assert isinstance(attack, Attack)
     return attack
 
 
-def _model(piece: WorkUnit) -> Model:
+def _model(piece: Piece) -> Model:
     model = piece.settings["model"]
     assert isinstance(model, Model)
     return model
 
 
-def do_fit(project: Project, store: Store, piece: WorkUnit) -> Result:
+def do_fit(project: Project, store: Store, piece: Piece) -> Result:
     attack = _attack(piece)
     models = [store.get("train", need.key) for need in piece.needs]
     if attack.needs_halves:
@@ -70,21 +70,21 @@ def weights_of(result: Result) -> Weights:
     return [result.arrays[f"w{i}"] for i in range(sum(name.startswith("w") for name in result.arrays))]
 
 
-def oracle_of(store: Store, piece: WorkUnit) -> Oracle:
+def oracle_of(store: Store, piece: Piece) -> Oracle:
     """A trained model, to be asked about any record."""
     result, model = store.get("train", piece.key), _model(piece)
     weights = weights_of(result)
     return ModelOracle(partial(log_probabilities, model, weights), result.meta["n_classes"], Labels(model, weights))
 
 
-def shadow_model(project: Project, store: Store, piece: WorkUnit) -> ShadowModel:
+def shadow_model(project: Project, store: Store, piece: Piece) -> ShadowModel:
     """A shadow model with the records that it was trained on and those that it was not."""
     drawn = shadow_of(project, piece.needs[0], piece.description["index"])
     inside, outside = ((records.features, records.labels) for records in (drawn.inside, drawn.outside))
     return ShadowModel(oracle_of(store, piece), inside, outside)
 
 
-def do_evaluate(project: Project, store: Store, piece: WorkUnit) -> Result:
+def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
     """Attack one target: keep what the attack measures. Without an attack: the model's own metrics."""
     if "attack" not in piece.settings:
         model = store.get("train", piece.needs[0].key)
@@ -108,7 +108,7 @@ def _as_lists(metrics: dict[str, Value]) -> dict[str, list[float]]:
 class TrainedTarget(Target):
     """A target as the store holds it, with what defends it in front."""
 
-    def __init__(self, project: Project, store: Store, piece: WorkUnit, defence: Defence, seed: int) -> None:
+    def __init__(self, project: Project, store: Store, piece: Piece, defence: Defence, seed: int) -> None:
         self._project, self._store, self._piece, self._seed = project, store, piece, seed
         self._result = store.get("train", piece.key)
         self._oracle = defence.wrap(oracle_of(store, piece), derive_seed(seed, "defence"))

@@ -26,7 +26,7 @@ from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import table_path
 from harness.errors import HarnessError
 from harness.execution.executors import Done, Executor, Outcome, WorkerDied
-from harness.execution.plan import WorkUnit, with_needs
+from harness.execution.plan import Piece, with_needs
 from harness.execution.schedule import Batch
 from harness.execution.store import Store
 from harness.execution.work import run_pieces_here
@@ -124,7 +124,7 @@ class _WorkerProject(Project):
         return self.root / "cells"
 
 
-def _tables_of(project: Project, piece: WorkUnit) -> set[str]:
+def _tables_of(project: Project, piece: Piece) -> set[str]:
     """Paths below the root of the table files that a piece reads. Raises HarnessError for one outside of it."""
     attack = piece.settings.get("attack")
     reads = isinstance(attack, Attack) and (attack.asks_shadows if piece.kind == "fit" else attack.reads_features)

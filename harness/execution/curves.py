@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from harness.coordinates import Level, Place, place
-from harness.execution.plan import Plan, WorkUnit, sort_pieces, with_needs
+from harness.execution.plan import Piece, Plan, sort_pieces, with_needs
 from harness.execution.store import Store
 from harness.hashing import canonical_json
 from harness.identity import curve_name
@@ -33,7 +33,7 @@ class Asked:
     arm: str
     attack: str
     where: Place
-    piece: WorkUnit
+    piece: Piece
 
     @property
     def key(self) -> str:
@@ -64,7 +64,7 @@ def curves_asked(plan: Plan, spec: Spec) -> list[Asked]:
     return list(curves.values())
 
 
-def pieces_of(wanted: Sequence[Asked]) -> list[WorkUnit]:
+def pieces_of(wanted: Sequence[Asked]) -> list[Piece]:
     """What has to be in the store to draw these, in an order that respects what each needs."""
     pieces = {piece.key: piece for one in wanted for piece in with_needs(one.piece)}
     return sort_pieces(pieces.values())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from harness.errors import HarnessError
 from harness.execution.executors import Executor, InProcess, LocalProcesses, WorkerDied
-from harness.execution.plan import WorkUnit
+from harness.execution.plan import Piece
 from harness.execution.schedule import Schedule
 from harness.execution.store import Store
 from harness.paths import Project
@@ -31,7 +31,7 @@ class RunReport:
     core_seconds: float = 0.0
     by_kind: dict[str, float] = field(default_factory=dict)
 
-    def count(self, piece: WorkUnit, seconds: float) -> None:
+    def count(self, piece: Piece, seconds: float) -> None:
         """A piece was computed."""
         self.computed += 1
         self.core_seconds += seconds
@@ -113,9 +113,7 @@ class WorkerPool:
             self._hired = None
 
 
-def run_with(
-    worker_pool: WorkerPool, pieces: Sequence[WorkUnit], label: str, ahead: Sequence[WorkUnit] = ()
-) -> RunReport:
+def run_with(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahead: Sequence[Piece] = ()) -> RunReport:
     """Compute every piece that the store lacks, in an order that respects what each needs.
 
     Workers that would wait begin with pieces `ahead`, which a later call may ask for and then finds done or under way.
@@ -141,7 +139,7 @@ def run_with(
     return _add_early(report, pieces, worker_pool)
 
 
-def _add_early(report: RunReport, pieces: Sequence[WorkUnit], worker_pool: WorkerPool) -> RunReport:
+def _add_early(report: RunReport, pieces: Sequence[Piece], worker_pool: WorkerPool) -> RunReport:
     """The report, with what was computed before it was asked for."""
     for piece in pieces:
         if (seconds := worker_pool.early.pop(piece.key, None)) is not None:
@@ -157,7 +155,7 @@ class _Tracker:
         self.report, self.bar, self.workers = report, bar, workers
         self.left, self.spent, self.estimated = total_cost, 0.0, 0.0
 
-    def finish_piece(self, piece: WorkUnit, seconds: float) -> None:
+    def finish_piece(self, piece: Piece, seconds: float) -> None:
         self.report.count(piece, seconds)
         self.left -= piece.cost
         self.spent += seconds

@@ -16,7 +16,7 @@ from harness.data.encoding import Encoded, Preprocessing, encode
 from harness.data.fetch import read_table
 from harness.data.split import Draw, Records, ShadowDraw, Sizes, Source, Split, TableSource, TableSplit
 from harness.errors import HarnessError
-from harness.execution.plan import WorkUnit
+from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
 from harness.hashing import generator
 from harness.identity import split_coordinates
@@ -38,7 +38,7 @@ def _encode_table(
     return encode(_table(project, dataset, digest), dataset.schema_of_table(), preprocessing, drop)
 
 
-def source_of(project: Project, piece: WorkUnit) -> Source:
+def source_of(project: Project, piece: Piece) -> Source:
     """Where a split draws its records from."""
     dataset: Any = piece.settings["dataset"]
     if not isinstance(dataset, TableDataset):
@@ -49,12 +49,12 @@ def source_of(project: Project, piece: WorkUnit) -> Source:
     return TableSource(_table(project, dataset, digest), encoder)
 
 
-def split_generator(piece: WorkUnit, *purpose: Any) -> np.random.Generator:
+def split_generator(piece: Piece, *purpose: Any) -> np.random.Generator:
     """Random numbers of a split, for one purpose."""
     return generator(piece.description["seed"], *split_coordinates(piece.description), *purpose)
 
 
-def do_split(project: Project, store: Store, piece: WorkUnit) -> Result:
+def do_split(project: Project, store: Store, piece: Piece) -> Result:
     """Keep the indices (tables) and the counts; generated records are drawn again when needed."""
     split, sizes = _split(piece)
     if piece.needs:
@@ -64,7 +64,7 @@ def do_split(project: Project, store: Store, piece: WorkUnit) -> Result:
     return Result(draw.indices, {"facts": draw.facts})
 
 
-def _split(piece: WorkUnit) -> tuple[Split, Sizes]:
+def _split(piece: Piece) -> tuple[Split, Sizes]:
     split, sizes = piece.settings["split"], piece.settings["sizes"]
     assert isinstance(split, Split)
     assert isinstance(sizes, Sizes)
@@ -72,7 +72,7 @@ def _split(piece: WorkUnit) -> tuple[Split, Sizes]:
 
 
 @lru_cache(maxsize=2)
-def draw_of(project: Project, piece: WorkUnit) -> Draw:
+def draw_of(project: Project, piece: Piece) -> Draw:
     stored = Store(project.store).get("split", piece.key)
     if piece.needs:
         return draw_of(project, piece.needs[0]).divide(stored.arrays)
@@ -82,7 +82,7 @@ def draw_of(project: Project, piece: WorkUnit) -> Draw:
     return split.draw(source, sizes, split_generator(piece))
 
 
-def half_of(project: Project, split_piece: WorkUnit, index: int) -> tuple[Records, Array]:
+def half_of(project: Project, split_piece: Piece, index: int) -> tuple[Records, Array]:
     """The candidate records and which of them, (n,) bool, the model of this index in a pool of halves is trained on.
 
     Models 2j and 2j + 1 have complementary halves, so each record is in exactly half of a pool (Carlini et al. 2022).
@@ -95,7 +95,7 @@ def half_of(project: Project, split_piece: WorkUnit, index: int) -> tuple[Record
     return records, chosen
 
 
-def shadow_of(project: Project, split_piece: WorkUnit, index: int) -> ShadowDraw:
+def shadow_of(project: Project, split_piece: Piece, index: int) -> ShadowDraw:
     split, sizes = _split(split_piece)
     rng = split_generator(split_piece, "shadow", index)
     return split.shadow(source_of(project, split_piece), draw_of(project, split_piece), sizes, rng)

@@ -14,7 +14,7 @@ from harness.config import Config
 from harness.coordinates import Place, place
 from harness.data.split import Split
 from harness.defences import Undefended
-from harness.execution.plan import Cell, StackKey, WorkUnit
+from harness.execution.plan import CellRepeat, Piece, StackKey
 from harness.experiment import Experiment, Setup, ShadowPool, Variant
 from harness.hashing import code_fingerprint, fingerprint
 from harness.identity import Role, canonical, evaluation_of, fitting_of, split_of, training_of
@@ -72,7 +72,7 @@ class Naming:
     def __init__(self, experiment: Experiment, setup: Setup, data: str, noise: Noise, costs: Costs) -> None:
         """`data` names the set-up's data; `noise` is asked for models on halves of the records alone."""
         self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
-        self.made: dict[str, WorkUnit] = {}
+        self.made: dict[str, Piece] = {}
         self.told: dict[int, _Told] = {}
         self.model = setup.model.content()
         self.training = {
@@ -80,26 +80,26 @@ class Naming:
             for private, training in ((True, setup.training), (False, setup.training.without_noise()))
         }
 
-    def cell(self, variant: Variant, noise_multiplier: float, repeat: int, attacks: Sequence[Asked]) -> Cell:
+    def cell(self, variant: Variant, noise_multiplier: float, repeat: int, attacks: Sequence[Asked]) -> CellRepeat:
         """The pieces of one repeat at a place of the set-up's arm, whose target has this noise."""
         split = self.split(repeat if self.experiment.resample == "split" else 0)
         target = self.target(split, noise_multiplier, repeat)
         description = {**evaluation_of(None), "metrics": self.metrics}
-        model = self._intern(WorkUnit("evaluate", description, (target,), SECONDS_PER_MEASURE))
+        model = self._intern(Piece("evaluate", description, (target,), SECONDS_PER_MEASURE))
         evaluations = {}
         for name, where, attack in attacks:
             shadows = self.shadows(attack, split, variant.epsilon, noise_multiplier, repeat)
             evaluations[name, where] = self.evaluation(attack, target, shadows)
         at = place(variant.place)
-        return Cell(variant.arm, at, variant.epsilon, repeat, noise_multiplier, split, target, model, evaluations)
+        return CellRepeat(variant.arm, at, variant.epsilon, repeat, noise_multiplier, split, target, model, evaluations)
 
-    def split(self, repeat: int) -> WorkUnit:
+    def split(self, repeat: int) -> Piece:
         """The draw of one repeat's records; from a universe, where the split divides one."""
         universe = self.setup.split.universe
         needs = () if universe is None else (self._draw_unit(universe, 0, ()),)
         return self._draw_unit(self.setup.split, repeat, needs)
 
-    def _draw_unit(self, split: Split, repeat: int, needs: tuple[WorkUnit, ...]) -> WorkUnit:
+    def _draw_unit(self, split: Split, repeat: int, needs: tuple[Piece, ...]) -> Piece:
         setup = self.setup
         modules = {type(split).__module__, *type(setup.dataset).modules()}
         modules |= {"harness.data.split", "harness.data.encoding", "harness.execution.materialize"}
@@ -122,15 +122,15 @@ class Naming:
             "sizes": setup.sizes,
             "split": split,
         }
-        return self._intern(WorkUnit("split", description, needs, self.costs.split(split), settings=settings))
+        return self._intern(Piece("split", description, needs, self.costs.split(split), settings=settings))
 
-    def target(self, split: WorkUnit, noise_multiplier: float, repeat: int) -> WorkUnit:
+    def target(self, split: Piece, noise_multiplier: float, repeat: int) -> Piece:
         """The model that is attacked."""
         return self._train_unit(split, "target", None, noise_multiplier, repeat, self.setup.train_size)
 
     def shadows(
-        self, attack: Attack, split: WorkUnit, epsilon: float, noise_multiplier: float, repeat: int
-    ) -> tuple[WorkUnit, ...] | None:
+        self, attack: Attack, split: Piece, epsilon: float, noise_multiplier: float, repeat: int
+    ) -> tuple[Piece, ...] | None:
         """The models of the pool that an attack learns from; None: it learns from none."""
         if attack.shadow_pool is None:
             return None
@@ -143,7 +143,7 @@ class Naming:
             for index in range(pool.count)
         )
 
-    def halves(self, pool: ShadowPool, split: WorkUnit, epsilon: float) -> tuple[WorkUnit, ...]:
+    def halves(self, pool: ShadowPool, split: Piece, epsilon: float) -> tuple[Piece, ...]:
         """Models on halves of the candidate records; the same for all repeats that have the same candidate records."""
         sizes = self.setup.sizes
         half = (sizes.members + sizes.nonmembers) // 2
@@ -151,8 +151,8 @@ class Naming:
         return tuple(self._train_unit(split.root, "half", index, noise, 0, half) for index in range(pool.count))
 
     def _train_unit(
-        self, split: WorkUnit, role: Role, index: int | None, noise_multiplier: float, repeat: int, records: int
-    ) -> WorkUnit:
+        self, split: Piece, role: Role, index: int | None, noise_multiplier: float, repeat: int, records: int
+    ) -> Piece:
         private = noise_multiplier > 0
         training, content = self.training[private]
         # Else the split tells repeats apart, and halves are of none.
@@ -175,11 +175,11 @@ class Naming:
             stack = StackKey(fingerprint([alike, draws, private]), self.costs.stack_size)
         cost = self.costs.training(noise_multiplier, records)
         settings: dict[str, Config] = {"model": self.setup.model, "training": training}
-        return self._intern(WorkUnit("train", description, (split,), cost, stack, settings))
+        return self._intern(Piece("train", description, (split,), cost, stack, settings))
 
-    def evaluation(self, attack: Attack, target: WorkUnit, shadows: tuple[WorkUnit, ...] | None) -> WorkUnit:
+    def evaluation(self, attack: Attack, target: Piece, shadows: tuple[Piece, ...] | None) -> Piece:
         """An attack on a target, after it has learned from shadow models where it does."""
-        fitted: tuple[WorkUnit, ...] = ()
+        fitted: tuple[Piece, ...] = ()
         if id(attack) not in self.told:
             self.told[id(attack)] = _Told(attack)
         told = self.told[id(attack)]
@@ -187,7 +187,7 @@ class Naming:
             assert attack.shadow_pool is not None
             description = {**fitting_of(told.learned), "code": told.code}
             cost = self.costs.fitting(attack, self.setup.pools[attack.shadow_pool])
-            fitted = (self._intern(WorkUnit("fit", description, shadows, cost, settings={"attack": told.learning})),)
+            fitted = (self._intern(Piece("fit", description, shadows, cost, settings={"attack": told.learning})),)
         settings: dict[str, Config] = {"attack": attack, "defence": self.setup.defence}
         code, defence = told.code, None
         if not isinstance(self.setup.defence, Undefended):
@@ -198,7 +198,7 @@ class Naming:
             "metrics": self.metrics,
         }
         return self._intern(
-            WorkUnit("evaluate", description, (target, *fitted), SECONDS_PER_EVALUATION, settings=settings)
+            Piece("evaluate", description, (target, *fitted), SECONDS_PER_EVALUATION, settings=settings)
         )
 
     @cached_property
@@ -215,7 +215,7 @@ class Naming:
             "packages": {name: installed_version(name) for name in engine.packages},
         }
 
-    def _intern(self, piece: WorkUnit) -> WorkUnit:
+    def _intern(self, piece: Piece) -> Piece:
         return self.made.setdefault(piece.key, piece)
 
 
@@ -224,7 +224,7 @@ def in_order_of_repeats(
     attacks: Sequence[Asked],
     repeats: int,
     only: Collection[tuple[str, Place, int]] | None = None,
-) -> tuple[Cell, ...]:
+) -> tuple[CellRepeat, ...]:
     """The cells of variants with the noise of their targets; `only` those of this arm, place and repeat.
 
     Repeats are outermost: a run that stops leaves whole repeats.

@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from harness.config import Config
-from harness.coordinates import Attacked, Place
-from harness.coordinates import Cell as Group
+from harness.coordinates import Attacked, Cell, Place
 from harness.data.steps import Preparation
 from harness.execution.store import Store
 from harness.hashing import fingerprint
@@ -32,13 +31,13 @@ class StackKey:
 
 
 @dataclass(frozen=True)
-class WorkUnit:
+class Piece:
     """One piece of work: what to do, on which earlier pieces, and roughly how much it costs."""
 
     kind: Kind
     description: dict[str, Any]
     """What names it (`harness.identity`), and by which versions of the code it is done."""
-    needs: tuple[WorkUnit, ...] = ()
+    needs: tuple[Piece, ...] = ()
     cost: float = 0.0
     """Estimated core-seconds."""
     stack: StackKey | None = None
@@ -68,7 +67,7 @@ class WorkUnit:
         return coordinates(self.description, [need.coordinates for need in self.needs])
 
     @property
-    def root(self) -> WorkUnit:
+    def root(self) -> Piece:
         """The split that it stands on and that stands on none."""
         return self.needs[0].root if self.needs else self
 
@@ -81,7 +80,7 @@ class WorkUnit:
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, WorkUnit) and self.key == other.key
+        return isinstance(other, Piece) and self.key == other.key
 
     def __getstate__(self) -> dict[str, object]:
         names = ("kind", "description", "needs", "cost", "stack", "settings")
@@ -89,7 +88,7 @@ class WorkUnit:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellRepeat:
     """One repeat of one (arm, place on its axes): its coordinates, the target model and the attacks on it."""
 
     arm: str
@@ -97,20 +96,20 @@ class Cell:
     epsilon: float
     repeat: int
     noise_multiplier: float
-    split: WorkUnit
-    target: WorkUnit
-    model: WorkUnit
+    split: Piece
+    target: Piece
+    model: Piece
     """The target's own accuracy and loss."""
-    evaluations: dict[tuple[str, Place], WorkUnit] = field(default_factory=dict)
+    evaluations: dict[tuple[str, Place], Piece] = field(default_factory=dict)
     """By attack, and place on its axes."""
 
     @property
-    def group(self) -> Group:
+    def group(self) -> Cell:
         """What its repeats have in common."""
         return self.arm, self.place
 
     @property
-    def pieces(self) -> tuple[WorkUnit, ...]:
+    def pieces(self) -> tuple[Piece, ...]:
         """Those that are wanted for themselves; others are needed by them."""
         return self.target, self.model, *self.evaluations.values()
 
@@ -121,13 +120,13 @@ class Plan:
 
     spec_id: str
     data_sha256: str
-    cells: tuple[Cell, ...]
+    cells: tuple[CellRepeat, ...]
     preparations: tuple[Preparation, ...] = ()
     """How tables become features, in the order of arms."""
 
-    def pieces(self, stage: Literal["train", "all"] = "all") -> list[WorkUnit]:
+    def pieces(self, stage: Literal["train", "all"] = "all") -> list[Piece]:
         """Distinct pieces in an order that respects what each needs; `train` leaves attacks out."""
-        wanted: dict[str, WorkUnit] = {}
+        wanted: dict[str, Piece] = {}
         for cell in self.cells:
             for root in cell.pieces:
                 for piece in with_needs(root):
@@ -136,7 +135,7 @@ class Plan:
         return sort_pieces(wanted.values())
 
 
-def sort_pieces(pieces: Iterable[WorkUnit]) -> list[WorkUnit]:
+def sort_pieces(pieces: Iterable[Piece]) -> list[Piece]:
     """Pieces in an order that respects what each needs."""
     return sorted(pieces, key=lambda p: KINDS.index(p.kind))
 
@@ -163,7 +162,7 @@ def first_repeats(plan: Plan, repeats: Mapping[Attacked, int]) -> Plan:
 
 def trained_repeats(plan: Plan, store: Store) -> Plan:
     """The plan of the repeats 0, 1, ... of each arm and place up to the first that is not trained completely."""
-    lacking: dict[Group, int] = {}
+    lacking: dict[Cell, int] = {}
     for cell in plan.cells:
         if not _is_trained(cell, store):
             lacking[cell.group] = min(cell.repeat, lacking.get(cell.group, cell.repeat))
@@ -177,13 +176,13 @@ def complete_repeats(plan: Plan, store: Store) -> Plan:
     return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in missing))
 
 
-def _is_trained(cell: Cell, store: Store) -> bool:
+def _is_trained(cell: CellRepeat, store: Store) -> bool:
     """Whether the cell's target and the shadow models of its attacks are there."""
     roots = (cell.target, *cell.evaluations.values())
     return all(store.has("train", p.key) for root in roots for p in with_needs(root) if p.kind == "train")
 
 
-def with_needs(piece: WorkUnit) -> Iterator[WorkUnit]:
+def with_needs(piece: Piece) -> Iterator[Piece]:
     """What a piece needs, and what that needs, before it; then the piece."""
     for need in piece.needs:
         yield from with_needs(need)

@@ -170,14 +170,14 @@ def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int, m
         measured: noise multipliers of earlier measurements. Calibrated noise that is one of them but for rounding is
             taken to be it: processors differ in last digits, and pieces are named, and seeded, by all of them.
     """
-    sigma = _calibrated(store, setup, epsilon, records)
+    sigma = _calibrate(store, setup, epsilon, records)
     if measured is None or not len(measured) or setup.privacy.noise_multipliers is not None:
         return sigma
     nearest = float(measured[np.abs(measured - sigma).argmin()])
     return nearest if abs(nearest - sigma) <= ROUNDING * sigma else sigma
 
 
-def _calibrated(store: Store, setup: Setup, epsilon: float, records: int) -> float:
+def _calibrate(store: Store, setup: Setup, epsilon: float, records: int) -> float:
     privacy = setup.privacy
     if privacy.noise_multipliers is not None and not math.isinf(epsilon):
         return privacy.noise_multipliers.values[epsilon]

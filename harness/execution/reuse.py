@@ -1,6 +1,6 @@
 """Measurements that tables hold already, by the work that they are of: what a run need not do again.
 
-A piece of work is the same whichever version of the code does it (`WorkUnit.work`): its seeds derive from its
+A piece of work is the same whichever version of the code does it (`Piece.work`): its seeds derive from its
 coordinates.
 A profile may take what its tables hold as done, so a clone without the store goes on where the committed tables stop;
 the table remembers by row which code measured it.
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from harness.attacks import ScoringAttack
-from harness.coordinates import Attacked, Place
-from harness.coordinates import Cell as Group
-from harness.execution.plan import Cell, Plan, WorkUnit, sort_pieces, with_needs
+from harness.coordinates import Attacked, Cell, Place
+from harness.execution.plan import CellRepeat, Piece, Plan, sort_pieces, with_needs
 from harness.execution.store import Store
 from harness.identity import runs_name
 from harness.metrics import Value
@@ -67,14 +66,14 @@ class MeasurementCache:
         return work in self.metrics and work not in self.borrowed
 
 
-def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[Cell], str, Place]]:
+def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[CellRepeat], str, Place]]:
     """Where repeats are trainings on the same records: every whole group of runs, the attack and its place."""
     if spec.own_experiment is None or spec.own_experiment.resample != "training":
         return
     size = min(RUNS, spec.own_experiment.repeats)
     if size < 2:
         return
-    groups: dict[tuple[Group, str, Place, int], list[Cell]] = {}
+    groups: dict[tuple[Cell, str, Place, int], list[CellRepeat]] = {}
     for cell in plan.cells:
         for name, where in cell.evaluations:
             if isinstance(spec.attacks[name], ScoringAttack):
@@ -92,7 +91,7 @@ def repeats_known(plan: Plan, known: MeasurementCache, store: Store | None = Non
     known of all that a plan holds, there or from other specs' tables, too.
     """
 
-    def is_known(piece: WorkUnit) -> bool:
+    def is_known(piece: Piece) -> bool:
         return known.owns(piece.work) if store is None else known.has(piece.work) or store.has(piece.kind, piece.key)
 
     lacking: dict[Attacked, int] = {}
@@ -120,18 +119,18 @@ def work_of(plan: Plan, spec: Spec) -> set[str]:
     return names
 
 
-def work_of_runs(runs: Iterable[WorkUnit]) -> str:
+def work_of_runs(runs: Iterable[Piece]) -> str:
     """Names what several evaluations say together."""
     return runs_name(piece.work for piece in runs)
 
 
-def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Collection[str] = ()) -> list[WorkUnit]:
+def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Collection[str] = ()) -> list[Piece]:
     """The pieces of a plan whose measurements are not known, and what these need, in an order that respects it.
 
     `wanted`: metrics that claims are about; what is known without one of them is measured again.
     """
     of_model = set(wanted) & {*metrics_of("model"), *metrics_of("epochs")}
-    roots: dict[str, WorkUnit] = {}
+    roots: dict[str, Piece] = {}
     for cell in plan.cells:
         if not known.has(cell.split.work):
             roots[cell.split.key] = cell.split
@@ -144,7 +143,7 @@ def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Colle
         runs = [cell.evaluations[name, where] for cell in cells]
         if not known.has(work_of_runs(runs)):
             roots |= {piece.key: piece for piece in runs}
-    wanted_pieces: dict[str, WorkUnit] = {}
+    wanted_pieces: dict[str, Piece] = {}
     for root in roots.values():
         for piece in with_needs(root):
             wanted_pieces.setdefault(piece.key, piece)

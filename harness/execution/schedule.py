@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from harness.execution.plan import WorkUnit
+from harness.execution.plan import Piece
 
-Batch = tuple[WorkUnit, ...]
+Batch = tuple[Piece, ...]
 
 
 class Schedule:
@@ -16,7 +16,7 @@ class Schedule:
     Pieces `ahead` may be wanted later: they are there for workers that would wait otherwise, and nobody waits for them.
     """
 
-    def __init__(self, pieces: Sequence[WorkUnit], ahead: Sequence[WorkUnit] = (), busy: Collection[str] = ()) -> None:
+    def __init__(self, pieces: Sequence[Piece], ahead: Sequence[Piece] = (), busy: Collection[str] = ()) -> None:
         """`busy`: keys of what is being computed already."""
         self.wanted = dict.fromkeys(p.key for p in pieces)
         """What is asked for and not finished."""
@@ -46,7 +46,7 @@ class Schedule:
             del ready[key]
         return tuple(self._left[key] for key in chosen)
 
-    def finish(self, key: str) -> WorkUnit | None:
+    def finish(self, key: str) -> Piece | None:
         """Mark a piece as done; what waited for it alone becomes ready, and goes first: a long fit that waited for
         shadow models is not left to the end, when other workers have nothing to do. None: it was not asked for."""
         if key not in self._left:

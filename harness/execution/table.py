@@ -13,7 +13,7 @@ from pyarrow.lib import ArrowException
 
 from harness.coordinates import Level, Place
 from harness.errors import HarnessError
-from harness.execution.plan import Cell, Plan, WorkUnit
+from harness.execution.plan import CellRepeat, Piece, Plan
 from harness.execution.reuse import MeasurementCache, groups_of_runs, work_of_runs
 from harness.execution.store import Store
 from harness.files import atomic_path
@@ -98,13 +98,13 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: MeasurementCa
     measured = _Measured(plan, store, known)
 
     def add(
-        cell: Cell,
+        cell: CellRepeat,
         attack: str,
         where: Place,
         metric: str,
         estimate: Value,
-        piece: WorkUnit,
-        named: WorkUnit,
+        piece: Piece,
+        named: Piece,
         work: str | None = None,
     ) -> None:
         """A row of what `piece` measured, under the name of `named`."""
@@ -162,11 +162,11 @@ class _Measured:
         self.splits = store.records("split", sorted(splits))
         self.evaluations = store.records("evaluate", [p.key for p in pieces if not self._is_taken(p)])
 
-    def _is_taken(self, piece: WorkUnit) -> bool:
+    def _is_taken(self, piece: Piece) -> bool:
         """What the store has by today's code is no other than what a table has of it, and may have more metrics."""
         return self.known.has(piece.work) and not self.store.has(piece.kind, piece.key)
 
-    def of(self, piece: WorkUnit) -> dict[str, Value]:
+    def of(self, piece: Piece) -> dict[str, Value]:
         """The counts of a split, or the metrics of a model or of an attack."""
         if piece.kind == "split" and piece.key in self.splits:
             return {f"count_{name}": Value(v, 0.0, 1) for name, v in self.splits[piece.key]["facts"].items()}
@@ -174,18 +174,18 @@ class _Measured:
             return {name: Value(*stored) for name, stored in self.evaluations[piece.key]["metrics"].items()}
         return self.known.metrics[piece.work]
 
-    def code(self, piece: WorkUnit) -> str:
+    def code(self, piece: Piece) -> str:
         """By which code."""
         return piece.code if self._is_here(piece) else self.known.code[piece.work]
 
-    def cell(self, piece: WorkUnit, named: WorkUnit) -> str:
+    def cell(self, piece: Piece, named: Piece) -> str:
         """The name that it has in the store where it was measured."""
         return named.key if self._is_here(piece) else self.known.cell[piece.work]
 
-    def _is_here(self, piece: WorkUnit) -> bool:
+    def _is_here(self, piece: Piece) -> bool:
         return piece.key in self.splits or piece.key in self.evaluations
 
-    def of_runs(self, pieces: Sequence[WorkUnit], work: str) -> dict[str, Value]:
+    def of_runs(self, pieces: Sequence[Piece], work: str) -> dict[str, Value]:
         """What several runs say together."""
         if self.known.has(work):
             return self.known.metrics[work]
@@ -199,10 +199,10 @@ def _of_runs(store: Path, keys: tuple[str, ...]) -> dict[str, Value]:
     return measure_runs([(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored])
 
 
-def _with_baseline(plan: Plan) -> Iterator[tuple[Cell, Cell]]:
+def _with_baseline(plan: Plan) -> Iterator[tuple[CellRepeat, CellRepeat]]:
     """Each cell, and the one without noise that its metrics are set against, where there is one."""
 
-    def but_epsilon(cell: Cell) -> tuple[str, tuple[tuple[str, Level], ...], int]:
+    def but_epsilon(cell: CellRepeat) -> tuple[str, tuple[tuple[str, Level], ...], int]:
         return cell.arm, tuple(_other_axes(cell.place).items()), cell.repeat
 
     without = {but_epsilon(c): c for c in plan.cells if math.isinf(c.epsilon)}

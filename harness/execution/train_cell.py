@@ -14,7 +14,7 @@ from harness.arrays import Array
 from harness.data.split import Records
 from harness.errors import AboutTraining
 from harness.execution.materialize import draw_of, half_of, shadow_of
-from harness.execution.plan import WorkUnit
+from harness.execution.plan import Piece
 from harness.execution.store import Result
 from harness.metrics import Outputs
 from harness.paths import Project
@@ -80,7 +80,7 @@ def _measure(courses: Sequence[_Course], stack: Sequence[Weights]) -> bool:
     return all(course.ended for course in courses)
 
 
-def do_train(project: Project, pieces: Sequence[WorkUnit]) -> list[Result]:
+def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
     """Train pieces that differ in data, noise and seed only: as one stack where their shapes agree.
 
     Keeps the weights and the log-probabilities on every set of records that is asked about.
@@ -102,7 +102,7 @@ def do_train(project: Project, pieces: Sequence[WorkUnit]) -> list[Result]:
     return [r for r in results if r is not None]
 
 
-def _prepare(project: Project, piece: WorkUnit) -> _Prepared:
+def _prepare(project: Project, piece: Piece) -> _Prepared:
     description, split_piece, trained_on = piece.description, piece.needs[0], None
     draw = draw_of(project, split_piece)
     if description["role"] == "half":
@@ -128,7 +128,7 @@ def _prepare(project: Project, piece: WorkUnit) -> _Prepared:
     return _Prepared(job, records, trained_on)
 
 
-def _result(prepared: _Prepared, weights: Weights, piece: WorkUnit, course: _Course) -> Result:
+def _result(prepared: _Prepared, weights: Weights, piece: Piece, course: _Course) -> Result:
     job = prepared.job
     if not all(np.isfinite(w).all() for w in weights):
         fault = AboutTraining(

@@ -14,22 +14,22 @@ from threadpoolctl import threadpool_limits
 from harness.errors import HarnessError
 from harness.execution.attack_cell import do_evaluate, do_fit
 from harness.execution.materialize import do_split
-from harness.execution.plan import WorkUnit
+from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
 from harness.execution.train_cell import do_train
 from harness.paths import Project
 
-_DOERS: dict[str, Callable[[Project, Store, WorkUnit], Result]] = {
+_DOERS: dict[str, Callable[[Project, Store, Piece], Result]] = {
     "split": do_split,
     "fit": do_fit,
     "evaluate": do_evaluate,
 }
 
 
-def run_pieces_here(project: Project, pieces: Sequence[WorkUnit]) -> list[tuple[str, float]]:
+def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str, float]]:
     """Compute the pieces that the store lacks: each one's key and the seconds it took (0: it was there).
 
-    Several pieces are models of one stack (`WorkUnit.stack`); they share the time that the stack took.
+    Several pieces are models of one stack (`Piece.stack`); they share the time that the stack took.
     """
     store = Store(project.store)
     missing = [p for p in pieces if not store.has(p.kind, p.key)]
@@ -56,7 +56,7 @@ def run_pieces_here(project: Project, pieces: Sequence[WorkUnit]) -> list[tuple[
     return list(seconds.items())
 
 
-def _keep(store: Store, piece: WorkUnit, result: Result, seconds: float) -> None:
+def _keep(store: Store, piece: Piece, result: Result, seconds: float) -> None:
     meta = {
         **result.meta,
         "seconds": round(seconds, 3),

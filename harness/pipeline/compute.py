@@ -17,7 +17,7 @@ from harness.data.fetch import MissingData, digest_of, fetch, missing_mark
 from harness.errors import HarnessError
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, WorkerPool, run_with
-from harness.execution.plan import Plan, WorkUnit, arms_using, complete_repeats, sort_pieces, trained_repeats
+from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, sort_pieces, trained_repeats
 from harness.execution.planner import data_digest, make_plan
 from harness.execution.reuse import pieces_to_run
 from harness.execution.store import Store
@@ -76,7 +76,7 @@ def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
         return make_plan(context.project, context.scale(loaded).spec, repeat_factor)
 
 
-def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[WorkUnit]:
+def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
     """Pieces of a plan that tables do not make needless; whether the store has them is another question."""
     scaled = context.scale(loaded)
     if not context.profile.from_tables:

@@ -16,8 +16,7 @@ from harness.claims.operands import MetricOperand
 from harness.claims.sequential import PILOT, next_look
 from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
-from harness.coordinates import Attacked
-from harness.coordinates import Cell as Group
+from harness.coordinates import Attacked, Cell
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_with
 from harness.execution.plan import Plan, first_repeats
@@ -115,12 +114,12 @@ def metrics_of_claims(scaled: Scaled) -> set[str]:
     return {source_of(m) for part in parts for o in part.operands() for m in o.metrics}
 
 
-def _all_attacked(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
+def _all_attacked(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
     """Every model of a plan and, there, the attacks that a claim or a figure speaks of."""
     return [(group, attack) for group in groups for attack in ("", *spec.attacks_asked[group[0]])]
 
 
-def _attacked_by_claims(spec: Spec, groups: Iterable[Group]) -> list[Attacked]:
+def _attacked_by_claims(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
     """The models and attacks that claims cannot be judged without."""
     parts = [part for claim in spec.claims for part in _flatten_parts(spec.parts(claim))]
     return [
@@ -140,7 +139,7 @@ def _flatten_parts(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaim
             yield part
 
 
-def _looks_at(part: MeasuredClaimKind, group: Group) -> bool:
+def _looks_at(part: MeasuredClaimKind, group: Cell) -> bool:
     """Whether a part of a claim is about the models of an arm and place, or relative to them."""
     arm, where = group
     for operand in part.operands():

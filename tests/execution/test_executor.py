@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.execution import executors
-from harness.execution.plan import WorkUnit
+from harness.execution.plan import Piece
 from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.paths import Project
@@ -23,7 +23,7 @@ from tests.conftest import SMALL_SPEC, run_pieces, worker_processes
 Make = Callable[..., Project]
 
 
-def splits_of(project: Project) -> list[WorkUnit]:
+def splits_of(project: Project) -> list[Piece]:
     """Pieces that need no others: drawing them takes a worker no TensorFlow, which it would take seconds to import."""
     return [p for p in make_plan(project, load_specs(project, [])[0].spec).pieces() if p.kind == "split"]
 

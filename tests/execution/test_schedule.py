@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import HarnessError
 from harness.execution.executor import WorkerPool, run_with
-from harness.execution.plan import StackKey, WorkUnit
+from harness.execution.plan import Piece, StackKey
 from harness.execution.planner import make_plan
 from harness.execution.schedule import Schedule
 from harness.execution.store import Store
@@ -21,11 +21,11 @@ from tests.conftest import SMALL_SPEC
 Make = Callable[..., Project]
 
 
-def piece(name: str, *needs: WorkUnit, stack: StackKey | None = None) -> WorkUnit:
-    return WorkUnit("train", {"name": name}, needs, stack=stack)
+def piece(name: str, *needs: Piece, stack: StackKey | None = None) -> Piece:
+    return Piece("train", {"name": name}, needs, stack=stack)
 
 
-def names(task: tuple[WorkUnit, ...] | None) -> list[str]:
+def names(task: tuple[Piece, ...] | None) -> list[str]:
     return [p.description["name"] for p in task or ()]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.execution.plan import WorkUnit
+from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
 
 
@@ -67,18 +67,16 @@ def test_an_unwritable_place_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_piece_is_named_by_all_it_stands_on() -> None:
-    split = WorkUnit("split", {"seed": 1})
-    other = WorkUnit("split", {"seed": 2})
+    split = Piece("split", {"seed": 1})
+    other = Piece("split", {"seed": 2})
     keys = {
-        WorkUnit("train", {"x": 1}, (split,)).key,
-        WorkUnit("train", {"x": 1}, (other,)).key,
-        WorkUnit("train", {"x": 2}, (split,)).key,
-        WorkUnit("fit", {"x": 1}, (split,)).key,
+        Piece("train", {"x": 1}, (split,)).key,
+        Piece("train", {"x": 1}, (other,)).key,
+        Piece("train", {"x": 2}, (split,)).key,
+        Piece("fit", {"x": 1}, (split,)).key,
     }
     assert len(keys) == 4
-    assert WorkUnit("train", {"x": 1}, (split,), cost=9.0) == WorkUnit(
-        "train", {"x": 1}, (WorkUnit("split", {"seed": 1}),)
-    )
+    assert Piece("train", {"x": 1}, (split,), cost=9.0) == Piece("train", {"x": 1}, (Piece("split", {"seed": 1}),))
 
 
 def test_records_of_many_results_come_from_an_index_that_follows_the_files(tmp_path: Path) -> None:

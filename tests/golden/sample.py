@@ -19,7 +19,7 @@ from harness.data.encoding import Preprocessing
 from harness.data.split import SPLITS, Sizes
 from harness.defences import DEFENCES
 from harness.execution.materialize import split_generator
-from harness.execution.plan import Cell, WorkUnit, with_needs
+from harness.execution.plan import CellRepeat, Piece, with_needs
 from harness.experiment import Axis, Derived, Privacy, ShadowPool
 from harness.hashing import fingerprint
 from harness.training.model import MODELS
@@ -61,9 +61,9 @@ def table_of(spec: str) -> str:
     return "/".join(("sequential", spec, *([READINGS[spec]] if spec in READINGS else [])))
 
 
-def pieces(cells: Iterable[Cell]) -> dict[str, WorkUnit]:
+def pieces(cells: Iterable[CellRepeat]) -> dict[str, Piece]:
     """One piece of each sort, by arm, repeat (0 and 1) and what it is: the first in the order of the plan."""
-    result: dict[str, WorkUnit] = {}
+    result: dict[str, Piece] = {}
     for cell in cells:
         if cell.repeat > 1:
             continue
@@ -82,7 +82,7 @@ def pieces(cells: Iterable[Cell]) -> dict[str, WorkUnit]:
     return result
 
 
-def identity_of(piece: WorkUnit) -> dict[str, Any]:
+def identity_of(piece: Piece) -> dict[str, Any]:
     """Its name and its seed."""
     return {"work": piece.work, "seed": piece.seed}
 
@@ -125,7 +125,7 @@ def hashes() -> dict[str, str]:
     return result
 
 
-def draws(cells: Sequence[Cell]) -> dict[str, int]:
+def draws(cells: Sequence[CellRepeat]) -> dict[str, int]:
     """The first numbers that the first split draws, for each of its purposes; of a divided universe, what divides it."""
     split = cells[0].split
     result = {
