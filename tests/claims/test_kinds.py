@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -531,6 +532,22 @@ def test_a_rank_correlation_reads_as_it_is_declared() -> None:
     both = "rank correlation of advantage/auc (x/y) and accuracy_test over the arms a, b"
     assert PARSE({**kind, "above": 0.5}).text() == f"{both} > 0.5 for every epsilon"
     assert PARSE({**kind, "below": -0.5}).text() == f"{both} < -0.5 for every epsilon"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"kind": "correlation", "left": {"metric": "advantage", "attack": "x"}, "right": {"metric": "auc", "attack": "x"}},
+        {"kind": "rank-correlation", "of": {"metric": "advantage", "attack": "x"}, "with": {"metric": "auc"}, "above": 0},
+        {"kind": "variance-share", "of": {"metric": "advantage", "attack": "x"}, "axis": "p", "than": "epsilon"},
+    ],
+)  # fmt: skip
+def test_what_is_asked_of_each_repeat_is_refused_of_a_summary(kind: dict[str, Any]) -> None:
+    declared = declared_by(HUMP, AXES)
+    part, *_ = PARSE(kind).parts(declared)
+    part.check(declared)
+    with pytest.raises(ValueError, match=f"{kind['kind']} needs the result of every repeat"):
+        part.check(replace(declared, summary=True))
 
 
 @pytest.mark.parametrize(("value", "outcome"), [(-0.3, "reproduced"), (-0.6, "violated")])

@@ -79,6 +79,7 @@ def test_a_claim_whose_place_cannot_be_chosen_is_open_and_says_so(loaded: Loaded
     verdict = judged(loaded, table)["chosen-anew"]
     assert (verdict.verdict, verdict.points) == ("inconclusive", ())
     assert verdict.reason.startswith("no epsilon can be chosen: accuracy_test(iid) is at least 0.6 at none of 1, 10")
+    assert verdict.reasons[0].chosen == ()
 
 
 @pytest.mark.parametrize("without", [(), ("size",), ("size", "iid")])
