@@ -108,7 +108,7 @@ def begin_drawing() -> None:
     """Let helpers read what draws, while this process reads specs and what draws."""
     from harness.pipeline import begin_helping
 
-    begin_helping(None, "harness.report.build")
+    begin_helping(None, "harness.report.build", "matplotlib.figure", "matplotlib.backends.backend_svg")
 
 
 def write_page(context: Context, loaded: list[Loaded]) -> None:

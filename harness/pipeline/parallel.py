@@ -85,10 +85,11 @@ def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, 
         pool.shutdown(cancel_futures=True)
 
 
-def begin_helping(workers: int | None, module: str = "harness.pipeline.judging") -> None:
-    """Let helpers read `module`, whose functions they will call, while this process reads specs."""
+def begin_helping(workers: int | None, *modules: str) -> None:
+    """Let helpers read modules, those whose functions they will call (default: the judge's) and what these read late,
+    while this process reads specs."""
     if workers != 1 and (os.cpu_count() or 1) > 1:
-        _start_server(module)
+        _start_server(*modules or ("harness.pipeline.judging",))
 
 
 def _start(helpers: int, module: str) -> ProcessPoolExecutor:
@@ -97,14 +98,14 @@ def _start(helpers: int, module: str) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(helpers, multiprocessing.get_context("forkserver"), initializer=hush)
 
 
-def _start_server(module: str) -> None:
+def _start_server(*modules: str) -> None:
     """Start the server that helpers are forked from, with one thread for each of them, where there is none yet.
 
     It has read modules and nothing else. This process may have read a table, and then has threads: a copy of it may
     wait for one of them for ever.
     """
     where = multiprocessing.get_context("forkserver")
-    where.set_forkserver_preload(["__main__", module, *USED])
+    where.set_forkserver_preload(["__main__", *modules, *USED])
     before = dict(os.environ)
     os.environ.update(ONE_THREAD)
     try:
