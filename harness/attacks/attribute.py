@@ -34,12 +34,16 @@ class AttributeInference(Attack):
     """Attributes attacked one at a time; metrics are means over them."""
     seed: int = Field(default=0, ge=0)
     """Chooses the attributes, among those that vary: the same for every target of a spec."""
+    columns: tuple[int, ...] | None = Field(default=None, min_length=1, exclude_if=lambda columns: columns is None)
+    """Attributes by their number among the features that models see, from 0; None: as many as `attributes`, drawn."""
     rule: Literal["smallest-loss", "closest-to-training-loss", "density"] = "smallest-loss"
     """The guess has the smallest loss; or the one nearest to the target's mean training loss; or the largest product
     of the value's share among the records and a normal density, N(0, mean training loss), of the loss."""
     candidates: Literal["quantiles", "distinct-quantiles"] = "quantiles"
     """The two values tried: the 25% and 75% quantiles of all values, or of the distinct values; of an attribute that
     takes two values, `distinct-quantiles` tries these."""
+    least_posterior: float = Field(default=0.0, ge=0, lt=1, exclude_if=lambda least: least == 0)
+    """A posterior below this counts as this in a loss, so two values that both have less are a tie."""
 
     reads_features: ClassVar[bool] = True
     summary: ClassVar[str] = "attribute inference (Yeom et al.)"
@@ -50,7 +54,18 @@ class AttributeInference(Attack):
         return ("advantage", "correct_members", "correct_nonmembers", "value_advantage")
 
     def choose_columns(self, features: Array) -> Array:
-        """Columns attacked, of features (n, d): drawn among those that vary."""
+        """Columns attacked, of features (n, d): those that are named, else drawn among those that vary.
+
+        Raises ValueError for one that is named and is not there, or does not vary.
+        """
+        if self.columns is not None:
+            d = features.shape[1]
+            if not all(0 <= column < d for column in self.columns):
+                raise ValueError(f"columns {list(self.columns)}: models see {d} features, numbered from 0 to {d - 1}")
+            named = np.array(self.columns)
+            if not (features[:, named].min(axis=0) < features[:, named].max(axis=0)).all():
+                raise ValueError(f"columns {list(self.columns)}: one of them has the same value in every record")
+            return named
         varying = np.flatnonzero(features.min(axis=0) < features.max(axis=0))
         order = generator(self.seed, "attributes", features.shape[1]).permutation(features.shape[1])
         return order[np.isin(order, varying)][: self.attributes]
@@ -114,8 +129,8 @@ class AttributeInference(Attack):
         metrics["value_advantage"] = Value(float(worth.mean()), float(errors.mean()), m + n)
         return AttackResult({"attributes": columns.astype(np.int64)}, metrics)
 
-    @staticmethod
-    def _losses(target: Target, features: Array, labels: Array, column: int, value: float) -> Array:
+    def _losses(self, target: Target, features: Array, labels: Array, column: int, value: float) -> Array:
         tried = features.copy()
         tried[:, column] = value
-        return target.query(tried, labels).losses()
+        losses = target.query(tried, labels).losses()
+        return np.minimum(losses, -np.log(self.least_posterior)) if self.least_posterior else losses

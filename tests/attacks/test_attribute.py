@@ -197,3 +197,31 @@ def test_a_trained_network_that_can_only_memorise_is_caught_on_its_members() -> 
     assert abs(private["advantage"]) < 0.08
     assert exposed_members(-leaky.members.losses(), -leaky.nonmembers.losses(), 0.3).mean() > 0.6
     assert exposed_members(-noisy.members.losses(), -noisy.nonmembers.losses(), 0.3).mean() < 0.45
+
+
+def test_named_columns_are_attacked_and_small_posteriors_are_a_tie() -> None:
+    """Losses of 8 and 9 are both of a posterior below 0.001: told apart by it, the same where it is the least."""
+
+    def loss(x: Array, y: Array) -> Array:
+        return np.where(x[:, 1] == y, 8.0, 9.0)
+
+    inside, outside = [[5, 1, 0], [5, 0, 1], [5, 1, 1]], [[5, 0, 0], [5, 1, 0], [5, 0, 1]]
+    target = Made(inside, outside, ([1, 0, 1], [0, 1, 0]), loss)
+    assert metrics(target, columns=(1,))["value_advantage"] == 1.0
+    assert metrics(target, columns=(1,), least_posterior=0.001)["value_advantage"] == 0.0
+    assert metrics(target, columns=(1,), least_posterior=1e-4)["value_advantage"] == 1.0
+    assert metrics(target, columns=(2,))["value_advantage"] != 1.0
+    features = np.asarray(inside + outside, float)
+    assert AttributeInference(columns=(2, 1)).choose_columns(features).tolist() == [2, 1]
+    for columns, said in (((3,), "numbered from 0 to 2"), ((1, 0), "same value in every record"), ((-1,), "from 0")):
+        with pytest.raises(ValueError, match=said):
+            AttributeInference(columns=columns).choose_columns(features)
+
+
+def test_what_came_later_does_not_rename_what_was_measured_before() -> None:
+    """Columns that are named, and a least posterior, are in no name where they are not used."""
+    content = AttributeInference().model_dump(mode="json")
+    assert not {"columns", "least_posterior"} & content.keys()
+    named = AttributeInference(columns=(11, 49), least_posterior=0.001).model_dump(mode="json")
+    assert named["columns"] == [11, 49]
+    assert named["least_posterior"] == 0.001
