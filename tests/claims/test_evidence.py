@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.claims.design import Bounded, Series
+from harness.claims.design import Bounded, Series, Summarised
 from harness.claims.evidence import ArmFacts, Measurements
 from harness.claims.operands import MetricSeries
 from harness.claims.series import means
@@ -108,3 +108,13 @@ def test_an_epsilon_as_trained_is_of_the_neighbours_asked_for_or_of_a_batch_that
     assert Measurements(frame, {"a": as_said, "b": facts}).epsilon_as_trained(curve, at, replaced) is None
     without_noise = evidence().frame
     assert Measurements(without_noise, {"a": facts, "b": facts}).epsilon_as_trained(curve, at, replaced) is None
+
+
+def test_a_mean_from_a_summary_has_its_standard_error_and_repeats() -> None:
+    mean = Summarised().mean(Series(np.array([0.5]), np.array([0.1]), repeats=5))
+    assert (mean.mean, mean.stderr, mean.n) == (0.5, 0.1, 5)
+
+
+def test_an_empty_table_has_no_repeats() -> None:
+    empty = pd.DataFrame(columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
+    assert Measurements(empty, {}, None, ("epsilon",), ("epsilon",)).repeats == 0

@@ -248,6 +248,9 @@ def test_data_are_those_of_the_arms_that_a_claim_is_about(loaded: Loaded) -> Non
     assert data_of(spec.claims[0], scaled)[0] == "paper"
     both_arms = spec_of(loaded, {**COMPARE, "right": {"arm": "size"}}).claims[0]
     assert data_of(both_arms, scaled)[0] == "stand-in"
+    arms["size"] = arms["size"].model_copy(update={"dataset": Adult()})
+    other = spec.model_copy(update={"experiment": spec.experiment.model_copy(update={"arms": arms})})
+    assert data_of(both_arms, scale(other, "made-up", Profile()))[0] == "other"
 
 
 def test_a_reading_matters_where_it_changes_what_is_claimed(loaded: Loaded) -> None:
