@@ -11,6 +11,7 @@ from harness.formulas.formula import computed, formula
 from harness.formulas.numbers import Number, exp, log
 
 THUDI = "thudi2022"
+PARITY = "definition, of randomised response on a parity"
 
 
 INDEPENDENT = "records are included independently of each other"
@@ -135,6 +136,28 @@ def deletions(epsilon: Number, kept: Number, points: Number, guarantee: Number) 
 def deletions_as_printed(epsilon: Number, kept: Number, points: Number, guarantee: Number) -> Number:
     """The same with the exponent's sign as the corollary prints it."""
     return log(guarantee) / log(npv_upper(epsilon, kept / points))
+
+
+@formula("absence-together", "P(neither in D | S) = q^2 / Z, Z = q^2 + p^2 + 2 p q exp(-eps), q = 1 - p", PARITY)
+def absence_together(epsilon: Number, prior: Number) -> Number:
+    """How likely neither of two records was used, each with probability `prior`, where randomised response of `epsilon`
+    on whether an even number of them was has said yes."""
+    absent = 1.0 - prior
+    return absent * absent / _even_share(epsilon, prior)
+
+
+@formula("absence-apart", "P(x not in D | S)^2 = ((q^2 + p q exp(-eps)) / Z)^2", PARITY)
+def absence_apart(epsilon: Number, prior: Number) -> Number:
+    """The product of how likely each of the two was not used, after the same answer."""
+    absent = 1.0 - prior
+    one = (absent * absent + prior * absent * exp(-1.0 * epsilon)) / _even_share(epsilon, prior)
+    return one * one
+
+
+def _even_share(epsilon: Number, prior: Number) -> Number:
+    """The answer's probability, over that of the truth."""
+    absent = 1.0 - prior
+    return absent * absent + prior * prior + 2.0 * prior * absent * exp(-1.0 * epsilon)
 
 
 @formula("sub-sampling-effect", "(1 - t) / t", f"{THUDI} Figure 3")

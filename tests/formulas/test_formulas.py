@@ -154,3 +154,20 @@ def test_a_game_counts_every_trial_once(name: str) -> None:
     first, again = (game.function(np.random.default_rng(3), 5000, **given) for _ in range(2))
     assert first == again
     assert first.tp + first.fn + first.fp + first.tn == 5000
+
+
+@pytest.mark.parametrize(("epsilon", "prior"), [(0.1, 0.5), (1.0, 0.5), (1.0, 0.1), (3.0, 0.8)])
+def test_absence_of_two_records_after_an_answer_on_their_parity(epsilon: float, prior: float) -> None:
+    """By Bayes' rule over the four data sets; the product is the joint probability at epsilon 0 alone."""
+    p, yes = np.array([1 - prior, prior]), math.exp(epsilon) / (1 + math.exp(epsilon))
+    joint = np.outer(p, p) * np.array([[yes, 1 - yes], [1 - yes, yes]])
+    joint /= joint.sum()
+    together, apart = (FORMULAS[name].value for name in ("absence-together", "absence-apart"))
+    at = {"epsilon": epsilon, "prior": prior}
+    assert together(at) == pytest.approx(joint[0, 0])
+    assert apart(at) == pytest.approx(joint[0].sum() * joint[:, 0].sum())
+    assert together(at) > apart(at) + 1e-3
+    nothing = {"epsilon": 0.0, "prior": prior}
+    assert together(nothing) == pytest.approx(apart(nothing))
+    ratios = [yes / (1 - yes), (1 - yes) / yes]  # of any two neighbouring data sets, whose parities differ
+    assert max(ratios) == pytest.approx(math.exp(epsilon))
