@@ -24,6 +24,7 @@ from harness.claims.statistics import (
 )
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
+from harness.privacy.accounting import to_replace_one
 from harness.verdicts.basis import combined_outcome
 from tests.claims.judged import PARSE, evidence_of, judge, parts_of
 
@@ -289,7 +290,12 @@ def test_one_epsilon_against_the_bound_there() -> None:
     result = verdict(claim, frame)
     assert result.outcome == "reproduced"
     assert [p.epsilon for p in result.points] == [1.0]
-    assert result.points[0].bound == pytest.approx(float(FORMULAS["humphries"].value({"epsilon": 1.0, "delta": 1e-5})))
+    point = result.points[0]
+    assert point.bound == pytest.approx(float(FORMULAS["humphries"].value({"epsilon": 1.0, "delta": 1e-5})))
+    epsilon, delta = to_replace_one(1.0, 1e-5)
+    assert point.bound_corrected == pytest.approx(
+        FORMULAS["humphries"].value({"epsilon": epsilon, "delta": delta}), abs=1e-12
+    )
 
 
 def printed(values: dict[float, float], tolerance: float = 0.05, rows_own: float | None = None) -> dict[str, Any]:

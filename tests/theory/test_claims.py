@@ -180,7 +180,7 @@ VERDICTS = {
     "accuracy-bounded + noise-value + noise-value-sufficient + less-noise-would-do + "
     "humphries-accuracy + humphries-as-listed - beats-erlingsson + beats-sablayrolles + "
     "generalizes-mahloujifar + sixty-nine + fig3-asymptotics + fig3-crossing + user-sub-sampling + "
-    "unlearning-capacity + unlearning-capacity-as-printed - fig10-trend + fig10-low + fig10-large + "
+    "unlearning-capacity + unlearning-capacity-as-printed - deletions-multiply - fig10-trend + fig10-low + fig10-large + "
     "group + group-reached + reconstruction + generalization-gap + fig13-half + fig13-moves + "
     "rises-with-p + fig13-closed-form + failure-count + pointwise-route -",
     "tramer2025/theory": "useful-leaves-advantage + kov + cor1-examples + cor1-maximum + tail-bound + noisy-mean + "
