@@ -79,12 +79,15 @@ def _other_axes(where: Place) -> dict[str, Level]:
     return {axis: value for axis, value in where if axis != "epsilon"}
 
 
-def measurement_table(plan: Plan, spec: Spec, store: Store, known: MeasurementCache | None = None) -> pd.DataFrame:
+def measurement_table(
+    plan: Plan, spec: Spec, store: Store, known: MeasurementCache | None = None, unfinished: bool = False
+) -> pd.DataFrame:
     """All measurements of a finished plan, sorted by coordinates. `attack` is empty for a model's own metrics.
 
     A column for each axis besides epsilon; it is empty in rows that do not vary along it. What is `known` is taken from
     there, the rest from the store. `work` names what a row's number is of (empty: it follows from others), `code` by
-    which code it was measured.
+    which code it was measured. Where a round was stopped (`unfinished`), what several runs say together is left out of
+    those whose answers are not all here: what a table knows of a run has its numbers and not its answers.
     """
     axes = axes_of(spec)
     columns = [*COLUMNS, *axes]
@@ -146,6 +149,8 @@ def measurement_table(plan: Plan, spec: Spec, store: Store, known: MeasurementCa
     for cells, attack, where in groups_of_runs(plan, spec):
         pieces = [cell.evaluations[attack, where] for cell in cells]
         work = work_of_runs(pieces)
+        if unfinished and not measured.has_runs(pieces, work):
+            continue
         for name, estimate in measured.of_runs(pieces, work).items():  # in the row of the last of them
             add(cells[-1], attack, where, name, estimate, pieces[0], pieces[0], work=work)
     table = pd.DataFrame(rows, columns=columns)
@@ -184,6 +189,10 @@ class _Measured:
 
     def _is_here(self, piece: Piece) -> bool:
         return piece.key in self.splits or piece.key in self.evaluations
+
+    def has_runs(self, pieces: Sequence[Piece], work: str) -> bool:
+        """Whether several runs' answers are here, or what they say together is known."""
+        return self.known.has(work) or all(self.store.has(piece.kind, piece.key) for piece in pieces)
 
     def of_runs(self, pieces: Sequence[Piece], work: str) -> dict[str, Value]:
         """What several runs say together."""

@@ -106,7 +106,7 @@ def _write_finished(context: Context, loaded: Loaded, chosen: Plan, known: Measu
     finished = repeats_known(chosen, known, store)
     plan = first_repeats(chosen, {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()})
     if plan.cells:
-        write_measurements(context, loaded, plan, measurement_table(plan, spec, store, known), notes)
+        write_measurements(context, loaded, plan, measurement_table(plan, spec, store, known, unfinished=True), notes)
 
 
 def metrics_of_claims(scaled: Scaled) -> set[str]:
