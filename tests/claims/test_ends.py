@@ -51,6 +51,7 @@ def test_a_point_says_both_ends_and_how_far_each_is_from_the_line() -> None:
     assert point.effect == pytest.approx(BOUND - 0.2)
     assert point.low == pytest.approx(0.1, abs=0.02)
     assert point.high == pytest.approx(0.2, abs=0.02)
+    assert point.low < BOUND - 0.2 < BOUND - 0.1 < point.high
 
 
 def test_a_margin_moves_the_line_of_a_point_and_both_its_ends() -> None:

@@ -12,7 +12,7 @@ import pytest
 from harness.claims.design import Bounded, Series, Summarised
 from harness.claims.evidence import ArmFacts, Measurements
 from harness.claims.operands import MetricSeries
-from harness.claims.series import means
+from harness.claims.series import Numbers, TableFacts, means, series_of
 from harness.coordinates import place
 from harness.errors import HarnessError
 from harness.formulas.gaussian import least_shuffled_epsilon, shuffled_epsilon
@@ -118,3 +118,11 @@ def test_a_mean_from_a_summary_has_its_standard_error_and_repeats() -> None:
 def test_an_empty_table_has_no_repeats() -> None:
     empty = pd.DataFrame(columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
     assert Measurements(empty, {}, None, ("epsilon",), ("epsilon",)).repeats == 0
+
+
+def test_counts_of_records_are_no_repeats_of_a_mean() -> None:
+    """A column `n` is of records where models were trained, and of repeats in a summary."""
+    numbers = Numbers(np.array([0.5, 0.6]), np.zeros(2), np.arange(2), np.array([200, 200]))
+    alone = Numbers(np.array([0.5]), np.array([0.1]), np.arange(1), np.array([5]))
+    assert series_of(numbers, "advantage", None, TableFacts({}, summary=False)).repeats is None
+    assert series_of(alone, "advantage", None, TableFacts({}, summary=True)).repeats == 5

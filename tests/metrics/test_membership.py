@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score, roc_curve
 
 from harness.metrics import METRICS, Answers, Outputs, Value, average
-from harness.metrics.membership import advantage, auc, best_threshold, held_out_decisions, rates, roc, tpr_at_fpr
+from harness.metrics.membership import (
+    _advantage_of,
+    advantage,
+    auc,
+    best_threshold,
+    held_out_decisions,
+    rates,
+    roc,
+    tpr_at_fpr,
+)
 from harness.metrics.metric import measure_answers
 from harness.metrics.model import accuracy, accuracy_loss
 
@@ -254,3 +263,10 @@ def test_the_two_ends_cover_the_largest_advantage_of_many_attacks(kind: str) -> 
     assert below <= 0.035
     assert above + below <= 0.05
     assert width < 0.7 * dkw_width(300)
+
+
+def test_decisions_that_are_all_alike_have_an_error_of_two_more_of_each() -> None:
+    """Agresti and Coull 1998: 12 of 14, and 2 of 14."""
+    estimate = _advantage_of(np.ones(10, bool), np.zeros(10, bool))
+    assert estimate.value == 1.0
+    assert estimate.stderr == pytest.approx(math.sqrt(2 * (12 / 14) * (2 / 14) / 14))
