@@ -126,3 +126,7 @@ def test_counts_of_records_are_no_repeats_of_a_mean() -> None:
     alone = Numbers(np.array([0.5]), np.array([0.1]), np.arange(1), np.array([5]))
     assert series_of(numbers, "advantage", None, TableFacts({}, summary=False)).repeats is None
     assert series_of(alone, "advantage", None, TableFacts({}, summary=True)).repeats == 5
+    table = pd.DataFrame({"value": [0.5]})
+    assert not TableFacts.of(table).summary
+    table.attrs["design"] = "summary"
+    assert TableFacts.of(table).summary

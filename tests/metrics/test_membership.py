@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score, roc
 from harness.metrics import METRICS, Answers, Outputs, Value, average
 from harness.metrics.membership import (
     _advantage_of,
+    _halves,
     advantage,
     auc,
     best_threshold,
@@ -270,3 +271,19 @@ def test_decisions_that_are_all_alike_have_an_error_of_two_more_of_each() -> Non
     estimate = _advantage_of(np.ones(10, bool), np.zeros(10, bool))
     assert estimate.value == 1.0
     assert estimate.stderr == pytest.approx(math.sqrt(2 * (12 / 14) * (2 / 14) / 14))
+
+
+def test_a_threshold_of_the_other_half_is_that_of_a_search_over_all_scores() -> None:
+    """Few records, so that the label of each counts."""
+    rng = np.random.default_rng(5)
+    for m, n in ((3, 4), (4, 4), (5, 3), (8, 6)):
+        for _ in range(40):
+            sides = rng.integers(6, size=m) / 5 + 0.2, rng.integers(6, size=n) / 5
+            halves = _halves(m), _halves(n)
+            for asked in (0, 1):
+                inside, outside = (scores[half != asked] for scores, half in zip(sides, halves, strict=True))
+                gains = {t: (inside >= t).mean() - (outside >= t).mean() for t in np.concatenate([inside, outside])}
+                best = max(gains.values())
+                threshold = max(t for t, gain in gains.items() if gain > best - 1e-9) if best > 1e-9 else math.inf
+                for scores, half, decided in zip(sides, halves, held_out_decisions(*sides), strict=True):
+                    assert decided[half == asked].tolist() == (scores[half == asked] >= threshold).tolist()
