@@ -194,7 +194,7 @@ def test_a_number_that_drifted_is_filled_in(fill: ModuleType, tmp_path: Path) ->
     page = tmp_path / "page.md"
     source = "humphries2020/games#cap left"
     page.write_text(f"9.9<!-- {source} --> and 3%<!-- benchmarks/calibration.json alpha -->\n")
-    assert fill.filled(page) == f"0.5<!-- {source} --> and 5%<!-- benchmarks/calibration.json alpha -->\n"
+    assert fill.filled(page) == f"0.9<!-- {source} --> and 5%<!-- benchmarks/calibration.json alpha -->\n"
     page.write_text("1<!-- humphries2020/games#nothing left -->")
     with pytest.raises(ValueError, match=r"page\.md: humphries2020/games#nothing left"):
         fill.filled(page)
