@@ -114,7 +114,10 @@ def _write_site(
         not_yet=tuple(loaded.spec.id for loaded in absent if not is_left_out(context, loaded)),
     )
     root = front(context).parent if root is None else root
-    pieces = [Task(paper_pages, (site, paper.key), paper.key, len(paper.verdicts)) for paper in site.papers]
+    pieces = [
+        Task(paper_pages, (site.without_drawings_but(paper.key), paper.key), paper.key, len(paper.verdicts))
+        for paper in site.papers
+    ]
     pieces.append(Task(common_pages, (site,), "front, table and documentation", len(verdicts)))
     written = side_by_side(pieces, context, "writing")
     write_site(root, site, {name: text for pages in written for name, text in pages.items()})

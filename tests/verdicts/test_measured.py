@@ -86,7 +86,7 @@ def test_a_claim_whose_place_cannot_be_chosen_is_open_and_says_so(loaded: Loaded
 def test_accuracy_loss_needs_the_model_without_noise_in_each_of_its_arms(make_project: Any, without: Any) -> None:
     text = SMALL_SPEC + (
         "  - {id: loss, where: here, statement: Both lose, expect: {kind: compare, left: {metric: accuracy_loss_test, "
-        'arm: [size, iid]}, relation: ">=", right: {value: -1}, at: [1]}}\n'
+        'arm: size}, relation: ">=", right: {arm: iid}, margin: -1, at: [1]}}\n'
     )
     project: Project = make_project(text)
     loaded = load_spec(project, project.root / "specs" / "own" / "cancer.yaml")
