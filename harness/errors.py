@@ -72,3 +72,9 @@ class AboutTraining(HarnessError):
     """The fault is in `training`."""
 
     field = "training"
+
+
+class AboutAttacks(HarnessError):
+    """The fault is in `attacks`, which no arm has."""
+
+    field = "attacks"

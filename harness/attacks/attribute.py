@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, NonNegativeInt
 
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Attack, AttackResult, Fitted, Target
+from harness.errors import AboutAttacks
 from harness.hashing import generator
 from harness.metrics.value import Value, average, share
 
@@ -34,7 +35,9 @@ class AttributeInference(Attack):
     """Attributes attacked one at a time; metrics are means over them."""
     seed: int = Field(default=0, ge=0)
     """Chooses the attributes, among those that vary: the same for every target of a spec."""
-    columns: tuple[int, ...] | None = Field(default=None, min_length=1, exclude_if=lambda columns: columns is None)
+    columns: tuple[NonNegativeInt, ...] | None = Field(
+        default=None, min_length=1, exclude_if=lambda columns: columns is None
+    )
     """Attributes by their number among the features that models see, from 0; None: as many as `attributes`, drawn."""
     rule: Literal["smallest-loss", "closest-to-training-loss", "density"] = "smallest-loss"
     """The guess has the smallest loss; or the one nearest to the target's mean training loss; or the largest product
@@ -56,15 +59,20 @@ class AttributeInference(Attack):
     def choose_columns(self, features: Array) -> Array:
         """Columns attacked, of features (n, d): those that are named, else drawn among those that vary.
 
-        Raises ValueError for one that is named and is not there, or does not vary.
+        Raises AboutAttacks for one that is named and is not there, or does not vary.
         """
         if self.columns is not None:
             d = features.shape[1]
             if not all(0 <= column < d for column in self.columns):
-                raise ValueError(f"columns {list(self.columns)}: models see {d} features, numbered from 0 to {d - 1}")
+                raise AboutAttacks(
+                    f"{self.kind}: columns {list(self.columns)}: models see {d} features, numbered from 0 to {d - 1}"
+                )
             named = np.array(self.columns)
             if not (features[:, named].min(axis=0) < features[:, named].max(axis=0)).all():
-                raise ValueError(f"columns {list(self.columns)}: one of them has the same value in every record")
+                raise AboutAttacks(
+                    f"{self.kind}: columns {list(self.columns)}: one of them has the same value in every record; "
+                    "name others"
+                )
             return named
         varying = np.flatnonzero(features.min(axis=0) < features.max(axis=0))
         order = generator(self.seed, "attributes", features.shape[1]).permutation(features.shape[1])
@@ -105,7 +113,7 @@ class AttributeInference(Attack):
         training_loss = float(target.members.losses().mean())
         columns = self.choose_columns(features)
         if len(columns) == 0:
-            raise ValueError("no attribute varies over the records")
+            raise AboutAttacks(f"{self.kind}: no attribute varies over the records")
         correct, values = np.zeros((len(columns), m + n)), []
         for i, column in enumerate(columns):
             truth = self.is_high(features[:, column])

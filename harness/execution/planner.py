@@ -153,14 +153,16 @@ def attacks_of(spec: Spec) -> list[Asked]:
 
 
 def measured_noises(project: Project, paper: str) -> Array:
-    """(n,) noise multipliers in the tables of a paper's specs, in any profile, ascending."""
+    """(n,) finite noise multipliers in the tables of a paper's specs, in any profile, ascending."""
     noises = [np.empty(0)]
     for path in project.reports.glob(f"*/{paper}/**/measurements.parquet"):
         with contextlib.suppress(OSError, ArrowException):  # what is wrong with a table is said where it is measured
             if NOISE in pq.read_schema(path).names:
-                noises.append(pq.read_table(path, columns=[NOISE])[NOISE].unique().to_numpy())
+                column = pq.read_table(path, columns=[NOISE])[NOISE].cast("float64")
+                noises.append(column.drop_null().unique().to_numpy())
     every: Array = np.unique(np.concatenate(noises))
-    return every
+    finite: Array = every[np.isfinite(every)]
+    return finite
 
 
 def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int, measured: Array | None = None) -> float:

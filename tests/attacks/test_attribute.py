@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from harness.arrays import Array
 from harness.attacks import Outputs, Target
 from harness.attacks.attribute import AttributeInference
+from harness.errors import HarnessError
+from harness.paths import Project
+from tests.conftest import SMALL_SPEC, run_cli
 
 Loss = Callable[[Array, Array], Array]
 
@@ -133,7 +138,7 @@ def test_attributes_are_the_same_for_every_target_and_those_that_do_not_vary_are
     assert 3 not in AttributeInference(attributes=12).choose_columns(features)
     assert AttributeInference(attributes=5, seed=5).choose_columns(features).tolist() != chosen.tolist()
     flat = Made(np.ones((4, 2)), np.ones((4, 2)), ([0, 1, 0, 1], [0, 1, 0, 1]), lambda x, y: np.full(len(y), 0.5))
-    with pytest.raises(ValueError, match="no attribute varies"):
+    with pytest.raises(HarnessError, match="no attribute varies"):
         attack.measure(flat, {})
 
 
@@ -213,8 +218,12 @@ def test_named_columns_are_attacked_and_small_posteriors_are_a_tie() -> None:
     assert metrics(target, columns=(2,))["value_advantage"] != 1.0
     features = np.asarray(inside + outside, float)
     assert AttributeInference(columns=(2, 1)).choose_columns(features).tolist() == [2, 1]
-    for columns, said in (((3,), "numbered from 0 to 2"), ((1, 0), "same value in every record"), ((-1,), "from 0")):
-        with pytest.raises(ValueError, match=said):
+    for columns, said in (
+        ((3,), "numbered from 0 to 2"),
+        ((1, 0), "same value in every record"),
+        ((-1,), "greater than or equal to 0"),
+    ):
+        with pytest.raises((HarnessError, ValidationError), match=said):
             AttributeInference(columns=columns).choose_columns(features)
 
 
@@ -225,3 +234,11 @@ def test_what_came_later_does_not_rename_what_was_measured_before() -> None:
     named = AttributeInference(columns=(11, 49), least_posterior=0.001).model_dump(mode="json")
     assert named["columns"] == [11, 49]
     assert named["least_posterior"] == 0.001
+
+
+def test_columns_that_models_do_not_see_are_one_line_at_the_attack(make_project: Callable[..., Project]) -> None:
+    text = SMALL_SPEC.replace("claims:\n", "  attribute: {kind: attribute-inference, columns: [99]}\nclaims:\n")
+    run = run_cli(make_project(text).root, "run", "own/cancer", "-q")
+    assert run.returncode == 2
+    assert re.search(r"yaml:\d+: attacks: attribute-inference: columns \[99\]: models see \d+ features", run.stderr)
+    assert "Traceback" not in run.stderr

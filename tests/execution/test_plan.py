@@ -113,7 +113,7 @@ def test_noise_that_was_measured_keeps_its_name_on_a_processor_that_rounds_other
     assert make_plan(project, loaded.spec) == calibrated
 
     last_digit, another = math.nextafter(sigma[1.0], math.inf), sigma[10.0] * (1 + 1e-6)
-    table = pd.DataFrame({"noise_multiplier": [last_digit, another, 0.0, last_digit]})
+    table = pd.DataFrame({"noise_multiplier": [last_digit, another, 0.0, None, last_digit]})
     table.to_parquet(folder / "measurements.parquet")
     again = make_plan(project, loaded.spec)
     assert {cell.epsilon: cell.noise_multiplier for cell in again.cells} == {**sigma, 1.0: last_digit}
