@@ -92,25 +92,26 @@ def context_for(profile: str | None, workers: int | None, quiet: bool) -> Contex
     return Context(project, name, chosen, workers or default_workers(), Progress(quiet))
 
 
-def load(project: Project, names: list[str] | None) -> list[Loaded]:
-    """The named specs; all for none."""
+def load(project: Project, names: list[str] | None, alternatives: bool = True) -> list[Loaded]:
+    """The named specs; all for none. `alternatives`: as for `load_spec`."""
     from harness.spec.load import load_specs
 
-    return load_specs(project, names or [])
+    return load_specs(project, names or [], alternatives)
 
 
 def contexts(
-    names: list[str] | None, profile: str | None, workers: int | None, quiet: bool
+    names: list[str] | None, profile: str | None, workers: int | None, quiet: bool, alternatives: bool = True
 ) -> list[tuple[Context, list[Loaded]]]:
     """Specs with what their stages are told: those of the checkout under the profile, each own one as declared.
 
     A profile that is asked for by name holds for own specs too, but their results and page stay their own.
+    `alternatives`: as for `load_spec`.
     """
     from harness.pipeline import OWN
     from harness.spec.profile import Profile
 
     context = context_for(profile, workers, quiet)
-    loaded = load(context.project, names)
+    loaded = load(context.project, names, alternatives)
     within = context.project.specs.resolve()
     own = [one for one in loaded if not one.raw.files[0].is_relative_to(within)]
     groups = [(context, [one for one in loaded if one not in own])] if len(own) < len(loaded) or not loaded else []
@@ -131,7 +132,7 @@ def whole_profile(context: Context, loaded: list[Loaded]) -> list[Loaded]:
     specs, known = [], {one.raw.files[0]: one for one in loaded}
     for path in spec_paths(context.project):
         try:
-            specs.append(known.get(path.resolve()) or load_spec(context.project, path))
+            specs.append(known.get(path.resolve()) or load_spec(context.project, path, alternatives=False))
         except HarnessError as error:
             context.progress.say(f"not on the page: {str(error).splitlines()[0]}")
     return specs

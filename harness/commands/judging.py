@@ -69,7 +69,7 @@ def report(specs: Names = None, profile: ProfileName = None) -> None:
     """
     if not specs:
         begin_drawing()
-    for context, loaded in contexts(specs, profile, None, True):
+    for context, loaded in contexts(specs, profile, None, True, alternatives=False):
         write_page(context, loaded)
 
 
@@ -81,7 +81,7 @@ def site(profile: ProfileName = None) -> None:
     begin_drawing()
     from harness.report.build import build_site
 
-    for context, loaded in contexts(None, profile, None, True):
+    for context, loaded in contexts(None, profile, None, True, alternatives=False):
         front = build_site(context, whole_profile(context, loaded))
         print(f"site: {front.relative_to(context.project.root)}")
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -199,6 +200,7 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
     return float(epsilon)
 
 
+@lru_cache(4096)
 def shuffled_epsilon(noise_multiplier: float, epochs: int, delta: float, replace: bool = False) -> float:
     """Epsilon of DP-SGD over batches cut from a permutation each epoch, without amplification.
 

@@ -25,8 +25,8 @@ from harness.report.vocabulary import figure, level_words, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 
-ROW_NAME = 26
-"""Characters of a line of a row's name."""
+ROW_NAME, ROW_FONT = 26, 8.5
+"""Characters of a line of a row's name, and points of these."""
 
 
 @dataclass(frozen=True)
@@ -133,12 +133,11 @@ def _paint_rows(sketch: Sketch, panel: Panel, group: Group) -> None:
     middles = dict(zip(heights, -(edges[1:] + edges[:-1]) / 2, strict=True))
     names = {name: "\n".join(wrap(name, ROW_NAME)) for name in heights}
     wide, high = map(float, sketch.axis.get_figure(root=True).get_size_inches())  # type: ignore[union-attr]
-    left = max(0.15 + max(text_width(text, 8.5) for text in names.values()), 0.5)
+    left = max(0.15 + max(text_width(text, ROW_FONT) for text in names.values()), 0.5)
     sketch.axis.set_position((left / wide, 0.3 / high, 1 - (left + 0.22) / wide, float(edges[-1]) / high))
     sketch.axis.set_ylim(-float(edges[-1]), 0.0)
     sketch.axis.set_xlim(within.low, within.high)
-    set_row_names(sketch, list(middles.values()), [names[name] for name in heights])
-    sketch.axis.tick_params(axis="y", labelsize=8.5)
+    set_row_names(sketch, list(middles.values()), [names[name] for name in heights], ROW_FONT)
     sketch.set_places_of_values(within, panel.y or metric_words(panel.metrics[0]))
     count = len(group.series)
     for nth, (one, name, look) in enumerate(zip(group.series, group.names, group.looks, strict=True)):

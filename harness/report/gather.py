@@ -165,9 +165,9 @@ def _noises(
     left_open = any((one.field or "").endswith(DECLARED) for one in loaded.spec.ambiguities)
     if experiment is None or table is None or not left_open:
         return None
-    for reading in readings(loaded.spec, loaded.raw):
+    for reading in readings(loaded.spec, loaded.raw, DECLARED):
         path = context.measurements_file(reading.spec.id)
-        if not reading.field.endswith(DECLARED) or not path.is_file():
+        if not path.is_file():
             continue
         other = read_table(path)
         if reading.value is None:

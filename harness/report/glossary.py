@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def define_terms(html: str, terms: Sequence[Term], up: str) -> str:
     start, end = html.find("<main"), html.find("</main>")
     if not terms or start < 0 or end < 0:
         return html
-    pattern, by_name = _pattern(terms), {name.lower(): i for i, term in enumerate(terms) for name in term.names}
+    pattern, by_name = _pattern(tuple(terms)), {name.lower(): i for i, term in enumerate(terms) for name in term.names}
     seen: dict[int, None] = {}
 
     def link(match: re.Match[str]) -> str:
@@ -73,7 +74,8 @@ def define_terms(html: str, terms: Sequence[Term], up: str) -> str:
 
     pieces, at, main = [html[:start]], 0, html[start:end]
     for piece in _PIECE.finditer(main):
-        pieces += [pattern.sub(link, main[at : piece.start()]), piece[0]]
+        between = main[at : piece.start()]
+        pieces += [pattern.sub(link, between) if between.strip() else between, piece[0]]
         at = piece.end()
     pieces.append(pattern.sub(link, main[at:]))
     listed = "".join(
@@ -83,7 +85,8 @@ def define_terms(html: str, terms: Sequence[Term], up: str) -> str:
     return "".join(pieces) + (f"<div hidden>{listed}</div>" if listed else "") + html[end:]
 
 
-def _pattern(terms: Sequence[Term]) -> re.Pattern[str]:
+@cache
+def _pattern(terms: tuple[Term, ...]) -> re.Pattern[str]:
     names = sorted((escape(name) for term in terms for name in term.names), key=len, reverse=True)
     return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, names))})s?(?![\w-])", re.IGNORECASE)
 

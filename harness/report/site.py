@@ -6,8 +6,8 @@ Static files that need no network and no script; with scripts there are search, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -134,14 +134,25 @@ def _finding_pictures(site: Site) -> dict[str, Drawing | None]:
     return {f.finding.id: site.pictures.get(f.finding.id) for f in site.findings}
 
 
+class _Sentences:
+    """What was found of each claim, in words, by its id: written when a page asks for it."""
+
+    def __init__(self, site: Site, sections: Mapping[str, Section]) -> None:
+        self._verdicts = {v.id: v for v in site.verdicts}
+        self._sections = sections
+
+    def __getitem__(self, name: str) -> str:
+        verdict = self._verdicts[name]
+        return sentence(verdict, self._sections[verdict.spec].spec)
+
+
 def _page_renderer(site: Site) -> Callable[..., str]:
     """What renders a template of the site, given its name, the way up to the root, and what it alone needs."""
     environment = page_environment()
     specs = {s.spec.id: s for p in site.papers for s in p.sections}
-    sentences = {v.id: sentence(v, specs[v.spec].spec) for v in site.verdicts}
     common: dict[str, object] = {
         "site": site,
-        "said": sentences,
+        "said": _Sentences(site, specs),
         "heading": headings(site.verdicts, {name: section.spec for name, section in specs.items()}),
         "about": site.about,
         "signs": SIGNS,
@@ -246,8 +257,9 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
     return by_paper
 
 
+@cache
 def page_environment() -> jinja2.Environment:
-    """What renders the templates of pages, with the filters that they use."""
+    """What renders the templates of pages, with the filters that they use: one for all pages of a process."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("harness.report"),
         autoescape=True,

@@ -16,6 +16,7 @@ from harness.arrays import Array
 from harness.report.drawing import BOUND, INK, Datum, Drawing, Key, Look, Sort
 from harness.report.scales import CHARACTER, Range, apart_ticks, is_wide, linear_ticks, log_ticks
 from harness.report.theme import Hover, apply_theme, render
+from harness.report.ticks import FONT, Ticks, draw_ticks
 from harness.report.vocabulary import figure
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 SIZE, SMALL = (4.4, 2.9), (3.6, 2.2)
 """Inches of a figure, and of one on a card."""
-FONT = 9.5
 LEFT, RIGHT, BOTTOM, TOP, BARE = 0.55, 0.22, 0.5, 0.34, 0.12
 """Inches around the axes of a figure; at its top less where nothing is written there."""
 CUT = "Intervals that end at the edge go on beyond it."
@@ -43,6 +43,8 @@ class Sketch:
         self.data: list[Datum] = []
         self.notes: dict[str, None] = {}
         self.x, self.y, self.above = "", "", ""
+        self.across, self.up = Ticks(), Ticks()
+        """Ticks of the horizontal and of the vertical axis."""
 
     def _register(self, hovers: Sequence[Hover]) -> str:
         name = f"points-{self.index}-{len(self.titles)}"
@@ -218,7 +220,7 @@ class Sketch:
 
     def name_values(self, ticks: Sequence[float], labels: Sequence[str]) -> None:
         """Ticks of the vertical axis, which begins further to the right where they need room."""
-        self.axis.set_yticks(ticks, labels)
+        self.up = Ticks(ticks, labels)
         box = self.axis.get_position()
         wide = float(self.axis.get_figure(root=True).get_figwidth())  # type: ignore[union-attr]
         further = max(map(text_width, labels), default=0.0) + 0.15 - LEFT
@@ -230,7 +232,6 @@ class Sketch:
         self.y = self.above = name
         self.axis.set_yscale("log")
         self.name_values(*log_ticks(within.low, within.high))
-        self.axis.minorticks_off()
         self.axis.set_ylim(within.low, within.high)
 
     def set_places_of_values(self, within: Range, name: str) -> None:
@@ -264,8 +265,12 @@ class Sketch:
         shares = [(scale(place) - low) / (high - low) for place in places]
         width = self.axis.get_position().width * float(self.axis.get_figure(root=True).get_figwidth())  # type: ignore[union-attr]
         chosen = apart_ticks(shares, labels, first, width, FONT)
-        self.axis.set_xticks([places[i] for i in chosen], [labels[i] for i in chosen])
-        self.axis.minorticks_off()
+        self.across = Ticks([places[i] for i in chosen], [labels[i] for i in chosen])
+
+    def draw_ticks(self) -> None:
+        """Draw the ticks of both axes, which have their ends by now."""
+        draw_ticks(self.axis, self.across, "x")
+        draw_ticks(self.axis, self.up, "y")
 
 
 def _cut(ends: Array, within: Range, unknown: float) -> Array:
@@ -297,9 +302,10 @@ def draw_sketches(
         for box in _boxes(count, size, BARE if bare else TOP):
             axis = canvas.add_axes(box)
             axis.patch.set_alpha(0.0)
-            axis.grid(visible=True)
             sketches.append(Sketch(axis, len(sketches)))
         paint(sketches)
+        for sketch in sketches:
+            sketch.draw_ticks()
         if not bare:
             canvas.text(0.06 / size[0], 1 - 0.06 / size[1], sketches[0].above, size=FONT, va="top", ha="left")
 
@@ -332,11 +338,9 @@ def _boxes(count: int, size: tuple[float, float], top: float) -> list[tuple[floa
     ]
 
 
-def set_row_names(sketch: Sketch, heights: Sequence[float], names: Sequence[str]) -> None:
+def set_row_names(sketch: Sketch, heights: Sequence[float], names: Sequence[str], size: float = FONT) -> None:
     """The vertical axis of rows, each by its name."""
-    sketch.axis.set_yticks(heights, names)
-    sketch.axis.tick_params(axis="y", length=0)
-    sketch.axis.grid(visible=False, axis="y")
+    sketch.up = Ticks(heights, names, size, bare=True)
 
 
 def text_width(text: str, size: float = FONT) -> float:

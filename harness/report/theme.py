@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from harness.hashing import fingerprint
-from harness.report.drawing import INK, RULE, VARIABLES, Key, whole_of
+from harness.report.drawing import INK, VARIABLES, Key, whole_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,14 +50,9 @@ def style() -> dict[str, float | str]:
         "svg.fonttype": "none",
         "font.size": 9.5,
         "path.simplify": True,
-        **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
-        "grid.color": RULE,
-        "grid.linewidth": 0.6,
+        **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
         "axes.spines.top": False,
         "axes.spines.right": False,
-        "axes.axisbelow": True,
-        "xtick.minor.visible": False,
-        "ytick.minor.visible": False,
     }
 
 

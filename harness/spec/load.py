@@ -116,8 +116,12 @@ def spec_id(project: Project, path: Path) -> str:
     return path.relative_to(root).with_suffix("").as_posix() if path.is_relative_to(root) else path.stem
 
 
-def load_spec(project: Project, path: Path) -> Loaded:
-    """Load and check one spec. Raises HarnessError with every fault on a line of its own."""
+def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded:
+    """Load and check one spec. Raises HarnessError with every fault on a line of its own.
+
+    `alternatives`: whether other readings are checked too, which takes as long again; where verdicts are only read,
+    `judge` has checked them.
+    """
     raw = load_document(path)
     if "id" in raw.data:
         raise HarnessError(f"{locate(raw, ('id',))}: id: is set from the file's name; remove it")
@@ -131,18 +135,22 @@ def load_spec(project: Project, path: Path) -> Loaded:
     for index, ambiguity in enumerate(spec.ambiguities):
         _check_ambiguity(document, spec, index, ambiguity.field, ambiguity.chosen)
     try:
-        readings(spec, raw)
+        if alternatives:
+            readings(spec, raw)
     except HarnessError as error:
         raise HarnessError(f"{locate(document, ('ambiguities',))}: ambiguities.alternatives: {error}") from None
     return Loaded(spec, document, raw)
 
 
-def load_specs(project: Project, names: list[str]) -> list[Loaded]:
-    """Load every named spec (all for none). Raises HarnessError listing the faults of all of them."""
+def load_specs(project: Project, names: list[str], alternatives: bool = True) -> list[Loaded]:
+    """Load every named spec (all for none). Raises HarnessError listing the faults of all of them.
+
+    `alternatives`: as for `load_spec`.
+    """
     loaded, faults = [], []
     for path in resolve_names(project, names):
         try:
-            loaded.append(load_spec(project, path))
+            loaded.append(load_spec(project, path, alternatives))
         except HarnessError as error:
             faults.append(str(error))
     if faults:

@@ -63,22 +63,27 @@ def with_field(document: Document, field: str, value: object, name: str) -> tupl
         raise HarnessError(f"{value!r} cannot stand at {field}: {message}") from None
 
 
-def readings(spec: Spec, document: Document) -> list[Reading]:
+def readings(spec: Spec, document: Document, field: str = "") -> list[Reading]:
     """One reading for each alternative of each ambiguity that names its field, in the spec's order.
+
+    Args:
+        field: what the field's path ends in; readings of other fields are left out.
 
     Raises HarnessError for an alternative that is not a valid value of its field.
     """
     alternatives: list[Reading] = []
+    taken: set[str] = set()
     for index, ambiguity in enumerate(spec.ambiguities):
         if ambiguity.field is None:
             continue
         for value in ambiguity.alternatives:
             last = spec.canonical_field(ambiguity.field).rpartition(".")[2]
             shown = re.sub(r"[^a-z0-9.]+", "-", f"{last}-{value_text(value)}".lower()).strip("-")[:60]
-            taken = {r.spec.id for r in alternatives}
             name = f"{spec.id}/readings/{shown}"
             if name in taken:
-                name = f"{name}-{len(alternatives)}"
-            changed, raw = with_field(document, ambiguity.field, value, name)
-            alternatives.append(Reading(index, ambiguity.choice, ambiguity.field, value, changed, raw))
+                name = f"{name}-{len(taken)}"
+            taken.add(name)
+            if ambiguity.field.endswith(field):
+                changed, raw = with_field(document, ambiguity.field, value, name)
+                alternatives.append(Reading(index, ambiguity.choice, ambiguity.field, value, changed, raw))
     return alternatives

@@ -71,12 +71,12 @@ def test_arms_side_by_side_in_the_order_of_the_spec(spec: Spec) -> None:
     table = measured(spec, 0.3)
     table.loc[table["arm"] == "l2-1e-5", "value"] += 0.1
     (sketch,) = paint(spec, table, Panel(title="", metrics=("accuracy_train",), x="arm"))
-    labels = [tick.get_text() for tick in sketch.axis.get_yticklabels()]
+    labels = list(sketch.up.labels)
     assert labels == [arm.label for arm in spec.experiment.arms.values()]
-    assert list(sketch.axis.get_yticks()) == sorted(sketch.axis.get_yticks(), reverse=True)
+    assert list(sketch.up.places) == sorted(sketch.up.places, reverse=True)
     (line,) = (line for line in sketch.axis.lines if line.get_marker() == "o")
     points = np.asarray(line.get_xydata())
-    assert points[:, 1] == pytest.approx(sketch.axis.get_yticks())
+    assert points[:, 1] == pytest.approx(sketch.up.places)
     assert points[:, 0] == pytest.approx([0.402 if label == "1e-05" else 0.302 for label in labels])
 
 
