@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
+import scipy
 
 from harness.arrays import Array
 from harness.formulas.formula import computed, whole_number
@@ -111,3 +112,24 @@ def kov_gap(epsilon: float, seed: float, outcomes: float = 8.0) -> float:
             fpr, tpr = 1 - tnr, 1 - fnr
             needed = max(needed, tnr - e * fnr, tpr - e * fpr)
     return abs(float(defined) - float(needed))
+
+
+@computed(
+    "power-gap",
+    "|TPR of the best randomized test - TPR of the likelihood ratio test|, at one FPR",
+    "tramer2025 Section 5.3",
+)
+def power_gap(fpr: float, seed: float, outcomes: float = 8.0) -> float:
+    """For a random mechanism with few outputs: is any test more powerful than the likelihood ratio's at this FPR?
+
+    Left, a linear program over all tests that say "member" at each output with some probability. Right, the test that
+    says it from the output with the largest ratio on, and at the last one with the probability that uses up the FPR.
+    """
+    k, level = whole_number("outcomes", outcomes, 1, 1000), float(fpr)
+    rng = np.random.default_rng(int(seed))
+    absent, present = rng.dirichlet(np.full(k, 0.5)), rng.dirichlet(np.full(k, 0.5))
+    best = scipy.optimize.linprog(-present, A_ub=absent[None], b_ub=[level], bounds=(0, 1))
+    order = np.argsort(-present / absent)
+    left = np.maximum(level - np.concatenate([[0.0], np.cumsum(absent[order])[:-1]]), 0.0)
+    ratio_test = np.minimum(left / absent[order], 1.0) @ present[order]
+    return abs(float(-best.fun) - float(ratio_test))

@@ -14,11 +14,13 @@ _TEX = {
     "le": "≤",
     "ge": "≥",
     "cdot": "·",
+    "cdots": "⋯",
     "times": "×",
     "approx": "≈",
     "infty": "∞",
     "rightarrow": "→",
     "in": "∈",
+    "notin": "∉",
     "prod": "∏",
     "sum": "Σ",
     "left": "",
@@ -27,8 +29,9 @@ _TEX = {
     **{name: name for name in ("ln", "log", "exp", "Pr", "max", "min")},
 }
 _TEX_NAME = re.compile(r"\\([A-Za-z]+)")
-_TEX_FONT = re.compile(r"\\(?:text|mathrm|mathbf|mathit|mathcal|operatorname)\s*\{([^{}]*)\}")
+_TEX_FONT = re.compile(r"\\(?:text|mathrm|mathbf|mathbb|mathit|mathcal|operatorname)\s*\{([^{}]*)\}")
 _TEX_RATIO = re.compile(r"\\frac\{([^{}]*)\}\{([^{}]*)\}")
+_TEX_HAT = re.compile(r"\\hat\s*\{([^{}]*)\}")
 _TEX_ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
 
 
@@ -40,6 +43,8 @@ _SUPERSCRIPTS = str.maketrans("0123456789-+", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺
 def _power_text(match: re.Match[str]) -> str:
     """An exponent: digits as such, a name or a number with one behind a caret, anything longer in brackets."""
     power = match.group(1).strip()
+    if power == "*":
+        return power
     if re.fullmatch(r"[-+]?\d+", power):
         return power.translate(_SUPERSCRIPTS)
     return f"^{power}" if re.fullmatch(r"[-+]?\w+", power) else f"^({power})"
@@ -47,7 +52,8 @@ def _power_text(match: re.Match[str]) -> str:
 
 def untex(text: str) -> str:
     """A quotation with its formulas as plain text, as far as that goes."""
-    text = _TEX_ROOT.sub(r"√\1", _TEX_RATIO.sub(r"\1/\2", _TEX_FONT.sub(r"\1", text)))
     text = _TEX_NAME.sub(lambda m: _TEX.get(m.group(1), m.group(0)), text)
+    text = _TEX_HAT.sub("\\1\N{COMBINING CIRCUMFLEX ACCENT}", _TEX_FONT.sub(r"\1", text))
+    text = _TEX_ROOT.sub(r"√\1", _TEX_RATIO.sub(r"\1/\2", text))
     text = _LOWERED.sub(r"_\1", _POWER.sub(_power_text, text))
     return re.sub(r"\\([%{}])", r"\1", text).replace("\\,", " ").replace("$", "")

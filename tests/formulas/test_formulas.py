@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.formulas import FORMULAS
+from harness.formulas.games import power_gap
 from harness.theory.simulations import SIMULATIONS, Counts, clopper_pearson, measure
 
 
@@ -171,3 +172,19 @@ def test_absence_of_two_records_after_an_answer_on_their_parity(epsilon: float, 
     assert together(nothing) == pytest.approx(apart(nothing))
     ratios = [yes / (1 - yes), (1 - yes) / yes]  # of any two neighbouring data sets, whose parities differ
     assert max(ratios) == pytest.approx(math.exp(epsilon))
+
+
+def test_the_likelihood_ratio_test_is_the_most_powerful_and_another_order_of_outputs_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A test that says "member" first at the outputs which members most often give, whatever others do, falls short."""
+    places = [(fpr, seed) for fpr in (0.01, 0.2) for seed in (1, 2, 3)]
+    assert max(power_gap(fpr, seed) for fpr, seed in places) < 1e-12
+    order = np.argsort
+    rng = [np.random.default_rng(seed) for _, seed in places]
+    members = [(one.dirichlet(np.full(8, 0.5)), one.dirichlet(np.full(8, 0.5)))[1] for one in rng]
+    gaps = []
+    for (fpr, seed), present in zip(places, members, strict=True):
+        monkeypatch.setattr(np, "argsort", lambda _, present=present: order(-present))
+        gaps.append(power_gap(fpr, seed))
+    assert max(gaps) > 0.01
