@@ -19,7 +19,7 @@ from harness.claims.results import PartResult
 from harness.claims.sequential import cells_used
 from harness.claims.statistics import rarity_bound
 from harness.claims.verdict import Basis, Outcome, Verdict
-from harness.coordinates import Cell
+from harness.coordinates import Attacked
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint
@@ -97,7 +97,7 @@ def judge_spec(
     if spec.own_experiment is not None:
         mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
         common |= {"seed": spec.own_experiment.seed, "mlflow": mlflow}
-    spent: tuple[dict[Cell, int], float | None] = {}, None
+    spent: tuple[dict[Attacked, int], float | None] = {}, None
     if table is not None and spec.own_experiment is not None:
         axes = spec.own_experiment.coordinates
         spent = repeats_of(table, axes), seconds_a_model(table, axes)
@@ -130,7 +130,7 @@ def _judge_claim(
     evidence: Measurements | None,
     why_not: str,
     common: dict[str, object],
-    spent: tuple[dict[Cell, int], float | None],
+    spent: tuple[dict[Attacked, int], float | None],
     judged: Judge,
 ) -> Verdict:
     repeats, seconds = spent

@@ -200,7 +200,7 @@ def repeats_wanted(
     if any(within.values()):
         return {claim: needs for claim, needs in within.items() if needs}
     cells = experiment.models() / usual
-    there = repeats_of(table, axes)
+    there = by_cell(repeats_of(table, axes))
     allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * repeat_limit if repeat_limit > CEILING * usual else 0)
     past = {
         claim: allocate_repeats(findings, alpha, usual, repeat_limit, whole=True)

@@ -12,7 +12,7 @@ from harness.claims.results import PartResult
 from harness.claims.sequential import allocate_repeats, by_cell
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Word
-from harness.coordinates import Cell, Level, place
+from harness.coordinates import Attacked, Level, place
 from harness.verdicts.basis import Judged
 
 FAR = 10_000
@@ -67,16 +67,16 @@ def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) 
 
 
 def would_decide(
-    findings: Sequence[PartResult], repeats: Mapping[Cell, int], seconds: float | None, alpha: float, usual: int
+    findings: Sequence[PartResult], repeats: Mapping[Attacked, int], seconds: float | None, alpha: float, usual: int
 ) -> str:
     """About how many more models would decide an open claim if its effects stay as they are, and their cost.
 
     Args:
-        repeats: of each cell, that there are.
+        repeats: that there are, of each cell under each attack.
         seconds: core-seconds that one more model takes with all attacks on it; None: not known.
     """
-    needs = by_cell(allocate_repeats(findings, alpha, max(usual, *repeats.values()), FAR, whole=True))
-    more = sum(max(0, target - repeats.get(cell, 0)) for cell, target in needs.items())
+    needs = allocate_repeats(findings, alpha, max(usual, *repeats.values()), FAR, whole=True)
+    more = sum(by_cell({key: max(0, target - repeats.get(key, 0)) for key, target in needs.items()}).values())
     if not more:
         return "no number of repeats is likely to decide it: what is left lies too close to its margin"
     if max(needs.values()) >= FAR:
@@ -99,10 +99,10 @@ def seconds_a_model(table: pd.DataFrame, axes: Sequence[str]) -> float | None:
     return sum(spent.values()) / models if spent and models else None
 
 
-def repeats_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[Cell, int]:
-    """Repeats that a table has, by cell."""
-    repeats: dict[Cell, int] = {}
-    for key, count in table.groupby(["arm", *axes])["repeat"].nunique().items():
+def repeats_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[Attacked, int]:
+    """Repeats that a table has, by cell and attack; an empty one: of the models themselves."""
+    repeats: dict[Attacked, int] = {}
+    for key, count in table.groupby(["arm", "attack", *axes])["repeat"].nunique().items():
         names: tuple[Level, ...] = key  # type: ignore[assignment]
-        repeats[str(names[0]), place(zip(axes, names[1:], strict=True))] = int(count)
+        repeats[(str(names[0]), place(zip(axes, names[2:], strict=True))), str(names[1])] = int(count)
     return repeats

@@ -89,6 +89,8 @@ def reading_matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: 
         return path[1] in attacks
     if path[:2] == ["experiment", "pools"]:
         return any(spec.attacks[name].shadow_pool == path[2] for name in attacks if name)
+    if path[-2:] == ["split", "shadows"] and not any(spec.attacks[name].shadow_pool for name in attacks if name):
+        return False  # which records shadow models are trained on
     if path[:2] == ["experiment", "privacy"] and spec.experiment is not None:  # nothing to models without noise
         arms = {arm for part in parts for arm in part.arms()}
         return any(math.isfinite(float(e)) for arm in arms for e in spec.experiment.levels(arm).get("epsilon", ()))

@@ -21,7 +21,7 @@ from harness.spec.profile import Profile, scale
 from harness.verdicts import partial
 from harness.verdicts.basis import Judged
 from harness.verdicts.check import judge_spec
-from harness.verdicts.partial import halves, parts_text, seconds_a_model, would_decide
+from harness.verdicts.partial import halves, parts_text, repeats_of, seconds_a_model, would_decide
 from tests.claims.judged import PARSE
 from tests.conftest import SMALL_SPEC, run_cli
 
@@ -212,8 +212,9 @@ def test_what_more_models_would_cost(
         return {(cell, "logloss"): target for cell, target in needs.items()}
 
     monkeypatch.setattr(partial, "allocate_repeats", allocated)
-    assert would_decide([], {NEAR: 1, OTHER: 4}, seconds, 0.05, 3) == said
-    assert would_decide([], {NEAR: 1, OTHER: 4}, seconds, 0.05, 9) == said
+    there = {(NEAR, "logloss"): 1, (OTHER, "logloss"): 4, (NEAR, ""): 3}
+    assert would_decide([], there, seconds, 0.05, 3) == said
+    assert would_decide([], there, seconds, 0.05, 9) == said
     assert asked == [((0.05, repeats, 10_000), {"whole": True}) for repeats in (4, 9)]
 
 
@@ -225,6 +226,15 @@ def test_a_model_costs_what_its_table_took_over_its_models() -> None:
     empty = table.iloc[:0]
     empty.attrs = table.attrs
     assert seconds_a_model(empty, ["epsilon"]) is None
+
+
+def test_repeats_are_counted_of_each_attack_and_of_models() -> None:
+    """An attack that fewer models were asked by needs the others' models anew, too."""
+    table = rows({("iid", 1.0, "logloss"): around(0.1), ("iid", 10.0, "logloss"): around(0.1)[:3]})
+    model = table[table["epsilon"] == 1.0].assign(attack="", metric="accuracy_test")
+    more = pd.concat([model, model.assign(repeat=model["repeat"] + 1000)])
+    counted = repeats_of(pd.concat([table, more]), ["epsilon"])
+    assert counted == {(NEAR, "logloss"): len(model), (OTHER, "logloss"): 3, (NEAR, ""): 2 * len(model)}
 
 
 def test_a_table_without_a_new_attack_settles_the_half_that_it_can(make_project: Any) -> None:

@@ -286,6 +286,21 @@ def test_a_pool_matters_to_claims_with_an_attack_that_uses_it(loaded: Loaded) ->
     assert not reading_matters(pool, spec.parts(spec_of(loaded, model).claims[0]), spec)
 
 
+def test_which_records_shadow_models_see_matters_to_attacks_that_train_some_on_that_arm(loaded: Loaded) -> None:
+    (reading, *_) = readings(loaded.spec, loaded.raw)
+    spec = loaded.spec.model_copy(update={"attacks": {**loaded.spec.attacks, "one": Rmia(pool="shadows")}})
+
+    def of(field: str, attack: str) -> bool:
+        left = {**COMPARE["left"], "attack": attack}  # type: ignore[dict-item]
+        shadows = Reading(reading.index, "", field, None, reading.spec, reading.raw)
+        return reading_matters(shadows, spec.parts(spec_of(loaded, {**COMPARE, "left": left}).claims[0]), spec)
+
+    assert of("experiment.split.shadows", "one")
+    assert of("experiment.arms.iid.split.shadows", "one")
+    assert not of("experiment.arms.size.split.shadows", "one")
+    assert not of("experiment.arms.iid.split.shadows", "logloss")
+
+
 def test_how_noise_is_found_matters_nothing_to_models_without_noise(loaded: Loaded) -> None:
     (reading, *_) = readings(loaded.spec, loaded.raw)
     assert loaded.spec.experiment is not None
