@@ -34,6 +34,7 @@ DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsew
 """Where a claim is reproduced or violated."""
 WORD_ON_OTHER_DATA: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
 UNCOUNTED = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
+NOT_RUN = "readings that were not run"
 UNDECIDED: dict[str, None] = {
     "p_value": None,
     "e_value": None,
@@ -140,6 +141,10 @@ def publish(
         if hangs:
             reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"
             update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}
+            if hangs == UNCOUNTED:
+                update["would_decide"] = "a way to prepare the data that gives the printed count"
+            elif all(text.startswith(NOT_RUN) for text in hangs):
+                update["would_decide"] = f"these readings (harness alternatives --where-violated {scaled.spec.id})"
             raw = "inconclusive"
     if raw == "inconclusive" and scaled.spec.results is not None:
         update["reason"] = f"{update.get('reason', verdict.reason)}; {_no_more_repeats(scaled.spec.results)}"
@@ -180,5 +185,5 @@ def _hangs_on(read: Sequence[tuple[Reading | SentenceReading, Verdict | None]], 
     if data in ("paper", "smaller"):
         unknown = [reading.text for reading, other in read if other is None or other.verdict == "not run"]
         if unknown:
-            flipping.append(f"readings that were not run: {', '.join(unknown)}")
+            flipping.append(f"{NOT_RUN}: {', '.join(unknown)}")
     return flipping

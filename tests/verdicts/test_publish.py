@@ -101,6 +101,7 @@ def test_a_reading_that_flips_it_is_what_it_hangs_on(loaded: Loaded) -> None:
     verdict = result(spec_of(loaded, COMPARE), HIGH, [(first[0], LOW), second])
     assert verdict.verdict == "inconclusive"
     assert verdict.hangs_on == ("the reading preprocessing.scaling = none (reproduced)",)
+    assert verdict.would_decide == ""
     assert (verdict.p_value, verdict.e_value, verdict.basis, verdict.certainty) == (None, None, None, None)
     assert verdict.reason.startswith("violated as declared (")
 
@@ -110,6 +111,7 @@ def test_a_reading_that_was_not_run_might(loaded: Loaded) -> None:
     verdict = result(spec_of(loaded, COMPARE), HIGH, [first, (second[0], None)])
     assert verdict.verdict == "inconclusive"
     assert verdict.hangs_on == ("readings that were not run: preprocessing.scaling = min-max",)
+    assert verdict.would_decide == f"these readings (harness alternatives --where-violated {verdict.spec})"
 
 
 def test_a_reading_that_says_not_run_is_one_that_was_not_run(loaded: Loaded) -> None:
