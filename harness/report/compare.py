@@ -87,9 +87,19 @@ def _rows_of(section: Section, metric: str) -> list[ComparedRow]:
             arm, comma, others = row["arm"].partition(", ")
             setup = (arms[arm].label or arm if arm in arms else arm) + comma + others
             means = tuple(row["numbers"].get(epsilon, math.nan) for epsilon in EPSILONS)
-            names = datasets_of(section.spec)
+            if arm in arms and _is_number(arms[arm].label or arm):
+                setup = f"{section.spec.title}: {setup}"
+            names = datasets_of(section.spec, arm if arm in arms else "")
             rows.append(ComparedRow(section, names, setup, attack_words(row["attack"]), values, means))
     return rows
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
 
 
 def draw_comparison(one: Comparison, short_names: Mapping[str, str]) -> Drawing:

@@ -28,13 +28,14 @@ MANY = 2
 """Data sets of a spec of which a heading names each."""
 
 
-def datasets_of(spec: Spec) -> tuple[str, ...]:
-    """The data sets that a spec's models are trained on, by their names in the field."""
+def datasets_of(spec: Spec, arm: str = "") -> tuple[str, ...]:
+    """The data sets that a spec's models are trained on, or those of one arm, by their names in the field."""
     if spec.results is not None:
         return (spec.results.path,)
     if spec.own_experiment is None:
         return ()
-    kinds = dict.fromkeys(variant.setup.dataset.plugin_name() for variant in spec.own_experiment.variants())
+    trained = (one.setup for one in spec.own_experiment.variants() if not arm or one.arm == arm)
+    kinds = dict.fromkeys(setup.dataset.plugin_name() for setup in trained)
     return tuple(dataset_words(kind) for kind in kinds)
 
 

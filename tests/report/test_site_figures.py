@@ -194,3 +194,13 @@ def test_everyday_words_of_the_glossary_get_no_definition() -> None:
     assert {"AUC", "Rényi DP", "RDP", "(ε, δ)-DP", "confidence sequence", "deviation"} <= names
     assert not names & {"level", "axis", "beside", "claim"}
     assert read_glossary(REPO / "docs/no-such-file.md") == ()
+
+
+def test_what_is_compared_across_papers_names_the_data_of_each_row_and_what_a_number_is_of(flagship: Path) -> None:
+    text = (flagship / "compare.html").read_text()
+    rows = re.findall(r"<tr><td><a[^>]*>(.*?)</a></td><td>(.*?)</td><td>(.*?)</td>", text)
+    stands_in = {setup: data for where, data, setup in rows if where.startswith("Table 2") and "Purchase" in setup}
+    assert stands_in
+    assert all(data == "Purchase-100 (stand-in)" for data in stands_in.values())
+    assert not [setup for _, _, setup in rows if re.fullmatch(r"[\d.e+−-]+", setup)]
+    assert any("l2 penalty: 1e-05" in setup for _, _, setup in rows)
