@@ -132,4 +132,4 @@ def power_gap(fpr: float, seed: float, outcomes: float = 8.0) -> float:
     order = np.argsort(-present / absent)
     left = np.maximum(level - np.concatenate([[0.0], np.cumsum(absent[order])[:-1]]), 0.0)
     ratio_test = np.minimum(left / absent[order], 1.0) @ present[order]
-    return abs(float(present @ best.x) - float(ratio_test))
+    return abs(float(present @ np.asarray(best.x, float)) - float(ratio_test))

@@ -117,11 +117,7 @@ def spec_id(project: Project, path: Path) -> str:
 
 
 def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded:
-    """Load and check one spec. Raises HarnessError with every fault on a line of its own.
-
-    `alternatives`: whether other readings are checked too, which takes as long again; where verdicts are only read,
-    `judge` has checked them.
-    """
+    """Load and check one spec, `alternatives` of its ambiguities included. Raises HarnessError with a line a fault."""
     raw = load_document(path)
     if "id" in raw.data:
         raise HarnessError(f"{locate(raw, ('id',))}: id: is set from the file's name; remove it")
@@ -143,10 +139,7 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
 
 
 def load_specs(project: Project, names: list[str], alternatives: bool = True) -> list[Loaded]:
-    """Load every named spec (all for none). Raises HarnessError listing the faults of all of them.
-
-    `alternatives`: as for `load_spec`.
-    """
+    """Load every named spec (all for none) as `load_spec` does. Raises HarnessError with the faults of all of them."""
     loaded, faults = [], []
     for path in resolve_names(project, names):
         try:
