@@ -165,7 +165,7 @@ def test_the_text_reads_as_an_inequality() -> None:
 
 
 VERDICTS = {
-    "humphries2020/fig1": "yeom-bound + erlingsson-bound + tight-bound + tight-bound-reached + bound-ordering-erlingsson + "
+    "humphries2020/fig1": "yeom-bound + erlingsson-bound + erlingsson-tighter + tight-bound + tight-bound-reached + bound-ordering-erlingsson + "
     "bound-ordering-yeom - bound-ordering-pure + bound-gap + bound-gap-everywhere - bound-regimes +",
     "humphries2020/games": "tight-bound-attained + bound-in-exp-sharper + experiment-equivalence + "
     "experiments-differ-by-order + fair-experiment + cap - cap-corrected + group-privacy + "
@@ -183,7 +183,7 @@ VERDICTS = {
     "unlearning-capacity + unlearning-capacity-as-printed - deletions-multiply - fig10-trend + fig10-low + fig10-large + "
     "group + group-reached + reconstruction + generalization-gap + fig13-half + fig13-moves + "
     "rises-with-p + fig13-closed-form + failure-count + pointwise-route -",
-    "tramer2025/theory": "useful-leaves-advantage + kov + cor1-examples + cor1-maximum + tail-bound + noisy-mean + "
+    "tramer2025/theory": "useful-leaves-advantage + kov + cor1-examples + cor1-maximum + most-powerful + tail-bound + noisy-mean + "
     "noisy-mean-attack + worst-case-tight +",
 }
 
