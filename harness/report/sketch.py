@@ -269,8 +269,8 @@ class Sketch:
 
     def draw_ticks(self) -> None:
         """Draw the ticks of both axes, which have their ends by now."""
-        draw_ticks(self.axis, self.across, "x")
-        draw_ticks(self.axis, self.up, "y")
+        draw_ticks(self.axis, self.across, "x", self.index)
+        draw_ticks(self.axis, self.up, "y", self.index)
 
 
 def _cut(ends: Array, within: Range, unknown: float) -> Array:

@@ -36,8 +36,11 @@ class Ticks:
     """Whether labels stand alone, without a mark and a grid line."""
 
 
-def draw_ticks(axis: Axes, ticks: Ticks, along: Literal["x", "y"]) -> None:
-    """Draw grid lines, marks and labels at these ticks, once the axis has its ends and scale, in place of its own."""
+def draw_ticks(axis: Axes, ticks: Ticks, along: Literal["x", "y"], index: int = 0) -> None:
+    """Draw grid lines, marks and labels at these ticks, once the axis has its ends and scale, in place of its own.
+
+    `index`: of the axes in their figure, for the names of labels.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.markers import TICKDOWN, TICKLEFT, MarkerStyle
     from matplotlib.ticker import NullLocator
@@ -74,7 +77,7 @@ def draw_ticks(axis: Axes, ticks: Ticks, along: Literal["x", "y"]) -> None:
     canvas = axis.get_figure(root=True)
     assert canvas is not None
     beside = transform + ScaledTranslation(*_order_coordinates(across, 0.0, room), canvas.dpi_scale_trans)
-    for place, label in kept:
+    for nth, (place, label) in enumerate(kept):
         axis.text(
             *_order_coordinates(across, place, 0.0),
             label,
@@ -82,7 +85,7 @@ def draw_ticks(axis: Axes, ticks: Ticks, along: Literal["x", "y"]) -> None:
             size=ticks.size,
             ha="center" if across else "right",
             va="top" if across else "center_baseline",
-            gid=f"{along}tick",
+            gid=f"{along}tick-{index}-{nth}",
         )
     if across:
         axis.xaxis.labelpad = NAME_PAD + PAD + LENGTH + LINE_HEIGHT * ticks.size
