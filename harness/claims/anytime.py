@@ -110,8 +110,8 @@ class TMixtureCS(SequentialEstimate):
         won = self.martingale(value, sign)
         return float(0.5 / max(0.5, won[-1] if self.last else won.max(initial=0.0)))
 
-    def martingale(self, value: float, sign: float) -> Array:
-        """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0."""
+    def martingale(self, value: float | Array, sign: float) -> Array:
+        """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0; (k, n) of values (k, 1)."""
         distance = sign * (self.moments.means - value)
         return _martingale(self._counts, distance, self.moments.stderrs, sign * self.moments.skewnesses)
 
@@ -189,17 +189,25 @@ class TwoStakeCS(SequentialEstimate):
     def _greatest_mean(self, alpha: float) -> float:
         """The largest mean that is not excluded, rounded up."""
         step = max(self.stderr, 1e-9)
-        for _ in range(40):
-            if self.p_below(self.mean + step) <= alpha:
+        for first in range(0, 40, 8):
+            excluded = self._excludes(self.mean + step * 2.0 ** np.arange(first, first + 8), alpha)
+            if excluded.any():
+                step *= 2.0 ** (first + int(excluded.argmax()))
                 break
-            step *= 2
         else:
             return math.inf
         low, high = self.mean, self.mean + step
-        for _ in range(30):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.p_below(middle) <= alpha else (middle, high)
-        return high
+        for _ in range(6):  # as 30 halvings
+            grid = low + (high - low) * np.arange(33) / 32
+            kept = int(np.append(self._excludes(grid[1:-1], alpha), True).argmax())
+            low, high = grid[kept], grid[kept + 1]
+        return float(high)
+
+    def _excludes(self, values: Array, alpha: float) -> Array:
+        """(k,) whether each of these means is excluded from below."""
+        won = self.martingale(values[:, None], -1.0)
+        largest = won[:, -1] if self.whole.last else won.max(axis=1, initial=0.0)
+        return np.asarray(0.5 / np.maximum(largest, 0.5) <= alpha)
 
     def p_above(self, value: float) -> float:
         return self._p(value, 1.0)
@@ -211,12 +219,12 @@ class TwoStakeCS(SequentialEstimate):
         won = self.martingale(value, sign)
         return float(0.5 / max(0.5, won[-1] if self.whole.last else won.max(initial=0.0)))
 
-    def martingale(self, value: float, sign: float) -> Array:
-        """(n,) as `TMixtureCS.martingale`, of the whole stake."""
+    def martingale(self, value: float | Array, sign: float) -> Array:
+        """As `TMixtureCS.martingale`, of the whole stake."""
         won = self.whole.martingale(value, sign)
         if len(self._parts) > 1:
             won = (1 - LATER) * won
-            won[self.left_out :] += LATER * self.later.martingale(value, sign)
+            won[..., self.left_out :] += LATER * self.later.martingale(value, sign)
         return won
 
     def project_repeats(self, alpha: float, max_repeats: int) -> int | None:

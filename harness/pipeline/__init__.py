@@ -31,7 +31,7 @@ from harness.pipeline.judging import (
     write_all_verdicts,
     write_verdicts,
 )
-from harness.pipeline.parallel import begin_helping, for_each
+from harness.pipeline.parallel import begin_helping
 from harness.pipeline.tables import plot
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "begin_helping",
     "core_seconds",
     "experiment_digest",
-    "for_each",
     "has_verdicts",
     "index_readings",
     "is_left_out",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import lru_cache
 from multiprocessing import forkserver
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from harness.pipeline.context import Context
 from harness.progress import hush
-from harness.spec.load import Loaded
 
 T = TypeVar("T")
 FEW = 3
@@ -20,6 +21,28 @@ FEW = 3
 USED = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "dp_accounting")
 """What nearly every piece needs of packages that load slowly: read once, for all helpers."""
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+class Shared(Generic[T]):
+    """A large argument of several tasks: written once for all helpers, and read once by each."""
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+        self._written: bytes | None = None
+
+    def __getstate__(self) -> bytes:
+        if self._written is None:
+            self._written = pickle.dumps(self.value)
+        return self._written
+
+    def __setstate__(self, written: bytes) -> None:
+        self._written = written
+        self.value = _read(written)
+
+
+@lru_cache(maxsize=1)
+def _read(written: bytes) -> Any:
+    return pickle.loads(written)
 
 
 @dataclass(frozen=True)
@@ -34,15 +57,7 @@ class Task(Generic[T]):
 
     def compute(self) -> T:
         """What the function gives."""
-        return self.function(*self.arguments)
-
-
-def for_each(
-    stage: Callable[[Context, Loaded], T], context: Context, loaded: Sequence[Loaded], doing: str = "judging"
-) -> list[T]:
-    """What a stage such as `gather` finds for each spec, in the order of `loaded`, whichever process it ran in."""
-    pieces = [Task(stage, (context, one), one.spec.id, len(one.spec.claims)) for one in loaded]
-    return side_by_side(pieces, context, doing)
+        return self.function(*(one.value if isinstance(one, Shared) else one for one in self.arguments))
 
 
 def side_by_side(pieces: Sequence[Task[T]], context: Context, doing: str) -> list[T]:
@@ -67,16 +82,29 @@ def side_by_side(pieces: Sequence[Task[T]], context: Context, doing: str) -> lis
 
 
 def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, T], None]) -> None:
-    """Helpers have all pieces from the start, so that none of them waits while this process is busy; this process takes
-    back what no helper has begun."""
+    """Helpers have all pieces as soon as they are there, so that none of them waits while this process is busy; until
+    then this process computes pieces, and from then on it takes back what no helper has begun."""
     order = sorted(range(len(pieces)), key=lambda number: -pieces[number].size)
     pool = _start(helpers, pieces[0].function.__module__)
+    smallest, computed = reversed(order), set[int]()
+
+    def compute(number: int) -> None:
+        computed.add(number)
+        keep(number, pieces[number].compute())
+
     try:
-        running = {pool.submit(pieces[number].compute): number for number in order}
+        with ThreadPoolExecutor(1) as thread:  # the first waits until the helpers' modules are read
+            sent = thread.submit(lambda: {number: pool.submit(pieces[number].compute) for number in order})
+            while not sent.done() and (number := next(smallest, None)) is not None:
+                compute(number)
+        running = {future: number for number, future in sent.result().items()}
         for future, number in reversed(list(running.items())):
-            if future.cancel():
+            if number in computed:
+                future.cancel()
                 del running[future]
-                keep(number, pieces[number].compute())
+            elif future.cancel():
+                del running[future]
+                compute(number)
             for done in [f for f in running if f.done()]:
                 keep(running.pop(done), done.result())
         for done in as_completed(running):

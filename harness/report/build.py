@@ -14,7 +14,7 @@ from harness.errors import HarnessError
 from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline import Context, has_verdicts, is_left_out, read_verdicts
-from harness.pipeline.parallel import Task, side_by_side
+from harness.pipeline.parallel import Shared, Task, side_by_side
 from harness.report.contents import Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
@@ -23,7 +23,7 @@ from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, keep_judged, read_measured, timings
 from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
-from harness.report.site import common_pages, paper_pages, write_site
+from harness.report.site import common_pages, manual_pages, paper_pages, write_site
 from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.document import load_document
 from harness.spec.load import Loaded
@@ -69,7 +69,7 @@ def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Sect
     with_picture = {f.id: f.picture for f in read_findings(context.project.specs / FINDINGS) if f.picture is not None}
     of_cards = [(name, by_id[p.of_spec], p) for name, p in with_picture.items() if p.of_spec in by_id]
     pieces: list[Task[Section | Drawing | None]] = [
-        Task(gather, (context, one), one.spec.id, len(one.spec.claims)) for one in judged
+        Task(gather, (context, one), one.spec.id, _size(context, one)) for one in judged
     ]
     pieces += [Task(draw_card, (context, one, picture), name, 1) for name, one, picture in of_cards]
     drawn = side_by_side(pieces, context, "drawing")
@@ -78,6 +78,12 @@ def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Sect
     pictures = {name: drawing for (name, *_), drawing in cards if isinstance(drawing, Drawing)}
     corrected = {v.id: v for v in correct_for_all_claims([v for s in sections for v in s.verdicts])}
     return [replace(s, verdicts=tuple(corrected[v.id] for v in s.verdicts)) for s in sections], pictures
+
+
+def _size(context: Context, loaded: Loaded) -> int:
+    """How long a spec takes to draw, roughly: as its measurements have bytes."""
+    file = context.measurements_file(loaded.spec.id)
+    return file.stat().st_size if file.is_file() else len(loaded.spec.claims)
 
 
 def draw_card(context: Context, loaded: Loaded, picture: Picture) -> Drawing | None:
@@ -114,11 +120,10 @@ def _write_site(
         not_yet=tuple(loaded.spec.id for loaded in absent if not is_left_out(context, loaded)),
     )
     root = front(context).parent if root is None else root
-    pieces = [
-        Task(paper_pages, (site.without_drawings_but(paper.key), paper.key), paper.key, len(paper.verdicts))
-        for paper in site.papers
-    ]
-    pieces.append(Task(common_pages, (site,), "front, table and documentation", len(verdicts)))
+    shared = Shared(site)
+    pieces = [Task(paper_pages, (shared, paper.key), paper.key, len(paper.verdicts)) for paper in site.papers]
+    pieces.append(Task(common_pages, (shared,), "front and table", len(verdicts)))
+    pieces.append(Task(manual_pages, (shared,), "documentation", len(verdicts) / 3))
     written = side_by_side(pieces, context, "writing")
     write_site(root, site, {name: text for pages in written for name, text in pages.items()})
     return root / "index.html"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.claims.verdict import Verdict
@@ -81,17 +81,6 @@ class Site:
     @property
     def verdicts(self) -> list[Verdict]:
         return [v for paper in self.papers for v in paper.verdicts]
-
-    def without_drawings_but(self, key: str) -> Site:
-        """The same with the drawings of one paper alone, a small part to send to a process that writes its pages."""
-
-        def bare(paper: Paper) -> Paper:
-            sections = (replace(one, figures=(), counterexamples={}) for one in paper.sections)
-            return paper if paper.key == key else replace(paper, sections=tuple(sections))
-
-        mine = {one.finding.id for one in self.findings if one.finding.paper == key}
-        pictures = {name: drawing for name, drawing in self.pictures.items() if name in mine}
-        return replace(self, papers=tuple(map(bare, self.papers)), pictures=pictures)
 
 
 @dataclass(frozen=True)

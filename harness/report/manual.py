@@ -93,8 +93,6 @@ class Page:
     about: str
     """Its first sentence: what it is for, and who reads it."""
     html: str
-    images: tuple[str, ...]
-    """Files that it shows, as it names them."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,6 @@ def opening(text: str) -> str:
 def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
     text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    images = tuple(match.group(1) for match in _IMAGE.finditer(html) if not match.group(1).startswith("http"))
 
     def link(match: re.Match[str]) -> str:
         target, label = match.groups()
@@ -169,7 +166,12 @@ def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
     scroll = '<div class="scroll" tabindex="0" role="region" aria-label="Table {}"><table>'
     html = re.sub("<table>", lambda _: scroll.format(next(count)), html).replace("<th></th>", "<td></td>")
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
-    return Page(name, title_of(text) or name, opening(text), html, images)
+    return Page(name, title_of(text) or name, opening(text), html)
+
+
+def images_of(html: str) -> list[str]:
+    """Files that a page shows, as it names them; what lies elsewhere in the web is left out."""
+    return [match.group(1) for match in _IMAGE.finditer(html) if not match.group(1).startswith("http")]
 
 
 def sections(manual_pages: Sequence[Page]) -> Iterator[dict[str, str]]:

@@ -55,7 +55,7 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
     """Write every page below `root`, remove those of claims that are gone, and return how many there are.
 
     Args:
-        pages: text of each file by its path, of `common_pages` and of `paper_pages` of each paper.
+        pages: text of each file by its path, of `common_pages`, of `manual_pages` and of `paper_pages` of each paper.
     """
     for name in STATIC:
         pages[f"static/{name}"] = files("harness.report").joinpath("static", name).read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
         write_text(root / name, text, durable=False)
     write_text(root / "claims.csv", claims_csv(site.verdicts))
     write_parquet(claims_table(site.verdicts), root / "claims.parquet")
-    for image in {image for one in manual.pages(site.docs) for image in one.images}:
+    for image in {image for name in pages if name.startswith("docs/") for image in manual.images_of(pages[name])}:
         if (site.docs / image).is_file():
             write_bytes(root / "docs" / image, (site.docs / image).read_bytes())
     for section in (section for paper in site.papers for section in paper.sections if section.measured):
@@ -105,7 +105,7 @@ def common_pages(site: Site) -> dict[str, str]:
         "about.html": page("about.html", ""),
         "theory.html": page("theory.html", "", rows=_theory_rows(site)),
     }
-    return pages | dict(_manual(site, page)) | figure_files(dict(drawn for _, drawn in compared))
+    return pages | figure_files(dict(drawn for _, drawn in compared))
 
 
 def paper_pages(site: Site, key: str) -> dict[str, str]:
@@ -228,17 +228,17 @@ def _row(paper: Paper, section: Section, verdict: Verdict) -> Row:
     return Row(paper, verdict, datasets_of(section.spec), *numbers)
 
 
-def _manual(site: Site, page: Callable[..., str]) -> list[tuple[str, str]]:
-    """The documentation, and the reference of what a spec may name."""
-    written = manual.pages(site.docs)
+def manual_pages(site: Site) -> dict[str, str]:
+    """The documentation, and the reference of what a spec may name: text by path."""
+    page, written = _page_renderer(site), manual.pages(site.docs)
     index = Markup(manual.index_json(written))
-    pages = [
-        ("docs/index.html", page("manual.html", "../", parts=manual.by_part(written), index=index)),
-        ("docs/reference.html", page("reference.html", "../", reference=manual.reference())),
-    ]
-    return pages + [
-        (f"docs/{one.name}.html", page("doc.html", "../", page=one, html=Markup(one.html))) for one in written
-    ]
+    pages = {
+        "docs/index.html": page("manual.html", "../", parts=manual.by_part(written), index=index),
+        "docs/reference.html": page("reference.html", "../", reference=manual.reference()),
+    }
+    return pages | {
+        f"docs/{one.name}.html": page("doc.html", "../", page=one, html=Markup(one.html)) for one in written
+    }
 
 
 def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:

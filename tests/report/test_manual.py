@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.attacks import ATTACKS
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
-from harness.report.manual import anchor, index_json, pages, reference, sections
+from harness.report.manual import anchor, images_of, index_json, pages, reference, sections
 from tests.conftest import REPO
 
 TEXT = """# A *title* of `mine`
@@ -31,7 +31,7 @@ def test_links_anchors_and_markup(tmp_path: Path) -> None:
     (tmp_path / "one.md").write_text(TEXT)
     (tmp_path / "two.md").write_text("# Two\n\n## Part one\n\nwords here\n")
     one, two = pages(tmp_path)
-    assert (one.name, one.title, one.images) == ("one", "A title of mine", ("images/one.png",))
+    assert (one.name, one.title, images_of(one.html)) == ("one", "A title of mine", ["images/one.png"])
     assert '<a href="two.html#part-one">the other</a>' in one.html
     assert '<a href="https://example.org">outside</a>' in one.html
     assert "specs/x.yaml" not in one.html
