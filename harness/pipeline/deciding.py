@@ -61,10 +61,10 @@ def until_decided(
     there = repeats_known(plan, known)
     likely = {of: FEWEST for of, asked_for in repeats.items() if there.get(of, 0) < asked_for}
     repeats |= {of: max(repeats.get(of, 0), n) for of, n in there.items()}
-    open_claims = len(scaled.spec.claims)
+    asking = len(scaled.spec.claims)
     for number in itertools.count(1):
         chosen = first_repeats(plan, repeats)
-        label = f"{loaded.spec.id}, round {number}, {open_claims} claims open"
+        label = f"{loaded.spec.id}, round {number}, for {asking} claims"
         pieces = pieces_to_run(chosen, scaled.spec, known, metrics)
         ahead = first_repeats(plan, {of: max(n, likely.get(of, 0)) for of, n in repeats.items()})
         try:
@@ -80,7 +80,7 @@ def until_decided(
         notes = join_notes(earlier, total) if context.profile.from_tables else earlier
         write_measurements(context, loaded, chosen, table, notes)
         with locate_faults(loaded):
-            needs = repeats_wanted(scaled, table)
+            needs = repeats_wanted(scaled, table, cheapest=context.deadline is not None)
         before, likely = dict(repeats), {}
         for cells in needs.values():
             for cell, target in cells.items():
@@ -88,7 +88,7 @@ def until_decided(
                 likely[cell] = next_look(repeats[cell], experiment.repeats * scaled.repeat_factor)
         if repeats == before:
             break
-        open_claims = len(needs)
+        asking = len(needs)
     if wanted := curves.curves_asked(chosen, scaled.spec):
         pieces = curves.pieces_of(curves.missing_curves(wanted, earlier.curves))
         total = total.join(run_with(worker_pool, pieces, f"{loaded.spec.id}, curves"))

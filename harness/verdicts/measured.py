@@ -30,6 +30,10 @@ from harness.spec.profile import Scaled
 from harness.verdicts.partial import repeats_of
 
 
+NEAR = 2
+"""Times the fewest models that claims are expected to need: what others may need to be served beside them."""
+
+
 class ClaimError(HarnessError):
     """A claim that cannot be judged as it is declared, by its place in the spec."""
 
@@ -177,6 +181,7 @@ def repeats_wanted(
     alpha: float | None = None,
     evidence: Measurements | None = None,
     judges: dict[str, Judge] | None = None,
+    cheapest: bool = False,
 ) -> dict[str, dict[Attacked, int]]:
     """By claim that is still open: the repeats that each cell and attack needs next; none of claims that need none.
 
@@ -184,6 +189,8 @@ def repeats_wanted(
     would stay within a share of the fixed design's. Once none asks for any, and where the profile asks for verdicts
     that are distribution-free, so do the decided claims that are not yet. Raises ClaimError for a claim that
     cannot be judged. `evidence` is the table's, where it is at hand; what judges of it is put into `judges`, by claim.
+    `cheapest`: only of the claims that are expected to need the fewest models more, and of those that need at most
+    `NEAR` times as many.
     """
     experiment = scaled.spec.own_experiment
     assert experiment is not None
@@ -197,10 +204,20 @@ def repeats_wanted(
     within = {
         claim: allocate_repeats(findings, alpha, usual, reach=repeat_limit) for claim, findings in by_claim.items()
     }
-    if any(within.values()):
-        return {claim: needs for claim, needs in within.items() if needs}
     cells = experiment.models() / usual
     there = by_cell(repeats_of(table, axes))
+
+    def choose(needs: dict[str, dict[Attacked, int]]) -> dict[str, dict[Attacked, int]]:
+        asking = {claim: repeats for claim, repeats in needs.items() if repeats}
+        if not cheapest or not asking:
+            return asking
+        limit = max(usual, repeat_limit)
+        expected = {c: allocate_repeats(by_claim[c], alpha, usual, limit, whole=True, reach=limit) for c in asking}
+        more = {c: max(1, _models_with(there, [expected[c]]) - sum(there.values())) for c in asking}
+        return {claim: asking[claim] for claim in asking if more[claim] <= NEAR * min(more.values())}
+
+    if any(within.values()):
+        return choose(within)
     allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * repeat_limit if repeat_limit > CEILING * usual else 0)
     past = {
         claim: allocate_repeats(findings, alpha, usual, repeat_limit, whole=True)
@@ -212,7 +229,7 @@ def repeats_wanted(
         if past[claim] and _models_with(there, reserved) <= allowed:
             chosen[claim] = allocate_repeats(by_claim[claim], alpha, usual, repeat_limit)
     if chosen or scaled.basis != "distribution-free":
-        return chosen
+        return choose(chosen)
     settled = {claim for claim, findings in by_claim.items() if is_decided(findings)}
     free = _all_findings(scaled, evidence, judges, Bounded())
     on = {claim: allocate_repeats(free[claim], alpha, usual, CEILING * usual, likely=True) for claim in settled}

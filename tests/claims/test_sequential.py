@@ -396,6 +396,24 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
     assert needs(0.022) == needs(0.03, others=9) == {"iid-held": {("iid", 1.0): 45}}  # a profile that reaches further
 
 
+def test_where_time_is_short_claims_that_need_the_fewest_models_go_first(make_project: Any) -> None:
+    text = SMALL_SPEC.replace("repeats: 2", "repeats: 40").partition("  - id: biased-beats-iid")[0]
+    for name, epsilon in (("near", 1.0), ("alike", 10.0), ("far", ".inf")):
+        left = f"{{metric: advantage, arm: iid, attack: logloss, at: {{epsilon: {epsilon}}}}}"
+        expect = f"{{kind: compare, left: {left}, relation: '>', right: {{value: 0.5}}}}"
+        text += f"  - {{id: {name}, where: here, statement: It is above a half., expect: {expect}}}\n"
+    scaled = scale(load_specs(make_project(text), [])[0].spec, "until", Profile())
+    values = {("iid", 1.0): swinging(0.56, 0.05, 7), ("iid", 10.0): swinging(0.56, 0.055, 7)}
+    values |= {("iid", math.inf): swinging(0.53, 0.08, 7)}
+    table = frame(values).assign(attack="logloss")
+    table.attrs["design"] = "sequential"
+    every = repeats_wanted(scaled, table)
+    assert {"near", "alike", "far"} == every.keys()
+    first = repeats_wanted(scaled, table, cheapest=True)
+    assert {"near", "alike"} == first.keys()
+    assert all(first[claim] == every[claim] for claim in first)
+
+
 def test_arms_with_different_repeats_are_paired_by_the_first_ones() -> None:
     evidence = evidence_of({("a", 1.0): noisy(0.5, 12), ("b", 1.0): noisy(0.3, 7, 1)})
     point = judged(above(0.0, arm="b"), evidence)[0].points[0]
