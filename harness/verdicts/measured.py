@@ -29,7 +29,6 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.partial import repeats_of
 
-
 NEAR = 2
 """Times the fewest models that claims are expected to need: what others may need to be served beside them."""
 
