@@ -32,6 +32,7 @@ import numpy as np
 import pandas as pd
 import scipy
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from harness.claims import anytime as anytime_module
@@ -47,11 +48,16 @@ from harness.claims.sequential import CEILING, PILOT, SHARE, allocate_repeats, f
 from harness.claims.series import OUTCOME
 from harness.claims.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarity_bound
 from harness.files import write_text
-from harness.hashing import generator
+from harness.hashing import code_fingerprint, generator
+from harness.imports import closure
 from harness.verdicts.basis import judge_on_basis
 
 ARMS = {"a": ArmFacts(1e-5)}
 RESULTS = Path(__file__).parent / "calibration.json"
+KEPT = Path(__file__).parents[1] / ".harness"
+"""Where outcomes of a run that may be stopped are kept."""
+JUDGE = closure("harness.verdicts.basis", Compare.__module__, packages=("harness.claims", "harness.verdicts"))
+"""Modules that outcomes depend on."""
 ALPHA = 0.05
 Noise = Callable[[np.random.Generator, tuple[int, int]], Any]
 
@@ -171,8 +177,8 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
         }
     )
     judged = partial(_judged, claim)
-    fixed = judge_on_basis(judged, Measurements(table, ARMS), ALPHA).findings[0].outcome
-    evidence = Measurements(table, ARMS, Sequential())
+    fixed = judge_on_basis(judged, Measurements(table, ARMS).without_intervals(), ALPHA).findings[0].outcome
+    evidence = Measurements(table, ARMS, Sequential()).without_intervals()
     found = judge_on_basis(judged, evidence, ALPHA)
     if found.looked is not None:  # a run ends where its own test decides, though bets may do so later
         return fixed, found.findings[0].outcome, first_verdict(judged, evidence)[1] or found.looked
@@ -182,7 +188,7 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
     while needs := allocate_repeats(found.findings, ALPHA, setup.repeats, CEILING * setup.repeats):
         repeats |= {dict(place)["epsilon"]: target for ((_, place), _), target in needs.items()}
         part = table[table["repeat"] < table["epsilon"].map(repeats)]
-        found = judge_on_basis(judged, Measurements(part, ARMS, Sequential()), ALPHA)
+        found = judge_on_basis(judged, Measurements(part, ARMS, Sequential()).without_intervals(), ALPHA)
     return fixed, found.findings[0].outcome, sum(repeats.values()) / setup.points
 
 
@@ -242,21 +248,34 @@ def _simulated(each: int, seed: int, index: int) -> list[tuple[str, str, float]]
     return [verdicts(design()[index], rng, later) for _ in range(each)]
 
 
-def simulate(each: int, seed: int = 1, processes: int = 1) -> dict[str, Any]:
-    """Judge `each` claims of every setup by both designs; shares of wrong verdicts and of decisions by group."""
+def simulate(each: int, seed: int = 1, processes: int = 1, kept: Path | None = None) -> dict[str, Any]:
+    """Judge `each` claims of every setup by both designs; shares of wrong verdicts and of decisions by group.
+
+    Args:
+        kept: file with the outcomes of set-ups that are finished; the others are added to it, so that a run which was
+            stopped goes on.
+    """
     tallies: dict[str, dict[str, dict[str, Tally]]] = {
         design: defaultdict(lambda: defaultdict(Tally)) for design in ("fixed", "sequential")
     }
+    by_index: dict[int, list[tuple[str, str, float]]] = {}
+    if kept is not None and kept.is_file():
+        by_index = {int(index): outcomes for index, outcomes in map(json.loads, kept.read_text().splitlines())}
+    left = [index for index in range(len(design())) if index not in by_index]
     work = partial(_simulated, each, seed)
-    indices = range(len(design()))
     with ProcessPoolExecutor(processes) as pool:
-        found = pool.map(work, indices, chunksize=20) if processes > 1 else map(work, indices)
-        for setup, outcomes in zip(design(), found, strict=True):
-            truth = setup.truth()
-            for fixed, sequential, repeats in outcomes:
-                for group, key in groups_of(setup, truth).items():
-                    tallies["fixed"][group][key].add(wrong(truth, fixed), fixed, setup.repeats)
-                    tallies["sequential"][group][key].add(wrong(truth, sequential), sequential, repeats)
+        found = pool.map(work, left, chunksize=20) if processes > 1 else map(work, left)
+        for index, outcomes in track(zip(left, found, strict=True), total=len(left), description="set-ups"):
+            by_index[index] = outcomes
+            if kept is not None:
+                with kept.open("a") as file:
+                    file.write(json.dumps([index, outcomes]) + "\n")
+    for index, setup in enumerate(design()):
+        truth = setup.truth()
+        for at_once, one_by_one, repeats in by_index[index]:
+            for group, key in groups_of(setup, truth).items():
+                tallies["fixed"][group][key].add(wrong(truth, at_once), at_once, setup.repeats)
+                tallies["sequential"][group][key].add(wrong(truth, one_by_one), one_by_one, repeats)
     return {
         "alpha": ALPHA,
         "claims": tallies["fixed"]["all"]["all"].claims,
@@ -577,7 +596,7 @@ def stakes(each: int, seed: int = 1, usual: int = 40) -> list[dict[str, Any]]:
 
 
 def _won(mean: Any, sign: float) -> Any:
-    won: Any = mean.won(0.0, sign)
+    won: Any = mean.martingale(0.0, sign)
     return won
 
 
@@ -609,7 +628,7 @@ def _of_parts(each: int, seed: int, setup: tuple[tuple[int, int], str]) -> dict[
     row: dict[str, Any] = {"parts": k, "repeats": usual, "effects": name}
     for rule, pursued in (("the clearest", sequential._keep_clearest), ("all open", lambda places: places)):
         rng, found = generator(seed, f"parts/{k}/{usual}/{name}"), []
-        with patch.object(sequential, "_pursued", pursued):
+        with patch.object(sequential, "_keep_clearest", pursued):
             for _ in range(each):
                 effects = PART_EFFECTS[name](rng, k)[:, None] + rng.standard_normal((k, most))
                 found.append(_until_decided(np.clip(SCALE * effects, -1.0, 1.0), usual, most))
@@ -677,7 +696,9 @@ def main() -> None:
     chosen = arguments.parts or ["claims", "level", "choices"]
     found = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     if "claims" in chosen:
-        found |= simulate(arguments.each, processes=os.cpu_count() or 1)
+        kept = KEPT / f"calibration-{arguments.each}-{code_fingerprint(*JUDGE)}.jsonl"
+        kept.parent.mkdir(exist_ok=True)
+        found |= simulate(arguments.each, processes=os.cpu_count() or 1, kept=kept)
     if "level" in chosen:
         found |= {"level": {"means": arguments.means, "wrong": level(arguments.means, processes=os.cpu_count() or 1)}}
     if "choices" in chosen:

@@ -111,6 +111,8 @@ class Design(ABC):
     """What is added where a split draws one of a few outcomes."""
     fewest: ClassVar[int] = FEWEST
     """Repeats below which a point decides nothing."""
+    brief: bool = False
+    """Whether intervals are left infinite."""
 
     def without_intervals(self, brief: bool = True) -> Design:
         """The same without intervals, which are shown and decide nothing; of `brief` False with them."""
@@ -186,7 +188,6 @@ class Sequential(Design):
     last: bool = False
     """What the last look alone shows counts, for e-values."""
     brief: bool = False
-    """Intervals are left infinite."""
 
     def without_intervals(self, brief: bool = True) -> Sequential:
         return replace(self, brief=brief)
@@ -225,7 +226,6 @@ class Bounded(Design):
     last: bool = False
     """What the last look alone shows counts, for e-values."""
     brief: bool = False
-    """Intervals are left infinite."""
 
     def without_intervals(self, brief: bool = True) -> Bounded:
         return replace(self, brief=brief)

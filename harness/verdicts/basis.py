@@ -32,12 +32,12 @@ class Judged:
 
 def judge_on_basis(judged: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float) -> Judged:
     """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
-    sequential = evidence.design.name == "sequential"
+    sequential, brief = evidence.design.name == "sequential", evidence.design.brief
     free, looked = is_decided(judged(evidence.with_design(Bounded(brief=True)))), None
     if sequential:
-        _, looked = first_verdict(judged, evidence.with_design(Bounded()) if free else evidence)
+        _, looked = first_verdict(judged, evidence.with_design(Bounded(brief=brief)) if free else evidence)
         evidence = evidence.take_first(looked or evidence.repeats)
-    by_shape, bounded = judged(evidence), judged(evidence.with_design(Bounded()))
+    by_shape, bounded = judged(evidence), judged(evidence.with_design(Bounded(brief=brief)))
     findings = bounded if free else by_shape
     summary = isinstance(evidence.design, Summarised)
     last: Design = Bounded(last=True, brief=True) if free else Sequential(last=True, brief=True)

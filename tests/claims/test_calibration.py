@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from benchmarks.calibration import ALPHA, Setup, bets, design, level, simulate, wrong
+from benchmarks import calibration
+from benchmarks.calibration import ALPHA, Setup, bets, design, level, parts, simulate, stakes, wrong
 
 
 def test_truth_of_a_setup() -> None:
@@ -18,6 +21,32 @@ def test_truth_of_a_setup() -> None:
     assert [wrong(t, "violated") for t in ("true", "false", "margin")] == [True, False, True]
     assert not any(wrong(t, "inconclusive") for t in ("true", "false", "margin"))
     assert len(design()) == 2520
+
+
+def test_a_simulation_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = design()[:3] + design()[1000:1003]
+    monkeypatch.setattr(calibration, "design", lambda: few)
+    kept = tmp_path / "kept.jsonl"
+    whole = simulate(2, kept=kept)
+    lines = kept.read_text().splitlines()
+    assert len(lines) == len(few)
+    assert whole["claims"] == 2 * len(few)
+    kept.write_text("\n".join(lines[1:4]) + "\n")
+    asked: list[int] = []
+    judge = calibration._simulated
+    monkeypatch.setattr(calibration, "_simulated", lambda *a: asked.append(a[2]) or judge(*a))
+    assert simulate(2, kept=kept) == whole
+    assert asked == [0, 4, 5]
+
+
+@pytest.mark.integration
+def test_choices_can_be_simulated_again() -> None:
+    """What stands in docs/calibration.md beside the choices is made by this; a few claims of each."""
+    told = stakes(4)
+    assert {row["outcomes"] for row in told} == set(calibration.OUTCOMES)
+    assert [row["0.25"] for row in told if row["effect"] == 1.0] == [1.0, 1.0, 1.0]
+    clear = [row for row in parts(1) if row["effects"] == "one fails clearly" and row["repeats"] == 40]
+    assert [(row["the clearest, right"], row["all open, right"]) for row in clear] == [(1.0, 1.0)]
 
 
 @pytest.mark.slow
