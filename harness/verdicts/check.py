@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -64,6 +65,18 @@ def _installed_version(name: str) -> str | None:
         return None
 
 
+@dataclass(frozen=True)
+class _Spent:
+    """What a spec's measurements took so far, and which claims would have more."""
+
+    repeats: Mapping[Attacked, int] = field(default_factory=dict)
+    """By cell and attack."""
+    seconds: float | None = None
+    """Core-seconds a model; None: not known."""
+    asking: Collection[str] | None = None
+    """Claims for which a run would go on; None: not asked."""
+
+
 def judge_spec(
     scaled: Scaled,
     sha256: str,
@@ -77,13 +90,14 @@ def judge_spec(
     (`why_not`). Of a `reading` it is not asked how many claims wait for repeats."""
     spec = scaled.spec
     alpha = spec.level if alpha is None else alpha
-    evidence, judges = None, dict[str, Judge]()
+    evidence, judges, asking = None, dict[str, Judge](), None
     if table is not None and spec.experiment is not None:
         evidence = evidence_of(spec, table)
         if evidence.design.name == "fixed":
             scaled = as_run(scaled, evidence.repeats)
-        elif not reading and (still_open := repeats_wanted(scaled, table, alpha, evidence, judges)):
-            scaled = note_early_stop(scaled, len(still_open))
+        elif not reading:
+            asking = repeats_wanted(scaled, table, alpha, evidence, judges).keys()
+            scaled = note_early_stop(scaled, len(asking)) if asking else scaled
     common: dict[str, object] = {
         "paper": spec.paper,
         "spec": spec.id,
@@ -97,10 +111,10 @@ def judge_spec(
     if spec.own_experiment is not None:
         mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
         common |= {"seed": spec.own_experiment.seed, "mlflow": mlflow}
-    spent: tuple[dict[Attacked, int], float | None] = {}, None
+    spent = _Spent()
     if table is not None and spec.own_experiment is not None:
         axes = spec.own_experiment.coordinates
-        spent = repeats_of(table, axes), seconds_a_model(table, axes)
+        spent = _Spent(repeats_of(table, axes), seconds_a_model(table, axes), asking)
     verdicts = []
     for index, claim in enumerate(spec.claims):
         if only is not None and claim.id not in only:
@@ -130,10 +144,9 @@ def _judge_claim(
     evidence: Measurements | None,
     why_not: str,
     common: dict[str, object],
-    spent: tuple[dict[Attacked, int], float | None],
+    spent: _Spent,
     judged: Judge,
 ) -> Verdict:
-    repeats, seconds = spent
     parts = scaled.spec.parts(claim)
     every: Sequence[ClaimKind] = claim.theory or parts
     trees = tuple(_tree(part, scaled.spec) for part in every)
@@ -175,8 +188,9 @@ def _judge_claim(
             "models_fixed": cells * scaled.spec.own_experiment.repeats,
         }
         if combined_outcome([f.outcome for f in judgement.findings]) == "inconclusive":
-            usual = scaled.spec.own_experiment.repeats
-            described["would_decide"] = would_decide(judgement.findings, repeats, seconds, alpha, usual)
+            allowed = spent.asking is None or claim.id in spent.asking
+            usual, known = scaled.spec.own_experiment.repeats, (spent.repeats, spent.seconds)
+            described["would_decide"] = would_decide(judgement.findings, *known, alpha, usual, allowed)
     halved = {"halves": halves(judgement, parts, alpha)}
     return Verdict.model_validate({**common, **described, **_training(judgement, evidence, alpha), **halved})
 

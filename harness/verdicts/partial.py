@@ -67,13 +67,19 @@ def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) 
 
 
 def would_decide(
-    findings: Sequence[PartResult], repeats: Mapping[Attacked, int], seconds: float | None, alpha: float, usual: int
+    findings: Sequence[PartResult],
+    repeats: Mapping[Attacked, int],
+    seconds: float | None,
+    alpha: float,
+    usual: int,
+    allowed: bool = True,
 ) -> str:
     """About how many more models would decide an open claim if its effects stay as they are, and their cost.
 
     Args:
         repeats: that there are, of each cell under each attack.
         seconds: core-seconds that one more model takes with all attacks on it; None: not known.
+        allowed: whether a run may train any more for the claim, by the repeats that its profile allows.
     """
     needs = allocate_repeats(findings, alpha, max(usual, *repeats.values()), FAR, whole=True)
     more = sum(by_cell({key: max(0, target - repeats.get(key, 0)) for key, target in needs.items()}).values())
@@ -83,7 +89,8 @@ def would_decide(
         return f"more than {FAR:,} repeats of a cell: what is left lies too close to its margin"
     cost = "" if seconds is None else f", {_time(more * seconds)} on one core"
     models = "1 more model" if more == 1 else f"{more:,} more models"
-    return f"about {models}{cost}, if effects stay as they are"
+    past = "" if allowed else "; the limit of repeats is reached"
+    return f"about {models}{cost}, if effects stay as they are{past}"
 
 
 def _time(seconds: float) -> str:
