@@ -219,12 +219,12 @@ def _findings(page: Path) -> str:
     kept, _ = findings_that_hold(declared, verdicts, {name: _spec(name).spec for name in names})
     lines: list[str] = []
     for sort in SORTS:
-        lines += [f"## {sort[0].upper()}{sort[1:]}", ""]
-        for shown in kept:
-            if shown.finding.sort == sort:
-                claims = ", ".join(f"`{claim.id}`" for claim in shown.claims)
-                text = f"**{shown.title}** ({shown.finding.where}). {shown.text}"
-                lines += [*textwrap.wrap(text, 120, break_on_hyphens=False), "", f"Rests on {claims}.", ""]
+        of_sort = [shown for shown in kept if shown.finding.sort == sort]
+        lines += [f"## {sort[0].upper()}{sort[1:]}", ""] if of_sort else []
+        for shown in of_sort:
+            claims = ", ".join(f"`{claim.id}`" for claim in shown.claims)
+            text = f"**{shown.title}** ({shown.finding.where}). {shown.text}"
+            lines += [*textwrap.wrap(text, 120, break_on_hyphens=False), "", f"Rests on {claims}.", ""]
     return "\n".join(lines)
 
 
