@@ -296,6 +296,29 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     assert gap.mean == pytest.approx(0.3, abs=0.05)
 
 
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_an_interval_ends_where_a_mean_is_excluded_and_no_sooner(seed: int, last: bool) -> None:
+    """Against bisection by one p-value at a time, to the last of its thirty halvings."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(9, 60))
+    drawn = rng.integers(3, size=n)
+    skewed = rng.exponential(size=n) - 1 if seed % 2 else rng.standard_normal(n)
+    result = Sequential(last=last).mean(series(np.array([-0.3, 0.0, 0.4])[drawn] + 0.02 * skewed, drawn, 3))
+    assert isinstance(result, TwoStakeCS)
+    for sign, end in zip((-1.0, 1.0), result.interval(), strict=True):
+        excludes = (lambda at: result.p_above(at) <= 0.025) if sign < 0 else (lambda at: result.p_below(at) <= 0.025)
+        if math.isinf(end):
+            assert not excludes(result.mean + sign * 1e6)
+            continue
+        inside, outside = result.mean, result.mean + sign * 64.0
+        for _ in range(60):
+            middle = (inside + outside) / 2
+            inside, outside = (inside, middle) if excludes(middle) else (middle, outside)
+        assert end == pytest.approx(outside, abs=1e-8 * result.stderr + 1e-12)
+        assert excludes(end)
+
+
 def test_the_rarest_outcome_that_would_have_been_seen() -> None:
     for n in (6, 10, 40):
         p = 1 / rarity_bound(n, 0.025)
