@@ -45,6 +45,29 @@ LATER = 0.25
 some and not at all (docs/statistics.md)."""
 
 
+def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]:
+    """Both ends, (...), of what the confidence sets of all looks of a `TMixtureCS` share, from moments (..., n).
+
+    Infinite where no set is bounded yet; of the last set where they have nothing in common.
+    """
+    errors, skewness = moments.stderrs, moments.skewnesses
+    n = np.arange(1, errors.shape[-1] + 1)
+    shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
+    ratio = np.power(np.square(1.0 / (1.0 - level)) / shrunk, 1.0 / n)
+    unbounded = (ratio * shrunk >= 1) | (n < FEWEST)
+    reach = np.sqrt((n - 1) * (ratio - 1) / np.where(unbounded, 1.0, 1 - ratio * shrunk))  # in standard errors
+    below = np.where(
+        unbounded, math.inf, np.maximum(reach, inverse_hall_transform(reach, skewness, LEAST_SLOPE)) * errors
+    )
+    above = np.where(
+        unbounded, math.inf, np.maximum(reach, -inverse_hall_transform(-reach, skewness, LEAST_SLOPE)) * errors
+    )
+    lows, highs = moments.means - below, moments.means + above
+    low, high = lows.max(-1), highs.min(-1)
+    common = low <= high
+    return np.where(common, low, lows[..., -1]), np.where(common, high, highs[..., -1])
+
+
 @dataclass(frozen=True)
 class TMixtureCS(SequentialEstimate):
     """A mean over the first n repeats, for every n up to the last one looked at."""
@@ -80,20 +103,8 @@ class TMixtureCS(SequentialEstimate):
         """The part common to the confidence sets of all looks so far; infinite where none is bounded yet."""
         if self.brief:
             return -math.inf, math.inf
-        n, errors, skewness = self._counts, self.moments.stderrs, self.moments.skewnesses
-        shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
-        ratio = np.power(np.square(1.0 / (1.0 - level)) / shrunk, 1.0 / n)
-        unbounded = (ratio * shrunk >= 1) | (n < FEWEST)
-        reach = np.sqrt((n - 1) * (ratio - 1) / np.where(unbounded, 1.0, 1 - ratio * shrunk))  # in standard errors
-        below = np.where(
-            unbounded, math.inf, np.maximum(reach, inverse_hall_transform(reach, skewness, LEAST_SLOPE)) * errors
-        )
-        above = np.where(
-            unbounded, math.inf, np.maximum(reach, -inverse_hall_transform(-reach, skewness, LEAST_SLOPE)) * errors
-        )
-        lows, highs = self.moments.means - below, self.moments.means + above
-        low, high = float(lows.max()), float(highs.min())
-        return (low, high) if low <= high else (float(lows[-1]), float(highs[-1]))
+        low, high = t_mixture_ends(self.moments, level)
+        return float(low), float(high)
 
     def p_above(self, value: float) -> float:
         """Half of the smallest 1 / M_n(value) of those looks whose mean is above `value` (at most 1).

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.anytime import TMixtureCS, two_stake_cs
+from harness.claims.anytime import TMixtureCS, t_mixture_ends, two_stake_cs
 from harness.claims.betting import Stream, bet_on_streams
 from harness.claims.statistics import (
     FEWEST,
@@ -126,6 +126,10 @@ class Design(ABC):
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
         """Of the difference of two arms, which share no models."""
 
+    def intervals(self, many: Sequence[Series], level: float = 0.95) -> list[tuple[float, float, float]]:
+        """The mean of each series with the ends of its confidence interval."""
+        return [(mean.mean, *mean.interval(level)) for mean in map(self.mean, many)]
+
     def mean_within_arm(self, left: Series, right: Series) -> MeanEstimate:
         """Of the difference of two series of one arm, which come from the same splits: paired by repeat."""
         return self.mean(left.subtract(right))
@@ -194,6 +198,21 @@ class Sequential(Design):
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._test_values(adjust_for_splits(series), series, repeats_to_see_all(series))
+
+    def intervals(self, many: Sequence[Series], level: float = 0.95) -> list[tuple[float, float, float]]:
+        """The same as one at a time; series of so many repeats, of which splits draw nothing, all at once."""
+        if self.brief:
+            return super().intervals(many, level)
+        by_length: dict[int, list[int]] = {}
+        for place, series in enumerate(many):
+            by_length.setdefault(-1 if repeats_to_see_all(series) else len(series.values), []).append(place)
+        drawn = by_length.pop(-1, [])
+        ends = dict(zip(drawn, super().intervals([many[place] for place in drawn], level), strict=True))
+        for places in by_length.values():
+            of = moments(np.array([many[i].values for i in places]), np.array([many[i].errors for i in places]))
+            numbers = (of.means[:, -1].tolist(), *(end.tolist() for end in t_mixture_ends(of, level)))
+            ends.update(zip(places, zip(*numbers, strict=True), strict=True))
+        return [ends[place] for place in range(len(many))]
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """The first group decides, whatever others were added while one looked."""

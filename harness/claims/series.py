@@ -50,14 +50,28 @@ def means(
     table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
 ) -> dict[tuple[str, str, str, Place], MeanEstimate]:
     """Mean over repeats by arm, attack, metric and place on the axes, as claims see it."""
-    design, facts = design_of(table), TableFacts.of(table)
-    needed = table[table["metric"].isin([*metrics, *OUTCOME])]
+    design = design_of(table)
+    return {key: design.mean(series) for key, series in all_series(table, metrics, axes).items()}
+
+
+def intervals_of(
+    table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
+) -> dict[tuple[str, str, str, Place], tuple[float, float, float]]:
+    """The same means, each with the ends of its 95% confidence interval."""
+    series = all_series(table, metrics, axes)
+    return dict(zip(series, design_of(table).intervals(list(series.values())), strict=True))
+
+
+def all_series(
+    table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
+) -> dict[tuple[str, str, str, Place], Series]:
+    """Numbers of these metrics, one a repeat, by arm, attack, metric and place on the axes."""
+    facts, needed = TableFacts.of(table), table[table["metric"].isin([*metrics, *OUTCOME])]
     drawn = outcomes_by_arm(needed)
-    estimates = {}
-    for key, numbers in groups_of(needed[needed["metric"].isin(metrics)], axes):
-        arm, _, metric, _ = key
-        estimates[key] = design.mean(series_of(numbers, metric, drawn.get(arm), facts))
-    return estimates
+    return {
+        key: series_of(numbers, key[2], drawn.get(key[0]), facts)
+        for key, numbers in groups_of(needed[needed["metric"].isin(metrics)], axes)
+    }
 
 
 @dataclass(frozen=True)

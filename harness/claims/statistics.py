@@ -181,7 +181,7 @@ class Estimate(MeanEstimate):
 
 @dataclass(frozen=True)
 class Moments:
-    """Of the mean over the first 1, 2, ... repeats, (n,) each."""
+    """Of the mean over the first 1, 2, ... repeats, (..., n) each."""
 
     means: Array
     stderrs: Array
@@ -191,17 +191,17 @@ class Moments:
 
 
 def moments(values: Array, record_stderr: Array | None = None) -> Moments:
-    """From one value a repeat, (n,), and each repeat's record-sampling error, (n,)."""
-    n = np.arange(1, len(values) + 1)
-    centre = np.mean(values) if len(values) else 0.0  # sums of powers of values near zero lose no digits
+    """From one value a repeat, (..., n), and each repeat's record-sampling error, (..., n)."""
+    n = np.arange(1, values.shape[-1] + 1)
+    centre = np.mean(values, -1, keepdims=True) if len(n) else 0.0  # sums of powers of values near zero lose no digits
     moved = values - centre
     square = moved * moved
-    sums = [np.cumsum(power) for power in (moved, square, square * moved)]
+    sums = [np.cumsum(power, -1) for power in (moved, square, square * moved)]
     means = sums[0] / n
     squares = np.maximum(0.0, sums[1] - n * np.square(means))
-    squares[squares <= 1e-24 * np.maximum.accumulate(np.square(values))] = 0.0  # rounding of equal values
+    squares[squares <= 1e-24 * np.maximum.accumulate(np.square(values), -1)] = 0.0  # rounding of equal values
     between = np.sqrt(squares / np.maximum(1, n - 1) / n)
-    within = 0.0 if record_stderr is None else np.sqrt(np.cumsum(np.square(record_stderr)) / n / n)
+    within = 0.0 if record_stderr is None else np.sqrt(np.cumsum(np.square(record_stderr), -1) / n / n)
     stderrs = np.maximum(between, within)
     third = (sums[2] - 3 * means * sums[1] + 2 * n * means**3) * n / np.maximum(1, (n - 1) * (n - 2))  # unbiased
     known = (n > 2) & (stderrs > 0) & (squares > 0)

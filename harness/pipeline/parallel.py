@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -20,6 +21,9 @@ FEW = 3
 """So many pieces are done in this process: helpers would be there after they are done."""
 USED = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "dp_accounting")
 """What nearly every piece needs of packages that load slowly: read once, for all helpers."""
+ALLOCATIONS = 500_000
+"""Objects, over those that are gone, after which the interpreter looks for cycles of dead ones. By itself it does so
+after 700, and reads specs and verdicts each time, which live as long as the process: a tenth of what a site costs."""
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -116,14 +120,25 @@ def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, 
 def begin_helping(workers: int | None, *modules: str) -> None:
     """Let helpers read modules, those whose functions they will call (default: the judge's) and what these read late,
     while this process reads specs."""
+    collect_rarely()
     if workers != 1 and (os.cpu_count() or 1) > 1:
         _start_server(*modules or ("harness.pipeline.judging",))
+
+
+def collect_rarely() -> None:
+    """Look for cycles of dead objects more seldom than usual, in this process."""
+    gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
+
+
+def _begin_helper() -> None:
+    hush()
+    collect_rarely()
 
 
 def _start(helpers: int, module: str) -> ProcessPoolExecutor:
     """Helpers that have read `module`."""
     _start_server(module)
-    return ProcessPoolExecutor(helpers, multiprocessing.get_context("forkserver"), initializer=hush)
+    return ProcessPoolExecutor(helpers, multiprocessing.get_context("forkserver"), initializer=_begin_helper)
 
 
 def _start_server(*modules: str) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.claims.design import design_of
 from harness.claims.evidence import order_levels
-from harness.claims.series import RANGES
+from harness.claims.series import RANGES, intervals_of
 from harness.claims.verdict import Verdict
 from harness.coordinates import format_level
 from harness.data.dataset import TableDataset
@@ -24,7 +24,7 @@ from harness.report.author_answers import read_answers
 from harness.report.drawing import Drawing
 from harness.report.figures import draw
 from harness.report.noise_table import NoiseTable, compare_noises
-from harness.report.panels import Intervals, drawn_metrics, intervals_of, panels_of
+from harness.report.panels import Intervals, drawn_metrics, panels_of
 from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import Told, describe_preparation, describe_steps
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables

@@ -10,7 +10,7 @@ from typing import Literal
 
 import pandas as pd
 
-from harness.claims.series import means
+from harness.claims.series import intervals_of
 from harness.experiment import Experiment
 from harness.experiment.setup import DeclaredNoise, Setup
 from harness.privacy.accountants import ACCOUNTANTS, Run
@@ -121,12 +121,11 @@ def _worth(accountant: str, sigma: float, run: Run) -> str:
 
 def _advantages(table: pd.DataFrame, axes: tuple[str, ...]) -> dict[tuple[str, str], dict[float, str]]:
     advantages: dict[tuple[str, str], dict[float, str]] = {}
-    for (arm, attack, _, where), mean in means(table, (METRIC,), axes).items():
+    for (arm, attack, _, where), (mean, low, high) in intervals_of(table, (METRIC,), axes).items():
         at = dict(where)
         if at.keys() != {"epsilon"}:
             continue
-        low, high = mean.interval()
-        half = max(high - mean.mean, mean.mean - low)
-        text = f"{mean.mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+        half = max(high - mean, mean - low)
+        text = f"{mean:.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
         advantages.setdefault((arm, attack), {})[float(at["epsilon"])] = text
     return advantages

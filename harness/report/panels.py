@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.series import TableFacts, means, means_by_outcome
+from harness.claims.series import TableFacts, intervals_of, means_by_outcome
 from harness.coordinates import Place, Where, place
 from harness.report.anchors import mark
 from harness.report.lines import over_all_outcomes, printed_values
@@ -127,11 +127,6 @@ def quantities(spec: Spec, panel: Panel) -> list[Quantity]:
 def drawn_metrics(panels: Sequence[Panel]) -> list[str]:
     """What panels show."""
     return list(dict.fromkeys(metric for panel in panels for metric in panel.metrics))
-
-
-def intervals_of(table: pd.DataFrame, metrics: Sequence[str], axes: Sequence[str]) -> Intervals:
-    """Mean and 95% interval by arm, attack, metric and place."""
-    return {key: (mean.mean, *mean.interval()) for key, mean in means(table, tuple(metrics), axes).items()}
 
 
 def averages_of(

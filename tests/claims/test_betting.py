@@ -397,6 +397,28 @@ def test_what_is_not_to_be_shown_has_no_interval_and_the_same_p_values(design: A
     assert Fixed().without_intervals().mean(one).interval() == Fixed().mean(one).interval()
 
 
+@given(
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=8),
+    with_draws=st.integers(0, 3),
+    seed=st.integers(0, 2**16),
+    constant=st.booleans(),
+)
+@pytest.mark.parametrize("design", [Sequential(), Sequential(brief=True), Fixed(), Bounded()])
+def test_intervals_of_many_series_are_those_of_each(
+    design: Any, lengths: list[int], with_draws: int, seed: int, constant: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    many = [series(rng.random(n), rng.integers(2, size=n), 2) for n in range(6, 6 + with_draws)]
+    many += [replace(series(rng.random(n)), errors=0.05 * rng.random(n)) for n in lengths]
+    many += [series(np.full(5, 0.3))] if constant else []
+    order = rng.permutation(len(many))
+    many = [many[i] for i in order]
+    means = [design.mean(one) for one in many]
+    assert design.intervals(many) == [(mean.mean, *mean.interval()) for mean in means]
+    assert design.intervals(many, 0.9) == [(mean.mean, *mean.interval(0.9)) for mean in means]
+    assert design.intervals([]) == []
+
+
 def test_a_projection_is_the_first_number_of_repeats_that_decides_whichever_are_looked_at_first() -> None:
     values = np.tile([0.2, 0.9, 0.5, 0.8], 2)
 

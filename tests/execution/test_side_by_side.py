@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.pipeline.parallel import Shared, Task, side_by_side
+from harness.pipeline.parallel import ALLOCATIONS, Shared, Task, side_by_side
 from harness.progress import Progress
 
 CONTEXT: Any = SimpleNamespace(workers=2, progress=Progress(quiet=True))
@@ -83,3 +84,16 @@ def test_a_shared_argument_is_not_copied_here_and_read_once_by_a_helper() -> Non
     reads = {process: read for _, process, read in results}
     assert reads.pop(os.getpid()) == 0
     assert list(reads.values()) == [1]
+
+
+def threshold(number: int) -> tuple[int, int]:
+    time.sleep(0.02)
+    return gc.get_threshold()[0], os.getpid()
+
+
+def test_helpers_seldom_look_for_dead_objects_and_a_caller_as_often_as_before() -> None:
+    before = gc.get_threshold()
+    results = side_by_side([Task(threshold, (n,), str(n), 1) for n in range(200)], CONTEXT, "asking")
+    assert {number for number, process in results if process != os.getpid()} == {ALLOCATIONS}
+    assert {number for number, process in results if process == os.getpid()} == {before[0]}
+    assert gc.get_threshold() == before
