@@ -30,6 +30,7 @@ from harness.pipeline import Context
 from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
+from harness.verdicts import measured
 from harness.verdicts.check import judge_spec
 from harness.verdicts.measured import repeats_wanted
 from tests.claims.judged import PARSE, TableEvidence, judge, plain
@@ -396,7 +397,9 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
     assert needs(0.022) == needs(0.03, others=9) == {"iid-held": {("iid", 1.0): 45}}  # a profile that reaches further
 
 
-def test_where_time_is_short_claims_that_need_the_fewest_models_go_first(make_project: Any) -> None:
+def test_where_time_is_short_claims_that_need_the_fewest_models_go_first(
+    make_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = SMALL_SPEC.replace("repeats: 2", "repeats: 40").partition("  - id: biased-beats-iid")[0]
     for name, epsilon in (("near", 1.0), ("alike", 10.0), ("far", ".inf")):
         left = f"{{metric: advantage, arm: iid, attack: logloss, at: {{epsilon: {epsilon}}}}}"
@@ -412,6 +415,14 @@ def test_where_time_is_short_claims_that_need_the_fewest_models_go_first(make_pr
     first = repeats_wanted(scaled, table, cheapest=True)
     assert {"near", "alike"} == first.keys()
     assert all(first[claim] == every[claim] for claim in first)
+
+    def chosen(times: float) -> set[str]:
+        monkeypatch.setattr(measured, "NEAR", times)
+        return set(repeats_wanted(scaled, table, cheapest=True))
+
+    assert chosen(1) == {"near"}
+    assert chosen(7) == {"near", "alike"}  # as far as the profile's repeats go, not the spec's
+    assert chosen(9) == {"near", "alike", "far"}
 
 
 def test_arms_with_different_repeats_are_paired_by_the_first_ones() -> None:
