@@ -35,9 +35,9 @@ def atomic_path(target: Path, durable: bool = True) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_text(target: Path, text: str, durable: bool = True) -> None:
+def write_text(target: Path, text: str) -> None:
     """Replace `target` by `text` (UTF-8), atomically."""
-    with atomic_path(target, durable) as temporary:
+    with atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -45,6 +45,13 @@ def write_bytes(target: Path, data: bytes) -> None:
     """Replace `target` by `data`, atomically."""
     with atomic_path(target) as temporary:
         temporary.write_bytes(data)
+
+
+def update_file(target: Path, data: bytes) -> None:
+    """Replace `target` by `data`, atomically, where it holds something else. Not durable: what can be made again."""
+    if not target.is_file() or target.read_bytes() != data:
+        with atomic_path(target, durable=False) as temporary:
+            temporary.write_bytes(data)
 
 
 def sha256_file(path: Path) -> str:

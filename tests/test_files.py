@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files import atomic_path, sha256_file, write_text
+from harness.files import atomic_path, sha256_file, update_file, write_text
 
 
 def test_failure_keeps_the_old_file_and_leaves_no_litter(tmp_path: Path) -> None:
@@ -17,6 +17,18 @@ def test_failure_keeps_the_old_file_and_leaves_no_litter(tmp_path: Path) -> None
         raise RuntimeError("boom")
     assert target.read_text() == "old"
     assert [p.name for p in target.parent.iterdir()] == ["table.txt"]
+
+
+def test_a_file_that_holds_the_same_is_left_alone(tmp_path: Path) -> None:
+    target = tmp_path / "sub" / "page.html"
+    update_file(target, b"one")
+    first = target.stat().st_ino
+    update_file(target, b"one")
+    assert target.stat().st_ino == first
+    update_file(target, b"two")
+    assert target.read_bytes() == b"two"
+    assert target.stat().st_ino != first
+    assert [p.name for p in target.parent.iterdir()] == ["page.html"]
 
 
 def test_sha256_of_the_empty_file(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from harness.claims.verdict import Verdict, basis_text, value_text
 from harness.coordinates import format_level
 from harness.coordinates import text as places_text
 from harness.execution.table import write_parquet
-from harness.files import write_bytes, write_text
+from harness.files import update_file
 from harness.report import manual
 from harness.report.anchors import marks_of
 from harness.report.certainty import certainty_words
@@ -63,16 +63,16 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
         figures = figure_stems(section) | {slug(name): one for name, one in section.counterexamples.items()}
         pages |= figure_files(figures)
     for name, text in pages.items():
-        write_text(root / name, text, durable=False)
-    write_text(root / "claims.csv", claims_csv(site.verdicts))
+        update_file(root / name, text.encode())
+    update_file(root / "claims.csv", claims_csv(site.verdicts).encode())
     write_parquet(claims_table(site.verdicts), root / "claims.parquet")
     for image in {image for name in pages if name.startswith("docs/") for image in manual.images_of(pages[name])}:
         if (site.docs / image).is_file():
-            write_bytes(root / "docs" / image, (site.docs / image).read_bytes())
+            update_file(root / "docs" / image, (site.docs / image).read_bytes())
     for section in (section for paper in site.papers for section in paper.sections if section.measured):
         for name in TABLES:
             if (table := site.tables / section.files / name).is_file():
-                write_bytes(root / "tables" / section.spec.id / name, table.read_bytes())
+                update_file(root / "tables" / section.spec.id / name, table.read_bytes())
     for path in (*root.rglob("*.html"), *root.glob("figures/*")):
         if path.relative_to(root).as_posix() not in pages:
             path.unlink()
