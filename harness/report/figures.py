@@ -158,8 +158,8 @@ def _note_printed(sketch: Sketch, group: Sequence[Series]) -> None:
     outside = sum(not low <= value <= high for value, low, high in known if math.isfinite(low) and math.isfinite(high))
     if outside:
         values = "the printed value lies" if len(known) == 1 else f"{outside} of {len(known)} printed values lie"
-        note = f"{values[:1].upper()}{values[1:]} outside of the measured interval; a claim on it has its tolerance."
-        sketch.notes[note] = None
+        note = f"{values[:1].upper()}{values[1:]} outside of the measured interval."
+        sketch.notes[f"{note} A claim on a printed value allows a margin beside."] = None
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ class Finding(Config):
     paper: Name
     where: str
     sort: Sort = "as printed it does not hold"
+    short: str = ""
+    """What came out of a violated claim, in a sentence or two, for the list of these on the front."""
     text: str
     """In words; `{alias.value}`, `{alias.low}`, `{alias.high}`, `{alias.line}`, `{alias.at}` are of a verdict."""
     rests: dict[Name, Rests] = Field(min_length=1)
@@ -89,6 +91,7 @@ class Shown:
 
     finding: Finding
     title: str
+    short: str
     text: str
     claims: tuple[Verdict, ...]
 
@@ -106,7 +109,7 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
         field = ".".join(map(str, keys))
         raise HarnessError(f"{locate(document, keys)}: {field}: {first['msg']}") from None
     for index, finding in enumerate(findings):
-        for key, words in (("title", finding.title), ("text", finding.text)):
+        for key, words in (("title", finding.title), ("short", finding.short), ("text", finding.text)):
             for alias, _ in _VALUE.findall(words):
                 if alias not in finding.rests:
                     where = locate(document, ("findings", index, key))
@@ -132,12 +135,13 @@ def findings_that_hold(
             dropped.append(f"{finding.id}: {'; '.join(wrong)}")
             continue
         known = {alias: verdicts[r.claim] for alias, r in finding.rests.items()}
-        values = {m: _value(known[m[0]], m[1], specs) for m in _VALUE.findall(f"{finding.title} {finding.text}")}
+        written = (finding.title, finding.short, finding.text)
+        values = {m: _value(known[m[0]], m[1], specs) for m in _VALUE.findall(" ".join(written))}
         if lacking := [f"{known[alias].id} has no {name}" for (alias, name), text in values.items() if text is None]:
             dropped.append(f"{finding.id}: {'; '.join(lacking)}")
             continue
-        title, text = (_with_numbers(words, values) for words in (finding.title, finding.text))
-        kept.append(Shown(finding, title, text, tuple(known.values())))
+        title, short, text = (_with_numbers(words, values) for words in written)
+        kept.append(Shown(finding, title, short, text, tuple(known.values())))
     return kept, dropped
 
 

@@ -27,7 +27,7 @@ SIZE, SMALL = (4.4, 2.9), (3.6, 2.2)
 """Inches of a figure, and of one on a card."""
 LEFT, RIGHT, BOTTOM, TOP, BARE = 0.55, 0.22, 0.5, 0.34, 0.12
 """Inches around the axes of a figure; at its top less where nothing is written there."""
-CUT = "Intervals that end at the edge go on beyond it."
+CUT = "Intervals cut off at the edge continue beyond it."
 ACROSS = 2
 """Axes in a row of a figure that has several."""
 
@@ -90,7 +90,7 @@ class Sketch:
     def add_outcome(self, name: str, look: Look, x: Sequence[float], y: Sequence[float]) -> None:
         """A thin line for one of the outcomes that a series is the mean of."""
         self.axis.plot(x, y, look.dash, color=look.colour, linewidth=0.8, alpha=0.55)
-        self._enter("thin: by what the split drew", Look(INK, "-"))
+        self._enter("thin: single outcomes of the split", Look(INK, "-"))
         self.data += [Datum(name or self.y, "one outcome", a, b) for a, b in zip(x, y, strict=True)]
 
     def add_printed(

@@ -35,8 +35,8 @@ DATA = {
 }
 CERTAINTY = {
     "proved": "proved",
-    "counted": "counted",
-    "stands": "measured, stands over all claims",
+    "counted": "counted exactly",
+    "stands": "measured, stands among all claims",
     "by itself": "measured, by itself only",
 }
 ATTACK_WORDS = {

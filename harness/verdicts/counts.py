@@ -61,7 +61,7 @@ class Count:
 CERTAINTIES: dict[Certainty, str] = {
     "proved": "proved",
     "counted": "counted exactly",
-    "stands": "measured, and stands among all claims tested (false discovery rate 5%)",
+    "stands": "measured, stands among all claims (false discovery rate 5%)",
     "by itself": "measured, by itself only (level 5%)",
 }
 """How sure one is of a verdict, the surest first, in words."""

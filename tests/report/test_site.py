@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 import pandas as pd
 import pytest
@@ -270,10 +270,39 @@ def test_every_link_leads_somewhere_and_every_claim_has_a_page(site: Path) -> No
                 assert there.is_file(), (path.name, target)
                 linked.add(there)
                 fragment = urlsplit(target).fragment
+                if there.name == "claims.html" and fragment.startswith("/"):  # filters of the table
+                    continue
                 assert not fragment or f'id="{fragment}"' in there.read_text(), (path.name, target)
     assert linked >= set(site.glob("claims/*.html"))
     claims = sum(len(one.spec.claims) for one in load_specs(Project(REPO), SPECS))
     assert len(list(site.glob("claims/*.html"))) == claims
+
+
+def test_each_count_leads_to_its_claims_in_the_table(site: Path) -> None:
+    rows = re.findall(
+        r'<tr data-paper="(.*?)" data-verdict="(.*?)" data-kind=".*?" data-group="(.*?)"',
+        (site / "claims.html").read_text(),
+    )
+    counted = 0
+    for path in (site / "index.html", *site.glob("papers/*.html")):
+        for filters, n in re.findall(
+            r'<a class="v [^>]*claims\.html#([^"]*)"><span[^>]*>.</span> (\d+) ', path.read_text()
+        ):
+            _, paper, verdict, _, _, group, _ = map(unquote, filters.split("/"))
+            chosen = [row for row in rows if row[0] == (paper or row[0]) and row[1:] == (verdict, group)]
+            assert len(chosen) == int(n), (path.name, filters)
+            counted += path.name == "index.html" and not paper
+    assert counted > 5
+
+
+@browser_only
+def test_a_count_opens_the_table_with_its_claims_alone(site: Path, page: Any) -> None:
+    page.goto(f"file://{site}/index.html")
+    count = page.locator("table.counts a.v").first
+    n = re.findall(r"\d+", count.inner_text())[0]
+    count.click()
+    assert page.inner_text("#shown").startswith(f"{n} of ")
+    assert visible(page) == int(n)
 
 
 def test_the_front_is_light_and_says_first_what_is_wrong(site: Path) -> None:
@@ -481,6 +510,7 @@ def test_a_finding_is_shown_only_while_its_claims_are_as_it_says(site: Path) -> 
     """The committed findings hold under the committed verdicts, each of them."""
     from harness.claims.verdict import VerdictFile
     from harness.report.findings import findings_that_hold, read_findings
+    from harness.verdicts.counts import group_of
 
     findings = read_findings(REPO / "specs/findings.yaml")
     text = (REPO / "reports/sequential/verdicts.json").read_text()
@@ -489,6 +519,10 @@ def test_a_finding_is_shown_only_while_its_claims_are_as_it_says(site: Path) -> 
     kept, dropped = findings_that_hold(findings, verdicts, specs)
     assert dropped == []
     assert len(kept) == len(findings)
+    violated = {v.id for v in verdicts.values() if group_of(v) == "papers" and v.verdict == "violated"}
+    in_short = {v.id: one.short for one in kept if one.short for v in one.claims if v.verdict == "violated"}
+    assert in_short.keys() == violated
+    assert not re.search(r"[{}]", " ".join(in_short.values()))
     first = findings[0]
     claim = next(iter(first.rests.values())).claim
     turned = {**verdicts, claim: verdicts[claim].model_copy(update={"verdict": "reproduced"})}
