@@ -188,8 +188,6 @@ def _totals(site: Site) -> dict[str, object]:
     refuted = [
         (paper, v) for paper in site.papers for v in paper.verdicts if group_of(v) == group and v.verdict == "violated"
     ]
-    order = list(CERTAINTIES)
-    refuted.sort(key=lambda one: order.index(one[1].certainty or order[-1]))
     theirs = sum(one.total for one in counted if one.group in ("papers", "papers elsewhere"))
     certain = count_certainties(site.verdicts, group)
     decided = sum(sum(words.values()) for words in certain.values())
