@@ -177,7 +177,8 @@ def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Load
 
 
 def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
-    """The readings that a claim which is violated as declared waits for, each for the claims that wait for it.
+    """The readings that a claim which is violated as declared waits for, each for the claims that wait for it; those
+    that were not run first, since one of them is enough for such a claim to be open.
 
     One that was run for all claims stays so; one that was run for some is run for these, too.
     """
@@ -193,7 +194,7 @@ def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loa
             path = context.measurements_file(variant.spec.id)
             before = read_table(path).attrs.get(CLAIMS) if path.is_file() else ()
             needed.append((reading, variant if before is None else variant.for_claims({*ids, *before})))
-    return needed
+    return sorted(needed, key=lambda one: context.measurements_file(one[1].spec.id).is_file())
 
 
 def index_readings(context: Context, loaded: Loaded) -> None:

@@ -26,6 +26,8 @@ def certainty_words(verdict: Verdict) -> str:
     """How sure, in a few words; empty where nothing is decided."""
     if verdict.certainty is None:
         return ""
+    if (verdict.certainty, verdict.verdict) == ("proved", "violated"):
+        return "disproved"
     runs = f" ({verdict.repeats} runs)" if verdict.certainty in ("stands", "by itself") and verdict.repeats else ""
     return CERTAINTY[verdict.certainty] + runs
 

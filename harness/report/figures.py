@@ -21,7 +21,7 @@ from harness.report.panels import Averages, Intervals, Series, averages_of, draw
 from harness.report.scales import Range, value_range
 from harness.report.sketch import BARE, SIZE, TOP, Sketch, draw_sketches, set_row_names, text_width
 from harness.report.theme import Hover
-from harness.report.vocabulary import figure, level_words, metric_words
+from harness.report.vocabulary import bound_words, figure, level_words, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 
@@ -159,7 +159,7 @@ def _note_printed(sketch: Sketch, group: Sequence[Series]) -> None:
     if outside:
         values = "the printed value lies" if len(known) == 1 else f"{outside} of {len(known)} printed values lie"
         note = f"{values[:1].upper()}{values[1:]} outside of the measured interval."
-        sketch.notes[f"{note} A claim on a printed value allows a margin beside."] = None
+        sketch.notes[f"{note} A claim counts a printed value as met within its margin."] = None
 
 
 @dataclass(frozen=True)
@@ -283,4 +283,4 @@ def _paint_formulas(
     for nth, name in enumerate(panel.formulas):
         fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
         curve = np.asarray(FORMULAS[name].curve(fine, **given), float)
-        sketch.add_curve(f"bound ({name})", Look(BOUND, DASHES[nth % 4]), fine, curve, within)
+        sketch.add_curve(bound_words(name), Look(BOUND, DASHES[nth % 4]), fine, curve, within)

@@ -36,7 +36,7 @@ class Form(Config):
         """In words."""
         since = _day(self.since)
         if self.measured is None:
-            return f"In its present form since {since}; nothing was measured for it."
+            return f"In its present form since {since}; it needs no measurements of a model."
         order = "before" if self.before else "not before"
         return f"In its present form since {since}, {order} the first committed measurements ({_day(self.measured)})."
 

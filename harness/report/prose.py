@@ -271,8 +271,12 @@ def _theory(verdict: Verdict) -> str:
     if proved == len(reasons):
         return f"{whole} parts are proved."
     if proved:
-        return f"{proved} of {len(reasons)} parts are proved, the others hold where computed."
-    return f"{whole} parts hold where computed. Closest: {_theorem(reasons[0])}"
+        return (
+            f"{proved} of {len(reasons)} parts {'is' if proved == 1 else 'are'} proved, the others hold where computed."
+        )
+    if reasons[0].left is None or reasons[0].found != "computed":
+        return f"{whole} parts hold where computed. Closest: {_theorem(reasons[0])}"
+    return f"{whole} parts hold wherever they were computed; closest{_sides(reasons[0])}."
 
 
 def _theorem(reason: Reason) -> str:
@@ -284,8 +288,7 @@ def _theorem(reason: Reason) -> str:
     if left is None:
         text = letters(reason.text())
         return f"{text[:1].upper()}{text[1:]}."
-    places = ", ".join(f"{letters(name).replace('_', ' ')} = {_place_text(value)}" for name, value in reason.at.items())
-    where = f" at {places}" if places else ""
+    where = _place(reason)
     if reason.found == "refuted":
         often = "" if reason.share is None else f" (at {reason.share:.0%} of the points)"
         often = ", as at every other point" if reason.share == 1 else often
@@ -293,7 +296,19 @@ def _theorem(reason: Reason) -> str:
     word = {"proved": "Proved", "computed": "Holds wherever it was computed"}.get(
         reason.found, "Neither proved nor refuted"
     )
-    return f"{word}; closest{where}: {left} against {right}."
+    return f"{word}; closest{_sides(reason)}."
+
+
+def _place(reason: Reason) -> str:
+    """` at ε = 1`; empty where it is of no place."""
+    places = ", ".join(f"{letters(name).replace('_', ' ')} = {_place_text(value)}" for name, value in reason.at.items())
+    return f" at {places}" if places else ""
+
+
+def _sides(reason: Reason) -> str:
+    """` at ε = 1: 0.3 against 0.5`."""
+    left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
+    return f"{_place(reason)}: {left} against {right}"
 
 
 def _place_text(value: float | str | bool) -> str:

@@ -183,7 +183,7 @@ def _totals(site: Site) -> dict[str, object]:
     """How many claims came out how; of the first group, how sure one is of what is decided, and what is violated."""
     counted = count(site.verdicts)
     if not counted:
-        return {"counted": (), "certain": (), "refuted": (), "theirs": 0, "decided": 0, "short": {}}
+        return {"counted": (), "certain": (), "refuted": (), "theirs": 0, "decided": 0, "elsewhere": 0, "short": {}}
     group = counted[0].group
     refuted = [
         (paper, v) for paper in site.papers for v in paper.verdicts if group_of(v) == group and v.verdict == "violated"
@@ -192,7 +192,8 @@ def _totals(site: Site) -> dict[str, object]:
     certain = count_certainties(site.verdicts, group)
     decided = sum(sum(words.values()) for words in certain.values())
     short = {v.id: f.short for f in site.findings if f.short for v in f.claims if v.verdict == "violated"}
-    of_all = {"counted": counted, "theirs": theirs, "decided": decided}
+    elsewhere = sum(one.total for one in counted if one.group == "papers elsewhere")
+    of_all = {"counted": counted, "theirs": theirs, "decided": decided, "elsewhere": elsewhere}
     return of_all | {"certain": certain, "refuted": refuted, "short": short}
 
 

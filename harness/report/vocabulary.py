@@ -66,6 +66,13 @@ ATTACK_WORDS = {
     "stays": "sampling attack",
     "lira-8": "LiRA with eight queries",
 }
+BOUND_WORDS = {
+    "yeom": "bound of Yeom et al.",
+    "erlingsson": "bound of Erlingsson et al.",
+    "humphries": "bound of Humphries et al.",
+    "ppv-upper": "bound of Thudi et al.",
+}
+"""Formulas of published bounds."""
 METRIC_WORDS = {
     "advantage": "membership advantage",
     "auc": "AUC",
@@ -152,6 +159,11 @@ def metric_words(metric: str) -> str:
     if rate := _RATE.fullmatch(metric):
         return f"TPR at {rate.group(1)}% FPR"
     return METRIC_WORDS.get(metric, metric.replace("_", " "))
+
+
+def bound_words(name: str) -> str:
+    """A formula that is drawn as a bound, in words."""
+    return BOUND_WORDS.get(name, f"bound ({name})")
 
 
 def attack_words(attack: str) -> str:

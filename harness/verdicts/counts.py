@@ -61,8 +61,8 @@ class Count:
 CERTAINTIES: dict[Certainty, str] = {
     "proved": "proved",
     "counted": "counted exactly",
-    "stands": "measured, stands among all claims (false discovery rate 5%)",
-    "by itself": "measured, by itself only (level 5%)",
+    "stands": "measured, stands among all claims (corrected for all tests, false discovery rate 5%)",
+    "by itself": "measured, by itself only (level 5%, not corrected)",
 }
 """How sure one is of a verdict, the surest first, in words."""
 

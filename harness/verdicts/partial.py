@@ -17,6 +17,8 @@ from harness.verdicts.basis import Judged
 
 FAR = 10_000
 """Repeats past which nothing is promised."""
+PLURAL: dict[Word, str] = {"agrees": "agree", "differs": "differ"}
+"""As they are said of several."""
 
 
 def parts_text(words: Sequence[Word]) -> str:
@@ -26,7 +28,8 @@ def parts_text(words: Sequence[Word]) -> str:
         return ""
     order: tuple[Word, ...] = ("reproduced", "agrees", "violated", "differs", "inconclusive", "not run")
     first, *others = [name for name in order if counts[name]]
-    counted = [f"{counts[first]} of {len(words)} parts {first}", *(f"{counts[name]} {name}" for name in others)]
+    counted = [f"{counts[first]} of {len(words)} parts {PLURAL.get(first, first)}"]
+    counted += [f"{counts[name]} {PLURAL.get(name, name)}" for name in others]
     return ", ".join(counted)
 
 

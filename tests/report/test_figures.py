@@ -90,7 +90,7 @@ def test_a_printed_value_outside_of_its_interval_is_said_to_be() -> None:
     ]
     panel = Panel(title="", metrics=("auc",), attacks=("sampling",), arms=("victim",), x="queries")
     (sketch,) = paint(spec, pd.DataFrame(rows), panel)
-    assert any(note.startswith("1 of 2 printed values lie outside of the measured interval;") for note in sketch.notes)
+    assert any(note.startswith("1 of 2 printed values lie outside of the measured interval.") for note in sketch.notes)
 
 
 def test_arms_at_one_place_of_an_attacks_own_axis_with_what_is_printed_of_it() -> None:
@@ -170,7 +170,7 @@ def test_a_bound_that_leaves_the_panel_does_not_widen_it_and_is_said_to(spec: Sp
     )
     (sketch,) = paint(spec, over_epsilon(spec, 0.1, 0.05), panel)
     assert sketch.axis.get_ylim()[1] < 0.5
-    assert "↑ bound (yeom) goes on, to 1" in sketch.notes
+    assert "↑ bound of Yeom et al. goes on, to 1" in sketch.notes
 
 
 def test_a_figure_of_many_series_is_split_and_each_names_what_it_is_of(spec: Spec) -> None:
@@ -238,7 +238,7 @@ def test_each_outcome_that_a_split_draws_has_its_own_line(spec: Spec) -> None:
     heights = [float(np.asarray(line.get_ydata())[-1]) for line in sketch.axis.lines]
     assert heights == pytest.approx([0.2, 0.8, 0.5])
     assert sketch.axis.get_ylim()[1] > 0.8
-    assert [key for key in sketch.keys if "by what the split drew" in key] == ["thin: by what the split drew"]
+    assert [key for key in sketch.keys if "thin" in key] == ["thin: single outcomes of the split"]
     (sketch,) = paint(spec, pd.concat([table.assign(epsilon=e) for e in (1.0, math.inf)], ignore_index=True), panel)
     assert len(sketch.axis.lines) == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 
 import pandas as pd
@@ -134,6 +135,10 @@ ambiguities:
         assert {*table["arm"]} == {"iid"}
         assert {*table["attack"]} == {""}
         assert {*table["epsilon"]} == {float("inf")}
+    # Readings that were not run come before those that were.
+    shutil.rmtree(folder / "scaling-min-max")
+    planned = run_cli(project.root, "alternatives", "--where-violated", "--plan", "--json")
+    assert [r["value"] for r in json.loads(planned.stdout)] == ["min-max", "none"]
     # A reading that was run for one claim says nothing of another, until it is run for all.
     ran = run_cli(project.root, "alternatives", "--only", "scaling", "--json")
     assert {r["verdict"] for r in json.loads(ran.stdout)["own/cancer#all-but-sure"]} == {"violated"}
