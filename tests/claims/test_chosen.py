@@ -52,6 +52,16 @@ def test_a_model_without_noise_is_not_chosen_and_where_no_epsilon_is_the_claim_s
         judge(expected, evidence)
 
 
+def test_the_nearest_is_of_the_repeats_in_which_none_can_be_chosen() -> None:
+    """In four of eight 0.7 is reached at 4; in the others it is 0.3 everywhere, which is what the mean is of."""
+    said = "(nearest: 0.3 at 1)"
+    with pytest.raises(NoneChosen, match=re.escape(said)):
+        judge(
+            close(0.8, chosen={"metric": "accuracy_test", "at_least": 0.6}),
+            evidence_of(table(lambda repeat: 2 if repeat % 2 else 9)),
+        )
+
+
 @pytest.mark.parametrize(
     ("bound", "nearest"), [({"at_least": 0.6}, "nearest: 0.5 at 4"), ({"at_most": 0.2}, "nearest: 0.3 at 1")]
 )

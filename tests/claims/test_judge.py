@@ -163,6 +163,7 @@ def test_counts() -> None:
     wrong = verdict({"kind": "count", "arm": "a", "equals": {"rows": 100, "members": 8}}, frame)
     assert wrong.outcome == "violated"
     assert wrong.reason == "members is 7 (printed: 8)"
+    assert [point.repeats for point in wrong.points] == [1, 1]
     with pytest.raises(HarnessError, match="arm 'a' counts no 'nothing'"):
         verdict({"kind": "count", "arm": "a", "equals": {"nothing": 1}}, frame)
 

@@ -390,6 +390,25 @@ def test_bets_on_a_correlation_are_within_its_range(side: str, sign: float, limi
     assert 0 < min(towards, against) < 0.9
 
 
+@pytest.mark.parametrize("limit", [0.2, 0.95])
+def test_bets_on_a_plain_correlation_are_within_its_range(limit: float) -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        ("a", attack, metric, epsilon, repeat, epsilon + rng.normal(0, 2))
+        for epsilon, repeat in product((1.0, 2.0, 4.0, 8.0), range(12))
+        for attack, metric in (("x", "advantage"), ("", "accuracy_test"))
+    ]
+    frame = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"]).assign(stderr=0.0)
+    claim = {"kind": "correlation", "left": OF, "right": {"metric": "accuracy_test"}, "above": limit}
+    answer = judge(claim, evidence_of(frame, Bounded())).looks[0]
+    every = bet_on_streams([Stream(answer.effect.repeat_values + limit, np.full(12, -1.0), np.full(12, 1.0))])
+    assert (answer.point.p_support, answer.point.p_oppose) == (
+        pytest.approx(every.p_above(limit)),
+        pytest.approx(every.p_below(limit)),
+    )
+    assert min(answer.point.p_support, answer.point.p_oppose) < 0.9
+
+
 def test_along_epsilon_the_model_without_noise_is_left_out_unless_it_is_asked_for() -> None:
     clear = HUMP[HUMP["epsilon"] == 10.0].assign(epsilon=np.inf)
     frame = pd.concat([HUMP, clear.assign(value=clear["value"] - 0.2)])

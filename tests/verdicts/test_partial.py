@@ -118,6 +118,7 @@ def test_parts_in_words() -> None:
     assert parts_text(["reproduced"]) == parts_text(["violated", "violated"]) == ""
     assert parts_text(["not run", "reproduced"]) == "1 of 2 parts reproduced, 1 not run"
     assert parts_text(["violated", "inconclusive", "violated"]) == "2 of 3 parts violated, 1 inconclusive"
+    assert parts_text(["agrees", "agrees", "differs"]) == "2 of 3 parts agree, 1 differs"
 
 
 COMPARE = PARSE({"kind": "compare", "left": {"metric": "advantage"}, "relation": ">", "right": {"value": 0.0}})
