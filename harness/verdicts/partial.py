@@ -28,9 +28,9 @@ def parts_text(words: Sequence[Word]) -> str:
         return ""
     order: tuple[Word, ...] = ("reproduced", "agrees", "violated", "differs", "inconclusive", "not run")
     first, *others = [name for name in order if counts[name]]
-    said = {name: PLURAL.get(name, name) if n > 1 else name for name, n in counts.items()}
-    counted = [f"{counts[first]} of {len(words)} parts {said[first]}"]
-    counted += [f"{counts[name]} {said[name]}" for name in others]
+    in_words = {name: PLURAL.get(name, name) if n > 1 else name for name, n in counts.items()}
+    counted = [f"{counts[first]} of {len(words)} parts {in_words[first]}"]
+    counted += [f"{counts[name]} {in_words[name]}" for name in others]
     return ", ".join(counted)
 
 
