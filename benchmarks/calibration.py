@@ -690,7 +690,7 @@ def main() -> None:
     )
     parser.add_argument("--each", type=int, default=10, help=f"claims of each of the {len(design())} set-ups")
     parser.add_argument(
-        "--means", type=int, default=20_000, help="means on the margin of each shape (default 20,000), in thousands"
+        "--means", type=int, default=20_000, help="means on the margin of each shape (default 20,000)"
     )
     arguments = parser.parse_args()
     chosen = arguments.parts or ["claims", "level", "choices"]
