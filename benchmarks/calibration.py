@@ -689,9 +689,7 @@ def main() -> None:
         help="claims, level, choices, or parts or slopes of these (default: all); the others stay as they are",
     )
     parser.add_argument("--each", type=int, default=10, help=f"claims of each of the {len(design())} set-ups")
-    parser.add_argument(
-        "--means", type=int, default=20_000, help="means on the margin of each shape (default 20,000)"
-    )
+    parser.add_argument("--means", type=int, default=20_000, help="means on the margin of each shape (default 20,000)")
     arguments = parser.parse_args()
     chosen = arguments.parts or ["claims", "level", "choices"]
     found = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
