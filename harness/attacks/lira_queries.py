@@ -52,14 +52,15 @@ class LiraQueries(Lira):
         Raises HarnessError for a pool whose models cannot be asked.
         """
         asked = [super().fit_records(models, seed)]
-        labels = models[0].candidates.labels[: self.points]
-        for changed in self._copies(_records(models[0])[: self.points], seed):
+        attacked = self.count_attacked(len(models[0].candidates))
+        labels = models[0].candidates.labels[:attacked]
+        for changed in self._copies(_records(models[0])[:attacked], seed):
             of_copies = []
             for model in models:
                 if model.oracle is None:
                     raise HarnessError(f"attack {self.plugin_name()}: the models of its pool cannot be asked")
                 answers = Outputs(model.oracle.log_probabilities(changed), labels)
-                of_copies.append(InOutModel(answers, model.test, model.trained_on[: self.points]))
+                of_copies.append(InOutModel(answers, model.test, model.trained_on[:attacked]))
             asked.append(super().fit_records(of_copies, seed))
         stacked = {name: np.stack([one[name] for one in asked]) for name in asked[0]}
         return {**stacked, SEED: np.array(seed)}
@@ -71,7 +72,9 @@ class LiraQueries(Lira):
             for q in range(self.queries)
         ]
         by_query = [super().scores(attacked, target, of[0], at)]
-        for query, changed in enumerate(self._copies(_at_stake(target)[: self.points], int(fitted[SEED])), 1):
+        candidates = _at_stake(target)
+        copies = self._copies(candidates[: self.count_attacked(len(candidates))], int(fitted[SEED]))
+        for query, changed in enumerate(copies, 1):
             by_query.append(super().scores(target.query(changed[at], attacked.labels), target, of[query], at))
         total: Array = np.sum(by_query, axis=0)
         return total / (self.queries if self.online else np.sqrt(self.queries))

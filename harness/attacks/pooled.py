@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from harness.arrays import Array
 from harness.attacks.attack import AttackResult, Fitted, InOutModel, ScoringAttack, Target
@@ -15,6 +15,8 @@ from harness.defences import Oracle
 from harness.errors import HarnessError
 from harness.metrics.answers import Answers, Outputs
 from harness.metrics.membership import best_threshold
+from harness.metrics.metric import measure_answers
+from harness.metrics.value import mean_of
 
 
 def confidence(outputs: Outputs) -> Array:
@@ -83,8 +85,8 @@ def _of(outputs: Outputs, chosen: Array) -> Outputs:
     return Outputs(outputs.log_probabilities[chosen], outputs.labels[chosen])
 
 
-def _every_record_on_both_sides(models: Sequence[InOutModel], points: int | None) -> bool:
-    counts = np.sum([model.trained_on[:points] for model in models], axis=0)
+def _every_record_on_both_sides(models: Sequence[InOutModel], attacked: int) -> bool:
+    counts = np.sum([model.trained_on[:attacked] for model in models], axis=0)
     return bool(len(models)) and bool(np.all((counts > 0) & (counts < len(models))))
 
 
@@ -94,20 +96,46 @@ class PooledAttack(ScoringAttack):
     pool: str = "halves"
     """The pool of shadow models on halves of the candidate records, declared under `experiment.pools`."""
     points: int | None = Field(default=None, ge=2)
-    """Attack the first so many candidate records alone (thudi2022: 1,000); None: all."""
+    """Attack so many candidate records together (thudi2022: 1,000); None: all."""
+    blocks: Literal["first", "all"] = "first"
+    """Which candidate records `points` are: the `first` ones alone, or `all` disjoint blocks of so many, each of which
+    is attacked by itself. A metric is then the mean over blocks: the same number on average, with less variance."""
     threshold: Literal["own", "pool"] = "own"
     """Whom it calls members: `own`, by the attack's published rule; `pool`, from the score on that tells members of the
     pool's models best, each model attacked by what the others say."""
-    added_later: ClassVar[dict[str, Any]] = {"threshold": "own"}
+    added_later: ClassVar[dict[str, Any]] = {"threshold": "own", "blocks": "first"}
     needs_halves: ClassVar[bool] = True
+
+    @model_validator(mode="after")
+    def _blocks_have_a_size(self) -> Self:
+        if self.blocks == "all" and self.points is None:
+            raise ValueError("blocks is all, and points, the records of a block, is not given; say points: 1000")
+        return self
 
     @property
     def shadow_pool(self) -> str | None:
         return self.pool
 
+    def count_attacked(self, candidates: int) -> int:
+        """How many of so many candidate records are attacked, in their order; whole blocks alone.
+
+        Raises HarnessError where `blocks` is all and there is none.
+        """
+        if self.points is None:
+            return candidates
+        if self.blocks == "first":
+            return min(self.points, candidates)
+        if candidates < self.points:
+            raise HarnessError(
+                f"attack {self.plugin_name()}: blocks of {self.points} records of {candidates} candidate records; "
+                f"points is at most {candidates}"
+            )
+        return candidates // self.points * self.points
+
     def attacked_outputs(self, outputs: Outputs) -> Outputs:
         """Of outputs on all candidate records, those on the attacked ones."""
-        return Outputs(outputs.log_probabilities[: self.points], outputs.labels[: self.points])
+        k = self.count_attacked(len(outputs))
+        return Outputs(outputs.log_probabilities[:k], outputs.labels[:k])
 
     def fit_halves(self, models: Sequence[InOutModel], seed: int) -> Fitted:
         """What it learns of each record from the pool, and its threshold where the pool gives that."""
@@ -122,7 +150,7 @@ class PooledAttack(ScoringAttack):
         inside, outside = [], []
         for asked in np.unique(np.linspace(0, len(models) - 1, min(len(models), THRESHOLD_MODELS)).round().astype(int)):
             others = [model for index, model in enumerate(models) if index != asked]
-            if not _every_record_on_both_sides(others, self.points):
+            if not _every_record_on_both_sides(others, self.count_attacked(len(models[0].candidates))):
                 continue
             answers = self.answers(PoolTarget(models[asked]), self.fit_records(others, seed))
             inside.append(answers.member_scores)
@@ -147,23 +175,44 @@ class PooledAttack(ScoringAttack):
         """Whom it calls members, (k,) bool."""
 
     def answers(self, target: Target, fitted: Fitted) -> Answers:
-        """Scores and decisions on the attacked records."""
+        """Scores and decisions on the attacked records, of each side in the order of their places."""
+        attacked = self.count_attacked(len(target.members) + len(target.nonmembers))
         scores: list[Array] = []
         for outputs, at in zip((target.members, target.nonmembers), target.places, strict=True):
-            kept = np.flatnonzero(at < (self.points or np.inf))
+            kept = np.flatnonzero(at < attacked)
             if not len(kept):
                 raise HarnessError(
-                    f"attack {self.plugin_name()}: of the first {self.points} candidate records none is a "
+                    f"attack {self.plugin_name()}: of the first {attacked} candidate records none is a "
                     f"{'member' if not scores else 'non-member'}; raise points"
                 )
-            attacked = Outputs(outputs.log_probabilities[kept], outputs.labels[kept])
-            scores.append(self.scores(attacked, target, fitted, at[kept]))
+            scores.append(self.scores(_of(outputs, kept), target, fitted, at[kept]))
         if THRESHOLD in fitted:
             return Answers(scores[0], scores[1], *(side >= fitted[THRESHOLD] for side in scores))
         return Answers(scores[0], scores[1], self.decide(scores[0]), self.decide(scores[1]))
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
-        return self.pack_answers(self.answers(target, fitted))
+        """Keep scores and decisions, and what they are worth; with `blocks: all`, in the mean over blocks."""
+        answers = self.answers(target, fitted)
+        result = self.pack_answers(answers)
+        if self.blocks == "first":
+            return result
+        by_block = [measure_answers(block) for block in self._split_into_blocks(answers, target)]
+        return AttackResult(result.arrays, {name: mean_of([of[name] for of in by_block]) for name in result.metrics})
+
+    def _split_into_blocks(self, answers: Answers, target: Target) -> list[Answers]:
+        """Answers on the records of each block. Raises HarnessError where one has no members, or nobody else."""
+        assert self.points is not None
+        count = self.count_attacked(len(target.members) + len(target.nonmembers)) // self.points
+        inside, outside = (at[at < count * self.points] // self.points for at in target.places)
+        blocks = [answers.take(inside == block, outside == block) for block in range(count)]
+        for place, block in enumerate(blocks):
+            if not (len(block.member_scores) and len(block.nonmember_scores)):
+                side = "non-member" if len(block.member_scores) else "member"
+                raise HarnessError(
+                    f"attack {self.plugin_name()}: of the {self.points} records of block {place} none is a {side}; "
+                    "raise points"
+                )
+        return blocks
 
 
 def moments_by_record(values: Sequence[Array], models: Sequence[InOutModel]) -> tuple[Array, Array, Array, Array]:

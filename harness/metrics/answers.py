@@ -46,6 +46,15 @@ class Answers:
     member_decisions: Array
     nonmember_decisions: Array
 
+    def take(self, members: Array, nonmembers: Array) -> Answers:
+        """The answers on chosen records alone: masks (m,) of the members and (n,) of the non-members."""
+        return Answers(
+            self.member_scores[members],
+            self.nonmember_scores[nonmembers],
+            self.member_decisions[members],
+            self.nonmember_decisions[nonmembers],
+        )
+
 
 Run = tuple[Array, Array]
 """One model's scores of its members (m,) and of the non-members (n,); runs share both sets of records."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,12 @@ def average(values: Array) -> Value:
     """The mean of values (n,), with its standard error."""
     spread = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
     return Value(float(values.mean()), spread, len(values))
+
+
+def mean_of(values: Sequence[Value]) -> Value:
+    """The mean of numbers that are measured on records of their own, with its standard error and all the records."""
+    of, errors = np.array([v.value for v in values]), np.array([v.stderr for v in values])
+    return Value(float(of.mean()), float(np.sqrt(np.sum(errors**2)) / len(values)), sum(v.n for v in values))
 
 
 def rate_at_least(hits: int, n: int, level: float) -> float:

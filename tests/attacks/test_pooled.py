@@ -18,7 +18,7 @@ from harness.arrays import Array
 from harness.attacks import InOutModel, Outputs, Target
 from harness.attacks.lira import Lira
 from harness.attacks.lira_queries import LiraQueries
-from harness.attacks.pooled import confidence
+from harness.attacks.pooled import PoolTarget, confidence
 from harness.attacks.rmia import Rmia
 from harness.defences import ModelOracle
 from harness.errors import HarnessError
@@ -256,6 +256,61 @@ def test_points_are_the_first_records_at_stake() -> None:
         Lira(points=30).answers(target, Lira(points=30).fit_halves(pool, 0))
 
 
+def _cut_models(models: list[InOutModel], where: slice) -> list[InOutModel]:
+    """The models of a pool on some of the candidate records alone."""
+    return [
+        InOutModel(
+            Outputs(m.candidates.log_probabilities[where], m.candidates.labels[where]), m.test, m.trained_on[where]
+        )
+        for m in models
+    ]
+
+
+def test_all_blocks_give_the_mean_of_attacks_on_each_block_alone() -> None:
+    """Against the same attack on pools and targets that have the records of one block only."""
+    pool, _ = pool_and_target(np.random.default_rng(8), 10, m=70, n=55)
+    attack, alone = Lira(variance="record", points=40, blocks="all"), Lira(variance="record")
+    measured = attack.measure(PoolTarget(pool[0]), attack.fit_halves(pool[2:], 0))
+    each = []
+    for start in (0, 40, 80):  # the last five records are of no block
+        own, *others = _cut_models([pool[0], *pool[2:]], slice(start, start + 40))
+        each.append(alone.measure(PoolTarget(own), alone.fit_halves(others, 0)).metrics)
+    assert len(measured.arrays["member_scores"]) + len(measured.arrays["nonmember_scores"]) == 120
+    assert measured.metrics.keys() == each[0].keys()
+    for name, value in measured.metrics.items():
+        assert value.value == pytest.approx(np.mean([of[name].value for of in each]), nan_ok=True)
+        assert value.stderr == pytest.approx(np.linalg.norm([of[name].stderr for of in each]) / 3, nan_ok=True)
+        assert value.n == sum(of[name].n for of in each)
+
+
+def test_all_blocks_have_the_mean_of_the_first_and_vary_less() -> None:
+    """Of 200 pools of 8 models, 15 blocks each."""
+    rng, seen = np.random.default_rng(12), []
+    for _ in range(200):
+        pool, _ = pool_and_target(rng, 9, m=300, n=300)
+        both = []
+        for attack in (Lira(variance="record", points=40), Lira(variance="record", points=40, blocks="all")):
+            measured = attack.measure(PoolTarget(pool[8]), attack.fit_halves(pool[:8], 0)).metrics
+            both.append([measured[name].value for name in ("auc", "held_out_precision_gain")])
+        seen.append(both)
+    first, every = np.moveaxis(np.array(seen), 1, 0)
+    spread = first.std(axis=0, ddof=1)
+    assert (np.abs((first - every).mean(axis=0)) < 4 * (first - every).std(axis=0, ddof=1) / np.sqrt(200)).all()
+    assert (every.std(axis=0, ddof=1) < spread / 2.5).all()  # by the root of 15 were blocks independent, 3.9
+
+
+def test_blocks_that_cannot_be_attacked_are_refused() -> None:
+    pool, target = pool_and_target(np.random.default_rng(2), 4)
+    with pytest.raises(ValueError, match="blocks is all, and points, the records of a block, is not given"):
+        Lira(blocks="all")
+    few = Lira(points=101, blocks="all")
+    with pytest.raises(HarnessError, match="blocks of 101 records of 100 candidate records; points is at most 100"):
+        few.fit_halves(pool, 0)
+    some = Lira(points=30, blocks="all")
+    with pytest.raises(HarnessError, match="of the 30 records of block 0 none is a non-member; raise points"):
+        some.measure(target, some.fit_halves(pool, 0))
+
+
 COINS = (
     SMALL_SPEC[: SMALL_SPEC.index("claims:")]
     .replace(
@@ -273,6 +328,7 @@ COINS = (
   rmia: {kind: rmia, points: 200}
   several: {kind: lira-queries, queries: 3, scale: 0.0, points: 250}
   one: {kind: lira, points: 250}
+  blocks: {kind: lira, points: 100, blocks: all}
 claims:
   - id: beats
     where: here
@@ -309,6 +365,9 @@ def test_one_pool_serves_every_attack_target_and_repeat(make_project: Make) -> N
     # Copies without noise are the record itself, asked again: what they say is what one question says.
     both = [table[table["attack"] == name].set_index(["p", "repeat", "metric"])["value"] for name in ("several", "one")]
     assert both[0][0.3, 0, "auc"] == pytest.approx(both[1][0.3, 0, "auc"], abs=1e-3)
+    blocks = table[table["attack"] == "blocks"].set_index(["p", "repeat", "metric"])
+    assert blocks["value"][0.3, 0, "share_of_members"] == pytest.approx(0.3)
+    assert blocks["n"][0.3, 0, "share_of_members"] == 300
     verdicts = json.loads((project.reports / "full/own/cancer/verdicts.json").read_text())["verdicts"]
     shown = {point["at"]["p"]: point["right"] for point in verdicts[1]["points"]}
     bound = FORMULAS["ppv-upper"]
