@@ -317,8 +317,32 @@ def test_how_noise_is_found_matters_nothing_to_models_without_noise(loaded: Load
     assert reading_matters(delta, spec.parts(both_arms), spec)
 
 
+def test_printed_numbers_that_are_compared_are_counted_and_what_holds_of_a_formula_is_proved(loaded: Loaded) -> None:
+    theory = loaded.spec.model_copy(update={"experiment": None, "attacks": {}, "figure": ()})
+    bound = {
+        "kind": "inequality",
+        "left": {"formula": "yeom", "given": {"epsilon": 1.0, "delta": 0.0}},
+        "relation": ">",
+        "right": 1.0,
+    }
+    cases = (
+        ({"kind": "inequality", "left": 0.69, "relation": ">", "right": 0.65}, "reproduced", "counted"),
+        ({"kind": "inequality", "left": 0.69, "relation": "<", "right": 0.65}, "violated", "counted"),
+        (bound, "reproduced", "proved"),
+        ([bound, {"kind": "inequality", "left": 0.69, "relation": ">", "right": 0.65}], "reproduced", "counted"),
+    )
+    for expect, word, certainty in cases:
+        spec = theory.model_copy(update={"claims": spec_of(loaded, expect).claims})
+        scaled = Scaled(spec, "made-up", ())
+        (verdict,) = judge_spec(scaled, "0", None)
+        said = publish(verdict, spec.claims[0], scaled, ())
+        assert (said.verdict, said.certainty) == (word, certainty)
+
+
 def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
-    proof = {"kind": "inequality", "left": 1.0, "relation": "<=", "right": 2.0}
+    proof = {
+        "kind": "inequality", "left": {"formula": "yeom", "given": {"epsilon": 0.1, "delta": 0.0}}, "relation": "<=", "right": 2.0,
+    }  # fmt: skip
     theory = loaded.spec.model_copy(update={"experiment": None, "attacks": {}, "figure": ()})
     spec = theory.model_copy(update={"claims": spec_of(loaded, proof).claims})
     scaled = Scaled(spec, "made-up", ())

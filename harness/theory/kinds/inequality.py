@@ -94,6 +94,10 @@ class Inequality(TheoryClaimKind):
         why = self._reason("refuted", at, share=share)
         return replace(result, why=why, worst=worst, counterexample={**at, "left": left, "right": right})
 
+    def _is_of_numbers_alone(self) -> bool:
+        """Whether it compares printed numbers, with no formula and no variable: that is counted, and no proof."""
+        return not self.over and not self.definitions()
+
     def _is_identity(self) -> bool:
         from harness.theory.identity import are_identical
 
@@ -139,11 +143,15 @@ class Inequality(TheoryClaimKind):
             if (rank.index(proof.outcome), proof.worst) < (rank.index(outcome), worst):
                 worst, outcome, where = proof.worst, proof.outcome, proof.at
         how = f"ball arithmetic over the whole domain, {boxes} boxes" if spans else "ball arithmetic at each point"
+        basis: Literal["proof", "computed"] = "proof"
+        if self._is_of_numbers_alone():
+            how, basis = "arithmetic on the numbers", "computed"
         if outcome == "proved":
-            return TheoryResult("reproduced", self._reason("proved", where), worst, None, how)
+            found: Found = "proved" if basis == "proof" else "computed"
+            return TheoryResult("reproduced", self._reason(found, where), worst, None, how, basis)
         if outcome == "refuted":
             at = {**where, "left": number(self.left, where), "right": number(self.right, where)}
-            return TheoryResult("violated", self._reason("refuted", where), worst, at, how)
+            return TheoryResult("violated", self._reason("refuted", where), worst, at, how, basis)
         return TheoryResult("inconclusive", self._reason("unproved", where, boxes=boxes), worst, None, how)
 
     def _scan(self, margin: Formula, slack: float, strict: bool) -> TheoryResult:
