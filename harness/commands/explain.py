@@ -92,12 +92,13 @@ def _assumptions(verdict: Verdict) -> list[str]:
 
 
 def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
-    from harness.report.forest import forests
+    from harness.report.forest import INTERVALS_BY, forests, points_by_basis
 
     spec = context.scale(loaded).spec
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
-    weakest = sorted(verdict.points, key=lambda p: -p.p_support)[:SHOWN]
-    kept = [p for p in verdict.points if p in weakest]
+    points = points_by_basis(verdict)
+    weakest = sorted(points, key=lambda p: -p.p_support)[:SHOWN]
+    kept = [p for p in points if p in weakest]
     drawn, _ = forests(kept, spec.parts(claim) if not claim.theory else (), spec, verdict.alpha)
     for forest in drawn:
         table = table_of("where", forest.axis, "95%", "line", "holds in")
@@ -106,5 +107,7 @@ def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
             table.add_row(row.place, state, row.interval, row.needed, row.runs)
         console.print(f"\n[bold]{forest.of}[/]")
         console.print(table)
+    if drawn:
+        console.print(f"95% intervals {INTERVALS_BY.get(verdict.basis, INTERVALS_BY['shape'])}.")
     if len(verdict.points) > SHOWN:
         console.print(f"The {SHOWN} weakest of {len(verdict.points)} points.")

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from harness.claims.verdict import Verdict
 from harness.report.certainty import how_sure
 from harness.report.contents import Site, slug
-from harness.report.forest import forests
+from harness.report.forest import INTERVALS_BY, forests, points_by_basis
 from harness.report.gather import Section
 from harness.report.mathml import mathml
 from harness.report.prose import counterexample_words, deciding_point
@@ -31,7 +31,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
     spec = section.spec
     parts = [] if claim.theory else spec.parts(claim)
     point = deciding_point(verdict)
-    drawn, hidden = forests(verdict.points, parts, spec, verdict.alpha)
+    drawn, hidden = forests(points_by_basis(verdict), parts, spec, verdict.alpha)
     return {
         "v": verdict,
         "claim": claim,
@@ -42,6 +42,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         ],
         "forests": drawn,
         "hidden": hidden,
+        "intervals_by": INTERVALS_BY.get(verdict.basis, INTERVALS_BY["shape"]),
         "counterexample": section.counterexamples.get(verdict.id),
         "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
         "sure": how_sure(verdict, point),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,7 @@ from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries
-from harness.claims.verdict import Point
+from harness.claims.verdict import Basis, Point, Verdict
 from harness.report.prose import curve_words, left_interval, where_words
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
@@ -82,6 +82,26 @@ class Forest:
     """What is drawn."""
     rows: tuple[Row, ...]
     ticks: tuple[tuple[float, str], ...]
+
+
+INTERVALS_BY: Mapping[Basis | None, str] = {
+    "distribution-free": "distribution-free, as the verdict is",
+    "records": "by the errors of drawing records",
+    "shape": "by a t-test",
+}
+"""What the intervals that are drawn rest on, in words."""
+
+
+def points_by_basis(verdict: Verdict) -> list[Point]:
+    """A verdict's points with the interval of the test that it rests on; they carry that of the design's own."""
+    if verdict.basis != "distribution-free":
+        return list(verdict.points)
+    return [
+        p
+        if p.free_low is None and p.free_high is None
+        else p.model_copy(update={"low": p.free_low, "high": p.free_high})
+        for p in verdict.points
+    ]
 
 
 def forests(points: Sequence[Point], parts: Sequence[ClaimKind], spec: Spec, alpha: float) -> tuple[list[Forest], int]:
@@ -184,10 +204,13 @@ def _subject(part: ClaimKind, spec: Spec) -> str:
 
 
 def _state(point: Point, alpha: float) -> State:
-    """Of this point by itself: its interval clears the line, misses it, or neither."""
-    if point.p_support <= alpha / 2:
-        return "clears"
-    return "misses" if point.p_oppose <= alpha / 2 else "open"
+    """Of this point by itself: it clears the line, misses it, or neither; by its p-values, or by the distribution-free
+    interval where that is the one that is drawn."""
+    clears, misses = point.p_support <= alpha / 2, point.p_oppose <= alpha / 2
+    free = (point.free_low, point.free_high)
+    if (point.low, point.high) == free != (None, None):
+        clears, misses = free[0] is not None and free[0] > 0, free[1] is not None and free[1] < 0
+    return "clears" if clears else "misses" if misses else "open"
 
 
 def _interval(low: float | None, high: float | None) -> str:

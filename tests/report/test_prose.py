@@ -22,11 +22,12 @@ from harness.claims.expression import (
     phrase,
     width,
 )
+from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.waits_for import WaitsFor
 from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
 from harness.report.certainty import _of_readings
-from harness.report.forest import WIDTH, forests
+from harness.report.forest import WIDTH, forests, points_by_basis
 from harness.report.mathml import mathml
 from harness.report.prose import deciding_point, left_interval, sentence
 from harness.report.tex import untex
@@ -142,6 +143,28 @@ def test_forest_rows_are_where_their_numbers_are(judged: tuple[dict[str, Spec], 
     many = [p.model_copy(update={"p_support": i / 200}) for i, p in enumerate(verdict.points * 9)]
     drawn, hidden = forests(many, spec.parts(claim), spec, 0.05)
     assert sum(len(f.rows) for f in drawn) == 60 == len(many) - hidden
+
+
+def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    """Of verdicts on either test: the row of the place that decides has the interval that the sentence names."""
+    specs, verdicts = judged
+    told = {"distribution-free": 0, "shape": 0}
+    for verdict in verdicts:
+        point, spec = deciding_point(verdict), specs[verdict.spec]
+        claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
+        if point is None or claim.theory or verdict.basis not in told or point.low is None:
+            continue
+        part = spec.parts(claim)[point.expectation]
+        interval = left_interval(part, point)
+        if not isinstance(part, Compare) or interval is None or None in interval:
+            continue
+        place = verdict.points.index(next(p for p in verdict.points if p.at == point.at and p.left == point.left))
+        drawn = points_by_basis(verdict)[place]
+        assert (drawn.low, drawn.high) == (point.low, point.high)
+        (forest, *_), _ = forests([drawn], spec.parts(claim), spec, verdict.alpha)
+        assert forest.rows[0].interval in sentence(verdict, spec).replace(" (", "(").replace(")", "")
+        told[verdict.basis] += 1
+    assert min(told.values()) > 10, told
 
 
 @pytest.mark.parametrize(
