@@ -138,3 +138,8 @@ def test_a_plugin_with_a_method_of_before_is_told_what_it_is_called_now() -> Non
     with pytest.raises(ValueError, match=r"Mine: shortened is called shorten now"):
         plugins.ATTACKS.register(Mine)
     assert "mine" not in plugins.ATTACKS.names()
+
+
+def test_modules_are_read_at_a_sitting() -> None:
+    long = {str(path.relative_to(PACKAGE)): len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
+    assert {name: lines for name, lines in long.items() if lines > 350} == {}

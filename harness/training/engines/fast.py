@@ -29,6 +29,7 @@ class Fast(Engine):
         "harness.training.engines.fast",
         "harness.training.ghost_clipping.program",
         "harness.training.ghost_clipping.rule",
+        "harness.training.ghost_clipping.softmax",
         "harness.training.ghost_clipping.noise",
         "harness.training.ghost_clipping.dense",
     )

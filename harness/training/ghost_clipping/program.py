@@ -16,8 +16,9 @@ import tensorflow as tf
 from harness.arrays import Array
 from harness.training.forward import placed_layers
 from harness.training.ghost_clipping.dense import FirstDenseRule
-from harness.training.ghost_clipping.noise import ALIGNMENT, columns, gaussian
-from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor, activate, sum_of_squares
+from harness.training.ghost_clipping.noise import columns, gaussian
+from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor, sum_of_squares
+from harness.training.ghost_clipping.softmax import softmax_delta
 from harness.training.layer import Shape
 from harness.training.layers.dense import Dense
 from harness.training.layers.dropout import Dropout
@@ -27,7 +28,6 @@ from harness.training.settings import Training
 ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-7
 STEPS_A_CALL = 500
 PROGRAMS_KEPT = 8
-FEW_CLASSES = 16
 WORTH_TWO_LANES = 1 << 20
 """Numbers that the widest layer takes of a batch."""
 ENOUGH_FOR_TWO = 8
@@ -335,32 +335,6 @@ def _join_microbatches(lanes: Sequence[Any]) -> Any:
         return None if first is None else tf.concat([first, *others], axis=1)
 
     return lanes[0] if len(lanes) == 1 else tf.nest.map_structure(over_all, *lanes)
-
-
-def softmax_delta(logits: Tensor, labels: Tensor) -> Tensor:
-    """Derivative of each record's cross-entropy by its logits (replicates, records, classes).
-
-    Of two classes the probability of one is a sigmoid of the difference. A few classes go first, so that vector
-    instructions run over the records; of many, rows are summed as they are. In each case a record's numbers do not
-    depend on how many records there are.
-    """
-    classes = logits.shape[-1]
-    if classes == 2:
-        second = activate("sigmoid", logits[..., 1] - logits[..., 0]) - tf.cast(labels, tf.float32)
-        return tf.stack([-second, second], axis=-1)
-    flat = tf.reshape(logits, (-1, classes))
-    few = classes <= FEW_CLASSES
-    flat = tf.transpose(flat) if few else flat
-    axis = 0 if few else 1
-    records = tf.shape(flat)[1 - axis]
-    filling = [(0, 0), (0, 0)]
-    filling[1 - axis] = (0, -records % ALIGNMENT)
-    # A remainder that fills no vector register is computed by another, slightly different exponential: no remainder.
-    exponentials = tf.exp(tf.pad(flat - tf.reduce_max(flat, axis=axis, keepdims=True), filling))
-    exponentials = exponentials[:, :records] if few else exponentials[:records]
-    total = tf.add_n(tf.unstack(exponentials)) if few else tf.reduce_sum(exponentials, axis=1, keepdims=True)
-    delta = exponentials / total - tf.one_hot(tf.reshape(labels, (-1,)), classes, axis=axis)
-    return tf.reshape(tf.transpose(delta) if few else delta, tf.shape(logits))
 
 
 @lru_cache(maxsize=PROGRAMS_KEPT)
