@@ -147,8 +147,8 @@ class Inequality(TheoryClaimKind):
         if self._is_of_numbers_alone():
             how, basis = "arithmetic on the numbers", "computed"
         if outcome == "proved":
-            found: Found = "proved" if basis == "proof" else "computed"
-            return TheoryResult("reproduced", self._reason(found, where), worst, None, how, basis)
+            how_shown: Found = "proved" if basis == "proof" else "computed"
+            return TheoryResult("reproduced", self._reason(how_shown, where), worst, None, how, basis)
         if outcome == "refuted":
             at = {**where, "left": number(self.left, where), "right": number(self.right, where)}
             return TheoryResult("violated", self._reason("refuted", where), worst, at, how, basis)
