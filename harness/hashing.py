@@ -70,6 +70,6 @@ def _module_fingerprint(name: str) -> str:
 def code_fingerprint(*modules: str) -> str:
     """Hash of what the named modules do: comments, docstrings and layout do not count.
 
-    It is part of a cell's name, so a changed algorithm never answers with a stale cell.
+    It is part of the key of a piece in the store, so a changed algorithm never answers with what an earlier one made.
     """
     return fingerprint([[name, _module_fingerprint(name)] for name in sorted(set(modules))])[:16]

@@ -117,7 +117,7 @@ def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Pat
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "finished cells are kept" in stderr
+    assert "finished pieces are kept" in stderr
     assert "Traceback" not in stderr
     assert "XLA" not in stderr  # the compiler of the noise announces itself where it is let
     kept = cell_files(root)

@@ -64,7 +64,8 @@ def over_grid(
     some: frozenset[str],
     look: Callable[[Where], Sequence[PointResult]],
 ) -> PartResult:
-    """Judge at every place of the grid: `look` gives the alternatives at one place.
+    """Judge at every place of the grid: `look` gives one or more results at a place, all of which must hold, but along
+    what `some` lists.
 
     Args:
         some: axes, and kinds of names, along which one alternative is enough.

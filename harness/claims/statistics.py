@@ -119,7 +119,7 @@ def _part_past_slope(distance: float | Array, skewness: float | Array, slope: fl
 
 
 def inverse_hall_transform(value: float | Array, skewness: float | Array, slope: float = 0.0) -> Array:
-    """The distance that `corrected` gives `value` for."""
+    """The distance whose `hall_transform` is `value`."""
     none = np.abs(skewness) < LEAST_SKEWNESS
     safe = np.where(none, 1.0, skewness)
     grown = safe * (value - safe / 6)

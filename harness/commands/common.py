@@ -56,7 +56,7 @@ class State(TypedDict, total=False):
 state: State = {}
 
 
-GOES_ON = "finished cells are kept, the same command goes on from here"
+GOES_ON = "finished pieces are kept, the same command goes on from here"
 
 
 def deadline_in(minutes: float | None) -> float | None:

@@ -152,7 +152,8 @@ def run(
     minutes: Minutes = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run specs. Finished cells are never run again; Ctrl-C or a crash loses only the cells at work.
+    """Run specs. Finished pieces of work (a model, an attack on one) are never run again; Ctrl-C or a crash
+    loses only those at work.
 
     A spec in a file outside of specs/ is run as it is declared, under no profile, onto a page of its own in
     reports/own/. Running some specs of a profile leaves the others on its page.

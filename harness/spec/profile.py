@@ -46,11 +46,11 @@ class Profile(Config):
     """`sequential`: repeats are added until claims are decided or out of reach (docs/statistics.md)."""
     basis: Literal["shape", "distribution-free"] = "shape"
     """Of a sequential design. `distribution-free`: decided claims go on until their verdicts rest on the metrics'
-    ranges
-    alone, where at most three times the spec's repeats are likely to do (docs/statistics.md)."""
+    ranges alone, where at most three times the spec's repeats are likely to do (docs/statistics.md)."""
     max_repeats: int | None = Field(default=None, ge=1)
-    """Of a sequential design: repeats that a cell may get where an open claim needs them, within a third of what all
-    cells would have with so many. Default: three times the spec's, within a third of the fixed design's models."""
+    """Of a sequential design: repeats that a cell may get where an open claim needs them, where that is more than three
+    times the spec's; all cells together get a third of as many. Default: three times the spec's, and a third of the
+    fixed design's models together."""
     from_tables: bool = False
     """Of a sequential design. What the committed tables of any profile hold of an experiment is not measured again, by
     whichever version of the code it was; verdicts say by which."""

@@ -65,7 +65,8 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
         return "own", ()
     if any(one.plugin_name() not in spec.paper_run.data for one in datasets):
         return "other", ()
-    smaller = (*spec.paper_run.reductions(arms, max(trained.repeats, scaled.max_repeats or 0)),)
+    allowed = trained.repeats if scaled.max_repeats is None else scaled.repeat_limit
+    smaller = (*spec.paper_run.reductions(arms, allowed),)
     return ("smaller" if smaller else "paper"), smaller
 
 

@@ -526,7 +526,7 @@ def test_a_run_of_so_many_minutes(make_project: Any) -> None:
     (project.root / "params.yaml").write_text("profile: until\nprofiles:\n  until: {design: sequential}\n")
     none = run_cli(project.root, "run", "--minutes", "0.0001")
     assert none.returncode == 0, none.stderr
-    assert "out of time, own/cancer is not finished; finished cells are kept" in none.stderr
+    assert "out of time, own/cancer is not finished; finished pieces are kept" in none.stderr
     path = project.reports / "until" / "own" / "cancer" / "measurements.parquet"
     assert not path.exists()
     assert run_cli(project.root, "run", "--stage", "attack").returncode == 0

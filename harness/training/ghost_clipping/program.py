@@ -210,8 +210,8 @@ class Program:
             for i in weighted:
                 lanes = zip(deltas[i], caches[i], strict=True)
                 norms_of, memos_of = zip(*(self.rules[i].square_norms(*lane) for lane in lanes), strict=True)
-                parts.append(_join_microbatches(norms_of))
-                memos[i] = _join_microbatches(memos_of)
+                parts.append(_join_lanes(norms_of))
+                memos[i] = _join_lanes(memos_of)
             scale = self._clip(share, tf.add_n(parts))
             scale = scale if mask is None else scale * mask
         gradients = []
@@ -220,7 +220,7 @@ class Program:
             delta, cache = (
                 (None, None)
                 if self.rules[i].remembers(memos.get(i))
-                else (_join_microbatches(deltas[i]), _join_microbatches(caches[i]))
+                else (_join_lanes(deltas[i]), _join_lanes(caches[i]))
             )
             gradients += self.rules[i].gradients(delta, scale, cache, memos.get(i))
         if self.private and not per_example:
@@ -245,7 +245,7 @@ class Program:
         lanes = _in_lanes(inputs, self.lanes)
         caches = []
         for i, rule in enumerate(self.rules):
-            lanes = [_join_microbatches(lanes)] if i == self.lanes_end else lanes
+            lanes = [_join_lanes(lanes)] if i == self.lanes_end else lanes
             passed = [rule.forward(lane, step) for lane in lanes]
             lanes = [outputs for outputs, _ in passed]
             caches.append([cache for _, cache in passed])
@@ -328,7 +328,7 @@ def _in_lanes(value: Tensor, lanes: int) -> list[Tensor]:
     return [value[:, start:end] for start, end in itertools.pairwise(ends)]
 
 
-def _join_microbatches(lanes: Sequence[Any]) -> Any:
+def _join_lanes(lanes: Sequence[Any]) -> Any:
     """What all lanes found, tensors (replicates, records, ...) or structures of them, over all records."""
 
     def over_all(first: Any, *others: Any) -> Any:
