@@ -125,7 +125,7 @@ def group_upper(epsilon: Number, prior: Number, group: Number) -> Number:
 
 
 @formula(
-    "deletions", "ln B / ln L, L = 1 / (1 + exp(eps) (c/N) / (1 - c/N))", f"{THUDI} Corollary 2 as its proof has it"
+    "deletions", "ln B / ln L, L = 1 / (1 + exp(eps) (c/N) / (1 - c/N))", f"{THUDI} Corollary 2, with L by Corollary 1"
 )
 def deletions(epsilon: Number, kept: Number, points: Number, guarantee: Number) -> Number:
     """Deletions that keep B-MI unlearning; L is the lower bound of Corollary 1."""
