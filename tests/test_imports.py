@@ -31,7 +31,7 @@ ORDER = [
     "tracking",
     "pipeline",
     "report",
-    "plugins",
+    "plugins testing",
     "commands",
 ]
 """Floors of the house, the lowest first: a package imports from floors below its own, or from itself."""

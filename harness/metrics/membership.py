@@ -147,11 +147,12 @@ def _max_advantage(answers: Answers) -> Value:
 def _held_out_advantage(answers: Answers) -> Value:
     (inside, outside), halves = held_out_decisions(answers.member_scores, answers.nonmember_scores), (0, 1)
     sides = [(decisions, _halves(len(decisions))) for decisions in (inside, outside)]
-    of_half = [_advantage_of(*(decisions[side == half] for decisions, side in sides)) for half in halves]
+    taken = [[decisions[side == half] for decisions, side in sides] for half in halves]
+    of_half = [_advantage_of(*half) for half in taken if all(map(len, half))]  # one member leaves a half without any
+    whole = advantage(inside, outside)
     # Each half's threshold comes from the other, so the two errors may go together: they add up.
-    return Value(
-        advantage(inside, outside).value, float(np.mean([v.stderr for v in of_half])), len(inside) + len(outside)
-    )
+    error = float(np.mean([v.stderr for v in of_half])) if of_half else whole.stderr
+    return Value(whole.value, error, len(inside) + len(outside))
 
 
 def held_out_decisions(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:

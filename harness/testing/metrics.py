@@ -1,0 +1,71 @@
+"""The contract of a metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from harness.arrays import Array
+from harness.hashing import generator
+from harness.metrics import METRICS, Answers, ModelOutputs, Outputs, Value
+from harness.testing.nonconformance import NonConformance, require
+
+
+def check_metric(name: str) -> None:
+    """Whether a metric of an attack's answers, or of a model, keeps the contract: its range, its errors, and that it is
+    the same when it is measured again. Cases are attacks, and models, of every sort, one with a single member too.
+
+    Raises NonConformance; also for a metric of another scope, which takes what only its own experiment gives.
+    """
+    require(name in METRICS, f"no metric is called {name!r}; is the module with its @metric imported?")
+    metric = METRICS[name]
+    cases = {"attack": _answers, "model": _outputs}
+    if metric.scope not in cases:
+        raise NonConformance(f"{name}: its scope is {metric.scope}; scopes that can be checked are {', '.join(cases)}")
+    require(metric.text.strip(), f"{name}: says in no words what it is")
+    require(metric.low < metric.high, f"{name}: its range is empty, [{metric.low:g}, {metric.high:g}]")
+    for words, given in cases[metric.scope]():
+        value, again = metric.function(given), metric.function(given)
+        require(isinstance(value, Value), f"{name}: gives {type(value).__name__}, and should give a Value")
+        same = (value.value, value.stderr) == (again.value, again.stderr) or value.value != value.value
+        require(same, f"{name}: measured twice of {words} it is {value.value:g} and {again.value:g}")
+        if math.isnan(value.value):
+            continue
+        inside = metric.low - 1e-12 <= value.value <= metric.high + 1e-12
+        require(
+            inside, f"{name}: of {words} it is {value.value:g}, outside its range [{metric.low:g}, {metric.high:g}]"
+        )
+        error = f"{name}: of {words} its standard error is {value.stderr:g}; it is at least 0, or not a number"
+        require(not value.stderr < 0, error)
+        require(value.n >= 0, f"{name}: of {words} it is of {value.n} records")
+
+
+def _answers() -> Iterator[tuple[str, Answers]]:
+    """Answers of attacks that know nothing, something, everything, and of such as give all records one score."""
+    for words, m, n, shift, spread in (
+        ("an attack that says nothing", 60, 60, 0.0, 1.0),
+        ("an attack that tells some", 60, 40, 1.0, 1.0),
+        ("an attack that tells all", 40, 60, 50.0, 1.0),
+        ("an attack that has it the wrong way round", 40, 40, -50.0, 1.0),
+        ("one score for all records", 30, 50, 0.0, 0.0),
+        ("one member", 1, 20, 1.0, 1.0),
+    ):
+        rng = generator(0, "conformance", words)
+        inside, outside = (spread * rng.normal(size=k) + s for k, s in ((m, shift), (n, 0.0)))
+        for threshold, called in ((0.5 * shift, "its own threshold"), (1e9, "nobody called"), (-1e9, "everybody called")):
+            yield f"{words}, {called}", Answers(inside, outside, inside > threshold, outside > threshold)
+
+
+def _outputs() -> Iterator[tuple[str, ModelOutputs]]:
+    """Outputs of models that are sure, that guess, and that are sure of the wrong class."""
+    for words, lean in (("a model that guesses", 0.0), ("a sure model", 8.0), ("a model that is always wrong", -8.0)):
+        rng = generator(0, "conformance", words)
+        yield words, ModelOutputs(*(_of_records(rng, k, lean) for k in (40, 30, 50)))
+
+
+def _of_records(rng: np.random.Generator, n: int, lean: float) -> Outputs:
+    labels: Array = rng.integers(0, 3, n)
+    logits = rng.normal(size=(n, 3)) + lean * np.eye(3)[labels]
+    return Outputs((logits - np.logaddexp.reduce(logits, axis=1)[:, None]).astype(np.float32), labels)
