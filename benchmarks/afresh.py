@@ -51,7 +51,7 @@ from harness.verdicts.measured import repeats_wanted
 RESULTS = Path(__file__).parent / "afresh.json"
 UNFINISHED = Path(__file__).parent / "afresh"
 """Of runs that are not done: their tables and clocks."""
-STAGES = {"any basis": "shape", "own basis": None}
+STAGES = {"any basis": "t-test", "own basis": None}
 """Until verdicts stand on some basis, then on the profile's."""
 FOUND = {"value", "stderr", "n", "noise_multiplier", "cell", "work", "code"}
 """Columns that say what was measured, and not of what."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from harness.claims.expression import Expression
 from harness.claims.origin import Origin, Quote
@@ -28,7 +28,9 @@ the verdicts of which at most 5% are expected to be wrong over all claims. `by i
 claim alone."""
 BoundStatus = Literal["held", "broken", "undecided"]
 DesignName = Literal["fixed", "sequential"]
-Basis = Literal["proof", "computed", "simulated", "exact", "distribution-free", "shape", "records"]
+Basis = Literal["proof", "computed", "simulated", "exact", "distribution-free", "t-test", "record-sampling"]
+FORMER_BASES = {"shape": "t-test", "records": "record-sampling"}
+"""What files of verdicts called them until 2026-11-27."""
 
 
 KEPT_IN_POINTS = {"epsilon", "low", "high"}
@@ -178,11 +180,11 @@ class Verdict(Config):
     correction: str
     p_value: float | None = None
     """Of the verdict on measurements, corrected for the points and parts of the claim (both directions together)."""
-    basis: Basis | None = None
+    basis: Annotated[Basis | None, BeforeValidator(lambda name: FORMER_BASES.get(name, name))] = None
     """What a decided verdict rests on. `proof`, `computed` (at points), `simulated`: on no measurement of the
     experiment. `exact`: on a count.
-    `distribution-free`: on the range of the metric alone. `shape`: also on no outcome of a repeat being rarer than
-    once in `rarest`. `records`: on errors of drawing records, of one number that all repeats give together."""
+    `distribution-free`: on the range of the metric alone. `t-test`: also on no outcome of a repeat being rarer than
+    once in `rarest`. `record-sampling`: on errors of drawing records, of one number that all repeats give together."""
     rarest: int | None = None
     e_value: float | None = None
     """Of the verdict, on its basis: how many times a stake was multiplied by betting against the opposite."""
@@ -225,8 +227,8 @@ def basis_text(verdict: Verdict) -> str:
         "simulated": "counted over simulated runs",
         "exact": "an exact count",
         "distribution-free": "a distribution-free test: nothing is assumed of how runs vary",
-        "shape": f"a t-test: so few runs could miss an outcome that is rarer than 1 in {verdict.rarest}",
-        "records": "errors of drawing records, for the models trained",
+        "t-test": f"a t-test: so few runs could miss an outcome that is rarer than 1 in {verdict.rarest}",
+        "record-sampling": "errors of drawing records, for the models trained",
     }[verdict.basis]
 
 

@@ -108,6 +108,6 @@ def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
         console.print(f"\n[bold]{forest.of}[/]")
         console.print(table)
     if drawn:
-        console.print(f"95% intervals {INTERVALS_BY.get(verdict.basis, INTERVALS_BY['shape'])}.")
+        console.print(f"95% intervals {INTERVALS_BY.get(verdict.basis, INTERVALS_BY['t-test'])}.")
     if len(verdict.points) > SHOWN:
         console.print(f"The {SHOWN} weakest of {len(verdict.points)} points.")

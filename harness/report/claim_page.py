@@ -42,7 +42,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         ],
         "forests": drawn,
         "hidden": hidden,
-        "intervals_by": INTERVALS_BY.get(verdict.basis, INTERVALS_BY["shape"]),
+        "intervals_by": INTERVALS_BY.get(verdict.basis, INTERVALS_BY["t-test"]),
         "counterexample": section.counterexamples.get(verdict.id),
         "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
         "sure": how_sure(verdict, point),

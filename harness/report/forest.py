@@ -86,8 +86,8 @@ class Forest:
 
 INTERVALS_BY: Mapping[Basis | None, str] = {
     "distribution-free": "distribution-free, as the verdict is",
-    "records": "by the errors of drawing records",
-    "shape": "by a t-test",
+    "record-sampling": "by the errors of drawing records",
+    "t-test": "by a t-test",
 }
 """What the intervals that are drawn rest on, in words."""
 

@@ -60,8 +60,8 @@ def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
     bases = Counter(v.basis for v in known)
     on = [
         f"{bases['distribution-free']} are distribution-free" if bases["distribution-free"] else "",
-        f"{bases['shape']} rest on no outcome being rarer than stated" if bases["shape"] else "",
-        f"{bases['records']} on errors of drawing records" if bases["records"] else "",
+        f"{bases['t-test']} rest on no outcome being rarer than stated" if bases["t-test"] else "",
+        f"{bases['record-sampling']} on errors of drawing records" if bases["record-sampling"] else "",
     ]
     stand = sum(bool(v.stands) for v in known)
     return (

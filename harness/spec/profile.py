@@ -44,7 +44,7 @@ class Profile(Config):
     """Trains in place of the spec's own engine."""
     design: Literal["fixed", "sequential"] = "fixed"
     """`sequential`: repeats are added until claims are decided or out of reach (docs/statistics.md)."""
-    basis: Literal["shape", "distribution-free"] = "shape"
+    basis: Literal["t-test", "distribution-free"] = "t-test"
     """Of a sequential design. `distribution-free`: decided claims go on until their verdicts rest on the metrics'
     ranges alone, where at most three times the spec's repeats are likely to do (docs/statistics.md)."""
     max_repeats: int | None = Field(default=None, ge=1)
@@ -124,7 +124,7 @@ class Scaled:
     reductions: tuple[str, ...]
     substitution: str | None = None
     """The dataset that stands in for the spec's own, in words."""
-    basis: Literal["shape", "distribution-free"] = "shape"
+    basis: Literal["t-test", "distribution-free"] = "t-test"
     """What the verdicts of a sequential design shall rest on."""
     max_repeats: int | None = None
     """Repeats that a cell may get in a sequential design, where the profile says so."""

@@ -54,7 +54,11 @@ def _answers() -> Iterator[tuple[str, Answers]]:
     ):
         rng = generator(0, "conformance", words)
         inside, outside = (spread * rng.normal(size=k) + s for k, s in ((m, shift), (n, 0.0)))
-        for threshold, called in ((0.5 * shift, "its own threshold"), (1e9, "nobody called"), (-1e9, "everybody called")):
+        for threshold, called in (
+            (0.5 * shift, "its own threshold"),
+            (1e9, "nobody called"),
+            (-1e9, "everybody called"),
+        ):
             yield f"{words}, {called}", Answers(inside, outside, inside > threshold, outside > threshold)
 
 

@@ -1,4 +1,4 @@
-"""What a verdict rests on: the metrics' ranges alone where these decide, else the shape of the results."""
+"""What a verdict rests on: the metrics' ranges alone where these decide, else a t-test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Judged:
     """A claim's findings on the basis that its verdict rests on."""
 
     findings: list[PartResult]
-    by_shape: list[PartResult]
+    by_t_test: list[PartResult]
     """What the design's own test finds at the same repeats."""
     bounded: list[PartResult]
     """What the metrics' ranges alone say."""
@@ -37,8 +37,8 @@ def judge_on_basis(judged: Callable[[Measurements], list[PartResult]], evidence:
     if sequential:
         _, looked = first_verdict(judged, evidence.with_design(Bounded(brief=brief)) if free else evidence)
         evidence = evidence.take_first(looked or evidence.repeats)
-    by_shape, bounded = judged(evidence), judged(evidence.with_design(Bounded(brief=brief)))
-    findings = bounded if free else by_shape
+    by_t_test, bounded = judged(evidence), judged(evidence.with_design(Bounded(brief=brief)))
+    findings = bounded if free else by_t_test
     summary = isinstance(evidence.design, Summarised)
     last: Design = Bounded(last=True, brief=True) if free else Sequential(last=True, brief=True)
     last = evidence.design if summary and not free else last  # there are no repeats to bet on one after another
@@ -57,7 +57,7 @@ def judge_on_basis(judged: Callable[[Measurements], list[PartResult]], evidence:
                 0.5 / p_value
             )  # the t-test's martingale, which a one-sided p-value halves (harness.claims.anytime)
         e_value = min(LARGEST_E, e_value)
-    return Judged(findings, by_shape, bounded, looked, e_value)
+    return Judged(findings, by_t_test, bounded, looked, e_value)
 
 
 def combined_outcome(outcomes: list[Outcome]) -> Outcome:
@@ -76,9 +76,9 @@ def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
     if judged.findings is judged.bounded:
         return "distribution-free", 0
     if any(look.effect.of_records for f in deciding for look in _deciding_points(f)):
-        return "records", 0
+        return "record-sampling", 0
     every = [f for f in deciding if f.deciding is not None and not f.is_exact]
-    return "shape", min(look.effect.tested_repeats for f in every for look in _deciding_points(f))
+    return "t-test", min(look.effect.tested_repeats for f in every for look in _deciding_points(f))
 
 
 def _deciding_points(finding: PartResult) -> list[PointResult]:
@@ -94,7 +94,7 @@ def _deciding_points(finding: PartResult) -> list[PointResult]:
 def points_of(judged: Judged, alpha: float, looked: bool) -> list[Point]:
     """Every point as the design's own test sees it, with what needs no assumption beside it."""
     points = []
-    for own, bounded in zip(judged.by_shape, judged.bounded, strict=True):
+    for own, bounded in zip(judged.by_t_test, judged.bounded, strict=True):
         for index, one in enumerate(own.points):
             more: dict[str, object] = {}
             if index < len(own.looks) and (holds := own.looks[index].holds) is not None:

@@ -302,7 +302,7 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
         "correction": shown.correction,
         "p_value": _p_value(findings, outcome),
         "basis": basis,
-        "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "shape" else None,
+        "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "t-test" else None,
         "e_value": judged.e_value,
     }
     if deciding is not None:

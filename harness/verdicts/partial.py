@@ -44,9 +44,9 @@ def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
     if set(outcomes) == {"reproduced"} and not by_share:
         return ""
     holds = fails = total = 0
-    for shape, bounded in zip(judged.by_shape, judged.bounded, strict=True):
+    for own, bounded in zip(judged.by_t_test, judged.bounded, strict=True):
         known = [
-            _settled_points(f, len(parts), alpha / 2, least) for f, least in ((shape, FEWEST), (bounded, 1)) if f.points
+            _settled_points(f, len(parts), alpha / 2, least) for f, least in ((own, FEWEST), (bounded, 1)) if f.points
         ]
         for either in zip(*known, strict=False):
             total += 1

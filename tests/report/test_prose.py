@@ -148,7 +148,7 @@ def test_forest_rows_are_where_their_numbers_are(judged: tuple[dict[str, Spec], 
 def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
     """Of verdicts on either test: the row of the place that decides has the interval that the sentence names."""
     specs, verdicts = judged
-    told = {"distribution-free": 0, "shape": 0}
+    told = {"distribution-free": 0, "t-test": 0}
     for verdict in verdicts:
         point, spec = deciding_point(verdict), specs[verdict.spec]
         claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")

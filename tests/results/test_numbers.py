@@ -91,7 +91,7 @@ def test_a_metric_without_a_range_rests_on_the_t_test_alone(make_project: Make) 
     frame.to_csv(project.root / "results.csv", index=False)
     expect = COMPARE | {"left": {"metric": "loss", "arm": "plain"}, "right": {"value": 1}, "at": {"epoch": [1]}}
     verdict = judged(project, experiment(), expect)
-    assert (verdict.verdict, verdict.basis) == ("reproduced", "shape")
+    assert (verdict.verdict, verdict.basis) == ("reproduced", "t-test")
     assert verdict.points[0].free_low is None
     bounded = judged(project, experiment(metrics={"train": [0, 1], "test": [0, 1], "loss": [0, 60]}), expect)
     assert bounded.points[0].free_low is not None

@@ -12,7 +12,7 @@ import pytest
 
 from harness.claims.design import Bounded, Sequential
 from harness.claims.statistics import share_at_least
-from harness.claims.verdict import Verdict, basis_text
+from harness.claims.verdict import FORMER_BASES, Verdict, basis_text
 from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale
@@ -91,7 +91,7 @@ def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
 
 def test_after_a_few_repeats_it_rests_on_their_shape(loaded: Loaded) -> None:
     result = judged(loaded, both(around(0.5, 6, 0.05), around(0.1, 6, 0.05)))["biased-beats-iid"]
-    assert (result.verdict, result.basis, result.rarest) == ("reproduced", "shape", 2)
+    assert (result.verdict, result.basis, result.rarest) == ("reproduced", "t-test", 2)
     assert basis_text(result) == "a t-test: so few runs could miss an outcome that is rarer than 1 in 2"
     assert result.e_value is not None
     assert 1 < result.e_value < 2 / (result.p_value or 0)
@@ -113,7 +113,7 @@ def test_five_repeats_decide_nothing_by_their_shape(loaded: Loaded) -> None:
 def test_what_is_violated_rests_on_the_point_that_violates_it(loaded: Loaded) -> None:
     values = both(around(0.6, 20, 0.2), around(0.1, 20, 0.2)) | {("iid", 1.0): around(0.6, 12, 0.03)}
     result = judged(loaded, values)["iid-held"]
-    assert (result.verdict, result.basis) == ("violated", "shape")
+    assert (result.verdict, result.basis) == ("violated", "t-test")
     assert result.rarest == 3  # 12 repeats, not 20
     assert [p.holds for p in result.points] == [0, 20]
     assert result.points[1].share == pytest.approx(share_at_least(20, 20, 0.025))
@@ -131,7 +131,7 @@ def test_a_sequential_verdict_is_that_of_the_first_look_on_its_basis(loaded: Loa
     assert long.points[0].repeats == long.stopped
     assert long.points[0].share == pytest.approx(share_at_least(long.stopped, long.stopped, 0.025, looked=True))
     short = judged(loaded, both(around(0.5, 7, 0.05), around(0.1, 7, 0.05)), "sequential")["biased-beats-iid"]
-    assert (short.verdict, short.basis, short.stopped) == ("reproduced", "shape", 6)
+    assert (short.verdict, short.basis, short.stopped) == ("reproduced", "t-test", 6)
     assert short.e_value is not None
     evidence = evidence_of(loaded.spec, table_of(both(around(0.5, 6, 0.05), around(0.1, 6, 0.05))))
     left, right = loaded.spec.parts(loaded.spec.claims[0])[0].operands()
@@ -141,7 +141,7 @@ def test_a_sequential_verdict_is_that_of_the_first_look_on_its_basis(loaded: Loa
 
 def test_a_run_goes_on_for_a_better_basis_where_the_profile_says_so(loaded: Loaded) -> None:
     shape, free = scaled_of(loaded), scaled_of(loaded, design="sequential", basis="distribution-free")
-    assert (shape.basis, free.basis) == ("shape", "distribution-free")
+    assert (shape.basis, free.basis) == ("t-test", "distribution-free")
 
     def asks(scaled: Scaled, values: Values) -> dict[str, dict[tuple[str, float], int]]:
         needs = repeats_wanted(scaled, table_of(values, "sequential"))
@@ -158,7 +158,14 @@ def test_a_run_goes_on_for_a_better_basis_where_the_profile_says_so(loaded: Load
     # Three times the spec's ten repeats would not tell 0.03: the verdict on the shape of the results stands.
     near = both(around(0.9, 12), around(BOUND - 0.03, 12))
     assert set(asks(free, near)) == {"biased-beats-iid"}
-    assert judged(loaded, near, "sequential")["iid-held"].basis == "shape"
+    assert judged(loaded, near, "sequential")["iid-held"].basis == "t-test"
     # A claim that is open on any basis goes first.
     opened = both(around(0.9, 6), around(BOUND - 0.1, 6, 0.2))
     assert set(asks(free, opened)) == {"iid-held"}
+
+
+def test_bases_by_their_names_of_before_are_read(loaded: Loaded) -> None:
+    verdict = judged(loaded, both(around(0.9, 40), around(0.1, 40)))["biased-beats-iid"]
+    for before, now in FORMER_BASES.items():
+        written = {**verdict.model_dump(mode="json"), "basis": before}
+        assert Verdict.model_validate(written).basis == now

@@ -78,7 +78,7 @@ def verdict(name: str, **more: object) -> Verdict:
 def test_inconclusive_claims_count_and_theory_does_not() -> None:
     judged = [
         verdict("clear", p_value=0.001, e_value=2000.0, basis="distribution-free"),
-        verdict("faint", p_value=0.03, e_value=33.0, basis="shape", rarest=2),
+        verdict("faint", p_value=0.03, e_value=33.0, basis="t-test", rarest=2),
         verdict("open", verdict="inconclusive"),
         verdict("theorem", points=[]),
         verdict("absent", verdict="not run", points=[]),

@@ -135,9 +135,9 @@ def part_of(outcome: Any, points: list[tuple[float, float, int]], **more: Any) -
     return PartResult(outcome, Reason(found="undecided"), made, looks=looks, **more)
 
 
-def text_of(parts: list[Any], by_shape: list[PartResult], bounded: list[PartResult] | None = None) -> str:
-    nothing = [replace(part, points=(), looks=()) for part in by_shape]
-    return halves(Judged(by_shape, by_shape, nothing if bounded is None else bounded, None, None), parts, 0.05)
+def text_of(parts: list[Any], by_t_test: list[PartResult], bounded: list[PartResult] | None = None) -> str:
+    nothing = [replace(part, points=(), looks=()) for part in by_t_test]
+    return halves(Judged(by_t_test, by_t_test, nothing if bounded is None else bounded, None, None), parts, 0.05)
 
 
 HOLDS, OPEN, FAILS = (0.001, 0.9, 9), (0.5, 0.5, 9), (0.9, 0.001, 9)
