@@ -79,7 +79,7 @@ def test_what_is_begun_passes_its_test_and_is_known(tmp_path: Path) -> None:
         cwd=tmp_path, env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert tested.returncode == 0, tested.stdout
-    assert "4 passed" in tested.stdout
+    assert "8 passed" in tested.stdout
 
 
 def test_a_spec_that_is_begun_is_valid(make_project: Callable[..., Project]) -> None:
