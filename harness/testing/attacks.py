@@ -15,7 +15,7 @@ from harness.hashing import generator
 from harness.metrics import METRICS, Outputs
 from harness.testing.nonconformance import NonConformance, check_configuration, require
 
-CLASSES, FEATURES, RECORDS = 3, 4, 60
+CLASSES, FEATURES, RECORDS = 3, 16, 60
 """Of the made-up model: records are members, others, and known non-members, so many of each."""
 POOL = 16
 
@@ -115,15 +115,15 @@ def _check_result(name: str, attack: Attack, result: AttackResult) -> None:
 
 def _fit(attack: Attack) -> Fitted:
     name = type(attack).plugin_name()
-    targets = [memorising_target(seed=1 + i) for i in range(POOL)]
+    shadows = [memorising_target(seed=1), memorising_target(seed=2)]
     try:
         if attack.needs_halves:
             require(attack.refuses(POOL) is None, f"{name}: {attack.refuses(POOL)}")
             return attack.fit_halves([_in_out(t) for t in _complementary()], seed=3)
         if attack.asks_shadows:
-            return attack.fit_asking([_shadow(targets[0])], seed=3)
-        shadows = [ShadowOutputs(t.members, t.nonmembers) for t in targets[:2]] if attack.shadow_pool else []
-        return attack.fit(shadows, CLASSES, seed=3)
+            return attack.fit_asking([_shadow(shadows[0])], seed=3)
+        outputs = [ShadowOutputs(s.members, s.nonmembers) for s in shadows] if attack.shadow_pool else []
+        return attack.fit(outputs, CLASSES, seed=3)
     except NotImplementedError as error:
         raise NonConformance(
             f"{name}: its `shadow_pool`, `asks_shadows` and `needs_halves` do not say what it learns from: {error}"
@@ -150,8 +150,8 @@ def _shadow(target: MemorisingTarget) -> ShadowModel:
 def _records() -> tuple[Array, Array, Array]:
     """Features and labels of the candidate records, and features of others; bits, which every perturbation changes."""
     rng = generator(0, "conformance", "records")
-    features = rng.integers(0, 2, (2 * RECORDS, FEATURES * 4)).astype(np.float32)
-    test = rng.integers(0, 2, (RECORDS, FEATURES * 4)).astype(np.float32)
+    features = rng.integers(0, 2, (2 * RECORDS, FEATURES)).astype(np.float32)
+    test = rng.integers(0, 2, (RECORDS, FEATURES)).astype(np.float32)
     return features, rng.integers(0, CLASSES, 2 * RECORDS), test
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -118,7 +119,7 @@ def _check_asks(name: str, part: MeasuredClaimKind, table: pd.DataFrame, index: 
     if few.is_exact:
         return
     require(few.outcome == "inconclusive", f"{name}: two repeats decide, where {FEWEST} are the fewest that may")
-    asked = allocate_repeats([PartResult(**{**vars(few), "attacks": part.attacks()})], LEVEL, REPEATS)
+    asked = allocate_repeats([replace(few, attacks=part.attacks())], LEVEL, REPEATS)
     require(asked, f"{name}: open after two repeats, part {index + 1} of {parts} asks for none")
     attacks = {attack for _, attack in asked}
     named = {attack for of_arm in part.attacks().values() for attack in of_arm}
