@@ -22,7 +22,9 @@ from harness.imports import closure
 class Config(BaseModel):
     """Base of all configuration: frozen, and an unknown field is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, validate_by_name=True, serialize_by_alias=True, use_attribute_docstrings=True
+    )
     hashed_as: ClassVar[dict[str, str]] = {}
     """Fields that specs call by another name than before, and what names hash for it (`harness.identity`)."""
 

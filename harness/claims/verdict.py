@@ -243,9 +243,7 @@ class VerdictFile(Config):
 
 def schema_text() -> str:
     """JSON Schema of `verdicts.json`, as committed."""
-    from harness.docstrings import DescribedSchema
-
-    schema = VerdictFile.model_json_schema(schema_generator=DescribedSchema)
+    schema = VerdictFile.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return json.dumps(schema, indent=1, sort_keys=True) + "\n"
 

@@ -23,7 +23,6 @@ from harness.config import Plugin
 from harness.data.dataset import DATASETS
 from harness.data.split import SPLITS
 from harness.defences import DEFENCES
-from harness.docstrings import field_descriptions
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
 from harness.privacy.accountants import ACCOUNTANTS
@@ -214,6 +213,7 @@ def reference() -> dict[str, list[ManualEntry]]:
 def _entry(name: str, cls: type[Plugin]) -> ManualEntry:
     text = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
     rest = " ".join(" ".join((cls.__doc__ or "").split("\n\n")[1:]).split())
-    described = field_descriptions(cls)
-    fields = tuple((field, " ".join(described.get(field, "").split())) for field in cls.model_fields if field != "kind")
+    fields = tuple(
+        (f, " ".join((info.description or "").split())) for f, info in cls.model_fields.items() if f != "kind"
+    )
     return ManualEntry(name, text or cls.summary, rest, fields)

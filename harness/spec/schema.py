@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from harness.docstrings import DescribedSchema
 from harness.experiment.axes import Axis
 from harness.spec.model import Spec
 from harness.spec.surface import CONTENT, LISTED, SHARED
@@ -24,7 +23,7 @@ def json_schema() -> dict[str, Any]:
     An experiment gives what its arms share, an arm what it differs in; `extends` stands for another file, or another
     arm; a field's value may be an axis.
     """
-    schema = Spec.model_json_schema(by_alias=True, schema_generator=DescribedSchema)
+    schema = Spec.model_json_schema(by_alias=True)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Harness spec"
     for name in ("id", "attack_axes"):
@@ -101,7 +100,7 @@ def _difference_schema(plugin: dict[str, Any], defs: dict[str, Any]) -> dict[str
 
 
 def _axis() -> dict[str, object]:
-    values = copy.deepcopy(Axis.model_json_schema(schema_generator=DescribedSchema)["properties"]["values"])
+    values = copy.deepcopy(Axis.model_json_schema()["properties"]["values"])
     return {
         "type": "object",
         "description": "An axis: the field takes these values one after another; claims call it by its name.",
