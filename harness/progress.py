@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from typing import Protocol
@@ -21,8 +20,6 @@ from rich.progress import (
 from rich.progress import Progress as RichProgress
 
 QUIET_INTERVAL_S = 20.0
-PATIENCE_S = 2.0
-"""After so long work that is mostly quick says where it is, and then at this interval."""
 
 
 class Bar(Protocol):
@@ -51,32 +48,6 @@ class _LineBar:
         if now - self._last >= QUIET_INTERVAL_S:
             self._last = now
             print(f"{self._label}: {self._done:.0f}/{self._total:.0f} {note}".rstrip(), file=sys.stderr)
-
-
-class _Ticking:
-    """Says where the work is from a thread of its own, so that one long part of it shows too."""
-
-    def __init__(self, label: str, total: float) -> None:
-        self._label, self._total, self._done, self._note = label, total, 0.0, ""
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._tick, daemon=True)
-
-    def advance(self, amount: float = 1, note: str = "") -> None:
-        self._done, self._note = self._done + amount, note
-
-    def _tick(self) -> None:
-        while not self._ended.wait(PATIENCE_S):
-            print(
-                f"{self._label}: {self._done:.0f}/{self._total:.0f} {self._note}".rstrip(), file=sys.stderr, flush=True
-            )
-
-    def __enter__(self) -> _Ticking:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
 
 
 class _Silent:
@@ -119,10 +90,6 @@ class Progress:
             shown = [TextColumn("{task.description}"), BarColumn(), *columns]
             with RichProgress(*shown, console=self.console, transient=True) as rich:  # type: ignore[arg-type]
                 yield _RichBar(rich, rich.add_task(label, total=total, note=""))
-
-    def delayed_lines(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
-        """Lines every two seconds, and none before; `note` is what comes next."""
-        return contextlib.nullcontext(_Silent()) if self.quiet else _Ticking(label, total)
 
     def bytes(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
         """A bar over bytes."""

@@ -57,7 +57,7 @@ def accountants(
             raise HarnessError(f"--epsilon: epsilon is {value:g}, it has to be above 0")
     rows = []
     questions = [(value, name) for value in asked for name in ACCOUNTANTS]
-    with Progress(quiet).delayed_lines("accounting", len(questions)) as bar:
+    with Progress(quiet).cells("accounting", len(questions)) as bar:
         for number, (value, name) in enumerate(questions):
             bar.advance(min(number, 1), f"{name} at epsilon {value:g}")
             rows.append(_row(name, value, run))

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import progress
 from harness.errors import HarnessError
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from tests.conftest import REPO, run_cli
@@ -183,22 +180,3 @@ def test_one_accountant_that_cannot_answer_leaves_the_others_be() -> None:
     said = run_cli(REPO, *arguments, "--quiet")
     assert said.returncode == 0
     assert "pld at epsilon 1e+09: the pld accountant finds no noise" in said.stdout
-
-
-def test_progress_comes_after_two_seconds_and_not_before(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr(progress, "PATIENCE_S", 0.01)
-    with progress.Progress().delayed_lines("accounting", 7) as bar:
-        bar.advance(1, "pld at epsilon 3")
-        for _ in range(1000):
-            if "accounting: 1/7 pld at epsilon 3" in capsys.readouterr().err:
-                break
-            time.sleep(0.01)
-        else:
-            raise AssertionError("no progress was said")
-    capsys.readouterr()  # it may have been said again by now
-    monkeypatch.setattr(progress, "PATIENCE_S", 1000.0)
-    with progress.Progress().delayed_lines("accounting", 7):
-        pass
-    with progress.Progress(quiet=True).delayed_lines("accounting", 7) as bar:
-        bar.advance()
-    assert capsys.readouterr().err == ""
