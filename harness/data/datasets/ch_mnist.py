@@ -23,7 +23,6 @@ SIDE, CLASSES, EACH, TILE = 64, 8, 625, 150
 """Pixels of a side, tissues, images of each, and pixels of a side of a published tile."""
 MOST_BYTES = 1_000_000
 """Of an unpacked tile; a published one has 67,500 bytes of pixels."""
-TABLE = "hmnist_64_64_L.csv"
 TILES = "Kather_texture_2016_image_tiles_5000.zip"
 ADDRESS = "https://zenodo.org/record/53169/files/"
 
@@ -64,27 +63,6 @@ def read_tiles(path: Path) -> tuple[Array, Array]:
     return np.array(labels), np.stack(pixels)
 
 
-def read_table_of_pixels(path: Path) -> tuple[Array, Array]:
-    """The same from the table of grey pixels that the paper used (n rows of 4,096 pixels, then a label from 1 to 8).
-
-    Raises HarnessError for a table of another form.
-    """
-    try:
-        frame = pd.read_csv(path)
-    except (ValueError, OSError) as error:
-        raise AboutDataset(f"{path.name}: not a readable table: {error}") from None
-    if frame.shape[1] != SIDE * SIDE + 1 or frame.columns[-1] != "label":
-        raise AboutDataset(f"{path.name}: {frame.shape[1]:,} columns, 4,096 pixels and then `label` are right")
-    values = frame.to_numpy()
-    if values.dtype.kind not in "iu":
-        raise AboutDataset(f"{path.name}: a value is no whole number")
-    labels, pixels = values[:, -1], values[:, :-1]
-    for name, numbers, low, high in (("label", labels, 1, CLASSES), ("pixel", pixels, 0, 255)):
-        if len(numbers) and not (low <= numbers.min() and numbers.max() <= high):
-            raise AboutDataset(f"{path.name}: a {name} is outside {low} to {high}")
-    return labels - 1, pixels.reshape(-1, SIDE, SIDE).astype(np.uint8)
-
-
 @DATASETS.register
 class ChMnist(Images):
     """5,000 tiles of colorectal tissue of 8 kinds, 64 x 64 pixels, grey (Kather et al. 2016)."""
@@ -93,20 +71,16 @@ class ChMnist(Images):
     display: ClassVar[str] = "CH-MNIST"
     shape: ClassVar[tuple[int, int, int]] = (SIDE, SIDE, 1)
     each: ClassVar[int] = EACH
-    sources: ClassVar[tuple[Source, ...]] = (
-        Source("Kaggle's table of pixels (colorectal-histology-mnist)", (RawFile(TABLE),)),
-        Source("Zenodo 53169", (RawFile(TILES, ADDRESS + TILES),)),
-    )
+    sources: ClassVar[tuple[Source, ...]] = (Source("Zenodo 53169", (RawFile(TILES, ADDRESS + TILES),)),)
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Read the tiles or the table of pixels. Raises HarnessError for a file of another form, or cut short."""
-        ((name, path),) = files.items()
-        labels, pixels = (read_tiles if name.endswith(".zip") else read_table_of_pixels)(path)
+        """Read the tiles. Raises HarnessError for an archive of another form, or cut short."""
+        labels, pixels = read_tiles(files[TILES])
         counts = np.bincount(labels, minlength=CLASSES)
         if (counts != cls.each).any():
             raise AboutDataset(
-                f"{name}: {len(labels):,} images in tissues of {counts.tolist()}, {cls.each} each are right"
+                f"{TILES}: {len(labels):,} images in tissues of {counts.tolist()}, {cls.each} each are right"
             )
         return image_table(labels, pixels[..., None])
 
