@@ -12,9 +12,8 @@ import unicodedata
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -30,8 +29,6 @@ NOT_TEXT = {
     b"\xd0\xcf\x11\xe0": "a spreadsheet; export the sheet as CSV",
     b"PAR1": "a Parquet file; write it as CSV",
 }
-AT_ONCE = 2000
-"""Rows that are turned into columns together: few, so that the garbage collector has little to look at."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +60,20 @@ def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
     """Read a file, which messages call `name`. Raises AboutDataset."""
     text, doubtful = _decode(_content(path, name), name, encoding)
     spaced = separator != " " and f'{separator} "' in text
-    _, header = next(one for one in _records(text, name, separator, spaced) if one[1])  # text is not blank
+    _, header = next((one for one in _records(text, name, separator, spaced) if one[1]), (1, []))
     if len(header) == 1:
         _hint_separator(header[0], name, separator)
-    parsed = _read_regular(text, separator, spaced, header) or _read_irregular(text, name, separator, spaced, header)
-    columns, lines, blank = parsed
-    if not len(lines):
+    every = list(_records(text, name, separator, spaced))
+    records = [one for one in every if one[1]]
+    rows = records[1:]
+    if any(len(row) != len(header) for _, row in rows):
+        _refuse_widths(records, name)
+    if not rows:
         raise AboutDataset(f"{name}: a header and no row below it; records are needed")
+    columns = [list(column) for column in zip(*(row for _, row in rows), strict=True)]
+    lines = np.array([line for line, _ in rows])
     names = tuple(normalize_text(one) for one in header)
-    return Cells(names, tuple(header), columns, lines, blank, doubtful, spaced)
+    return Cells(names, tuple(header), columns, lines, len(every) - len(records), doubtful, spaced)
 
 
 def separator_hint(header: str, separator: str, wanted: str) -> str:
@@ -159,46 +161,9 @@ def _not_decoded(error: UnicodeDecodeError, content: bytes, name: str, encoding:
     return f"{what}; write the `encoding` that the file was saved in"
 
 
-Read = tuple[list[list[str]], Array, int]
-"""Columns, the line that each row begins on, and how many lines are blank."""
-
-
-def _reader(text: str, separator: str, spaced: bool) -> Any:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
-
-
-def _read_regular(text: str, separator: str, spaced: bool, header: list[str]) -> Read | None:
-    """A file that has a record on each line, as wide as the header; None for another, which takes longer to read."""
-    reader = _reader(text, separator, spaced)
-    columns: list[list[str]] = [[] for _ in header]
-    try:
-        if next(reader) != header:
-            return None
-        while some := list(islice(reader, AT_ONCE)):
-            if set(map(len, some)) != {len(header)}:
-                return None
-            for column, cells in zip(columns, zip(*some, strict=True), strict=True):
-                column += cells
-    except csv.Error:
-        return None
-    count = len(columns[0])
-    return (columns, np.arange(2, count + 2), 0) if reader.line_num == count + 1 else None
-
-
-def _read_irregular(text: str, name: str, separator: str, spaced: bool, header: list[str]) -> Read:
-    """Any file. Raises AboutDataset for one that is malformed."""
-    every = list(_records(text, name, separator, spaced))
-    records = [one for one in every if one[1]]
-    if any(len(row) != len(header) for _, row in records):
-        _refuse_widths(records, name)
-    lines = np.array([line for line, _ in records[1:]], dtype=np.int64)
-    columns = [list(column) for column in zip(*(row for _, row in records[1:]), strict=True)]
-    return columns, lines, len(every) - len(records)
-
-
 def _records(text: str, name: str, separator: str, spaced: bool) -> Iterator[tuple[int, list[str]]]:
     """Records, header first, each with the line that it begins on; a blank line has no cells."""
-    reader = _reader(text, separator, spaced)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
     before = 0
     try:
         for row in reader:
