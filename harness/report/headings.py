@@ -6,24 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from harness.claims.verdict import Verdict
+from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.report.vocabulary import letters
 from harness.spec.model import Spec
 
-DATASETS = {
-    "adult": "Adult",
-    "compas": "COMPAS",
-    "mixture": "mixture of Gaussians",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "mnist": "MNIST",
-    "fashion-mnist": "Fashion-MNIST",
-    "ch-mnist": "CH-MNIST",
-    "location30": "Location-30",
-    "purchase100": "Purchase-100",
-    "texas100": "Texas-100",
-}
-STAND_IN = "-substitute"
-"""How the kind of a data set ends that stands in for another."""
 MANY = 2
 """Data sets of a spec of which a heading names each."""
 
@@ -35,14 +21,14 @@ def datasets_of(spec: Spec, arm: str = "") -> tuple[str, ...]:
     if spec.own_experiment is None:
         return ()
     trained = (one.setup for one in spec.own_experiment.variants() if not arm or one.arm == arm)
-    kinds = dict.fromkeys(setup.dataset.plugin_name() for setup in trained)
-    return tuple(dataset_words(kind) for kind in kinds)
+    return tuple(dict.fromkeys(_dataset_words(setup.dataset) for setup in trained))
 
 
-def dataset_words(kind: str) -> str:
+def _dataset_words(dataset: Dataset) -> str:
     """A data set by its name in the field; of one that stands in for another, the other's, and that it does."""
-    name = kind.removesuffix(STAND_IN)
-    return DATASETS.get(name, name) + (" (stand-in)" if kind.endswith(STAND_IN) else "")
+    if isinstance(dataset, TableDataset) and dataset.stands_in_for is not None:
+        return f"{DATASETS[dataset.stands_in_for].display} (stand-in)"
+    return dataset.display or dataset.name
 
 
 def headings(verdicts: Sequence[Verdict], specs: Mapping[str, Spec]) -> dict[str, str]:

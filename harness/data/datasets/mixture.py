@@ -26,7 +26,7 @@ class Mixture(GeneratorDataset):
     sigma_is: Literal["standard-deviation", "variance"] = "standard-deviation"
     """How to read N(0, sigma I)."""
 
-    display: ClassVar[str] = "synthetic mixture"
+    display: ClassVar[str] = "mixture of Gaussians"
     draws: ClassVar[str | None] = "generator:dd7ea26bc08ae2de"
 
     @property
