@@ -137,8 +137,6 @@ class Attack(Plugin):
     from a pool of halves by `fit_halves`, of models that can be asked."""
     reads_features: ClassVar[bool] = False
     """Whether it asks for features of records, which are then needed wherever it is run."""
-    knows_training_loss: ClassVar[bool] = False
-    """Whether the adversary is given the target's mean training loss."""
 
     @property
     def measures(self) -> tuple[str, ...]:

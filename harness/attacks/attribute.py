@@ -50,7 +50,6 @@ class AttributeInference(Attack):
 
     reads_features: ClassVar[bool] = True
     summary: ClassVar[str] = "attribute inference (Yeom et al.)"
-    knows_training_loss: ClassVar[bool] = True
 
     @property
     def measures(self) -> tuple[str, ...]:

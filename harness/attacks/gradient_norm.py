@@ -20,7 +20,6 @@ class GradientNorm(ScoringAttack):
 
     kind: Literal["gradient-norm"] = "gradient-norm"
     reads_features: ClassVar[bool] = True
-    knows_training_loss: ClassVar[bool] = True
     summary: ClassVar[str] = "norm of the gradient in the weights (white-box)"
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:

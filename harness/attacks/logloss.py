@@ -21,7 +21,6 @@ class Logloss(MembershipAttack):
     of which a model is that sure cannot be told apart."""
     added_later: ClassVar[dict[str, Any]] = {"loss_of": "log-probabilities"}
     summary: ClassVar[str] = "loss threshold (Yeom et al.)"
-    knows_training_loss: ClassVar[bool] = True
 
     def losses(self, outputs: Outputs) -> Array:
         """The loss of each record, (n,), as far as the adversary can see it."""

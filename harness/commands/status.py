@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from harness.commands.common import (
-    AsJson,
-    ProfileName,
-    console,
-    context_for,
-    load,
-    print_json,
-    table_of,
-)
-
-if TYPE_CHECKING:
-    pass
+from harness.commands.common import AsJson, ProfileName, console, context_for, load, print_json, table_of
 
 
 def status(profile: ProfileName = None, as_json: AsJson = False) -> None:

@@ -19,7 +19,6 @@ from harness.arrays import Array
 from harness.config import Config
 
 ANGLES = 8
-ORDERS = 2
 BATCH = 250
 """Images that are transformed at a time."""
 EPSILON = 1e-5

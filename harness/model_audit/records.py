@@ -39,8 +39,6 @@ class Records:
     """File and line of each, (m + n + k,)."""
     members: int
     nonmembers: int
-    n_columns: int
-    """Features of a record."""
 
     @property
     def candidates(self) -> int:
@@ -104,10 +102,9 @@ def read_records(question: Question) -> Records:
             f"{paths[0]}, {paths[1]}: the label has one value only, {quote_value(str(rows.labels[0]))}; two or more "
             "are needed"
         )
-    width = int(np.prod(features.shape[1:]))
-    if not width:
+    if 0 in features.shape[1:]:
         raise HarnessError(f"{paths[0]}: no column is left beside the label {question.label!r}; a model needs features")
-    return Records(features, rows.labels[order], places, m, attacked, width)
+    return Records(features, rows.labels[order], places, m, attacked)
 
 
 def take_rows(features: pd.DataFrame | Array, places: Array) -> pd.DataFrame | Array:

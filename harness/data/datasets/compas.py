@@ -22,7 +22,6 @@ NUMBERS = (
     "juv_other_count",
     "days_b_screening_arrest",
 )
-FILTER = ("days_b_screening_arrest", "is_recid", "c_charge_degree", "score_text")
 LABEL = "two_year_recid"
 RAW = "compas-scores-two-years.csv"
 RAW_SHA256 = "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d"
