@@ -1,10 +1,15 @@
-"""Atomic files: a reader sees the old content or the new, never half of either."""
+"""Atomic files: a reader sees the old content or the new, never half of either.
+
+And JSON as every reader understands it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import hashlib
+import json
+import math
 import os
 import tempfile
 from collections.abc import Iterator
@@ -58,3 +63,26 @@ def sha256_file(path: Path) -> str:
     """SHA-256 of a file's bytes, read in blocks."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def json_text(value: object) -> str:
+    """One document of strict JSON, in which infinities and what is no number are text."""
+    text = json.dumps(_strict(value), indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # of a file's name that is no UTF-8
+        return json.dumps(_strict(value), indent=1, allow_nan=False)
+    return text
+
+
+def _strict(value: object) -> object:
+    """What JSON has no number for is `Infinity`, `-Infinity` or `NaN` in quotes; what it does not know, text."""
+    if isinstance(value, dict):
+        return {str(key): _strict(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(one) for one in value]
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # of NumPy
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
-import math
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -17,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.errors import HarnessError
+from harness.files import json_text
 from harness.paths import Project, find_project
 from harness.progress import Progress
 
@@ -148,25 +147,7 @@ def table_of(*columns: str) -> Table:
 
 def print_json(value: object) -> None:
     """For programs: one document of strict JSON, in which infinities and what is no number are text."""
-    try:
-        text = json.dumps(_strict_json(value), indent=1, ensure_ascii=False, allow_nan=False)
-        text.encode()
-    except UnicodeEncodeError:  # of a file's name that is no UTF-8
-        text = json.dumps(_strict_json(value), indent=1, allow_nan=False)
-    print(text, file=state.get("document", sys.stdout))
-
-
-def _strict_json(value: object) -> object:
-    """What JSON has no number for is `Infinity`, `-Infinity` or `NaN` in quotes; what it does not know, text."""
-    if isinstance(value, dict):
-        return {str(key): _strict_json(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strict_json(one) for one in value]
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # of NumPy
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+    print(json_text(value), file=state.get("document", sys.stdout))
 
 
 def file_to_write(path: Path | None, option: str, suffix: str = "") -> None:

@@ -5,18 +5,16 @@ It stands alone: its style is in it, and nothing is loaded from elsewhere.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 from markupsafe import Markup, escape
 
 from harness.arrays import Array
-from harness.files import write_text
+from harness.files import json_text, write_text
 from harness.metrics.answers import Answers
 from harness.metrics.membership import roc
 from harness.model_audit.attacks import BLIND
@@ -66,7 +64,7 @@ class Plot:
 
 def write_audit(folder: Path, audit: ModelAudit) -> Path:
     """Write `audit.html`, `scores.csv` and `audit.json` into a folder, each whole or not at all. Returns the page."""
-    numbers = json.dumps(_strict_json(describe_audit(audit)), indent=1, ensure_ascii=False, allow_nan=False)
+    numbers = json_text(describe_audit(audit))
     page = render_audit(audit)
     write_text(folder / SCORES, list_scores(audit))
     write_text(folder / NUMBERS, numbers + "\n")
@@ -103,19 +101,6 @@ def render_audit(audit: ModelAudit) -> str:
         scores=SCORES,
         numbers=NUMBERS,
     )
-
-
-def _strict_json(value: object) -> object:
-    """What JSON has no number for as text."""
-    if isinstance(value, dict):
-        return {str(key): _strict_json(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strict_json(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
 
 
 def _describe_record(audit: ModelAudit, at: int) -> dict[str, object]:
