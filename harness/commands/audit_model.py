@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import console, print_json, table_of
+from harness.commands.common import console, folder_to_write, print_json, table_of
 from harness.errors import HarnessError
 from harness.progress import Progress
 
@@ -101,7 +101,7 @@ def audit_existing_model(what: str, given: Mapping[str, object], out: Path | Non
         named_function(str(given["train"]), TRAINING)
     question = Question(predict=what, **given)  # type: ignore[arg-type]
     folder = out or Path(f"{_stem(question)}-audit")
-    check_folder(folder)
+    folder_to_write(folder, f"--out {folder}")
     audit = audit_model(question, Progress(quiet))
     page = write_audit(folder, audit)
     if as_json:
@@ -115,13 +115,6 @@ def audit_existing_model(what: str, given: Mapping[str, object], out: Path | Non
 def _stem(question: Question) -> str:
     path, _, name = question.predict.rpartition(":")
     return re.sub(r"[^A-Za-z0-9]+", "-", f"{Path(path).stem}-{name}").strip("-").lower()
-
-
-def check_folder(folder: Path) -> None:
-    """Raises HarnessError where no folder is, or can be made: before the work, not after it."""
-    above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    if not above.is_dir():
-        raise HarnessError(f"--out {folder}: {above} is a file, not a folder")
 
 
 def _show(audit: ModelAudit, page: Path) -> None:

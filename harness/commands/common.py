@@ -158,9 +158,14 @@ def file_to_write(path: Path | None, option: str, suffix: str = "") -> None:
         raise HarnessError(f"{option} {path}: what is written is {suffix[1:].upper()}; name it so, as in mine{suffix}")
     if path.is_dir():
         raise HarnessError(f"{option} {path}: is a folder; name a file")
-    above = next(folder for folder in path.absolute().parents if folder.exists())
+    folder_to_write(path.absolute().parent, f"{option} {path}")
+
+
+def folder_to_write(folder: Path, what: str) -> None:
+    """Raises HarnessError where no folder is, or can be made."""
+    above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not above.is_dir():
-        raise HarnessError(f"{option} {path}: {above} is a file, not a folder")
+        raise HarnessError(f"{what}: {above} is a file, not a folder")
 
 
 COLOURS = {

@@ -46,17 +46,14 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     Reads the verdict that `judge` wrote; judges nothing.
     """
     from harness.claims.verdict import in_json
-    from harness.pipeline import read_verdicts
+    from harness.pipeline import read_verdict
     from harness.report.certainty import certainty_words, how_sure
     from harness.report.prose import deciding_point, sentence
     from harness.report.tex import untex
     from harness.report.vocabulary import DATA, ORIGINS, SAID, SIGNS, letter, letters
 
     context, loaded, name = find_claim(claim, profile)
-    every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
-    if name not in every:
-        raise HarnessError(f"{loaded.spec.id}: no claim {name!r}; it has {', '.join(every) or 'none that is judged'}")
-    verdict = every[name]
+    verdict = read_verdict(context, loaded, name)
     spec = context.scale(loaded).spec
     told, sure = sentence(verdict, spec), how_sure(verdict, deciding_point(verdict))
     if as_json:

@@ -28,17 +28,18 @@ def advantage(member_decisions: Array, nonmember_decisions: Array) -> Value:
 
 def auc(member_scores: Array, nonmember_scores: Array) -> Value:
     """Area under the ROC curve (Mann-Whitney, ties count half) with DeLong's standard error."""
-    m, n = len(member_scores), len(nonmember_scores)
-    below_strict, below_or_equal = (
-        np.searchsorted(np.sort(nonmember_scores), member_scores, side=side) for side in ("left", "right")
-    )
-    placed_members = (below_strict + below_or_equal) / (2 * n)
-    low, high = (np.searchsorted(np.sort(member_scores), nonmember_scores, side=s) for s in ("left", "right"))
-    placed_nonmembers = 1 - (low + high) / (2 * m)
-    variance = 0.0
-    if m > 1 and n > 1:
-        variance = placed_members.var(ddof=1) / m + placed_nonmembers.var(ddof=1) / n
-    return Value(float(placed_members.mean()), float(np.sqrt(variance)), m + n)
+    of_members, of_others = placements(member_scores, nonmember_scores)
+    m, n = len(of_members), len(of_others)
+    variance = of_members.var(ddof=1) / m + of_others.var(ddof=1) / n if m > 1 and n > 1 else 0.0
+    return Value(float(of_members.mean()), float(np.sqrt(variance)), m + n)
+
+
+def placements(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:
+    """Of each member the share of non-members below it (m,), of each non-member that of members above it (n,)."""
+    inside, outside = np.sort(member_scores), np.sort(nonmember_scores)
+    below, up_to = (np.searchsorted(outside, member_scores, side=side) for side in ("left", "right"))
+    under, to = (np.searchsorted(inside, nonmember_scores, side=side) for side in ("left", "right"))
+    return (below + up_to) / (2 * len(outside)), 1 - (under + to) / (2 * len(inside))
 
 
 def roc(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:

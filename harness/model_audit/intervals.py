@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-import numpy as np
-
 from harness.arrays import Array
 from harness.metrics.answers import Answers
 from harness.metrics.exposure import exposed_members, threshold_at
-from harness.metrics.membership import auc
+from harness.metrics.membership import auc, placements
 from harness.metrics.value import rate_at_least, rate_at_most
 
 
@@ -115,7 +113,9 @@ def auc_difference(first: Answers, second: Answers, level: float) -> Interval:
 
     Where that has no width, as between two attacks that tell all apart, the ends of both intervals bound it.
     """
-    (inside, outside), (other_inside, other_outside) = _placements(first), _placements(second)
+    (inside, outside), (other_inside, other_outside) = (
+        placements(one.member_scores, one.nonmember_scores) for one in (first, second)
+    )
     of_members, of_others = inside - other_inside, outside - other_outside
     value = float(of_members.mean())
     stderr = math.sqrt(of_members.var(ddof=1) / len(of_members) + of_others.var(ddof=1) / len(of_others))
@@ -124,14 +124,6 @@ def auc_difference(first: Answers, second: Answers, level: float) -> Interval:
         return Interval(value, max(-1.0, value - reach), min(1.0, value + reach))
     a, b = (auc_interval(answers, (1 + level) / 2) for answers in (first, second))
     return Interval(value, a.low - b.high, a.high - b.low)
-
-
-def _placements(answers: Answers) -> tuple[Array, Array]:
-    """Of each member the share of non-members below it (m,), of each non-member that of members above it (n,)."""
-    inside, outside = np.sort(answers.member_scores), np.sort(answers.nonmember_scores)
-    below, up_to = (np.searchsorted(outside, answers.member_scores, side=side) for side in ("left", "right"))
-    under, to = (np.searchsorted(inside, answers.nonmember_scores, side=side) for side in ("left", "right"))
-    return (below + up_to) / (2 * len(outside)), 1 - (under + to) / (2 * len(inside))
 
 
 def _quantile(level: float) -> float:

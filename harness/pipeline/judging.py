@@ -288,3 +288,11 @@ def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
         raise HarnessError(f"{path}: not a verdict file: {first_fault(error)}; `{again}` writes it anew") from None
     except (ValueError, OSError) as error:
         raise HarnessError(f"{path}: not a verdict file: {error}; delete it") from None
+
+
+def read_verdict(context: Context, loaded: Loaded, claim: str) -> Verdict:
+    """A claim's verdict, by the claim's name in its spec. Raises HarnessError where there is none."""
+    every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
+    if claim not in every:
+        raise HarnessError(f"{loaded.spec.id}: no claim {claim!r}; it has {', '.join(every) or 'none that is judged'}")
+    return every[claim]

@@ -17,7 +17,7 @@ from harness import tracking
 from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
 from harness.files import atomic_path
-from harness.pipeline import Context, measured_file, read_verdicts
+from harness.pipeline import Context, measured_file, read_verdict
 from harness.report.prose import sentence
 from harness.report.vocabulary import letters
 from harness.spec.load import Loaded
@@ -50,7 +50,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
     """
     from rocrate.rocrate import ROCrate
 
-    verdict = _verdict_of(context, loaded, claim)
+    verdict = read_verdict(context, loaded, claim)
     root = context.project.root
     crate = ROCrate()
     crate.name = f"{verdict.verdict}: {letters(verdict.statement)}"
@@ -76,13 +76,6 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
             crate.write_zip(temporary.with_suffix(".zip"))
             temporary.with_suffix(".zip").replace(temporary)
     return sorted(added)
-
-
-def _verdict_of(context: Context, loaded: Loaded, claim: str) -> Verdict:
-    every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
-    if claim not in every:
-        raise HarnessError(f"{loaded.spec.id}: no claim {claim!r}; it has {', '.join(every) or 'none that is judged'}")
-    return every[claim]
 
 
 def _date(context: Context) -> datetime.datetime:

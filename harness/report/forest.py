@@ -13,7 +13,7 @@ from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Basis, Point, Verdict
-from harness.report.prose import curve_words, left_interval, where_words
+from harness.report.prose import add, curve_words, left_interval, subtract, where_words
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 
@@ -161,7 +161,7 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
         upward = part.relation in (">", ">=")
         if upward:
             return "difference", [
-                Span(p.effect + part.margin, _add(p.low, part.margin), _add(p.high, part.margin), part.margin)
+                Span(p.effect + part.margin, add(part.margin, p.low), add(part.margin, p.high), part.margin)
                 for p in points
             ]
         return "difference", [
@@ -185,14 +185,7 @@ def _span_beside(value: float, to: float, point: Point, tolerance: float) -> Spa
 
 def _mirrored_ends(point: Point, line: float) -> tuple[float | None, float | None]:
     """Ends of `line - effect`."""
-    return (
-        None if point.high is None else line - point.high,
-        None if point.low is None else line - point.low,
-    )
-
-
-def _add(x: float | None, y: float) -> float | None:
-    return None if x is None else x + y
+    return subtract(line, point.high), subtract(line, point.low)
 
 
 def _subject(part: ClaimKind, spec: Spec) -> str:

@@ -95,8 +95,8 @@ def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | 
     low, high = point.low, point.high
     if isinstance(part, Compare):
         if part.relation in (">", ">="):
-            return _add(point.right, low), _add(point.right, high)
-        return _subtract(point.right, high), _subtract(point.right, low)
+            return add(point.right, low), add(point.right, high)
+        return subtract(point.right, high), subtract(point.right, low)
     if isinstance(part, Close) and low is not None and high is not None and high < part.tolerance:
         above = point.left >= point.right
         near, far = part.tolerance - high, part.tolerance - low
@@ -104,11 +104,13 @@ def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | 
     return None
 
 
-def _add(x: float, y: float | None) -> float | None:
+def add(x: float, y: float | None) -> float | None:
+    """A sum; None: unbounded."""
     return None if y is None else x + y
 
 
-def _subtract(x: float, y: float | None) -> float | None:
+def subtract(x: float, y: float | None) -> float | None:
+    """A difference; None: unbounded."""
     return None if y is None else x - y
 
 

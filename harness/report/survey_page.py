@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.files import write_text
+from harness.report.compare import epsilon_words
 from harness.report.contents import slug
 from harness.report.provenance import Provenance
 from harness.report.site import page_environment
@@ -85,7 +86,7 @@ def write_survey(root: Path, spec: str, title: str, results: Sequence[SetResult]
         title=title,
         rows=rows,
         left=left,
-        epsilons=[_epsilon_words(epsilon) for epsilon in epsilons],
+        epsilons=[epsilon_words(epsilon) for epsilon in epsilons],
         ticks=[(scale(tick), figure(tick)) for tick in _ticks(scale)],
         zero=scale(0.0),
         width=WIDTH,
@@ -161,7 +162,7 @@ def _mark(number: int, one: MeasuredAdvantage, scale: _Scale) -> Mark:
         scale(ends[0]),
         scale(ends[1]),
         bound,
-        f"{_epsilon_words(one.epsilon)}: {advantage_words(one)}{line}, {one.repeats} repeats",
+        f"{epsilon_words(one.epsilon)}: {advantage_words(one)}{line}, {one.repeats} repeats",
     )
 
 
@@ -171,10 +172,6 @@ def advantage_words(one: MeasuredAdvantage) -> str:
     return figure(one.mean) + ends
 
 
-def _epsilon_words(epsilon: float) -> str:
-    return "without noise" if math.isinf(epsilon) else f"ε = {figure(epsilon)}"
-
-
 def _discovery_words(spec: str, one: Discovery) -> tuple[str, str, str]:
-    where = "" if one.what == WITHOUT else _epsilon_words(one.epsilon)
+    where = "" if one.what == WITHOUT else epsilon_words(one.epsilon)
     return WORDS[one.what], where, f"claims/{slug(f'{spec}#{one.claim}')}.html"
