@@ -7,7 +7,13 @@
 
 from __future__ import annotations
 
+import tarfile
+import zlib
+from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from harness.errors import AboutDataset
 
 
 @dataclass(frozen=True)
@@ -38,3 +44,23 @@ class Source:
     package: PackageMember | None = None
     folder: str | None = None
     """Folder of the override directory; default: the dataset's name."""
+
+
+def read_members(path: Path, names: Collection[str] = ()) -> dict[str, bytes]:
+    """Files of a tar archive by their names without folders: all of these; none named: whatever it holds.
+
+    Nothing is unpacked. Raises AboutDataset for an archive that is damaged, or that lacks one of them.
+    """
+    contents: dict[str, bytes] = {}
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                base = PurePosixPath(member.name).name
+                stream = archive.extractfile(member) if member.isreg() and (base in names or not names) else None
+                if stream is not None:
+                    contents[base] = stream.read()
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        raise AboutDataset(f"{path.name}: not a readable archive: {error}") from None
+    if missing := [name for name in names if name not in contents]:
+        raise AboutDataset(f"{path.name}: no {', '.join(missing)} in it; is it the published archive?")
+    return contents

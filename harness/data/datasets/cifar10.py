@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,13 +12,13 @@ import pandas as pd
 from harness.arrays import Array
 from harness.data.dataset import DATASETS
 from harness.data.images import ScatteredImages, sorted_images
-from harness.data.sources import RawFile, Source
+from harness.data.sources import RawFile, Source, read_members
 from harness.errors import AboutDataset
 
 SIDE, CHANNELS, CLASSES, IMAGES = 32, 3, 10, 60000
 PIXEL_BYTES = SIDE * SIDE * CHANNELS
+PARTS = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
 ADDRESS = "https://www.cs.toronto.edu/~kriz/"
-ARCHIVE_ERRORS = (tarfile.TarError, EOFError, OSError)
 AS_PUBLISHED = Source(
     "Toronto (CIFAR-10)", (RawFile("cifar-10-binary.tar.gz", ADDRESS + "cifar-10-binary.tar.gz"),), folder="cifar10"
 )
@@ -30,40 +29,24 @@ def planes_to_pixels(planes: Array) -> Array:
     return planes.reshape(-1, CHANNELS, SIDE, SIDE).transpose(0, 2, 3, 1)
 
 
-def read_batches(archive: tarfile.TarFile, name: str) -> tuple[Array, Array]:
-    parts = [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]
-    by_part: dict[str, Array] = {}
-    for member in archive:
-        base = PurePosixPath(member.name).name
-        stream = archive.extractfile(member) if member.isreg() and base in parts else None
-        if stream is not None:
-            data = stream.read()
-            if not data or len(data) % (1 + PIXEL_BYTES):
-                raise AboutDataset(f"{name}: {base}: {len(data):,} bytes are no whole number of images")
-            by_part[base] = np.frombuffer(data, np.uint8).reshape(-1, 1 + PIXEL_BYTES)
-    missing = [part for part in parts if part not in by_part]
-    if missing:
-        raise AboutDataset(f"{name}: no {', '.join(missing)} in it; cifar-10-binary.tar.gz has them")
-    records = np.concatenate([by_part[part] for part in parts])
-    return records[:, 0].astype(np.int64), planes_to_pixels(records[:, 1:])
-
-
 def read_cifar10(files: Mapping[str, Path], images: int = IMAGES, classes: int = CLASSES) -> tuple[Array, Array]:
     """Classes (n,) and pixels (n, 32, 32, 3) of CIFAR-10, from the published archive.
 
     Raises HarnessError for an archive that is damaged, cut short, or of another form.
     """
     ((name, path),) = files.items()
-    try:
-        with tarfile.open(path) as archive:
-            labels, pixels = read_batches(archive, name)
-    except ARCHIVE_ERRORS as error:
-        raise AboutDataset(f"{name}: not a readable archive: {error}") from None
+    parts = []
+    for part, data in read_members(path, PARTS).items():
+        if not data or len(data) % (1 + PIXEL_BYTES):
+            raise AboutDataset(f"{name}: {part}: {len(data):,} bytes are no whole number of images")
+        parts.append(np.frombuffer(data, np.uint8).reshape(-1, 1 + PIXEL_BYTES))
+    records = np.concatenate(parts)
+    labels = records[:, 0].astype(np.int64)
     counts = np.bincount(labels, minlength=classes)
     each = images // classes
     if len(counts) != classes or (counts != each).any():
         raise AboutDataset(f"{name}: {len(labels):,} images in classes of {counts.tolist()}, {each:,} each are right")
-    return labels, pixels
+    return labels, planes_to_pixels(records[:, 1:])
 
 
 @DATASETS.register

@@ -6,9 +6,8 @@ read; those of pickled objects are refused by not being asked for.
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,14 +15,9 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.data.dataset import DATASETS
-from harness.data.datasets.cifar10 import (
-    ADDRESS,
-    ARCHIVE_ERRORS,
-    PIXEL_BYTES,
-    planes_to_pixels,
-)
+from harness.data.datasets.cifar10 import ADDRESS, PIXEL_BYTES, planes_to_pixels
 from harness.data.images import Images, sorted_images
-from harness.data.sources import RawFile, Source
+from harness.data.sources import RawFile, Source, read_members
 from harness.errors import AboutDataset
 
 
@@ -49,19 +43,7 @@ class Cifar100(Images):
         Raises HarnessError for an archive that is damaged, cut short, or not of the published form.
         """
         ((name, path),) = files.items()
-        contents: dict[str, bytes] = {}
-        try:
-            with tarfile.open(path) as archive:
-                for member in archive:
-                    base = PurePosixPath(member.name).name
-                    stream = archive.extractfile(member) if member.isreg() else None
-                    if stream is not None and base in (*cls.images_a_class, cls.names_file):
-                        contents[base] = stream.read()
-        except ARCHIVE_ERRORS as error:
-            raise AboutDataset(f"{name}: not a readable archive: {error}") from None
-        for wanted in (*cls.images_a_class, cls.names_file):
-            if wanted not in contents:
-                raise AboutDataset(f"{name}: no {wanted} in it; the published archive cifar-100-binary.tar.gz has one")
+        contents = read_members(path, (*cls.images_a_class, cls.names_file))
         classes = contents[cls.names_file].decode("ascii", "replace").split()
         if len(classes) != cls.classes or classes != sorted(classes):
             raise AboutDataset(f"{name}: {cls.names_file}: not {cls.classes} names of classes in alphabetical order")

@@ -8,7 +8,7 @@ columns, binary features, and every class present.
 from __future__ import annotations
 
 import hashlib
-import tarfile
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -18,7 +18,7 @@ import pandas as pd
 from pydantic import Field
 
 from harness.data.dataset import DATASETS, Schema, TableDataset
-from harness.data.sources import RawFile, Source
+from harness.data.sources import RawFile, Source, read_members
 from harness.errors import AboutDataset
 
 LABEL = "class"
@@ -52,16 +52,10 @@ class LabelledBits(TableDataset):
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
         """Read the archive's only file. Raises HarnessError for one that is damaged or not of the published form."""
         ((name, path),) = files.items()
-        try:
-            with tarfile.open(path) as archive:
-                members = [m for m in archive.getmembers() if m.isreg()]
-                if len(members) != 1:
-                    raise AboutDataset(f"{name}: holds {len(members)} files, the published archive holds one")
-                stream = archive.extractfile(members[0])
-                assert stream is not None
-                raw = pd.read_csv(stream, header=None)
-        except (tarfile.TarError, EOFError, OSError) as error:
-            raise AboutDataset(f"{name}: not a readable archive: {error}") from None
+        contents = [*read_members(path).values()]
+        if len(contents) != 1:
+            raise AboutDataset(f"{name}: holds {len(contents)} files, the published archive holds one")
+        raw = pd.read_csv(io.BytesIO(contents[0]), header=None)
         return cls._check_shape(raw, name)
 
     @classmethod
