@@ -1,16 +1,18 @@
-"""Which modules a module's code rests on, read from its source: nothing is imported or run.
+"""Which modules a module's code rests on, read from its source: nothing is imported or run, but by `import_all`.
 
 `closure` follows imports wherever they stand in a file, functions included, but for what only type checkers see. A
 name that a package's `__init__` takes from a module (`from harness.metrics import Value`) leads to that module, and a
 package that is imported itself (`from harness.data import datasets`, which registers them) leads nowhere: which of the
-modules that it lists is used is decided by a name in a spec. Whoever asks for a closure adds those that may be
-(`within`).
+modules that it lists, or has `import_all` import, is used is decided by a name in a spec. Whoever asks for a closure
+adds those that may be (`modules_within`).
 """
 
 from __future__ import annotations
 
 import ast
 import importlib.util
+import pkgutil
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -33,6 +35,12 @@ def closure(*modules: str, packages: tuple[str, ...] = ()) -> tuple[str, ...]:
             names.add(name)
             waiting += [m for m in imports_of(name) if not packages or lies_in(m, packages)]
     return tuple(sorted(names))
+
+
+def import_all(package: str, path: Iterable[str]) -> None:
+    """Import the modules of a package, sorted by name: what they register is known once the package is imported."""
+    for module in pkgutil.iter_modules(path, f"{package}."):
+        importlib.import_module(module.name)
 
 
 def modules_within(package: str) -> tuple[str, ...]:

@@ -1,60 +1,9 @@
 """Attacks on models, one file each; importing this package registers them all."""
 
-from harness.attacks import (
-    attribute,
-    blind,
-    boundary,
-    gap,
-    gradient_norm,
-    lira,
-    lira_queries,
-    logloss,
-    max_posterior,
-    posterior_network,
-    quantile,
-    rmia,
-    sampling,
-    shokri,
-    vulnerability,
-)
-from harness.attacks.attack import (
-    ATTACKS,
-    Attack,
-    AttackResult,
-    InOutModel,
-    MembershipAttack,
-    ScoringAttack,
-    ShadowModel,
-    ShadowOutputs,
-    Target,
-)
-from harness.metrics.answers import Answers, Outputs
+from harness.attacks.attack import ATTACKS, Attack, InOutModel, ScoringAttack, ShadowModel, ShadowOutputs, Target
+from harness.imports import import_all
+from harness.metrics.answers import Outputs
 
-__all__ = [
-    "ATTACKS",
-    "Answers",
-    "Attack",
-    "AttackResult",
-    "InOutModel",
-    "MembershipAttack",
-    "Outputs",
-    "ScoringAttack",
-    "ShadowModel",
-    "ShadowOutputs",
-    "Target",
-    "attribute",
-    "blind",
-    "boundary",
-    "gap",
-    "gradient_norm",
-    "lira",
-    "lira_queries",
-    "logloss",
-    "max_posterior",
-    "posterior_network",
-    "quantile",
-    "rmia",
-    "sampling",
-    "shokri",
-    "vulnerability",
-]
+__all__ = ["ATTACKS", "Attack", "InOutModel", "Outputs", "ScoringAttack", "ShadowModel", "ShadowOutputs", "Target"]
+
+import_all(__name__, __path__)

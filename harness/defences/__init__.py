@@ -1,16 +1,9 @@
 """What stands between a model and those who ask it, one file each; importing this package registers them all."""
 
-from harness.defences import argmax, randomized_response
 from harness.defences.defence import DEFENCES, Defence, Undefended
 from harness.defences.oracle import LabelsOnly, ModelOracle, Oracle
+from harness.imports import import_all
 
-__all__ = [
-    "DEFENCES",
-    "Defence",
-    "LabelsOnly",
-    "ModelOracle",
-    "Oracle",
-    "Undefended",
-    "argmax",
-    "randomized_response",
-]
+__all__ = ["DEFENCES", "Defence", "LabelsOnly", "ModelOracle", "Oracle", "Undefended"]
+
+import_all(__name__, __path__)

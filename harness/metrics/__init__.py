@@ -3,28 +3,11 @@
 A metric is one function with one registration (`metric`); importing this package registers the built-in ones.
 """
 
-from harness.metrics import calibration, exposure, membership, model, points, precision, queried
-from harness.metrics.answers import Answers, ModelOutputs, Outputs, Run
-from harness.metrics.metric import METRICS, Metric, metric, metrics_of
+from harness.imports import import_all
+from harness.metrics.answers import Answers, ModelOutputs, Outputs
+from harness.metrics.metric import METRICS, metric, metrics_of
 from harness.metrics.value import Value, average, share
 
-__all__ = [
-    "METRICS",
-    "Answers",
-    "Metric",
-    "ModelOutputs",
-    "Outputs",
-    "Run",
-    "Value",
-    "average",
-    "calibration",
-    "exposure",
-    "membership",
-    "metric",
-    "metrics_of",
-    "model",
-    "points",
-    "precision",
-    "queried",
-    "share",
-]
+__all__ = ["METRICS", "Answers", "ModelOutputs", "Outputs", "Value", "average", "metric", "metrics_of", "share"]
+
+import_all(__name__, __path__)

@@ -1,39 +1,5 @@
 """Kinds of claims about measurements, one file each; importing this package registers them all."""
 
-from harness.claims.kinds import (
-    any_of,
-    arg_max,
-    at_least,
-    close,
-    compare,
-    concave,
-    correlation,
-    count,
-    interior_peak,
-    monotone,
-    order,
-    rank_correlation,
-    same_curve,
-    table,
-    variance_share,
-    waits_for,
-)
+from harness.imports import import_all
 
-__all__ = [
-    "any_of",
-    "arg_max",
-    "at_least",
-    "close",
-    "compare",
-    "concave",
-    "correlation",
-    "count",
-    "interior_peak",
-    "monotone",
-    "order",
-    "rank_correlation",
-    "same_curve",
-    "table",
-    "variance_share",
-    "waits_for",
-]
+import_all(__name__, __path__)
