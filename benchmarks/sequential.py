@@ -22,7 +22,7 @@ from harness.commands.common import context_for, load, project_here
 from harness.coordinates import Cell, place
 from harness.errors import HarnessError
 from harness.files import write_text
-from harness.pipeline import measurements
+from harness.pipeline.judging import measurements
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
 from harness.verdicts.check import judge_spec

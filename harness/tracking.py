@@ -19,7 +19,7 @@ import pandas as pd
 
 from harness.coordinates import format_level
 from harness.execution.plan import Plan
-from harness.experiment import Arm
+from harness.experiment.experiment import Arm
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.model import Spec

@@ -15,7 +15,8 @@ from harness.data.fetch import MissingData
 from harness.execution.executor import OutOfTime, WorkerPool
 from harness.execution.table import axes_of, read_table
 from harness.paths import Project
-from harness.pipeline import Context, attack, worker_pool_of
+from harness.pipeline.compute import attack, worker_pool_of
+from harness.pipeline.context import Context
 from harness.pipeline.tables import DIGITS, advantages
 from harness.progress import Progress
 from harness.spec.load import Loaded, load_specs

@@ -70,8 +70,9 @@ def alternatives(
     (`harness run`).
     """
     deadline = deadline_in(minutes)
-    from harness import pipeline
     from harness.execution.executor import OutOfTime
+    from harness.pipeline.compute import attack, plan_of, train, worker_pool_of
+    from harness.pipeline.judging import other_readings, readings_needed, write_all_verdicts
 
     groups = [
         (
@@ -80,7 +81,7 @@ def alternatives(
         )
         for context, loaded in contexts(specs, profile, workers, quiet)
     ]
-    readings_of = pipeline.readings_needed if where_violated else pipeline.other_readings
+    readings_of = readings_needed if where_violated else other_readings
     chosen = [
         (context, one, reading, variant)
         for context, loaded in groups
@@ -96,7 +97,7 @@ def alternatives(
     if not chosen:
         raise HarnessError("no other readings: no ambiguity has a field and alternatives that change a measurement")
     if plan:
-        counts = [(one, r, len(pipeline.plan_of(context, v).pieces("train"))) for context, one, r, v in chosen]
+        counts = [(one, r, len(plan_of(context, v).pieces("train"))) for context, one, r, v in chosen]
         if as_json:
             print_json([{"spec": o.spec.id, "field": r.field, "value": r.value, "models": n} for o, r, n in counts])
             return
@@ -106,18 +107,16 @@ def alternatives(
         console.print(table)
         return
     try:
-        with stoppable(), pipeline.worker_pool_of(groups[0][0]) as worker_pool:
+        with stoppable(), worker_pool_of(groups[0][0]) as worker_pool:
             for context, _, _, variant in chosen:
-                pipeline.train(context, [variant], worker_pool)
-                pipeline.attack(context, [variant], worker_pool)
+                train(context, [variant], worker_pool)
+                attack(context, [variant], worker_pool)
     except OutOfTime:
         print(f"harness: out of time at {variant.spec.id}; {GOES_ON}", file=sys.stderr)
     _index(groups)
     if measure_only:
         return
-    verdicts = [
-        v for context, loaded in groups for of_spec in pipeline.write_all_verdicts(context, loaded) for v in of_spec
-    ]
+    verdicts = [v for context, loaded in groups for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
     if as_json:
         print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})
         return
@@ -125,11 +124,11 @@ def alternatives(
 
 
 def _index(groups: list[tuple[Context, list[Loaded]]]) -> None:
-    from harness import pipeline
+    from harness.pipeline.judging import index_readings
 
     for context, loaded in groups:
         for one in loaded:
-            pipeline.index_readings(context, one)
+            index_readings(context, one)
 
 
 def _show(verdicts: list[Verdict]) -> None:

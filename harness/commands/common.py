@@ -21,7 +21,7 @@ from harness.progress import Progress
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.pipeline import Context
+    from harness.pipeline.context import Context
     from harness.spec.load import Loaded
 
 Names = Annotated[
@@ -83,7 +83,7 @@ def project_here() -> Project:
 def context_for(profile: str | None, workers: int | None, quiet: bool) -> Context:
     """What the stages are told under a profile."""
     from harness.execution.executor import default_workers
-    from harness.pipeline import Context
+    from harness.pipeline.context import Context
     from harness.spec.profile import choose, load_params
 
     project = project_here()
@@ -106,7 +106,7 @@ def contexts(
     A profile that is asked for by name holds for own specs too, but their results and page stay their own.
     `alternatives`: as for `load_spec`.
     """
-    from harness.pipeline import OWN
+    from harness.pipeline.context import OWN
     from harness.spec.profile import Profile
 
     context = context_for(profile, workers, quiet)

@@ -45,7 +45,8 @@ def compare(
     Exit 1 if a verdict differs, a claim is new or gone, or a spec or a table of measurements is not the accepted one.
     Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
     """
-    from harness import pipeline
+    from harness.pipeline.judging import is_left_out, judge_all, means_compared, measured_file
+    from harness.pipeline.parallel import begin_helping
     from harness.verdicts import baseline
 
     if tolerance is not None and not update:
@@ -55,7 +56,7 @@ def compare(
     for file, option in ((junit, "--junit"), (summary, "--summary")):
         file_to_write(file, option)
     if not specs:
-        pipeline.begin_helping(workers)
+        begin_helping(workers)
     every, differences, names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
         path = context.page / "baseline.json"
@@ -64,13 +65,13 @@ def compare(
         accepted = baseline.read(path, writes) if path.is_file() else None
         within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         if within is not None:  # of what each machine measures anew, a profile's own specs
-            loaded = [one for one in loaded if not pipeline.is_left_out(context, one)]
-        judged = dict(zip((one.spec.id for one in loaded), pipeline.judge_all(context, loaded), strict=True))
+            loaded = [one for one in loaded if not is_left_out(context, one)]
+        judged = dict(zip((one.spec.id for one in loaded), judge_all(context, loaded), strict=True))
         now = baseline.gather(
             context.profile_name,
-            [(one.spec.id, one.sha256, pipeline.measured_file(context, one), judged[one.spec.id]) for one in loaded],
+            [(one.spec.id, one.sha256, measured_file(context, one), judged[one.spec.id]) for one in loaded],
             within,
-            {} if within is None else {one.spec.id: pipeline.means_compared(context, one) for one in loaded},
+            {} if within is None else {one.spec.id: means_compared(context, one) for one in loaded},
         )
         if accepted is None and not update:
             baseline.read(path, writes)  # says what is missing, after faults of what is there

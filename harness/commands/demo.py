@@ -14,7 +14,7 @@ from harness.progress import Progress
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.pipeline import Context
+    from harness.pipeline.context import Context
     from harness.spec.load import Loaded
 
 DEMO = "humphries2020/fig6"
@@ -69,7 +69,7 @@ def _copy(project: Project, copy: Project, profile: str) -> None:
 
 
 def _load_copy(copy: Project, profile: str) -> tuple[Context, Loaded]:
-    from harness.pipeline import Context
+    from harness.pipeline.context import Context
     from harness.spec.load import load_specs
     from harness.spec.profile import load_params
 
@@ -78,7 +78,7 @@ def _load_copy(copy: Project, profile: str) -> tuple[Context, Loaded]:
 
 
 def _judge_copy(copy: Project, profile: str) -> list[Verdict]:
-    from harness.pipeline import judge
+    from harness.pipeline.judging import judge
 
     return judge(*_load_copy(copy, profile))
 

@@ -20,7 +20,7 @@ from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.pipeline import Context
+    from harness.pipeline.context import Context
     from harness.spec.load import Loaded
 
 SHOWN = 12
@@ -46,7 +46,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     Reads the verdict that `judge` wrote; judges nothing.
     """
     from harness.claims.verdict import in_json
-    from harness.pipeline import read_verdict
+    from harness.pipeline.judging import read_verdict
     from harness.report.certainty import certainty_words, how_sure
     from harness.report.prose import deciding_point, sentence
     from harness.report.tex import untex

@@ -24,7 +24,7 @@ from harness.commands.explain import ClaimName, find_claim
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.pipeline import Context
+    from harness.pipeline.context import Context
     from harness.spec.load import Loaded
 
 
@@ -43,17 +43,16 @@ def judge(
     as_json: AsJson = False,
 ) -> None:
     """Judge claims from measurements that are there; trains nothing and needs no TensorFlow."""
-    from harness import pipeline
     from harness.claims.verdict import in_json
+    from harness.pipeline.judging import write_all_verdicts
+    from harness.pipeline.parallel import begin_helping
 
     if require is not None and require not in COLOURS:
         raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
     if not specs:
-        pipeline.begin_helping(workers)
+        begin_helping(workers)
     groups = contexts(specs, profile, workers, quiet)
-    verdicts = [
-        v for context, loaded in groups for of_spec in pipeline.write_all_verdicts(context, loaded) for v in of_spec
-    ]
+    verdicts = [v for context, loaded in groups for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
     if as_json:
         print_json([in_json(v) for v in verdicts])
     else:
@@ -106,7 +105,7 @@ def bundle(
 
 def begin_drawing() -> None:
     """Let helpers read what draws, while this process reads specs and what draws."""
-    from harness.pipeline import begin_helping
+    from harness.pipeline.parallel import begin_helping
 
     begin_helping(None, "harness.report.build", "matplotlib.figure", "matplotlib.backends.backend_svg")
 

@@ -106,7 +106,7 @@ def _spec(name: str, into: Path | None) -> dict[Path, str]:
 def _begin_results(path: Path, into: Path | None) -> None:
     """Write a spec beside what it is about, and say what was guessed. Raises HarnessError for a file that holds no
     results, or none that a metric could be made of."""
-    from harness.experiment import ResultsFile
+    from harness.experiment.results import ResultsFile
     from harness.results.cells import read_results
     from harness.results.draft import draft_spec
     from harness.results.guess import guess_columns

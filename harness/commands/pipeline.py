@@ -48,12 +48,13 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     that leaves it as it was trains and attacks nothing again. Where `dvc.yaml` does not list the specs that there are,
     says so and exits with 2.
     """
-    from harness import pipeline as stages
+    from harness.pipeline.compute import resolve as write_resolved
+    from harness.pipeline.judging import is_left_out
 
     context = context_for(profile, None, True)
-    included = [one for one in load(context.project, specs) if not stages.is_left_out(context, one)]
+    included = [one for one in load(context.project, specs) if not is_left_out(context, one)]
     for loaded in included:
-        stages.resolve(context, loaded)
+        write_resolved(context, loaded)
     print(f"{context.resolved_folder.relative_to(context.project.root)}: {len(included)} specs")
     for path, text, name in _pipelines() if not specs else ():
         if name == context.profile_name and path.is_file() and path.read_text(encoding="utf-8") != text:

@@ -28,7 +28,7 @@ from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.execution.executor import WorkerPool
-    from harness.pipeline import Context
+    from harness.pipeline.context import Context
     from harness.report.preparation import Told
     from harness.spec.load import Loaded
 
@@ -38,7 +38,8 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     tables on their way to features."""
     from harness.data.fetch import MissingData
     from harness.execution.store import Store
-    from harness.pipeline import is_left_out, pieces_left, plan_of
+    from harness.pipeline.compute import pieces_left, plan_of
+    from harness.pipeline.judging import is_left_out
     from harness.report.preparation import describe_preparation
 
     rows: list[dict[str, Any]] = []
@@ -95,7 +96,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
 def _row_of_results(context: Context, one: Loaded) -> dict[str, object]:
     """The row of a spec on results from elsewhere, for which nothing is computed. Raises HarnessError where its file is
     wrong."""
-    from harness.pipeline import measurements
+    from harness.pipeline.judging import measurements
 
     table, _ = measurements(context, one)
     places = ["arm", *(axis for axis in one.spec.axes), "repeat"]
@@ -192,12 +193,14 @@ def compute(
 
     Ctrl-C exits with 130; a deadline that passes is said on standard error.
     """
-    from harness import pipeline
     from harness.execution.executor import OutOfTime
+    from harness.pipeline.compute import worker_pool_of
+    from harness.pipeline.judging import write_verdicts
+    from harness.pipeline.tables import plot
 
     reached: list[tuple[Context, list[Loaded]]] = []
     try:
-        with stoppable(), pipeline.worker_pool_of(groups[0][0]) as worker_pool:
+        with stoppable(), worker_pool_of(groups[0][0]) as worker_pool:
             for context, loaded in groups:
                 reached.append((context, []))
                 # A stage of a fixed design computes for all specs at once; else each is judged as it is finished.
@@ -209,10 +212,10 @@ def compute(
         every = [one for _, loaded in groups for one in loaded]
         _say_out_of_time(every[sum(len(done) for _, done in reached) :], len(batch))
         context, loaded = reached[-1]
-        if stage != "train" and len(batch) == 1 and pipeline.plot(context, batch[0]):
+        if stage != "train" and len(batch) == 1 and plot(context, batch[0]):
             loaded.append(batch[0])
             if stage == "all":
-                pipeline.write_verdicts(context, batch[0])
+                write_verdicts(context, batch[0])
     return reached
 
 
@@ -224,13 +227,14 @@ def _say_out_of_time(left: list[Loaded], at_once: int) -> None:
 
 
 def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool, worker_pool: WorkerPool) -> None:
-    from harness import pipeline
+    from harness.pipeline.compute import attack, train
+    from harness.pipeline.judging import write_verdicts
 
     # A run until decided attacks as it trains, so its attacks train what they need.
     if stage == "train" or (stage == "all" and not partial and not context.is_sequential):
-        pipeline.train(context, batch, worker_pool)
+        train(context, batch, worker_pool)
     if stage in ("attack", "all"):
-        pipeline.attack(context, batch, worker_pool, partial)
+        attack(context, batch, worker_pool, partial)
     if stage == "all":
         for one in batch:
-            pipeline.write_verdicts(context, one)
+            write_verdicts(context, one)

@@ -7,7 +7,7 @@ from harness.commands.common import AsJson, ProfileName, console, context_for, l
 
 def status(profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Say how things stand under a profile: verdicts by paper, what is open, what would decide it."""
-    from harness.pipeline import has_verdicts, read_verdicts
+    from harness.pipeline.judging import has_verdicts, read_verdicts
     from harness.verdicts.counts import GROUPS, count
 
     context = context_for(profile, None, True)

@@ -106,7 +106,8 @@ def _share(
 ) -> None:
     from harness.execution.sharing import Shared
     from harness.execution.store import Store
-    from harness.pipeline import is_left_out, plan_of
+    from harness.pipeline.compute import plan_of
+    from harness.pipeline.judging import is_left_out
 
     only: set[Named] | None = None
     if specs:

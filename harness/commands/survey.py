@@ -29,7 +29,7 @@ from harness.errors import HarnessError
 if TYPE_CHECKING:
     from harness.data.dataset import TableDataset
     from harness.data.split import Sizes
-    from harness.pipeline import Context
+    from harness.pipeline.context import Context
     from harness.spec.load import Loaded
     from harness.survey import LeftOut, MemberSet, SetResult
 
@@ -195,7 +195,7 @@ def _run(
 ) -> tuple[list[SetResult], Path]:
     """Run the survey's spec until it is decided; build its site and the ranked page."""
     from harness.commands.run import compute
-    from harness.pipeline import has_verdicts, read_verdicts
+    from harness.pipeline.judging import has_verdicts, read_verdicts
     from harness.report.build import build, front
     from harness.report.survey_page import write_survey
     from harness.survey import rank

@@ -15,7 +15,8 @@ from harness.coordinates import Place, place
 from harness.data.split import Split
 from harness.defences import Undefended
 from harness.execution.plan import CellRepeat, Piece, StackKey
-from harness.experiment import Experiment, Setup, ShadowPool, Variant
+from harness.experiment.experiment import Experiment, Variant
+from harness.experiment.setup import Setup, ShadowPool
 from harness.hashing import code_fingerprint, fingerprint
 from harness.identity import Role, canonical, evaluation_of, fitting_of, split_of, training_of
 from harness.metrics.metric import modules as metric_modules

@@ -25,7 +25,7 @@ from harness.errors import AboutModel, AboutSizes, HarnessError
 from harness.execution.naming import Asked, Costs, Naming, in_order_of_repeats
 from harness.execution.plan import Plan
 from harness.execution.store import Result, Store
-from harness.experiment import Setup, ShadowPool
+from harness.experiment.setup import Setup, ShadowPool
 from harness.hashing import code_fingerprint, fingerprint
 from harness.identity import canonical
 from harness.paths import Project

@@ -11,7 +11,7 @@ import jinja2
 
 from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
-from harness.experiment import ResultsFile
+from harness.experiment.results import ResultsFile
 from harness.imports import closure
 from harness.pipeline.code import STAGES, paths_of
 from harness.pipeline.compute import datasets

@@ -14,7 +14,7 @@ from harness.claims.design import SUMMARY
 from harness.claims.series import RANGES
 from harness.execution.curves import ATTRIBUTE
 from harness.execution.table import COLUMNS, axes_of, write_parquet
-from harness.experiment import ResultsFile
+from harness.experiment.results import ResultsFile
 from harness.hashing import canonical_json
 from harness.identity import experiment_name
 from harness.metrics import METRICS

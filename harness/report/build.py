@@ -13,7 +13,8 @@ from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.errors import HarnessError
 from harness.files import write_text
 from harness.paths import Project
-from harness.pipeline import Context, has_verdicts, is_left_out, read_verdicts
+from harness.pipeline.context import Context
+from harness.pipeline.judging import has_verdicts, is_left_out, read_verdicts
 from harness.pipeline.parallel import Shared, Task, side_by_side
 from harness.report.contents import Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing

@@ -17,7 +17,8 @@ from harness import tracking
 from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
 from harness.files import atomic_path
-from harness.pipeline import Context, measured_file, read_verdict
+from harness.pipeline.context import Context
+from harness.pipeline.judging import measured_file, read_verdict
 from harness.report.prose import sentence
 from harness.report.vocabulary import letters
 from harness.spec.load import Loaded

@@ -17,8 +17,11 @@ from harness.data.dataset import TableDataset
 from harness.data.steps import preparation_from
 from harness.execution.curves import ATTRIBUTE
 from harness.execution.table import read_table
-from harness.experiment import Experiment, ResultsFile
-from harness.pipeline import Context, core_seconds, has_verdicts, is_left_out, measurements, read_verdicts
+from harness.experiment.experiment import Experiment
+from harness.experiment.results import ResultsFile
+from harness.pipeline.compute import core_seconds
+from harness.pipeline.context import Context
+from harness.pipeline.judging import has_verdicts, is_left_out, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
 from harness.report.author_answers import read_answers
 from harness.report.drawing import Drawing

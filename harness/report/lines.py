@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.coordinates import Place, place
-from harness.experiment import Experiment
+from harness.experiment.experiment import Experiment
 from harness.formulas.gaussian import shuffled_epsilon
 from harness.spec.model import Spec
 

@@ -11,7 +11,7 @@ from typing import Literal
 import pandas as pd
 
 from harness.claims.series import intervals_of
-from harness.experiment import Experiment
+from harness.experiment.experiment import Experiment
 from harness.experiment.setup import DeclaredNoise, Setup
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.report.vocabulary import attack_words, figure

@@ -17,8 +17,7 @@ from pydantic_core import ErrorDetails, to_jsonable_python
 
 from harness.config import Plugin
 from harness.errors import HarnessError
-from harness.experiment import Experiment
-from harness.experiment.experiment import with_fields
+from harness.experiment.experiment import Experiment, with_fields
 from harness.experiment.results import TRAINED
 from harness.hashing import fingerprint
 from harness.identity import spec_fields

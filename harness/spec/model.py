@@ -15,10 +15,10 @@ from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
 from harness.coordinates import Level
-from harness.experiment import AnyExperiment, Axis, Experiment, ResultsFile, ShadowPool
-from harness.experiment.axes import RESERVED
-from harness.experiment.experiment import first_fault, set_at
-from harness.experiment.setup import Name
+from harness.experiment.axes import RESERVED, Axis
+from harness.experiment.experiment import Experiment, first_fault, set_at
+from harness.experiment.results import AnyExperiment, ResultsFile
+from harness.experiment.setup import Name, ShadowPool
 from harness.formulas import FORMULAS
 from harness.identity import canonical, canonical_path
 from harness.metrics import METRICS

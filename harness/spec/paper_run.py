@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from harness.claims.origin import Quote
 from harness.config import Config
-from harness.experiment import Arm
+from harness.experiment.experiment import Arm
 
 
 def _as_list(value: object) -> object:

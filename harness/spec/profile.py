@@ -14,7 +14,9 @@ from harness.claims.sequential import CEILING
 from harness.config import Config
 from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.errors import HarnessError
-from harness.experiment import Arm, Derived, Experiment, epsilon_of
+from harness.experiment.axes import Derived
+from harness.experiment.experiment import Arm, Experiment
+from harness.experiment.setup import epsilon_of
 from harness.paths import Project
 from harness.spec.document import Keys, load_document
 from harness.spec.model import Spec

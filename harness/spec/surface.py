@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from pydantic import ValidationError
 
 from harness.errors import HarnessError
-from harness.experiment import Experiment, ResultsFile, Setup
-from harness.experiment.experiment import Arm, set_at
+from harness.experiment.experiment import Arm, Experiment, set_at
+from harness.experiment.results import ResultsFile
+from harness.experiment.setup import Setup
 from harness.identity import spec_fields
 from harness.results.cells import ResultsFault
 from harness.results.rows import describe_results

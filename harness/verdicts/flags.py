@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.claims.expectation import MeasuredClaimKind
-from harness.experiment import ResultsFile
+from harness.experiment.results import ResultsFile
 from harness.formulas import FORMULAS
 from harness.spec.model import Spec
 from harness.verdicts.noise_worth import worth_of_noise

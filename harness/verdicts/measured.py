@@ -21,7 +21,7 @@ from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
-from harness.experiment import ResultsFile
+from harness.experiment.results import ResultsFile
 from harness.hashing import fingerprint
 from harness.metrics import METRICS
 from harness.spec.claim import Claim

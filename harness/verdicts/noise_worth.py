@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from harness.experiment import Setup
+from harness.experiment.setup import Setup
 from harness.privacy.accountants import ACCOUNTANTS, Run
 
 

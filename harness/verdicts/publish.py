@@ -23,7 +23,7 @@ from harness.claims.kinds.table import PrintedTable
 from harness.claims.operands import Number
 from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
 from harness.data.dataset import TableDataset
-from harness.experiment import ResultsFile
+from harness.experiment.results import ResultsFile
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled

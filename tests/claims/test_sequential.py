@@ -26,7 +26,7 @@ from harness.claims.sequential import allocate_repeats as wanted_cells
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import basis_text
 from harness.errors import HarnessError
-from harness.pipeline import Context
+from harness.pipeline.context import Context
 from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale

@@ -24,7 +24,7 @@ from harness.execution.plan import Plan
 from harness.execution.planner import attacks_of
 from harness.execution.reuse import work_of
 from harness.execution.table import read_table
-from harness.experiment import Setup
+from harness.experiment.setup import Setup
 from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.pipeline.judging import CLAIMS, experiment_digest

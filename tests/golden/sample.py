@@ -20,7 +20,8 @@ from harness.data.split import SPLITS, Sizes
 from harness.defences import DEFENCES
 from harness.execution.materialize import split_generator
 from harness.execution.plan import CellRepeat, Piece, with_needs
-from harness.experiment import Axis, Derived, Privacy, ShadowPool
+from harness.experiment.axes import Axis, Derived
+from harness.experiment.setup import Privacy, ShadowPool
 from harness.hashing import fingerprint
 from harness.training.model import MODELS
 from harness.training.settings import EarlyStopping, Training

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from harness.paths import Project
-from harness.pipeline import Context
+from harness.pipeline.context import Context
 from harness.progress import Progress
 from harness.report.build import build_site
 from harness.report.contents import slug

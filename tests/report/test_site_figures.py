@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from harness.paths import Project
-from harness.pipeline import Context
+from harness.pipeline.context import Context
 from harness.progress import Progress
 from harness.report.build import build_site
 from harness.report.glossary import Term, define_terms, read_glossary

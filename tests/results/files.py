@@ -12,7 +12,8 @@ from ruamel.yaml import YAML
 
 from harness.claims.verdict import Verdict
 from harness.paths import Project
-from harness.pipeline import Context, judge
+from harness.pipeline.context import Context
+from harness.pipeline.judging import judge
 from harness.progress import Progress
 from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile

@@ -17,7 +17,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from harness.claims.design import Series, Summarised
 from harness.claims.verdict import Verdict
 from harness.execution.curves import curves_of
-from harness.experiment import ResultsFile
+from harness.experiment.results import ResultsFile
 from harness.pipeline.results import results_table
 from harness.report.figures import draw
 from harness.results.rows import read_rows
@@ -380,7 +380,7 @@ def test_a_committed_table_judged_from_csv_gives_what_its_own_spec_gives(make_pr
     from harness.claims.arm_facts import ArmFacts
     from harness.claims.evidence import Measurements
     from harness.claims.operands import MetricSeries
-    from harness.pipeline import measurements
+    from harness.pipeline.judging import measurements
 
     project = make_project()
     frame = log()

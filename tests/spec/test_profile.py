@@ -13,7 +13,8 @@ from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.errors import HarnessError
 from harness.execution.planner import make_plan
 from harness.paths import Project
-from harness.pipeline import Context, write_verdicts
+from harness.pipeline.context import Context
+from harness.pipeline.judging import write_verdicts
 from harness.progress import Progress
 from harness.report.gather import keep_judged
 from harness.spec.load import load_spec, load_specs
