@@ -91,14 +91,6 @@ class TMixtureCS(SequentialEstimate):
     def n(self) -> int:
         return len(self.moments.means)
 
-    @property
-    def _counts(self) -> Array:
-        return np.arange(1, self.n + 1)
-
-    def log_martingale(self, value: float) -> Array:
-        """(n,) log M_1(value), log M_2(value), ..."""
-        return _log_martingale(self._counts, self.moments.means - value, self.moments.stderrs)
-
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The part common to the confidence sets of all looks so far; infinite where none is bounded yet."""
         if self.brief:
@@ -123,8 +115,8 @@ class TMixtureCS(SequentialEstimate):
 
     def martingale(self, value: float | Array, sign: float) -> Array:
         """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0; (k, n) of values (k, 1)."""
-        distance = sign * (self.moments.means - value)
-        return _martingale(self._counts, distance, self.moments.stderrs, sign * self.moments.skewnesses)
+        n, distance = np.arange(1, self.n + 1), sign * (self.moments.means - value)
+        return _martingale(n, distance, self.moments.stderrs, sign * self.moments.skewnesses)
 
     def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
         n = np.arange(max(self.n, FEWEST), max_repeats + 1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 
+from harness.claims import anytime
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.declared import NameScope
 from harness.claims.design import Design
@@ -58,3 +60,9 @@ def judge(expectation: Any, evidence: Any, alpha: float = 0.05, index: int = 0, 
 def plain(cells: dict[Attacked, int]) -> dict[tuple[str, float], int]:
     """Repeats by (arm, epsilon)."""
     return {(arm, dict(place)["epsilon"]): n for ((arm, place), _), n in cells.items()}
+
+
+def log_martingale(mean: anytime.TMixtureCS, value: float) -> np.ndarray:
+    """(n,) log M_1(value), log M_2(value), ..."""
+    counts = np.arange(1, mean.n + 1)
+    return anytime._log_martingale(counts, mean.moments.means - value, mean.moments.stderrs)

@@ -32,7 +32,7 @@ from harness.formulas import FORMULAS
 from harness.metrics.exposure import EVERY, exposure
 from harness.metrics.membership import FPR_LEVELS, advantage
 from harness.metrics.value import average
-from tests.claims.judged import DELTA, judge
+from tests.claims.judged import DELTA, judge, log_martingale
 
 BOUND = FORMULAS["humphries"].value({"epsilon": 1.0, "delta": DELTA})
 SERIES = st.integers(0, 10_000).map(lambda seed: np.random.default_rng(seed).gamma(2.0, 0.1, 6 + seed % 20))
@@ -170,7 +170,7 @@ def test_an_interval_whose_looks_exclude_each_other_is_that_of_the_last() -> Non
 
 def test_without_spread_and_without_distance_nothing_is_won() -> None:
     result = t_mixture_cs(np.full(8, 0.3), np.zeros(8))
-    assert result.log_martingale(0.3)[-1] == pytest.approx(0.5 * math.log(PRIOR_PRECISION / (8 + PRIOR_PRECISION)))
+    assert log_martingale(result, 0.3)[-1] == pytest.approx(0.5 * math.log(PRIOR_PRECISION / (8 + PRIOR_PRECISION)))
     assert result.p_above(0.3) == 1.0
 
 

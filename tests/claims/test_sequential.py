@@ -33,7 +33,7 @@ from harness.spec.profile import Profile, scale
 from harness.verdicts import measured
 from harness.verdicts.check import judge_spec
 from harness.verdicts.measured import repeats_wanted
-from tests.claims.judged import PARSE, TableEvidence, judge, plain
+from tests.claims.judged import PARSE, TableEvidence, judge, log_martingale, plain
 from tests.claims.judged import evidence_of as judged_evidence
 from tests.conftest import SMALL_SPEC, run_cli
 
@@ -61,7 +61,7 @@ def by_integration(values: np.ndarray) -> float:
 def test_the_martingale_is_the_mixture_of_likelihood_ratios(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.normal(rng.uniform(-1, 1), 1.0, size=4 + seed)
-    result = t_mixture_cs(values, np.zeros(len(values))).log_martingale(0.0)[-1]
+    result = log_martingale(t_mixture_cs(values, np.zeros(len(values))), 0.0)[-1]
     assert math.exp(result) == pytest.approx(by_integration(values), rel=1e-4)
 
 
@@ -94,7 +94,7 @@ def test_it_ever_misses_a_gaussian_mean_no_more_often_than_stated() -> None:
     """4,000 sequences of 40 looks each: the share that ever excludes the truth is below 5%, tested at 1e-4."""
     rng, missed, runs = np.random.default_rng(5), 0, 4000
     for values in rng.normal(0.3, 0.7, size=(runs, 40)):
-        missed += bool((t_mixture_cs(values, NO_ERRORS).log_martingale(0.3) >= math.log(20)).any())
+        missed += bool((log_martingale(t_mixture_cs(values, NO_ERRORS), 0.3) >= math.log(20)).any())
     assert missed > 20  # it does happen: the looks are real
     assert stats.binomtest(missed, runs, 0.05, alternative="greater").pvalue > 1e-4
 
