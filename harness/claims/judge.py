@@ -69,14 +69,7 @@ def compare_at(
     if isinstance(right, FormulaValue):
         comparison = _with_bound(comparison, right, least, own, left, where, evidence)
     curves = [left, right] if isinstance(right, MetricSeries) else [left]
-    holds = (
-        None
-        if effect.repeat_values is None
-        else effect.repeat_values >= 0
-        if relation in (">=", "<=")
-        else effect.repeat_values > 0
-    )
-    return PointResult(comparison, effect, evidence.cells(curves, where), holds)
+    return PointResult(comparison, effect, evidence.cells(curves, where), effect.is_positive(relation in (">=", "<=")))
 
 
 def _between_ends(

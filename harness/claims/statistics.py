@@ -82,6 +82,11 @@ class MeanEstimate(ABC):
     def repeat_values(self) -> Array | None:
         """(n,) what is averaged, one number a repeat, as it was measured; None where there is no such number."""
 
+    def is_positive(self, or_zero: bool = False) -> Array | None:
+        """(n,) whether that is above 0, or not below it with `or_zero`, in each repeat; None where it is not known."""
+        values = self.repeat_values
+        return None if values is None else values >= 0 if or_zero else values > 0
+
 
 class SequentialEstimate(MeanEstimate):
     """A mean that may be looked at after any number of repeats, and says how many more would tell."""

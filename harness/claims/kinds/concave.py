@@ -46,12 +46,7 @@ class Concave(Along):
             mean = evidence.design.mean
             curves = [self.curve_at(levels[j]) for j in (i - 1, i, i + 1)]
             bend = point(part.index, self.place_shown(where, levels[i]), mean(own).mean, mean(line).mean, effect)
-            return PointResult(
-                bend,
-                effect,
-                evidence.cells(curves, where),
-                None if effect.repeat_values is None else effect.repeat_values > 0,
-            )
+            return PointResult(bend, effect, evidence.cells(curves, where), effect.is_positive())
 
         curves = [self.curve_at(level) for level in levels]
         return over_grid(

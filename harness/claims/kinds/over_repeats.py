@@ -52,7 +52,6 @@ def judge_repeats(
     """Whether the mean of one number a repeat, between -1 and 1, is above (`sign` 1) or below (-1) a number."""
     mean = evidence.design.mean(series_of(evidence, places, values, -1.0, 1.0))
     effect = mean.shift(-sign * against, sign)
-    holds = None if effect.repeat_values is None else effect.repeat_values > 0
     cells = frozenset().union(*(evidence.cells([curve], where) for curve, where in places))
-    look = PointResult(point(part.index, {}, mean.mean, against, effect), effect, cells, holds)
+    look = PointResult(point(part.index, {}, mean.mean, against, effect), effect, cells, effect.is_positive())
     return combine(([look], "all"), part, test)

@@ -107,8 +107,5 @@ class SameCurve(MeasuredClaimKind):
         effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)
         cells = own.cells.union(*(end.cells for end in ends))
         nearer = point(index, {"epsilon": epsilon}, own.mean, end.mean, effect, None, support, oppose)
-        inside = [
-            PointResult(nearer, side, cells, None if side.repeat_values is None else side.repeat_values >= 0)
-            for side in (above, below)
-        ]
+        inside = [PointResult(nearer, side, cells, side.is_positive(or_zero=True)) for side in (above, below)]
         return PointResult(nearer, effect, cells, combine_by_repeat(inside, np.logical_and))
