@@ -13,7 +13,7 @@ from harness.config import Config
 from harness.coordinates import Level
 from harness.experiment.axes import RESERVED
 from harness.experiment.experiment import Experiment
-from harness.experiment.setup import Name, epsilon_of
+from harness.experiment.setup import Name
 from harness.identity import canonical
 from harness.metrics import METRICS
 
@@ -63,7 +63,10 @@ class ResultsAxis(Config):
     @field_validator("values", mode="before")
     @classmethod
     def _read_infinity(cls, value: object) -> object:
-        return [epsilon_of(one) for one in value] if isinstance(value, list | tuple) else value
+        """YAML writes infinity as `.inf`; `inf` and `infinity` are taken too, as for a number."""
+        if not isinstance(value, list | tuple):
+            return value
+        return [math.inf if str(one).lower() in ("inf", "infinity") else one for one in value]
 
 
 class ResultsMetric(Config):

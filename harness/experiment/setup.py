@@ -47,11 +47,6 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 """A name in a spec: of a claim, an arm, an attack, an axis."""
 
 
-def epsilon_of(value: object) -> object:
-    """YAML writes infinity as `.inf`; `inf` and `infinity` are taken too."""
-    return math.inf if isinstance(value, str) and value.lower() in ("inf", "infinity") else value
-
-
 class MadeFor(Config):
     """What noise multipliers were made for."""
 
@@ -131,11 +126,6 @@ class Privacy(Accounting):
                 f"the accountant {self.accountant!r} is stated for {' or '.join(stated)} batches; set sampling so"
             )
         return self
-
-    @field_validator("epsilons", mode="before")
-    @classmethod
-    def _infinity(cls, value: object) -> object:
-        return [epsilon_of(v) for v in value] if isinstance(value, list | tuple) else value
 
     @field_validator("epsilons")
     @classmethod

@@ -16,7 +16,6 @@ from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.errors import HarnessError
 from harness.experiment.axes import Derived
 from harness.experiment.experiment import Arm, Experiment
-from harness.experiment.setup import epsilon_of
 from harness.paths import Project
 from harness.spec.document import Keys, load_document
 from harness.spec.model import Spec
@@ -79,16 +78,13 @@ class Profile(Config):
                 raise ValueError(f"no substitute for dataset {name!r}; there is one for: {', '.join(substitutes())}")
         return value
 
-    @field_validator("epsilons", mode="before")
+    @field_validator("epsilons")
     @classmethod
-    def _infinity(cls, value: object) -> object:
-        if not isinstance(value, list | tuple):
-            return value
-        epsilons = [epsilon_of(v) for v in value]
-        for given, read in zip(value, epsilons, strict=True):
-            if isinstance(read, int | float) and not read > 0:
-                raise ValueError(f"epsilons have to be above 0, found {given!r}")
-        return epsilons
+    def _check_above_zero(cls, value: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        for epsilon in value or ():
+            if not epsilon > 0:
+                raise ValueError(f"epsilons have to be above 0, found {epsilon:g}")
+        return value
 
 
 class Params(Config):
