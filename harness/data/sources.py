@@ -60,7 +60,8 @@ def read_members(path: Path, names: Collection[str] = ()) -> dict[str, bytes]:
                 if stream is not None:
                     contents[base] = stream.read()
     except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
-        raise AboutDataset(f"{path.name}: not a readable archive: {error}") from None
+        reason = str(error).partition(":\n")[0]
+        raise AboutDataset(f"{path.name}: not a readable archive: {reason}") from None
     if missing := [name for name in names if name not in contents]:
         raise AboutDataset(f"{path.name}: no {', '.join(missing)} in it; is it the published archive?")
     return contents

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import tarfile
 from pathlib import Path
 from typing import ClassVar
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.data.datasets.cifar10 import PIXEL_BYTES, Cifar10, read_cifar10
+from harness.data.datasets.cifar10 import PIXEL_BYTES, Cifar10
 from harness.data.datasets.cifar100 import Cifar100
 from harness.data.fetch import MissingData, fetch, read_table
 from harness.data.images import image_table, pixels_of, principal_components
@@ -23,7 +24,7 @@ from harness.paths import Project
 from harness.progress import Progress
 
 QUIET = Progress(quiet=True)
-NAMES = b"apple\nbear\ncan\ndinosaur\n"
+CORRUPTED = r"known: corrupted: the table made from it has SHA-256 \w+, expected \w+;"
 FIRST = ("cifar-100-binary.tar.gz",)
 
 
@@ -31,9 +32,7 @@ class Small(Cifar100):
     """The published form with four classes in two groups."""
 
     kind: str = "small"
-    images_a_class: ClassVar[dict[str, int]] = {"train.bin": 3, "test.bin": 1}
-    classes: ClassVar[int] = 4
-    groups: ClassVar[int] = 2
+    canonical_sha256: ClassVar[str | None] = None
     sources: ClassVar[tuple[Source, ...]] = (Source("Toronto", (RawFile(FIRST[0], "https://example.invalid/x"),)),)
 
 
@@ -57,7 +56,7 @@ def archive(path: Path, parts: dict[str, bytes]) -> Path:
 
 
 def good() -> dict[str, bytes]:
-    return {"train.bin": records(3).tobytes(), "test.bin": records(1, 1).tobytes(), "fine_label_names.txt": NAMES}
+    return {"train.bin": records(3).tobytes(), "test.bin": records(1, 1).tobytes()}
 
 
 def test_images_come_out_with_their_class_and_their_pixels_together(
@@ -142,36 +141,48 @@ def test_principal_components_are_those_of_a_singular_value_decomposition() -> N
         assert np.corrcoef(column, sign * (values @ direction))[0, 1] > 0.999
 
 
-def test_what_is_wrong_is_named(tmp_path: Path) -> None:
-    mislabelled = records(3)
+def test_an_archive_that_is_not_the_published_one_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Known(Small):
+        """Small, and its table is known."""
+
+        kind: str = "known"
+        canonical_sha256: ClassVar[str | None] = Small.digest(
+            Small.parse({FIRST[0]: archive(tmp_path / "good.tar.gz", good())})
+        )
+        sources: ClassVar[tuple[Source, ...]] = (Source("here", (RawFile(FIRST[0]),)),)
+
+    monkeypatch.setenv("HARNESS_DATA", str(tmp_path / "override"))
+    path = tmp_path / "override" / "known" / FIRST[0]
+
+    def fault() -> str:
+        with pytest.raises(MissingData) as caught:
+            fetch(Project(tmp_path / "p"), Known(components=None), QUIET)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    mislabelled, shuffled = records(3), records(3)
     mislabelled[0, 1] = 1
-    in_two_groups = records(3)
-    in_two_groups[0, 0] = 1
-    reordered = records(3)
-    reordered[:, [0, 1]] = reordered[:, [1, 0]]
-    cases: list[tuple[dict[str, bytes], str]] = [
-        ({"train.bin": good()["train.bin"][:-1]}, r"train.bin: 36,887 bytes, 36,888 are right \(3,074 an image\)"),
-        ({"train.bin": good()["test.bin"], "test.bin": good()["train.bin"]}, "train.bin: 12,296 bytes"),
-        ({"train.bin": mislabelled.tobytes()}, "train.bin: class 0 has 2 images, 3 are right: mislabelled"),
-        ({"train.bin": in_two_groups.tobytes()}, "class 0 is in the groups 0, 1"),
-        ({"train.bin": reordered.tobytes()}, "image 3: group 2, below 2 is right; an image is its group, its class"),
-        ({"fine_label_names.txt": NAMES[:-9]}, "not 4 names of classes in alphabetical order"),
-        ({"fine_label_names.txt": b"bear\napple\ncan\ndinosaur\n"}, "in alphabetical order"),
-    ]
-    for number, (change, message) in enumerate(cases):
-        path = archive(tmp_path / f"{number}.tar.gz", good() | change)
-        with pytest.raises(HarnessError, match=message):
-            Small.parse({FIRST[0]: path})
-    lacking = {k: v for k, v in good().items() if k != "test.bin"}
-    with pytest.raises(HarnessError, match=r"no test.bin in it"):
-        Small.parse({FIRST[0]: archive(tmp_path / "lacking.tar.gz", lacking)})
-    cut = tmp_path / "cut.tar.gz"
-    cut.write_bytes(archive(tmp_path / "whole.tar.gz", good()).read_bytes()[:-4000])
-    with pytest.raises(HarnessError, match="not a readable archive"):
-        Small.parse({FIRST[0]: cut})
-    (tmp_path / "text.tar.gz").write_text("a page that says 404")
-    with pytest.raises(HarnessError, match="not a readable archive"):
-        Small.parse({FIRST[0]: tmp_path / "text.tar.gz"})
+    shuffled[:, 2:] = shuffled[::-1, 2:]
+    for change in (
+        {"train.bin": good()["train.bin"][:-1]},
+        {"train.bin": good()["train.bin"][1:]},
+        {"train.bin": mislabelled.tobytes()},
+        {"train.bin": shuffled.tobytes()},
+    ):
+        archive(path, good() | change)
+        assert re.search(CORRUPTED, fault())
+    archive(path, {"train.bin": b"12"})
+    assert f"{FIRST[0]}: no test.bin in it" in fault()
+    whole = archive(path, good()).read_bytes()
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 255
+    path.write_bytes(damaged)
+    assert re.search(CORRUPTED, fault())
+    for content in (whole[:-4000], b"a page that says 404", b""):
+        path.write_bytes(content)
+        assert f"{FIRST[0]}: not a readable archive: " in fault()
+    path.write_bytes(whole)
+    assert fetch(Project(tmp_path / "p"), Known(components=None), QUIET) is not None
 
 
 def test_the_archive_of_pickles_is_not_asked_for() -> None:
@@ -179,23 +190,17 @@ def test_the_archive_of_pickles_is_not_asked_for() -> None:
     assert files == ["cifar-100-binary.tar.gz", "cifar-10-binary.tar.gz"]
 
 
-def test_an_archive_of_cifar10_names_what_is_wrong_with_it(tmp_path: Path) -> None:
+def test_an_archive_of_cifar10_is_read(tmp_path: Path) -> None:
     raw = np.zeros((12, 1 + PIXEL_BYTES), np.uint8)
-    raw[:, 0] = np.arange(12) % 2
+    raw[:, 0] = np.arange(12)
     raw[:, 1:] = np.random.default_rng(0).integers(0, 256, (12, PIXEL_BYTES))
     parts = {f"data_batch_{i}.bin": raw[2 * i - 2 : 2 * i].tobytes() for i in range(1, 6)}
     name = "cifar-10-binary.tar.gz"
-    whole = archive(tmp_path / name, parts | {"test_batch.bin": raw[10:].tobytes()})
-    labels, pixels = read_cifar10({name: whole}, images=12, classes=2)
-    assert np.array_equal(labels, raw[:, 0])
-    assert pixels[0, 0, 0].tolist() == raw[0, [1, 1025, 2049]].tolist()
-    for given_parts, message in (
-        (parts | {"test_batch.bin": b"12"}, "are no whole number of images"),
-        ({"test_batch.bin": bytes(1 + PIXEL_BYTES)}, r"no data_batch_1\.bin, .* in it"),
-        (parts | {"test_batch.bin": raw[10:11].tobytes()}, r"11 images in classes of \[6, 5\], 6 each are right"),
-    ):
-        with pytest.raises(HarnessError, match=message):
-            read_cifar10({name: archive(tmp_path / "bad.tar.gz", given_parts)}, images=12, classes=2)
+    frame = Cifar10.parse({name: archive(tmp_path / name, parts | {"test_batch.bin": raw[10:].tobytes()})})
+    assert frame["class"].tolist() == [*range(12)]
+    assert pixels_of(frame)[3, :3].tolist() == raw[3, [1, 1025, 2049]].tolist()
+    with pytest.raises(HarnessError, match=r"no data_batch_1\.bin, .* in it"):
+        Cifar10.parse({name: archive(tmp_path / "bad.tar.gz", {"test_batch.bin": bytes(1 + PIXEL_BYTES)})})
 
 
 def test_where_nothing_can_be_had_the_folder_to_fill_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,13 +100,29 @@ def test_features_that_are_taken_as_they_are_are_those_that_are_encoded(make: Ca
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("train_images_idx3_ubyte", b"no gzip", "train-images-idx3-ubyte.gz: not a readable gzip file"),
-        ("train_images_idx3_ubyte", idx(np.zeros((4, 28, 28), np.uint8)), "not an IDX file of 5 x 28 x 28 unsigned"),
-        ("t10k_labels_idx1_ubyte", idx(np.array([1, 10, 2], np.uint8)), "label 2 is 10, below 10 is right"),
-        ("t10k_labels_idx1_ubyte", gzip.compress(gzip.decompress(idx(np.zeros(3, np.uint8)))[:-1]), "2 bytes after"),
-        ("train_labels_idx1_ubyte", idx(np.zeros(5, np.uint8))[:-9], "not a readable gzip file"),
+        (
+            "train_images_idx3_ubyte",
+            b"no gzip",
+            "train-images-idx3-ubyte.gz: not the published IDX file: Not a gzipped file",
+        ),
+        (
+            "train_images_idx3_ubyte",
+            idx(np.zeros((4, 28, 28), np.uint8)),
+            r"images.*: cannot reshape .* into shape \(5,28,28\)",
+        ),
+        ("t10k_labels_idx1_ubyte", gzip.compress(b"short"), "labels.*: offset must be"),
+        (
+            "t10k_labels_idx1_ubyte",
+            gzip.compress(gzip.decompress(idx(np.zeros(3, np.uint8)))[:-1]),
+            "t10k-labels.* of size 2 into",
+        ),
+        (
+            "train_labels_idx1_ubyte",
+            idx(np.zeros(5, np.uint8))[:-9],
+            "not the published IDX file: Compressed file ended",
+        ),
     ],
-    ids=["not gzip", "too few images", "label beyond nine", "a byte short", "cut off"],
+    ids=["not gzip", "too few images", "no head", "a byte short", "cut off"],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, file: str, content: bytes, message: str) -> None:
     folder = write(tmp_path, **{file: content})
