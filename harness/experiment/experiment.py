@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from harness.config import Config
 from harness.coordinates import Level
+from harness.errors import first_fault
 from harness.experiment.axes import RESERVED, Axis, Derived
 from harness.experiment.setup import Name, Setup
 
@@ -144,11 +145,3 @@ def set_at(data: dict[str, object], field: str, value: object) -> None:
             inner = data[part] = {}
         data = inner
     data[last] = value
-
-
-def first_fault(error: ValidationError) -> str:
-    """The first of several faults, as one clause."""
-    fault = error.errors()[0]
-    where = ".".join(str(part) for part in fault["loc"])
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message

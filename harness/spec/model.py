@@ -15,8 +15,9 @@ from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
 from harness.coordinates import Level
+from harness.errors import first_fault
 from harness.experiment.axes import RESERVED, Axis
-from harness.experiment.experiment import Experiment, first_fault, set_at
+from harness.experiment.experiment import Experiment, set_at
 from harness.experiment.results import AnyExperiment, ResultsFile
 from harness.experiment.setup import Name, ShadowPool
 from harness.formulas import FORMULAS

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from harness.claims.sequential import CEILING
 from harness.config import Config
 from harness.data.dataset import DATASETS, Dataset, TableDataset
-from harness.errors import HarnessError
+from harness.errors import HarnessError, first_fault
 from harness.experiment.axes import Derived
 from harness.experiment.experiment import Arm, Experiment
 from harness.paths import Project
@@ -162,11 +162,8 @@ def load_params(project: Project) -> Params:
     try:
         return Params.model_validate(document.data)
     except ValidationError as error:
-        fault = error.errors()[0]
-        path, line = document.place(tuple(fault["loc"]))
-        field = ".".join(map(str, fault["loc"]))
-        message = fault["msg"].removeprefix("Value error, ")
-        raise HarnessError(f"{path}:{line}: {field + ': ' if field else ''}{message}") from None
+        path, line = document.place(tuple(error.errors()[0]["loc"]))
+        raise HarnessError(f"{path}:{line}: {first_fault(error)}") from None
 
 
 def check_names(project: Project, specs: Sequence[Spec]) -> None:
