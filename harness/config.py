@@ -7,7 +7,7 @@ other packages register theirs by naming a module under the entry-point group `h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from typing import Annotated, ClassVar, Generic, TypeVar, Union
 
@@ -27,6 +27,11 @@ class Config(BaseModel):
     )
     hashed_as: ClassVar[dict[str, str]] = {}
     """Fields that specs call by another name than before, and what names hash for it (`harness.identity`)."""
+
+
+def one_or_many(*kinds: type) -> Callable[[object], object]:
+    """Lets a spec write a single value of these kinds where a list is meant."""
+    return lambda value: [value] if isinstance(value, kinds) else value
 
 
 class Plugin(Config):

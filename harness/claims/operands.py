@@ -27,7 +27,7 @@ from harness.claims.expression import (
     numeral,
     phrase,
 )
-from harness.config import Config
+from harness.config import Config, one_or_many
 from harness.coordinates import Level, Place, place
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
@@ -45,11 +45,7 @@ Real = Annotated[float, Field(ge=-1e12, le=1e12)]
 Width = Annotated[float, Field(gt=0, le=1e12)]
 
 
-def _one_or_many(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-Several = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...])]
+Several = Annotated[tuple[str, ...], BeforeValidator(one_or_many(str), json_schema_input_type=str | tuple[str, ...])]
 """One name, or a list of names."""
 NAMED = ("metric", "arm", "attack")
 """What a claim may be made for several of, besides the values of axes."""

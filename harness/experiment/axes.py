@@ -9,7 +9,7 @@ from typing import Annotated
 import scipy
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from harness.config import Config
+from harness.config import Config, one_or_many
 from harness.coordinates import Level
 from harness.errors import AboutPrivacy
 from harness.formulas import FORMULAS
@@ -73,10 +73,6 @@ class AtPoint(Config):
     at: dict[str, float]
 
 
-def _one_or_many(value: object) -> object:
-    return [value] if isinstance(value, int | float) else value
-
-
 class Derived(Config):
     """Epsilons at which a formula takes given values, for each arm and place on the other axes."""
 
@@ -87,7 +83,7 @@ class Derived(Config):
     same name, or given."""
     equals: Annotated[
         tuple[float, ...] | AtPoint,
-        BeforeValidator(_one_or_many, json_schema_input_type=float | tuple[float, ...] | AtPoint),
+        BeforeValidator(one_or_many(int, float), json_schema_input_type=float | tuple[float, ...] | AtPoint),
     ]
     """Its values; or `{at: {...}}`, its value where its parameters are these."""
     given: dict[str, float | FromAxis] = {}

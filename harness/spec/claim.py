@@ -11,7 +11,7 @@ import harness.theory.kinds  # noqa: F401  (these imports register the built-in 
 from harness.claims.expectation import CLAIM_KINDS, ClaimKind, TheoryClaimKind
 from harness.claims.operands import Several
 from harness.claims.origin import Origin, Quote
-from harness.config import Config
+from harness.config import Config, one_or_many
 from harness.experiment.setup import Name
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ else:
 
 Expectations = Annotated[
     tuple[AnyExpectation, ...],
-    BeforeValidator(
-        lambda value: [value] if isinstance(value, dict) else value,
-        json_schema_input_type=AnyExpectation | tuple[AnyExpectation, ...],
-    ),
+    BeforeValidator(one_or_many(dict), json_schema_input_type=AnyExpectation | tuple[AnyExpectation, ...]),
 ]
 
 

@@ -8,18 +8,16 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from harness.claims.origin import Quote
-from harness.config import Config
+from harness.config import Config, one_or_many
 from harness.experiment.experiment import Arm
-
-
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str | int) else value
 
 
 class PaperRun(Config):
     """What the paper ran where it makes these claims: a run on other data, or smaller, is read as such."""
 
-    data: Annotated[tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...])]
+    data: Annotated[
+        tuple[str, ...], BeforeValidator(one_or_many(str, int), json_schema_input_type=str | tuple[str, ...])
+    ]
     """Data sets, by the `kind` that specs give them."""
     members: int | dict[str, int] | None = None
     """Members, or their number by data set; none: the paper does not say."""

@@ -16,10 +16,7 @@ from harness.claims.expression import Expression, aside, chain, numeral, phrase
 from harness.claims.judge import compare_at
 from harness.claims.operands import NAMED, MetricOperand, Real
 from harness.claims.results import Part, PartResult
-
-
-def _chain(value: object) -> object:
-    return [value] if isinstance(value, dict) else value
+from harness.config import one_or_many
 
 
 @CLAIM_KINDS.register
@@ -29,7 +26,7 @@ class Order(MeasuredClaimKind):
     kind: Literal["order"] = "order"
     of: Annotated[
         tuple[MetricOperand, ...],
-        BeforeValidator(_chain, json_schema_input_type=MetricOperand | tuple[MetricOperand, ...]),
+        BeforeValidator(one_or_many(dict), json_schema_input_type=MetricOperand | tuple[MetricOperand, ...]),
     ] = Field(min_length=1)
     """The chain; later ones mean what the first says, but for what they say themselves. A single one that lists
     several arms (or attacks, or metrics) is the chain of these."""
