@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from harness.arrays import Array
 from harness.model_audit.audit import Measured, ModelAudit
@@ -102,10 +101,6 @@ def list_scores(audit: ModelAudit) -> str:
         }
         for calibration in per_record.calibrations:
             columns[f"own_fpr_of_{calibration.attack}_at_{calibration.asked:g}"] = calibration.own_fprs
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("record", "member", "label", *columns))
-    for at in range(n):
-        numbers = [f"{column[at]:.12g}" for column in columns.values()]
-        writer.writerow((records.places[at], int(records.is_member[at]), records.labels[at], *numbers))
-    return out.getvalue()
+    first = {"record": records.places[:n], "member": records.is_member.astype(int), "label": records.labels[:n]}
+    numbers = {name: [f"{number:.12g}" for number in column] for name, column in columns.items()}
+    return pd.DataFrame({**first, **numbers}).to_csv(index=False, lineterminator="\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Literal
+
+import pandas as pd
 
 COLOURS = ("#0b6e99", "#b45309", "#6940a5", "#0f7b6c", "#ad1a72", "#64473a")
 INK, RULE, BOUND = "#010203", "#040506", "#070809"
@@ -136,14 +136,13 @@ def standalone_svg(drawing: Drawing) -> str:
 
 def csv_text(drawing: Drawing) -> str:
     """Its numbers, one a line: series, what the number is, both axes by name, and the ends of its interval."""
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["series", "kind", "x_name", "x", "y_name", "y", "low", "high"])
+    rows = []
     for datum in drawing.data:
         ends = (f"{end:.6g}" if math.isfinite(end) else "" for end in (datum.low, datum.high))
         x = datum.x if isinstance(datum.x, str) else f"{datum.x:.6g}"
-        rows.writerow([datum.series, datum.sort, drawing.x, x, drawing.y, f"{datum.y:.6g}", *ends])
-    return out.getvalue()
+        rows.append([datum.series, datum.sort, drawing.x, x, drawing.y, f"{datum.y:.6g}", *ends])
+    names = ["series", "kind", "x_name", "x", "y_name", "y", "low", "high"]
+    return pd.DataFrame(rows, columns=names).to_csv(index=False, lineterminator="\n")
 
 
 def figure_files(figures: Mapping[str, Drawing]) -> dict[str, str]:

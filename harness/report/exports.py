@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -20,8 +18,8 @@ COLUMNS = (
     *("estimate", "line", "effect", "low", "high", "runs", "basis", "stands", "hangs_on", "reason"),
     *("spec_sha256", "data_sha256"),
 )
-NUMBERS: dict[str, list[str]] = {name: [""] for name in ("estimate", "line", "effect", "low", "high", "runs")}
-"""Columns that are empty where there is no number."""
+NUMBERS = {**dict.fromkeys(("estimate", "line", "effect", "low", "high"), "float64"), "runs": "Int64"}
+"""Columns that are empty where there is no number, and their types."""
 
 
 def write_beside(root: Path, verdicts: Sequence[Verdict]) -> None:
@@ -31,30 +29,28 @@ def write_beside(root: Path, verdicts: Sequence[Verdict]) -> None:
 
 
 def claims_csv(verdicts: Sequence[Verdict]) -> str:
+    """`claims_table` as text."""
+    return claims_table(verdicts).to_csv(index=False, lineterminator="\n")
+
+
+def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     """One row a claim; the columns are `COLUMNS`.
 
     Of the place that decides: `estimate`, the mean of the measured side over so many `runs`; `line`, what it is
     compared with, margin included; `effect`, how far it is on the side that is claimed, with its 95% interval from
     `low` to `high`. All are in the unit of the metric that the inequality names.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows = []
     for v in verdicts:
         low, high = v.interval or (None, None)
         point = deciding_point(v)
         estimate, line = (point.left, point.right) if point is not None else (None, None)
         text = [v.id, v.paper, v.where, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data, v.verdict]
-        numbers = [v.certainty, estimate, line, v.effect, low, high, v.repeats]
-        writer.writerow(
-            [*text, *numbers, basis_text(v), v.stands, "; ".join(v.hangs_on), v.reason, v.spec_sha256, v.data_sha256]
-        )
-    return out.getvalue()
-
-
-def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """The same as a table with numbers as numbers, for whoever reads Parquet."""
-    return pd.read_csv(io.StringIO(claims_csv(verdicts)), keep_default_na=False, na_values=NUMBERS)
+        numbers = [v.certainty or "", estimate, line, v.effect, low, high, v.repeats]
+        stands = "" if v.stands is None else str(v.stands)
+        more = [basis_text(v), stands, "; ".join(v.hangs_on), v.reason, v.spec_sha256, v.data_sha256]
+        rows.append([*text, *numbers, *more])
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(NUMBERS)
 
 
 CHARACTER = 6.4

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import pandas as pd
 
 from harness.files import write_text
 from harness.report.compare import epsilon_words
@@ -102,17 +102,15 @@ def write_survey(root: Path, spec: str, title: str, results: Sequence[SetResult]
 
 def survey_csv(results: Sequence[SetResult]) -> str:
     """One row a member set and epsilon: advantage with its 95% interval, bound, blind attack, what was discovered."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    names = ("epsilon", "advantage", "low", "high", "bound", "repeats", "blind", "discoveries")
-    writer.writerow(("rank", "member_set", "rows", *names))
+    names = ["epsilon", "advantage", "low", "high", "bound", "repeats", "blind", "discoveries"]
+    rows = []
     for rank, result in enumerate(results, 1):
         for one in result.advantages:
             known = [_number_text(x) for x in (one.epsilon, one.mean, one.low, one.high, one.bound)]
             here = [d.what for d in result.discoveries if d.epsilon == one.epsilon]
             first = [rank, result.member_set.label, result.member_set.rows or ""]
-            writer.writerow([*first, *known, one.repeats, _number_text(result.blind), "; ".join(here)])
-    return out.getvalue()
+            rows.append([*first, *known, one.repeats, _number_text(result.blind), "; ".join(here)])
+    return pd.DataFrame(rows, columns=["rank", "member_set", "rows", *names]).to_csv(index=False, lineterminator="\n")
 
 
 def _number_text(value: float) -> str:
