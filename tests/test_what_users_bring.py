@@ -201,7 +201,7 @@ OPTIONS = [
     ("audit fast --plot params.yaml/x.svg", "--plot params.yaml/x.svg: .*params.yaml is a file, not a folder"),
     ("run mine.yaml --minutes nan", "--minutes nan: nothing can be done in that; give more than 0"),
     ("run mine.yaml --max-repeats 0", "Invalid value for '--max-repeats': .*, found '0'"),
-    ("run mine.yaml --stage nope", "--stage 'nope': unknown; it is train, attack or all"),
+    ("run mine.yaml --stage nope", "'--stage': 'nope' is not one of 'train', 'attack', 'all'"),
     ("judge -j 0", "Invalid value for '--workers' / '-j': .*, found '0'"),
     ("judge --require Reproduced", "--require 'Reproduced': unknown verdict; it is one of: reproduced, violated"),
     ("compare --tolerance=nan", "Invalid value for '--tolerance': .*, found 'nan'"),

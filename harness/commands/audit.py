@@ -7,7 +7,7 @@ import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -52,21 +52,21 @@ def audit(
     delta: Annotated[float, typer.Option(help="Claimed delta.")] = 1e-5,
     runs: Annotated[int, typer.Option(min=4, help="Trainings, half of them with the canary.")] = 1000,
     score: Annotated[
-        str | None,
+        Literal["weights", "loss"] | None,
         typer.Option(
             help="What of a model is read: `weights` (linear models; default) or `loss` (of the canary; default where "
             "it is sought and for networks)."
         ),
     ] = None,
     canary: Annotated[
-        str,
+        Literal["column", "sought"],
         typer.Option(
             help="`column`: a record with a column of its own. `sought`: before the audit, half as many trainings seek "
             "the record whose loss tells best whether it was there."
         ),
     ] = "column",
     neighbours: Annotated[
-        str | None,
+        Literal["add-remove-one", "replace-one"] | None,
         typer.Option(
             help="What the claim is of, where the canary is sought: `add-remove-one` (functions; a run without the "
             "canary has a record fewer) or `replace-one` (another record in its place; engines)."
@@ -203,16 +203,9 @@ class _Asked:
 
 
 def _check_question(
-    is_engine: bool, score: str | None, canary: str, neighbours: str | None, hidden: list[int] | None
+    is_engine: bool, score: Score | None, canary: str, neighbours: Adjacency | None, hidden: list[int] | None
 ) -> _Asked:
-    """Raises HarnessError for words that are unknown and for what does not go together."""
-    for name, given, known in (
-        ("score", score, ("weights", "loss")),
-        ("canary", canary, ("column", "sought")),
-        ("neighbours", neighbours, ("add-remove-one", "replace-one")),
-    ):
-        if given is not None and given not in known:
-            raise HarnessError(f"--{name} {given!r}: unknown; it is {' or '.join(known)}")
+    """Raises HarnessError for what does not go together."""
     sought = canary == "sought"
     if hidden and not is_engine:
         raise HarnessError("--hidden: a function of yours has layers of its own; leave it out")
@@ -226,11 +219,8 @@ def _check_question(
             "--neighbours add-remove-one: with a record fewer an engine takes other steps; use replace-one"
         )
     relation = neighbours or ("replace-one" if sought and is_engine else "add-remove-one")
-    return _Asked(
-        cast("Score", score or ("loss" if sought or hidden else "weights")),
-        cast("Adjacency", relation),
-        dropped=sought and relation == "add-remove-one",
-    )
+    read = score or ("loss" if sought or hidden else "weights")
+    return _Asked(read, relation, dropped=sought and relation == "add-remove-one")
 
 
 def _show(rows: list[tuple[float, Bound]], what: str, delta: float, runs: int) -> None:

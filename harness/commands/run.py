@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -122,7 +122,9 @@ def print_tables(tables: list[tuple[str, Told]]) -> None:
 def run(
     specs: Names = None,
     profile: ProfileName = None,
-    stage: Annotated[str, typer.Option(help="`train`, `attack`, or `all`: train, attack, judge and report.")] = "all",
+    stage: Annotated[
+        Literal["train", "attack", "all"], typer.Option(help="`all`: train, attack, judge and report.")
+    ] = "all",
     workers: Workers = None,
     scheduler: Annotated[
         str | None,
@@ -162,8 +164,6 @@ def run(
     Local processes compute on one thread each. With --scheduler, work goes to a Dask cluster instead: its workers need
     this package and no shared file system; what they compute comes back into this checkout's store (docs/cluster.md).
     """
-    if stage not in ("train", "attack", "all"):
-        raise HarnessError(f"--stage {stage!r}: unknown; it is train, attack or all")
     if partial and until_decided:
         raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
     deadline = deadline_in(minutes)

@@ -186,11 +186,11 @@ def test_a_keras_function_is_audited_and_its_bug_exposed(tmp_path: Path) -> None
         (["fast", "--epsilon", "-1"], "--epsilon -1: it has to be above 0"),
         (["fast", "--delta", "1"], "--delta 1: it has to lie between 0 and 1"),
         (["fast", "--level", "95"], "--level 95: it has to lie between 0 and 1"),
-        (["fast", "--score", "logits"], "--score 'logits': unknown; it is weights or loss"),
+        (["fast", "--score", "logits"], "'--score': 'logits' is not one of 'weights', 'loss'"),
         (["fast", "--accountant", "rpd"], "unknown accountant 'rpd'"),
         (["fast", "--batch-size", "100"], "a batch of 100 from 64 records"),
         (["fast", "--records", "2"], "2 records of 8 columns are too few"),
-        (["fast", "--canary", "best"], "--canary 'best': unknown; it is column or sought"),
+        (["fast", "--canary", "best"], "'--canary': 'best' is not one of 'column', 'sought'"),
         (
             ["fast", "--canary", "sought", "--score", "weights"],
             "--score weights: a canary that is sought has no column",
