@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from uuid import uuid4
+from pathlib import Path
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -20,6 +20,7 @@ from fsspec.implementations.local import LocalFileSystem
 from harness.errors import HarnessError
 from harness.execution.housekeeping import fault_of
 from harness.execution.store import Store, parse_result
+from harness.files import atomic_path
 from harness.progress import Progress
 
 AT_ONCE = 8
@@ -68,18 +69,11 @@ class Shared:
         """Keep an object, whole or not at all."""
         path = self.path(kind, key)
         with _explain_unreachable(self.address):
-            if not isinstance(self.files, LocalFileSystem):
+            if isinstance(self.files, LocalFileSystem):
+                with atomic_path(Path(path), durable=False) as temporary:
+                    temporary.write_bytes(data)
+            else:
                 self.files.pipe_file(path, data)  # object stores show what was written whole
-                return
-            folder, name = posixpath.split(path)
-            self.files.makedirs(folder, exist_ok=True)
-            temporary = posixpath.join(folder, f".{name}.{uuid4().hex}.tmp")
-            try:
-                self.files.pipe_file(temporary, data)
-                self.files.mv(temporary, path)
-            finally:
-                if self.files.exists(temporary):
-                    self.files.rm(temporary)
 
     def get(self, kind: str, key: str) -> bytes:
         """Read an object."""
