@@ -36,10 +36,6 @@ def _by_name(value: object) -> object:
     return {str(name): {} for name in value} if isinstance(value, list | tuple) else value
 
 
-def _empty_if_none(value: object) -> object:
-    return {} if value is None else value
-
-
 class ResultsArm(Config):
     """One arm, as a file of results has it."""
 
@@ -58,7 +54,7 @@ class ResultsAxis(Config):
     @model_validator(mode="before")
     @classmethod
     def _wrap_values(cls, value: object) -> object:
-        return {"values": value} if isinstance(value, list | tuple) else _empty_if_none(value)
+        return {"values": value} if isinstance(value, list | tuple) else value
 
     @field_validator("values", mode="before")
     @classmethod
@@ -83,7 +79,7 @@ class ResultsMetric(Config):
     @model_validator(mode="before")
     @classmethod
     def _wrap_range(cls, value: object) -> object:
-        return {"range": value} if isinstance(value, list | tuple) else _empty_if_none(value)
+        return {"range": value} if isinstance(value, list | tuple) else value
 
     @field_validator("range")
     @classmethod
@@ -149,15 +145,10 @@ class ResultsFile(Config):
     encoding: str = "utf-8"
     content_of_file: ResultsContent | None = None
 
-    @field_validator("metrics", mode="before")
-    @classmethod
-    def _none_is_plain(cls, value: object) -> object:
-        return {name: _empty_if_none(one) for name, one in value.items()} if isinstance(value, dict) else value
-
-    @field_validator("arms", "axes", "attacks", mode="before")
+    @field_validator("arms", "axes", "attacks", "metrics", mode="before")
     @classmethod
     def _none_is_default(cls, value: object) -> object:
-        return {name: _empty_if_none(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return {k: {} if v is None else v for k, v in value.items()} if isinstance(value, dict) else value
 
     @field_validator("encoding")
     @classmethod
