@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -116,7 +116,7 @@ class Design(ABC):
 
     def without_intervals(self, brief: bool = True) -> Design:
         """The same without intervals, which are shown and decide nothing; of `brief` False with them."""
-        return self
+        return replace(self, brief=brief) if is_dataclass(self) else self
 
     @abstractmethod
     def mean(self, series: Series) -> MeanEstimate:
@@ -193,9 +193,6 @@ class Sequential(Design):
     """What the last look alone shows counts, for e-values."""
     brief: bool = False
 
-    def without_intervals(self, brief: bool = True) -> Sequential:
-        return replace(self, brief=brief)
-
     def mean(self, series: Series) -> MeanEstimate:
         return self._test_values(adjust_for_splits(series), series, repeats_to_see_all(series))
 
@@ -245,9 +242,6 @@ class Bounded(Design):
     last: bool = False
     """What the last look alone shows counts, for e-values."""
     brief: bool = False
-
-    def without_intervals(self, brief: bool = True) -> Bounded:
-        return replace(self, brief=brief)
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._betting([stream_of(series)], series.values)
