@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from harness.claims.expression import Expression
 from harness.claims.origin import Origin, Quote
@@ -117,6 +117,14 @@ def value_text(value: object) -> str:
 class Verdict(Config):
     """A claim, judged."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _former_names(cls, data: Any) -> Any:
+        """Files of before call the tally `halves`."""
+        if isinstance(data, dict) and "halves" in data:
+            return {"tally" if name == "halves" else name: value for name, value in data.items()}
+        return data
+
     id: str
     """`<spec>#<claim>`."""
     catalogue: tuple[str, ...]
@@ -152,7 +160,7 @@ class Verdict(Config):
     """Where it would be violated but for these: readings of what the paper leaves open, tolerances."""
     parts: tuple[Word, ...] = ()
     """Outcome of each part of the claim."""
-    halves: str = ""
+    tally: str = ""
     """How far a claim is settled that is not reproduced whole: `1 of 2 parts reproduced, 1 not run`."""
     would_decide: str = ""
     """What would decide an inconclusive claim, and what that would cost (sequential)."""

@@ -185,6 +185,6 @@ def print_verdicts(verdicts: Iterable[Verdict]) -> None:
     """For people."""
     table = table_of("claim", "verdict", "why")
     for v in verdicts:
-        more = [f"({v.halves})" if v.halves else "", f"Would decide: {v.would_decide}." if v.would_decide else ""]
+        more = [f"({v.tally})" if v.tally else "", f"Would decide: {v.would_decide}." if v.would_decide else ""]
         table.add_row(v.id, f"[{COLOURS[v.verdict]}]{v.verdict}[/]", " ".join(filter(None, [v.reason, *more])))
     console.print(table)

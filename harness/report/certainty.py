@@ -59,6 +59,6 @@ def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
         sentences.append(f"Runs were added until it was decided, after {verdict.stopped}.")
     if verdict.readings:
         sentences.append(_of_readings(verdict))
-    if verdict.halves:
-        sentences.append(f"{verdict.halves[:1].upper()}{verdict.halves[1:]}.")
+    if verdict.tally:
+        sentences.append(f"{verdict.tally[:1].upper()}{verdict.tally[1:]}.")
     return sentences

@@ -176,12 +176,12 @@ def _of_table(verdict: Verdict) -> str:
     entries, point = len(verdict.points), deciding_point(verdict)
     if point is None:
         return _bare_sentence(verdict)
-    many = verdict.halves or ("" if entries == 1 else f"all {entries} entries are within the tolerance")
+    many = verdict.tally or ("" if entries == 1 else f"all {entries} entries are within the tolerance")
     places = ", ".join(
         f"{letters(name)} = {_place_text(value)}" for name, value in verdict.reasons[verdict.because[0]].at.items()
     )
     one = f"{f'at {places} ' if places else ''}{figure(point.left)} was measured where {figure(point.right)} is printed"
-    which = "" if entries == 1 else "closest to the edge, " if not verdict.halves else "for one, "
+    which = "" if entries == 1 else "closest to the edge, " if not verdict.tally else "for one, "
     text = "; ".join(filter(None, [many, which + one]))
     if verdict.verdict == "beside":
         return f"Compared with what the paper prints, not judged: {text}."
@@ -198,7 +198,7 @@ def _bare_sentence(verdict: Verdict) -> str:
     text = text[:1].upper() + text[1:]
     if verdict.verdict == "beside":
         text = f"Compared with what the paper prints, not judged: {text[:1].lower()}{text[1:]}"
-    more = f" {verdict.halves[:1].upper()}{verdict.halves[1:]}." if len(set(verdict.parts)) > 1 else ""
+    more = f" {verdict.tally[:1].upper()}{verdict.tally[1:]}." if len(set(verdict.parts)) > 1 else ""
     return f"{text}.{more}".replace("..", ".")
 
 

@@ -33,7 +33,7 @@ from harness.spec.profile import Scaled, as_run, note_early_stop
 from harness.verdicts.basis import Judged, combined_outcome, judge_on_basis, points_of, rests_on
 from harness.verdicts.flags import describe_assumptions
 from harness.verdicts.measured import ClaimError, Judge, evidence_of, judge_of, repeats_wanted
-from harness.verdicts.partial import halves, repeats_of, seconds_a_model, would_decide
+from harness.verdicts.partial import repeats_of, seconds_a_model, tally_points, would_decide
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
 
@@ -191,8 +191,8 @@ def _judge_claim(
             allowed = spent.asking is None or claim.id in spent.asking
             usual, known = scaled.spec.own_experiment.repeats, (spent.repeats, spent.seconds)
             described["would_decide"] = would_decide(judgement.findings, *known, alpha, usual, allowed)
-    halved = {"halves": halves(judgement, parts, alpha)}
-    return Verdict.model_validate({**common, **described, **_training(judgement, evidence, alpha), **halved})
+    tally = {"tally": tally_points(judgement, parts, alpha)}
+    return Verdict.model_validate({**common, **described, **_training(judgement, evidence, alpha), **tally})
 
 
 def _tree(part: ClaimKind, spec: Spec) -> Expression:

@@ -34,7 +34,7 @@ def parts_text(words: Sequence[Word]) -> str:
     return ", ".join(counted)
 
 
-def halves(judged: Judged, parts: Sequence[object], alpha: float) -> str:
+def tally_points(judged: Judged, parts: Sequence[object], alpha: float) -> str:
     """Points by what is known of them, where a claim is not reproduced, or not by every entry of a table.
 
     Empty where there is one.

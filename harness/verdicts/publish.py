@@ -154,7 +154,7 @@ def publish(
         word = "beside"
         update |= {**UNDECIDED, "certainty": None, "hangs_on": (), "would_decide": ""}
     words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]
-    update |= {"verdict": word, "parts": words, "halves": "; ".join(filter(None, (parts_text(words), verdict.halves)))}
+    update |= {"verdict": word, "parts": words, "tally": "; ".join(filter(None, (parts_text(words), verdict.tally)))}
     return verdict.model_copy(update=update)
 
 

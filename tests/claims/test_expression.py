@@ -161,7 +161,7 @@ TAKES_APART = {"partition", "rpartition", "split", "rsplit", "splitlines", "find
 
 def texts_taken_apart(tree: ast.AST) -> Iterator[int]:
     """Lines where a text that is rendered from a claim or a verdict is cut or searched."""
-    rendered = {"inequality", "halves", "reason"}
+    rendered = {"inequality", "reason", "tally"}
 
     def is_rendered(node: ast.AST) -> bool:
         called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "text"
@@ -195,7 +195,7 @@ def test_no_text_of_a_claim_is_taken_apart() -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ['text.partition(" for ")', '"part" in verdict.halves', "claim.text().split()", "re.sub('a', 'b', v.inequality)"],
+    ['text.partition(" for ")', '"part" in verdict.tally', "claim.text().split()", "re.sub('a', 'b', v.inequality)"],
 )
 def test_what_counts_as_taking_apart(code: str) -> None:
     assert list(texts_taken_apart(ast.parse(code))) == [1]

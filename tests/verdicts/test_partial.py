@@ -21,7 +21,7 @@ from harness.spec.profile import Profile, scale
 from harness.verdicts import partial
 from harness.verdicts.basis import Judged
 from harness.verdicts.check import judge_spec
-from harness.verdicts.partial import halves, parts_text, repeats_of, seconds_a_model, would_decide
+from harness.verdicts.partial import parts_text, repeats_of, seconds_a_model, tally_points, would_decide
 from tests.claims.judged import PARSE
 from tests.conftest import SMALL_SPEC, run_cli
 
@@ -70,22 +70,22 @@ def test_a_part_that_is_not_run_leaves_the_other_half(loaded: Loaded) -> None:
     held = found["iid-held"]
     assert held.verdict == "not run"
     assert held.parts == ("reproduced", "not run")
-    assert held.halves == "2 of 2 points hold"
+    assert held.tally == "2 of 2 points hold"
     assert parts_text(held.parts) == "1 of 2 parts reproduced, 1 not run"
-    assert found["printed"].halves == ""  # reproduced whole
+    assert found["printed"].tally == ""  # reproduced whole
 
 
 def test_entries_of_a_table_are_counted(loaded: Loaded) -> None:
     every = {(arm, e, a): around(0.1) for arm in ("iid", "size") for e in (1.0, 10.0) for a in ("logloss", "other")}
     outside = judged(loaded, rows({**every, ("iid", 10.0, "logloss"): around(0.3)}))["printed"]
     assert outside.verdict == "violated"
-    assert outside.halves == "1 of 2 entries within the tolerance, 1 outside"
+    assert outside.tally == "1 of 2 entries within the tolerance, 1 outside"
     open_ = judged(loaded, rows({**every, ("iid", 10.0, "logloss"): around(0.14, spread=0.05)}))["printed"]
     assert open_.verdict == "inconclusive"
-    assert open_.halves == "1 of 2 entries within the tolerance, 1 open"
+    assert open_.tally == "1 of 2 entries within the tolerance, 1 open"
     # Fewer repeats than decide anything settle no entry, however clear they look.
     few = judged(loaded, rows({k: v[:5] for k, v in every.items()}))["printed"]
-    assert few.halves == "0 of 2 entries within the tolerance, 2 open"
+    assert few.tally == "0 of 2 entries within the tolerance, 2 open"
 
 
 def test_an_open_claim_says_what_would_decide_it_and_at_what_cost(loaded: Loaded) -> None:
@@ -137,7 +137,7 @@ def part_of(outcome: Any, points: list[tuple[float, float, int]], **more: Any) -
 
 def text_of(parts: list[Any], by_t_test: list[PartResult], bounded: list[PartResult] | None = None) -> str:
     nothing = [replace(part, points=(), looks=()) for part in by_t_test]
-    return halves(Judged(by_t_test, by_t_test, nothing if bounded is None else bounded, None, None), parts, 0.05)
+    return tally_points(Judged(by_t_test, by_t_test, nothing if bounded is None else bounded, None, None), parts, 0.05)
 
 
 HOLDS, OPEN, FAILS = (0.001, 0.9, 9), (0.5, 0.5, 9), (0.9, 0.001, 9)
@@ -255,7 +255,7 @@ def test_a_table_without_a_new_attack_settles_the_half_that_it_can(make_project:
         return {v["id"]: v for v in json.loads(ran.stdout)}["own/cancer#iid-held"]  # type: ignore[no-any-return]
 
     assert held()["reason"] == "part 2 of 2: the attack other is not measured yet"
-    assert held()["halves"].startswith("1 of 2 parts inconclusive, 1 not run")  # two repeats decide nothing
+    assert held()["tally"].startswith("1 of 2 parts inconclusive, 1 not run")  # two repeats decide nothing
     spec.write_text(TWO.replace("logloss: {kind: logloss}", "logloss: {kind: logloss, loss_of: float32-probabilities}"))
     assert "another version of the experiment" in held()["reason"]
     spec.write_text(TWO.replace("seed: 7", "seed: 8"))

@@ -193,9 +193,9 @@ def test_no_part_is_called_violated_on_a_stand_in(loaded: Loaded) -> None:
     spec = on(spec_of(loaded, [COMPARE, {**COMPARE, "right": {"value": 0.95}}]), dataset=PurchaseSubstitute())
     verdict = result(spec, HIGH)
     assert (verdict.verdict, verdict.parts) == ("differs", ("differs", "agrees"))
-    assert verdict.halves == "1 of 2 parts agrees, 1 differs; 2 of 4 points hold, 2 fail"
+    assert verdict.tally == "1 of 2 parts agrees, 1 differs; 2 of 4 points hold, 2 fail"
     here = result(spec_of(loaded, [COMPARE, {**COMPARE, "right": {"value": 0.95}}]), HIGH, everywhere(loaded, HIGH))
-    assert here.halves == "1 of 2 parts reproduced, 1 violated; 2 of 4 points hold, 2 fail"
+    assert here.tally == "1 of 2 parts reproduced, 1 violated; 2 of 4 points hold, 2 fail"
 
 
 @pytest.mark.parametrize(
