@@ -67,6 +67,7 @@ class Plugin(Config):
 
 P = TypeVar("P", bound=Plugin)
 FORMER_METHODS = {
+    "bookkeeping": "ghost_module",
     "decided": "decide",
     "printed": "printed_numbers",
     "relaxed": "relax",

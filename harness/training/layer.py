@@ -23,7 +23,7 @@ Activation = Literal["relu", "tanh", "sigmoid", "linear"]
 class Layer(Plugin):
     """Base of all layers. Shapes leave out the batch axis: (d,) for vectors, (height, width, channels) for images."""
 
-    bookkeeping: ClassVar[str] = ""
+    ghost_module: ClassVar[str] = ""
     """Module with the layer's forward and backward pass for the engine `fast`."""
 
     @abstractmethod

@@ -36,11 +36,11 @@ class Fast(Engine):
     packages: ClassVar[tuple[str, ...]] = ("tensorflow", "numpy")
 
     def modules_for(self, model: Model) -> tuple[str, ...]:
-        rules = {layer.bookkeeping for layer in model.layers(2)}
+        rules = {layer.ghost_module for layer in model.layers(2)}
         return tuple(sorted({*super().modules_for(model), *rules}))
 
     def refuses(self, model: Model, training: Training) -> str | None:
-        without = sorted({layer.plugin_name() for layer in model.layers(2) if not layer.bookkeeping})
+        without = sorted({layer.plugin_name() for layer in model.layers(2) if not layer.ghost_module})
         return f"engine fast has no rule for {', '.join(without)}; use engine: tf-privacy" if without else None
 
     def capacity(self, model: Model, training: Training, n_features: int, n_classes: int) -> int:

@@ -63,7 +63,7 @@ class Program:
         self.placed = placed_layers(model, n_features, n_classes)
         self.rules: list[GhostLayer] = []
         for index, p in enumerate(self.placed):
-            kind = importlib.import_module(p.layer.bookkeeping).RULE
+            kind = importlib.import_module(p.layer.ghost_module).RULE
             if index == 0 and isinstance(p.layer, Dense):
                 kind = FirstDenseRule
             self.rules.append(kind(p.layer, p.shape, replicates, index))

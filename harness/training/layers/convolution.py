@@ -52,7 +52,7 @@ class Conv2d(Layer):
     stride: int = Field(default=1, gt=0)
     padding: Padding = "same"
     activation: Activation = "relu"
-    bookkeeping: ClassVar[str] = "harness.training.ghost_clipping.convolution"
+    ghost_module: ClassVar[str] = "harness.training.ghost_clipping.convolution"
 
     @model_validator(mode="after")
     def _windows_touch(self) -> Conv2d:

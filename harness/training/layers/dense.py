@@ -19,7 +19,7 @@ class Dense(Layer):
     units: int = Field(gt=0)
     """Width of the output."""
     activation: Activation = "relu"
-    bookkeeping: ClassVar[str] = "harness.training.ghost_clipping.dense"
+    ghost_module: ClassVar[str] = "harness.training.ghost_clipping.dense"
 
     def output_shape(self, shape: Shape) -> Shape:
         if len(shape) != 1:

@@ -17,7 +17,7 @@ class Dropout(Layer):
 
     kind: Literal["dropout"] = "dropout"
     rate: float = Field(default=0.5, ge=0, lt=1)
-    bookkeeping: ClassVar[str] = "harness.training.ghost_clipping.dropout"
+    ghost_module: ClassVar[str] = "harness.training.ghost_clipping.dropout"
 
     def output_shape(self, shape: Shape) -> Shape:
         return shape

@@ -15,7 +15,7 @@ class Flatten(Layer):
     """A record of any shape as one vector."""
 
     kind: Literal["flatten"] = "flatten"
-    bookkeeping: ClassVar[str] = "harness.training.ghost_clipping.flatten"
+    ghost_module: ClassVar[str] = "harness.training.ghost_clipping.flatten"
 
     def output_shape(self, shape: Shape) -> Shape:
         return (math.prod(shape),)

@@ -21,7 +21,7 @@ class Pool(Layer):
     """Height and width of the window."""
     stride: int | None = Field(default=None, gt=0)
     """Step of the window; default: its size."""
-    bookkeeping: ClassVar[str] = "harness.training.ghost_clipping.pooling"
+    ghost_module: ClassVar[str] = "harness.training.ghost_clipping.pooling"
 
     @property
     def step(self) -> int:
