@@ -67,20 +67,20 @@ def sha256_file(path: Path) -> str:
 
 def json_text(value: object) -> str:
     """One document of strict JSON, in which infinities and what is no number are text."""
-    text = json.dumps(_strict(value), indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_without_infinities(value), indent=1, ensure_ascii=False, allow_nan=False)
     try:
         text.encode()
     except UnicodeEncodeError:  # of a file's name that is no UTF-8
-        return json.dumps(_strict(value), indent=1, allow_nan=False)
+        return json.dumps(_without_infinities(value), indent=1, allow_nan=False)
     return text
 
 
-def _strict(value: object) -> object:
+def _without_infinities(value: object) -> object:
     """What JSON has no number for is `Infinity`, `-Infinity` or `NaN` in quotes; what it does not know, text."""
     if isinstance(value, dict):
-        return {str(key): _strict(one) for key, one in value.items()}
+        return {str(key): _without_infinities(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_strict(one) for one in value]
+        return [_without_infinities(one) for one in value]
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # of NumPy
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
