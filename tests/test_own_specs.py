@@ -55,6 +55,13 @@ def test_running_one_spec_leaves_the_others_on_the_page(make_project: Make) -> N
     assert {name: (root / name).read_text() for name in names} == before
     assert run_cli(project.root, "report", "own/second").returncode == 0
     assert {name: (root / name).read_text() for name in names} == before
+    second = project.specs / "own" / "second.yaml"
+    second.write_text(second.read_text().partition("  - id: counts")[0])  # judged, and gone from the spec since
+    ran = run_cli(project.root, "report")
+    assert ran.returncode == 0, ran.stderr
+    ids = [v["id"] for v in json.loads((root / "verdicts.json").read_text())["verdicts"]]
+    assert "own/second#counts" not in ids
+    assert len(ids) == 5
 
 
 def test_names_inside_the_figures_of_a_page_do_not_collide(make_project: Make) -> None:

@@ -277,10 +277,15 @@ def has_verdicts(context: Context, loaded: Loaded) -> bool:
 
 
 def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
-    """Read a spec's verdicts. Raises HarnessError where they are missing or malformed."""
-    path = context.verdicts_file(loaded.spec.id)
+    """Read the verdicts on a spec's claims; those on claims that it no longer has are left out.
+
+    Raises HarnessError where they are missing or malformed.
+    """
+    path, declared = context.verdicts_file(loaded.spec.id), {claim.id for claim in loaded.spec.claims}
     try:
-        return VerdictFile.model_validate_json(path.read_text(encoding="utf-8"))
+        file = VerdictFile.model_validate_json(path.read_text(encoding="utf-8"))
+        kept = tuple(v for v in file.verdicts if v.id.partition("#")[2] in declared)
+        return file.model_copy(update={"verdicts": kept})
     except FileNotFoundError:
         raise HarnessError(f"{path}: no verdicts; run `{context.command('judge', loaded)}` first") from None
     except ValidationError as error:
