@@ -114,6 +114,90 @@ def kov_gap(epsilon: float, seed: float, outcomes: float = 8.0) -> float:
     return abs(float(defined) - float(needed))
 
 
+def _sets(outcomes: int) -> Array:
+    """(2^outcomes, outcomes): the outputs, 1 or 0, at which each deterministic adversary says "member"; first none."""
+    return np.array(list(product((0.0, 1.0), repeat=outcomes)))
+
+
+@computed(
+    "corollary-gap",
+    "|least epsilon by the definition - ln of the largest ratio of errors over all adversaries|",
+    "tramer2025 Corollary 1",
+)
+def corollary_gap(delta: float, seed: float, outcomes: float = 8.0) -> float:
+    """For a random mechanism with few outputs: do (eps, delta)-DP and the ratios of errors say the same epsilon?
+
+    Left, the least epsilon at which the larger of the two sums over outputs of (P - exp(eps) Q)_+ is at most delta.
+    Right, the largest logarithm of (TNR - delta)/FNR and (TPR - delta)/FPR, or 0.
+    """
+    k = whole_number("outcomes", outcomes, 1, 14)
+    rng = np.random.default_rng(int(seed))
+    absent, present = rng.dirichlet(np.full(k, 0.5)), rng.dirichlet(np.full(k, 0.5))
+
+    def excess(epsilon: float) -> float:
+        e = math.exp(epsilon)
+        sums = np.maximum(absent - e * present, 0).sum(), np.maximum(present - e * absent, 0).sum()
+        return float(max(sums) - delta)
+
+    if delta == 0:  # where the sums are 0 from the least epsilon on, and no root is crossed
+        defined = float(np.abs(np.log(absent / present)).max())
+    else:
+        defined = 0.0 if excess(0) <= 0 else float(scipy.optimize.brentq(excess, 0, 700, xtol=1e-13))
+    member = _sets(k)[1:-1]
+    other = 1 - member
+    above = np.concatenate([member @ present, other @ absent]) - delta  # TPR and TNR
+    below = np.concatenate([member @ absent, other @ present])  # FPR and FNR
+    return abs(defined - float(max(0.0, *np.log(above[above > 0] / below[above > 0]))))
+
+
+@computed("largest-rate-ratio", "largest ln(TPR/FPR) of any adversary against a random eps-DP mechanism", "definition")
+def largest_rate_ratio(epsilon: float, seed: float, outcomes: float = 8.0) -> float:
+    """Of outputs whose probabilities with and without the record differ by a factor of at most exp(eps)."""
+    k = whole_number("outcomes", outcomes, 1, 14)
+    rng = np.random.default_rng(int(seed))
+    absent = rng.dirichlet(np.full(k, 0.5))
+    present = absent * np.exp(rng.uniform(-0.5, 0.5, k) * epsilon)  # within exp(eps) after division by their sum, too
+    called = _sets(k)[1:]
+    return float(np.log((called @ present) / present.sum() / (called @ absent)).max())
+
+
+def _fraction(chances: tuple[Fraction, ...], inside: tuple[int, ...]) -> Fraction:
+    return math.prod((p if drawn else 1 - p for p, drawn in zip(chances, inside, strict=True)), start=Fraction(1))
+
+
+@computed(
+    "pairing-gap", "largest |P(D) P(x not drawn)/P(x drawn) - P(D')| over data sets D with x", "thudi2022 Lemma 1"
+)
+def pairing_gap(points: float, seed: float) -> float:
+    """For a pool whose records are drawn independently with random probabilities: D' is D without x, one each for D.
+
+    Infinite where two data sets with x have the same one without it, or one without it belongs to none.
+    """
+    n = whole_number("points", points, 1, 12)
+    rng = np.random.default_rng(int(seed))
+    chances = tuple(Fraction(int(c), 100) for c in rng.integers(1, 100, n))
+    without = {(0, *rest): _fraction(chances, (0, *rest)) for rest in product((0, 1), repeat=n - 1)}
+    partners = [((1, *rest), (0, *rest)) for rest in product((0, 1), repeat=n - 1)]
+    if {partner for _, partner in partners} != without.keys():
+        return math.inf
+    odds = (1 - chances[0]) / chances[0]
+    return float(max(abs(_fraction(chances, whole) * odds - without[partner]) for whole, partner in partners))
+
+
+@computed("pairs-counted", "pairs of data sets, none of them empty, that differ in one given record", "definition")
+def pairs_counted(points: float) -> float:
+    """Counted over all data sets from a pool of so many records, of which each may be drawn or not."""
+    n = whole_number("points", points, 1, 16)
+    return float(sum(1 for rest in product((0, 1), repeat=n - 1) if any(rest)))
+
+
+@computed("pairs-as-printed", "sum of (n - 1 choose j) over j from 1 to n - 1", "thudi2022 Section 4.3")
+def pairs_as_printed(points: float) -> float:
+    """The paper's number of pairs of data sets for a pool of n points."""
+    n = whole_number("points", points, 1, 1000)
+    return float(sum(math.comb(n - 1, j) for j in range(1, n)))
+
+
 @computed(
     "power-gap",
     "|TPR of the best randomized test - TPR of the likelihood ratio test|, at one FPR",

@@ -153,6 +153,18 @@ def mean_attack_fpr_bound(signal: Number) -> Number:
     return exp(-1.0 * signal * signal / 2.0)
 
 
+@formula("classical-mu", "1 / sqrt(2 ln(1.25/delta))", "Dwork and Roth 2014, Theorem A.1, at eps = 1")
+def classical_mu(log_inverse_delta: Number) -> Number:
+    """Sensitivity over the standard deviation of the classical Gaussian mechanism that claims (1, delta)-DP."""
+    return 1.0 / sqrt(2.0 * (log_inverse_delta + math.log(1.25)))
+
+
+@formula("gaussian-rate-ratio", "Phi(mu - t) / Phi(-t)", "threshold t on a Gaussian of mean 0 or mu")
+def gaussian_rate_ratio(threshold: Number, mu: Number) -> Number:
+    """TPR over FPR of the attack that says "member" above a threshold, in standard deviations of the noise."""
+    return normal_cdf(mu - threshold) / normal_cdf(-1.0 * threshold)
+
+
 @formula("threshold-ppv", "Phi_2(a) / (Phi_1(a) + Phi_2(a)), means 0 and -1", "thudi2022 Section 4.1")
 def threshold_ppv(threshold: Number, sigma: Number) -> Number:
     """Positive accuracy of 'the final weight is at most `threshold`' (counted from the starting weight)."""

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.formulas import FORMULAS
-from harness.formulas.games import power_gap
+from harness.formulas import FORMULAS, games
+from harness.formulas.games import corollary_gap, power_gap
 from harness.theory.simulations import SIMULATIONS, Counts, clopper_pearson, measure
 
 
@@ -188,3 +188,60 @@ def test_the_likelihood_ratio_test_is_the_most_powerful_and_another_order_of_out
         monkeypatch.setattr(np, "argsort", lambda _, present=present: order(-present))
         gaps.append(power_gap(fpr, seed))
     assert max(gaps) > 0.01
+
+
+def test_corollary_gap_sees_a_ratio_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both sides agree to rounding; with the adversaries alone that name one output they do not."""
+    assert max(corollary_gap(delta, seed) for delta in (0.0, 0.01, 0.2) for seed in (1, 2, 3)) < 1e-9
+    sets = games._sets
+    monkeypatch.setattr(games, "_sets", lambda k: sets(k)[np.isin(sets(k).sum(axis=1), [0, 1, k])])
+    assert max(corollary_gap(0.01, seed) for seed in (1, 2, 3)) > 0.01
+
+
+@given(st.floats(0.01, 4), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_the_largest_rate_ratio_is_that_of_one_output(epsilon: float, seed: int) -> None:
+    """TPR/FPR of several outputs is a mean of theirs, so one output has the largest; it is at most epsilon."""
+    rng = np.random.default_rng(seed)
+    absent = rng.dirichlet(np.full(8, 0.5))
+    present = absent * np.exp(rng.uniform(-0.5, 0.5, 8) * epsilon)
+    present /= present.sum()
+    largest = value("largest-rate-ratio", epsilon, seed)
+    assert largest == pytest.approx(float(np.log(present / absent).max()), abs=1e-9)
+    assert largest <= epsilon + 1e-12
+
+
+def test_pairing_gap_sees_other_odds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert value("pairing-gap", 5, 1) == 0.0
+    probability = games._fraction
+    monkeypatch.setattr(games, "_fraction", lambda p, inside: probability(p, inside) * (2 if inside[0] else 1))
+    assert value("pairing-gap", 5, 1) > 0.0
+
+
+@pytest.mark.parametrize("points", [1, 2, 5, 9])
+def test_pairs_are_counted_by_subsets_of_the_other_points(points: int) -> None:
+    pairs = [(d, d | 1) for d in range(0, 2**points, 2) if d]  # bit 0 is the record that one of each pair has
+    assert value("pairs-counted", points) == len(pairs) == value("pairs-as-printed", points)
+
+
+def test_a_step_of_logistic_regression_is_the_clipped_derivative() -> None:
+    for weight, feature, label in [(0.3, 0.5, 1.0), (-0.2, 4.0, 0.0), (0.1, 0.7, 0.0)]:
+
+        def loss(w: float, x: float = feature, y: float = label) -> float:
+            return math.log1p(math.exp(w * x)) - y * w * x
+
+        derivative = (loss(weight + 1e-6) - loss(weight - 1e-6)) / 2e-6
+        assert value("logistic-gradient", weight, feature, label) == pytest.approx(derivative, abs=1e-6)
+        step = -math.copysign(min(1.0, abs(derivative)), derivative)
+        assert value("clipped-logistic-step", weight, feature, label) == pytest.approx(step, abs=1e-6)
+
+
+@pytest.mark.parametrize(("threshold", "mu"), [(0.0, 0.5), (2.0, 0.25), (6.0, 0.25)])
+def test_rates_of_a_threshold_on_a_gaussian(threshold: float, mu: float) -> None:
+    tpr, fpr = mpmath.ncdf(mu - threshold), mpmath.ncdf(-threshold)
+    assert value("gaussian-rate-ratio", threshold, mu) == pytest.approx(float(tpr / fpr), rel=1e-9)
+
+
+def test_classical_noise_is_the_textbooks() -> None:
+    """sigma = sqrt(2 ln(1.25/delta)) sensitivity / epsilon."""
+    assert 1 / value("classical-mu", math.log(1e5)) == pytest.approx(math.sqrt(2 * math.log(1.25e5)))

@@ -170,21 +170,24 @@ VERDICTS = {
     "humphries2020/games": "tight-bound-attained + bound-in-exp-sharper + experiment-equivalence + "
     "experiments-differ-by-order + fair-experiment + cap - cap-corrected + group-privacy + "
     "scaled-budget-bound + scaled-budget-bound-large-delta -",
-    "jayaraman2019/theory": "table1-conversions + table1-composition + table1-composition-order + table1-sublinear + "
+    "jayaraman2019/theory": "table1-conversions + table1-composition + table1-composition-order + cdp-as-zcdp + cdp-composes-higher + table1-sublinear + "
     "table1-little-o - table1-below-naive - table1-rdp-order + noise-ordering + nominal-valid + "
     "nominal-overstates + rdp-on-shuffled-batches + erm-sensitivity + eps10-example + leak-meaning - "
     "leak-meaning-corrected +",
     "rahimian2021/theory": "rr-epsilon + rr-accuracy + gap-attack + all-others-need-posteriors - gap-is-largest-on-location "
     "+ columns-of-lrn-differ + best-where-features-are-fewest +",
-    "thudi2022/theory": "thm1 + thm1-tight + thm2-tight + cor1 + thm2 + thm2-conditional - unbounded-ppv + "
+    "thudi2022/theory": "lemma1 + thm1 + trivial-above-lower-bound + thm1-tight + thm2-tight + cor1 + thm2 + "
+    "thm2-conditional - unbounded-ppv + one-step + gradient-has-the-other-sign + "
     "accuracy-bounded + noise-value + noise-value-sufficient + less-noise-would-do + "
     "humphries-accuracy + humphries-as-listed - beats-erlingsson + beats-sablayrolles + "
     "generalizes-mahloujifar + sixty-nine + fig3-asymptotics + fig3-crossing + user-sub-sampling + "
     "unlearning-capacity + unlearning-capacity-as-printed - deletions-multiply - fig10-trend + fig10-low + fig10-large + "
-    "group + group-reached + reconstruction + generalization-gap + fig13-half + fig13-moves + "
-    "rises-with-p + fig13-closed-form + failure-count + pointwise-route -",
-    "tramer2025/theory": "useful-leaves-advantage + kov + cor1-examples + cor1-maximum + most-powerful + tail-bound + noisy-mean + "
-    "noisy-mean-attack + worst-case-tight +",
+    "group + group-reached + reconstruction + no-certain-reconstruction + generalization-gap + fig13-half + fig13-moves + "
+    "advantage-is-no-bound + rises-with-epsilon + rises-with-p + fig13-closed-form + number-of-pairs + failure-count + "
+    "pointwise-route -",
+    "tramer2025/theory": "useful-leaves-advantage + kov + cor1 + any-excess-shows-a-bug + equality-is-no-bug + bug-rule-needs-delta + "
+    "cor1-ninety + cor1-five + cor1-ninety-nine + cor1-maximum + most-powerful + tail-bound + enough-noise + noisy-mean + noisy-mean-attack + "
+    "worst-case-tight +",
 }
 
 
