@@ -258,7 +258,7 @@ def test_missing_data_is_not_run_and_stops_nothing(finished: Project, tmp_path: 
     [
         (["run", "nope"], "no spec 'nope'"),
         (["run", "--profile", "nope"], "unknown profile 'nope'; params.yaml has: full, one"),
-        (["run", "--stage", "nope"], "--stage 'nope': unknown"),
+        (["run", "--stage", "nope"], "'--stage': 'nope' is not one of"),
         (["judge", "--require", "nope"], "--require 'nope': unknown verdict"),
         (["data", "fetch", "nope"], "no dataset 'nope' to fetch; known: adult, ch-mnist"),
         (["validate", "nowhere.yaml"], "nowhere.yaml: no such file"),
