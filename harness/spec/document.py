@@ -6,13 +6,14 @@ null is removed), everything else is replaced. `extends` may chain; a cycle is a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from yaml import MarkedYAMLError, YAMLError
-from yaml.events import CollectionEndEvent, CollectionStartEvent
+from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from harness.errors import HarnessError
@@ -26,8 +27,6 @@ Fields = dict[str, Any]
 MOST_DEPTH = 40
 MOST_VALUES = 200_000
 """What a file may come to, aliases followed: a spec of 100 claims has a few thousand values."""
-TOO_DEEP = f"nested more than {MOST_DEPTH} deep; a spec is far flatter"
-TOO_MANY = f"more than {MOST_VALUES:,} values once aliases are followed; a spec is far smaller"
 
 
 @dataclass
@@ -108,6 +107,10 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
         data = _plain_mapping(tree, (), path, places)
     except MarkedYAMLError as error:
         raise _invalid(path, error) from None
+    if len(places) > MOST_VALUES:
+        raise HarnessError(
+            f"{path}:1: more than {MOST_VALUES:,} values once aliases are followed; a spec is far smaller"
+        )
     base_name = data.pop("extends", None)
     if base_name is None:
         return Document(data, places, [path])
@@ -141,7 +144,7 @@ def _printable_path(path: Path) -> str:
 def _parse_tree(path: Path, text: str) -> Node | None:
     """The tree of a text. Raises HarnessError for what is no YAML, or too deep."""
     try:
-        _refuse_deep(path, text)
+        _within_limits(path, text)
         return compose(text)
     except MarkedYAMLError as error:
         raise _invalid(path, error) from None
@@ -155,13 +158,41 @@ def _invalid(path: Path, error: MarkedYAMLError) -> HarnessError:
     return HarnessError(f"{path}:{line}: not valid YAML: {(error.problem or 'syntax error').strip()}")
 
 
-def _refuse_deep(path: Path, text: str) -> None:
-    """Raises HarnessError for a file that is nested too deeply, before anything is built of it."""
-    depth = 0
+def _within_limits(path: Path, text: str) -> None:
+    """Raises HarnessError for a file that is nested too deeply, or whose aliases stand for too much."""
+    deep = f"nested more than {MOST_DEPTH} deep; a spec is far flatter"
+    level = highest = 0
+    for number, line in enumerate(text.splitlines(), 1):  # the parser itself is slow on thousands of brackets
+        for character in re.findall(r"[\[\]{}]", line):
+            level += 1 if character in "[{" else -1
+            highest = max(highest, level)
+            if level > 10 * MOST_DEPTH:
+                raise HarnessError(f"{path}:{number}: {deep}")
+        highest = max(highest, len(line) - len(line.lstrip(" -?")))
+    if highest <= MOST_DEPTH and not ("&" in text and "*" in text):
+        return
+    # The stream of events, before anything is built of it: that takes no memory however it is nested.
+    depth, total, sizes, begun = 0, 0, dict[str, int](), list[tuple[str | None, int]]()
     for event in events(text):
-        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        if depth > MOST_DEPTH:
-            raise HarnessError(f"{path}:{event.start_mark.line + 1}: {TOO_DEEP}")
+        where = f"{path}:{event.start_mark.line + 1}"
+        if isinstance(event, AliasEvent):
+            total += sizes.get(event.anchor, 1)
+        elif isinstance(event, ScalarEvent):
+            total += 1
+        elif isinstance(event, CollectionStartEvent):
+            depth, total = depth + 1, total + 1
+            begun.append((event.anchor, total))
+            if depth > MOST_DEPTH:
+                raise HarnessError(f"{where}: {deep}")
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+            anchor, before = begun.pop()
+            if anchor is not None:
+                sizes[anchor] = total - before + 1
+        if total > MOST_VALUES:
+            raise HarnessError(
+                f"{where}: more than {MOST_VALUES:,} values once aliases are followed; a spec is far smaller"
+            )
 
 
 def _plain_mapping(node: MappingNode, keys: Keys, path: Path, places: dict[Keys, SourceLine]) -> Fields:
@@ -178,8 +209,6 @@ def _plain_mapping(node: MappingNode, keys: Keys, path: Path, places: dict[Keys,
 
 
 def _plain_value(node: Node, keys: Keys, path: Path, places: dict[Keys, SourceLine]) -> object:
-    if len(keys) > MOST_DEPTH or len(places) > MOST_VALUES:
-        raise HarnessError(f"{path}:{places[keys[:1]][1]}: {TOO_DEEP if len(keys) > MOST_DEPTH else TOO_MANY}")
     if isinstance(node, MappingNode):
         return _plain_mapping(node, keys, path, places)
     if isinstance(node, SequenceNode):
