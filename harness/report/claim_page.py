@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Collection
 from urllib.parse import urlencode
 
@@ -50,6 +51,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         "form": site.forms.get(verdict.id),
         "answer": Markup(section.answers.get(claim.id, "")),
         "report": report_link(site, verdict),
+        "measured_by": _codes_by_commit(verdict),
         "commands": _commands(site, section, verdict),
     }
 
@@ -60,6 +62,17 @@ def _runs_of_paper(verdict: Verdict, spec: Spec) -> int | None:
     if of_paper is None or verdict.repeats is None or verdict.data not in ("paper", "smaller"):
         return None
     return of_paper if verdict.repeats < of_paper else None
+
+
+_MEASURED_BY = re.compile(r"code (\w+) \(commit (\w+)\)")
+
+
+def _codes_by_commit(verdict: Verdict) -> list[str]:
+    """By which code it was measured, each commit once: a table that grew over months has dozens of codes."""
+    codes: defaultdict[str, list[str]] = defaultdict(list)
+    for code, commit in _MEASURED_BY.findall("; ".join(verdict.measured_by)):
+        codes[commit].append(code)
+    return [f"commit {commit} (code {', '.join(names)})" for commit, names in codes.items()]
 
 
 def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str, str]]:

@@ -185,7 +185,7 @@ VERDICTS = {
     "group + group-reached + reconstruction + no-certain-reconstruction + generalization-gap + fig13-half + fig13-moves + "
     "advantage-is-no-bound + rises-with-epsilon + rises-with-p + fig13-closed-form + number-of-pairs + failure-count + "
     "pointwise-route -",
-    "tramer2025/theory": "useful-leaves-advantage + kov + cor1 + any-excess-shows-a-bug + equality-is-no-bug + bug-rule-needs-delta + "
+    "tramer2025/theory": "useful-leaves-advantage + kov + cor1 + any-excess-shows-a-bug + equality-is-no-bug + rule-accuses-gaussian + "
     "cor1-ninety + cor1-five + cor1-ninety-nine + cor1-maximum + most-powerful + tail-bound + enough-noise + noisy-mean + noisy-mean-attack + "
     "worst-case-tight +",
 }
