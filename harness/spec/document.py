@@ -176,6 +176,8 @@ def _within_limits(path: Path, text: str) -> None:
     for event in events(text):
         where = f"{path}:{event.start_mark.line + 1}"
         if isinstance(event, AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in begun):
+                raise HarnessError(f"{where}: *{event.anchor} stands inside what it names")
             total += sizes.get(event.anchor, 1)
         elif isinstance(event, ScalarEvent):
             total += 1

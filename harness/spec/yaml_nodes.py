@@ -80,33 +80,21 @@ def _integer(text: str) -> int:
     return sign * int(digits[2:] if base != 10 else digits, base)
 
 
-def items_of(node: MappingNode) -> Iterator[tuple[Node, Node]]:
-    """Keys and values of a mapping, those that `<<` merges into it after its own.
+def items_of(node: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:
+    """Keys and values of a mapping.
 
-    Raises yaml.constructor.ConstructorError for a key that is there twice, or is no plain value.
+    Raises yaml.constructor.ConstructorError for a key that is there twice, is no plain value, or is YAML 1.1's `<<`.
     """
-    merged, seen = [], set()
+    seen = set()
     for key, value in node.value:
         if not isinstance(key, ScalarNode):
             raise _error("a key has to be a plain value", key)
         if key.tag == PREFIX + "merge":
-            merged += _merge_pairs(value)
-            continue
+            raise _error("<< is of YAML 1.1; repeat the fields, or say `extends`", key)
         if key.value in seen:
             raise _error(f'found duplicate key "{key.value}"', key)
         seen.add(key.value)
         yield key, value
-    for key, value in merged:
-        if key.value not in seen:
-            seen.add(key.value)
-            yield key, value
-
-
-def _merge_pairs(node: Node) -> list[tuple[Node, Node]]:
-    several = node.value if isinstance(node, SequenceNode) else [node]
-    if not all(isinstance(one, MappingNode) for one in several):
-        raise _error("<< merges mappings", node)
-    return [pair for one in several for pair in items_of(one)]
 
 
 def _error(problem: str, node: Node) -> yaml.constructor.ConstructorError:

@@ -121,14 +121,14 @@ def test_every_committed_file_reads_alike_by_both(path: Path, tmp_path: Path) ->
     assert read(text, tmp_path).data == by_name(YAML(typ="safe").load(text))
 
 
-def test_lines_anchors_and_merged_keys(tmp_path: Path) -> None:
-    text = "a: &x\n  b: 1\n  c: [2,\n      3]\nd:\n  <<: *x\n  b: 4\ne: *x\n"
+def test_lines_and_anchors(tmp_path: Path) -> None:
+    text = "a: &x\n  b: 1\n  c: [2,\n      3]\nd:\n  b: 4\ne: *x\n"
     document = read(text, tmp_path)
-    assert document.data == {"a": {"b": 1, "c": [2, 3]}, "d": {"b": 4, "c": [2, 3]}, "e": {"b": 1, "c": [2, 3]}}
+    assert document.data == {"a": {"b": 1, "c": [2, 3]}, "d": {"b": 4}, "e": {"b": 1, "c": [2, 3]}}
     lines = {keys: line for keys, (_, line) in document.places.items()}
     assert lines[("a", "c", 1)] == 4
-    assert lines[("d", "b")] == 7
-    assert lines[("e",)] == 8
+    assert lines[("d", "b")] == 6
+    assert lines[("e",)] == 7
     assert math.isinf(read("a: .inf", tmp_path).data["a"])
 
 
@@ -142,7 +142,9 @@ def test_lines_anchors_and_merged_keys(tmp_path: Path) -> None:
             "one.yaml:2: not valid YAML: the tag .*timestamp: a spec has plain values",
         ),
         ("a: 1\nb: !own x\n", "one.yaml:2: not valid YAML: the tag !own"),
-        ("a: 1\nb:\n  <<: 3\n", "one.yaml:3: not valid YAML: << merges mappings"),
+        ("a: &x {c: 1}\nb:\n  <<: *x\n", "one.yaml:3: not valid YAML: << is of YAML 1.1; repeat the fields, or say"),
+        ("a: &x\n  <<: *x\n", r"one.yaml:2: \*x stands inside what it names"),
+        ("a: &x\n  - 1\n  - [2, *x]\n", r"one.yaml:3: \*x stands inside what it names"),
         ("a: 1\nb: !!int x\n", "one.yaml:2: not valid YAML"),
         ("a: [1, 2\nb: 3\n", r"one.yaml:2: not valid YAML"),
         ("a: *nowhere\n", "one.yaml:1: not valid YAML: found undefined alias"),
