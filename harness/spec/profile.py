@@ -49,9 +49,9 @@ class Profile(Config):
     """Of a sequential design. `distribution-free`: decided claims go on until their verdicts rest on the metrics'
     ranges alone, where at most three times the spec's repeats are likely to do (docs/statistics.md)."""
     max_repeats: int | None = Field(default=None, ge=1)
-    """Of a sequential design: repeats that a cell may get where an open claim needs them, where that is more than three
-    times the spec's; all cells together get a third of as many. Default: three times the spec's, and a third of the
-    fixed design's models together."""
+    """Of a sequential design: repeats that a cell may get where an open claim needs them, never fewer than the spec's.
+    Default: three times the spec's. All cells together get a third of the fixed design's models, or of as many repeats
+    where that is more."""
     from_tables: bool = False
     """Of a sequential design. What the committed tables of any profile hold of an experiment is not measured again, by
     whichever version of the code it was; verdicts say by which."""
@@ -131,7 +131,7 @@ class Scaled:
     def repeat_limit(self) -> int:
         """Repeats that a cell may get in a sequential design."""
         usual = 0 if self.spec.own_experiment is None else self.spec.own_experiment.repeats
-        return max(CEILING * usual, self.max_repeats or 0)
+        return max(usual, self.max_repeats or CEILING * usual)
 
     @property
     def repeat_factor(self) -> int:

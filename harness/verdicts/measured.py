@@ -210,8 +210,9 @@ def repeats_wanted(
         asking = {claim: repeats for claim, repeats in needs.items() if repeats}
         if not cheapest or not asking:
             return asking
-        limit = max(usual, repeat_limit)
-        expected = {c: allocate_repeats(by_claim[c], alpha, usual, limit, whole=True, reach=limit) for c in asking}
+        expected = {
+            c: allocate_repeats(by_claim[c], alpha, usual, repeat_limit, whole=True, reach=repeat_limit) for c in asking
+        }
         more = {c: max(1, _models_with(there, [expected[c]]) - sum(there.values())) for c in asking}
         return {claim: asking[claim] for claim in asking if more[claim] <= NEAR * min(more.values())}
 
@@ -231,7 +232,8 @@ def repeats_wanted(
         return choose(chosen)
     settled = {claim for claim, findings in by_claim.items() if is_decided(findings)}
     free = _all_findings(scaled, evidence, judges, Bounded())
-    on = {claim: allocate_repeats(free[claim], alpha, usual, CEILING * usual, likely=True) for claim in settled}
+    most = min(CEILING * usual, repeat_limit)
+    on = {claim: allocate_repeats(free[claim], alpha, usual, most, likely=True) for claim in settled}
     return {claim: needs for claim, needs in on.items() if needs}
 
 

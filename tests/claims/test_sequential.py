@@ -540,7 +540,8 @@ def test_a_run_of_so_many_minutes(make_project: Any) -> None:
     profile = Profile(design="sequential", max_repeats=7)
     loaded = load_specs(project, [])[0]
     context = Context(project, "until", profile, 1, Progress(True))
-    assert context.scale(loaded).repeat_limit == 3 * 14  # at least three times the spec's
+    assert context.scale(loaded).repeat_limit == 14  # never fewer than the spec's
+    assert replace(context, max_repeats=20).scale(loaded).repeat_limit == 20
     assert replace(context, max_repeats=60).scale(loaded).repeat_limit == 60
 
 
