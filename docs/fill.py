@@ -11,6 +11,7 @@ where a per cent sign stands between them:
     0.24<!-- formula humphries epsilon=0.5 delta=1e-5 -->   a registered formula
     8.4<!-- accountant gaussian of=rdp epsilon=1 -->   an accountant's ε of the noise that another gives for an ε
     0.81<!-- accountant rdp noise=7 n=10000 -->   an accountant's ε of a noise multiplier
+    47<!-- core-hours -->   what the flagship's tables took on one core, by their own clock; of a paper that is named
 
 Accountants are asked for 100 epochs of batches of 200, from 10,000 records unless `n` says otherwise. `paper:` before a
 spec takes it from the profile `paper` instead of the flagship. Between `<!-- begin NAME -->` and `<!-- end -->` stands
@@ -35,11 +36,13 @@ from typing import Any
 import pandas as pd
 
 from harness.claims.verdict import Point, Verdict
+from harness.execution.table import read_table
 from harness.formulas import FORMULAS
 from harness.paths import Project
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.privacy.accountants.accountant import Run
 from harness.report.findings import SORTS, findings_that_hold, read_findings
+from harness.report.gather import SPENT
 from harness.report.manual import PARTS, opening, page_paths, title_of
 from harness.report.prose import deciding_point, left_interval
 from harness.report.survey_page import WORDS as DISCOVERIES
@@ -99,6 +102,8 @@ def value_of(source: str) -> float:
         return scale * FORMULAS[rest[0]].value({key: float(value) for key, value in _pairs(rest[1:]).items()})
     if first == "accountant":
         return scale * _of_accountant(rest[0], _pairs(rest[1:]))
+    if first == "core-hours":
+        return scale * _core_hours(*rest)
     if first.endswith(".json"):
         return scale * _of_file(first, " ".join(rest))
     profile, _, name = first.rpartition(":")
@@ -126,6 +131,11 @@ def _of_accountant(name: str, where: Mapping[str, str]) -> float:
     noise = where.get("noise")
     multiplier = float(noise) if noise else ACCOUNTANTS[where["of"]].noise_multiplier(float(where["epsilon"]), run)
     return float(ACCOUNTANTS[name].epsilon(multiplier, run))
+
+
+def _core_hours(paper: str = "*") -> float:
+    tables = (ROOT / "reports/sequential").glob(f"{paper}/*/measurements.parquet")
+    return sum(sum(read_table(table).attrs.get(SPENT, {}).values()) for table in tables) / 3600
 
 
 def _of_file(path: str, keys: str) -> float:
