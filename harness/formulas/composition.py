@@ -34,6 +34,19 @@ def zcdp(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
     return epsilon * sqrt(2.0 * k * log_inverse_delta) + k * epsilon * epsilon / 2.0
 
 
+@formula("cdp-composed", "k m + tau sqrt(2 k ln(1/delta))", f"{TABLE}, CDP")
+def cdp_composed(mean: Number, tau: Number, k: Number, log_inverse_delta: Number) -> Number:
+    """Epsilon of k steps that are (m, tau)-CDP each."""
+    return k * mean + tau * sqrt(2.0 * k * log_inverse_delta)
+
+
+@formula("zcdp-composed", "k (xi + rho) + 2 sqrt(k rho ln(1/delta)), xi = m - tau^2/2, rho = tau^2/2", f"{TABLE}, zCDP")
+def zcdp_composed(mean: Number, tau: Number, k: Number, log_inverse_delta: Number) -> Number:
+    """Epsilon of k steps that are (m, tau)-CDP each, by way of (xi, rho)-zCDP (Bun and Steinke 2016)."""
+    rho = tau * tau / 2.0
+    return k * (mean - rho) + k * rho + 2.0 * sqrt(k * rho * log_inverse_delta)
+
+
 @formula("rdp", "4 eps sqrt(2 k ln(1/delta)), where ln(1/delta) >= eps^2 k", f"{TABLE}, RDP")
 def rdp(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
     """Total epsilon by RDP."""

@@ -150,17 +150,6 @@ def corollary_gap(delta: float, seed: float, outcomes: float = 8.0) -> float:
     return abs(defined - float(max(0.0, *np.log(above[above > 0] / below[above > 0]))))
 
 
-@computed("largest-rate-ratio", "largest ln(TPR/FPR) of any adversary against a random eps-DP mechanism", "definition")
-def largest_rate_ratio(epsilon: float, seed: float, outcomes: float = 8.0) -> float:
-    """Of outputs whose probabilities with and without the record differ by a factor of at most exp(eps)."""
-    k = whole_number("outcomes", outcomes, 1, 14)
-    rng = np.random.default_rng(int(seed))
-    absent = rng.dirichlet(np.full(k, 0.5))
-    present = absent * np.exp(rng.uniform(-0.5, 0.5, k) * epsilon)  # within exp(eps) after division by their sum, too
-    called = _sets(k)[1:]
-    return float(np.log((called @ present) / present.sum() / (called @ absent)).max())
-
-
 def _fraction(chances: tuple[Fraction, ...], inside: tuple[int, ...]) -> Fraction:
     return math.prod((p if drawn else 1 - p for p, drawn in zip(chances, inside, strict=True)), start=Fraction(1))
 
@@ -176,19 +165,23 @@ def pairing_gap(points: float, seed: float) -> float:
     n = whole_number("points", points, 1, 12)
     rng = np.random.default_rng(int(seed))
     chances = tuple(Fraction(int(c), 100) for c in rng.integers(1, 100, n))
-    without = {(0, *rest): _fraction(chances, (0, *rest)) for rest in product((0, 1), repeat=n - 1)}
-    partners = [((1, *rest), (0, *rest)) for rest in product((0, 1), repeat=n - 1)]
-    if {partner for _, partner in partners} != without.keys():
+    sets = list(product((0, 1), repeat=n))
+    partners = [(drawn, (0, *drawn[1:])) for drawn in sets if drawn[0]]
+    without = [drawn for drawn in sets if not drawn[0]]
+    if sorted(partner for _, partner in partners) != without:
         return math.inf
     odds = (1 - chances[0]) / chances[0]
-    return float(max(abs(_fraction(chances, whole) * odds - without[partner]) for whole, partner in partners))
+    return float(
+        max(abs(_fraction(chances, whole) * odds - _fraction(chances, partner)) for whole, partner in partners)
+    )
 
 
-@computed("pairs-counted", "pairs of data sets, none of them empty, that differ in one given record", "definition")
+@computed("pairs-counted", "pairs of data sets that differ in one given record", "definition")
 def pairs_counted(points: float) -> float:
     """Counted over all data sets from a pool of so many records, of which each may be drawn or not."""
     n = whole_number("points", points, 1, 16)
-    return float(sum(1 for rest in product((0, 1), repeat=n - 1) if any(rest)))
+    sets = set(product((0, 1), repeat=n))
+    return float(sum(1 for drawn in sets if drawn[0] and (0, *drawn[1:]) in sets))
 
 
 @computed("pairs-as-printed", "sum of (n - 1 choose j) over j from 1 to n - 1", "thudi2022 Section 4.3")

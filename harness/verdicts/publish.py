@@ -34,6 +34,7 @@ DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsew
 """Where a claim is reproduced or violated."""
 WORD_ON_OTHER_DATA: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
 UNCOUNTED = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
+WAITS_FOR = "it waits for "
 NOT_RUN = "readings that were not run"
 UNDECIDED: dict[str, None] = {
     "p_value": None,
@@ -145,7 +146,7 @@ def publish(
             if hangs == UNCOUNTED:
                 update["would_decide"] = "a way to prepare the data that gives the printed count"
             elif all(text.startswith(NOT_RUN) for text in hangs):
-                update["would_decide"] = f"these readings (harness alternatives --where-violated {scaled.spec.id})"
+                update["would_decide"] = _what_readings_take(read, scaled.spec)
             raw = "inconclusive"
     if raw == "inconclusive" and scaled.spec.results is not None:
         update["reason"] = f"{update.get('reason', verdict.reason)}; {_no_more_repeats(scaled.spec.results)}"
@@ -156,6 +157,16 @@ def publish(
     words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]
     update |= {"verdict": word, "parts": words, "tally": "; ".join(filter(None, (parts_text(words), verdict.tally)))}
     return verdict.model_copy(update=update)
+
+
+def _what_readings_take(read: Sequence[tuple[Reading | SentenceReading, Verdict | None]], spec: Spec) -> str:
+    """What would run the readings that were not: a command, or what they wait for."""
+    reasons = [
+        "" if other is None else other.reason for _, other in read if other is None or other.verdict == "not run"
+    ]
+    if all(reason.startswith(WAITS_FOR) for reason in reasons):
+        return "; ".join(reason.removeprefix(WAITS_FOR) for reason in reasons)
+    return f"these readings (harness alternatives --where-violated {spec.id})"
 
 
 def _no_more_repeats(results: ResultsFile) -> str:

@@ -123,6 +123,9 @@ def test_a_reading_that_says_not_run_is_one_that_was_not_run(loaded: Loaded) -> 
     verdict = publish(violated, spec.claims[0], scaled, read)
     assert verdict.hangs_on == ("readings that were not run: preprocessing.scaling = min-max",)
     assert [r.value for r in verdict.readings] == ["none"]
+    waiting = violated.model_copy(update={"verdict": "not run", "reason": "it waits for another library"})
+    verdict = publish(violated, spec.claims[0], scaled, [(first, violated), (second, waiting)])
+    assert (verdict.verdict, verdict.would_decide) == ("inconclusive", "another library")
     elsewhere = on(spec, dataset=PurchaseSubstitute())
     verdict = publish(violated, spec.claims[0], scale(elsewhere, "made-up", Profile()), read)
     assert (verdict.verdict, verdict.hangs_on) == ("differs", ())
