@@ -232,8 +232,8 @@ def repeats_wanted(
         return choose(chosen)
     settled = {claim for claim, findings in by_claim.items() if is_decided(findings)}
     free = _all_findings(scaled, evidence, judges, Bounded())
-    most = min(CEILING * usual, repeat_limit)
-    on = {claim: allocate_repeats(free[claim], alpha, usual, most, likely=True) for claim in settled}
+    limit = min(CEILING * usual, repeat_limit)
+    on = {claim: allocate_repeats(free[claim], alpha, usual, limit, likely=True) for claim in settled}
     return {claim: needs for claim, needs in on.items() if needs}
 
 
