@@ -45,8 +45,8 @@ def compare(
     Exit 1 if a verdict differs, a claim is new or gone, or a spec or a table of measurements is not the accepted one.
     Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
     """
-    from harness.pipeline.judging import is_left_out, judge_all, means_compared, measured_file
-    from harness.pipeline.parallel import begin_helping
+    from harness.pipeline.judging import baseline_means, is_left_out, judge_all, measured_file
+    from harness.pipeline.parallel import preload_helpers
     from harness.verdicts import baseline
 
     if tolerance is not None and not update:
@@ -56,7 +56,7 @@ def compare(
     for file, option in ((junit, "--junit"), (summary, "--summary")):
         file_to_write(file, option)
     if not specs:
-        begin_helping(workers)
+        preload_helpers(workers)
     every, differences, names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
         path = context.page / "baseline.json"
@@ -71,7 +71,7 @@ def compare(
             context.profile_name,
             [(one.spec.id, one.sha256, measured_file(context, one), judged[one.spec.id]) for one in loaded],
             within,
-            {} if within is None else {one.spec.id: means_compared(context, one) for one in loaded},
+            {} if within is None else {one.spec.id: baseline_means(context, one) for one in loaded},
         )
         if accepted is None and not update:
             baseline.read(path, writes)  # says what is missing, after faults of what is there

@@ -45,12 +45,12 @@ def judge(
     """Judge claims from measurements that are there; trains nothing and needs no TensorFlow."""
     from harness.claims.verdict import in_json
     from harness.pipeline.judging import write_all_verdicts
-    from harness.pipeline.parallel import begin_helping
+    from harness.pipeline.parallel import preload_helpers
 
     if require is not None and require not in COLOURS:
         raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
     if not specs:
-        begin_helping(workers)
+        preload_helpers(workers)
     groups = contexts(specs, profile, workers, quiet)
     verdicts = [v for context, loaded in groups for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
     if as_json:
@@ -105,9 +105,9 @@ def bundle(
 
 def begin_drawing() -> None:
     """Let helpers read what draws, while this process reads specs and what draws."""
-    from harness.pipeline.parallel import begin_helping
+    from harness.pipeline.parallel import preload_helpers
 
-    begin_helping(None, "harness.report.build", "matplotlib.figure", "matplotlib.backends.backend_svg")
+    preload_helpers(None, "harness.report.build", "matplotlib.figure", "matplotlib.backends.backend_svg")
 
 
 def write_page(context: Context, loaded: list[Loaded]) -> None:

@@ -196,7 +196,7 @@ def compute(
     from harness.execution.executor import OutOfTime
     from harness.pipeline.compute import worker_pool_of
     from harness.pipeline.judging import write_verdicts
-    from harness.pipeline.tables import plot
+    from harness.pipeline.tables import write_plot
 
     reached: list[tuple[Context, list[Loaded]]] = []
     try:
@@ -212,7 +212,7 @@ def compute(
         every = [one for _, loaded in groups for one in loaded]
         _say_out_of_time(every[sum(len(done) for _, done in reached) :], len(batch))
         context, loaded = reached[-1]
-        if stage != "train" and len(batch) == 1 and plot(context, batch[0]):
+        if stage != "train" and len(batch) == 1 and write_plot(context, batch[0]):
             loaded.append(batch[0])
             if stage == "all":
                 write_verdicts(context, batch[0])

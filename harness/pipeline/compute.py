@@ -24,10 +24,10 @@ from harness.execution.store import Store
 from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
 from harness.execution.table import read_table as read_measured
 from harness.pipeline.context import Context
-from harness.pipeline.deciding import metrics_of_claims, until_decided
-from harness.pipeline.judging import REASON, is_left_out, why_left_out
+from harness.pipeline.deciding import metrics_of_claims, run_until_decided
+from harness.pipeline.judging import REASON, is_left_out, reason_left_out
 from harness.pipeline.results import results_table, write_results
-from harness.pipeline.tables import Notes, known_of, write_curves, write_measurements
+from harness.pipeline.tables import Notes, read_known_measurements, write_curves, write_measurements
 from harness.spec.document import locate
 from harness.spec.load import Loaded
 from harness.spec.resolve import write_resolved
@@ -65,8 +65,8 @@ def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
     """The plan of a spec, of `repeat_factor` times its repeats, its data fetched. Raises MissingData where those cannot
     be had."""
     if is_left_out(context, loaded):
-        raise MissingData(why_left_out(context))
-    with _located_faults(loaded, None):
+        raise MissingData(reason_left_out(context))
+    with _locate_data_faults(loaded, None):
         for dataset in datasets(loaded, context):
             if isinstance(dataset, TableDataset):
                 mark = missing_mark(context.project, dataset)
@@ -81,14 +81,14 @@ def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
     scaled = context.scale(loaded)
     if not context.profile.from_tables:
         return plan.pieces()
-    known, notes = known_of(context, loaded, plan)
+    known, notes = read_known_measurements(context, loaded, plan)
     drawn = curves.pieces_of(curves.missing_curves(curves.curves_asked(plan, scaled.spec), notes.curves))
     pieces = [*pieces_to_run(plan, scaled.spec, known, metrics_of_claims(scaled)), *drawn]
     return sort_pieces({piece.key: piece for piece in pieces}.values())
 
 
 @contextlib.contextmanager
-def _located_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
+def _locate_data_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
     """Put file, line and field before a fault that shows only once the data are at hand."""
     try:
         yield
@@ -127,14 +127,14 @@ def train(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool) ->
         if loaded.spec.results is not None:
             results_table(context.scale(loaded))  # refuses a file that is wrong before anything is written
             write_parquet(pd.DataFrame({REASON: [NOTHING_TRAINED]}), context.models_file(loaded.spec.id))
-    plans = _plans(context, specs, record_absence)
+    plans = _make_plans(context, specs, record_absence)
     if context.is_sequential:
         for loaded, plan in plans:
-            with _located_faults(loaded, plan):
-                decided, _, _ = until_decided(context, loaded, plan, worker_pool)
+            with _locate_data_faults(loaded, plan):
+                decided, _, _ = run_until_decided(context, loaded, plan, worker_pool)
             _write_models(context, loaded, decided)
     else:
-        for loaded, plan in _compute_plans(_plans_at_once(plans, worker_pool), "train", worker_pool):
+        for loaded, plan in _compute_plans(_list_plans(plans, worker_pool), "train", worker_pool):
             _write_models(context, loaded, plan)
 
 
@@ -157,16 +157,16 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
     for loaded in specs:
         if loaded.spec.results is not None:
             _write_results(context, loaded)
-    plans = _plans(context, specs, record_absence)
+    plans = _make_plans(context, specs, record_absence)
     if partial:
-        plans = ((loaded, _trained_part(context, loaded, plan)) for loaded, plan in plans)
+        plans = ((loaded, _select_trained(context, loaded, plan)) for loaded, plan in plans)
     if context.is_sequential and not partial:
         for loaded, plan in plans:
-            with _located_faults(loaded, plan):
-                decided, _, table = until_decided(context, loaded, plan, worker_pool)
+            with _locate_data_faults(loaded, plan):
+                decided, _, table = run_until_decided(context, loaded, plan, worker_pool)
             _publish(context, loaded, decided, table)
     else:
-        for loaded, plan in _compute_plans(_plans_at_once(plans, worker_pool), "all", worker_pool):
+        for loaded, plan in _compute_plans(_list_plans(plans, worker_pool), "all", worker_pool):
             store, spec = Store(context.project.store), context.scale(loaded).spec
             table = measurement_table(plan, spec, store)
             asked = curves.curves_asked(plan, spec)
@@ -183,7 +183,7 @@ def _write_results(context: Context, loaded: Loaded) -> None:
     write_curves(context, loaded.spec.id, table, axes_of(scaled.spec))
 
 
-def _plans_at_once(plans: Iterator[tuple[Loaded, Plan]], worker_pool: WorkerPool) -> list[tuple[Loaded, Plan]]:
+def _list_plans(plans: Iterator[tuple[Loaded, Plan]], worker_pool: WorkerPool) -> list[tuple[Loaded, Plan]]:
     """All plans. Workers get ready while they are made, which takes seconds: noise is calibrated."""
     first = list(itertools.islice(plans, 1))
     if first:
@@ -191,16 +191,16 @@ def _plans_at_once(plans: Iterator[tuple[Loaded, Plan]], worker_pool: WorkerPool
     return [*first, *plans]
 
 
-def _plans(
-    context: Context, specs: Sequence[Loaded], absent: Callable[[Loaded, MissingData], None]
+def _make_plans(
+    context: Context, specs: Sequence[Loaded], record_absence: Callable[[Loaded, MissingData], None]
 ) -> Iterator[tuple[Loaded, Plan]]:
-    """The plan of each spec that runs anything; of one whose data cannot be had, `absent` is told."""
+    """The plan of each spec that runs anything; of one whose data cannot be had, `record_absence` is told."""
     for loaded in specs:
         if loaded.spec.own_experiment is not None:
             try:
                 plan = plan_of(context, loaded, context.repeat_factor(loaded))
             except MissingData as missing:
-                absent(loaded, missing)
+                record_absence(loaded, missing)
             else:
                 yield loaded, plan
 
@@ -223,13 +223,13 @@ def _compute_plans(
     except HarnessError as error:
         for loaded, plan in plans:
             if error.piece and arms_using(plan, error.piece):
-                with _located_faults(loaded, plan):
+                with _locate_data_faults(loaded, plan):
                     raise
         raise
     yield from plans
 
 
-def _trained_part(context: Context, loaded: Loaded, plan: Plan) -> Plan:
+def _select_trained(context: Context, loaded: Loaded, plan: Plan) -> Plan:
     """The part of a plan whose models are trained. Raises HarnessError where a cell has none."""
     choose = trained_repeats if context.is_sequential else complete_repeats
     part = choose(plan, Store(context.project.store))

@@ -19,7 +19,7 @@ from harness.hashing import canonical_json
 from harness.identity import experiment_name
 from harness.metrics.metric import source_of
 from harness.pipeline.context import Context
-from harness.pipeline.parallel import Task, side_by_side
+from harness.pipeline.parallel import Task, compute_side_by_side
 from harness.pipeline.results import results_file, results_table, write_results
 from harness.spec.claim import Claim
 from harness.spec.document import locate
@@ -39,7 +39,7 @@ CLAIMS = "claims"
 """What a reading's table remembers: the claims that it was run for; without it, all."""
 
 
-def means_compared(context: Context, loaded: Loaded) -> dict[str, float]:
+def baseline_means(context: Context, loaded: Loaded) -> dict[str, float]:
     """Means over repeats of what a baseline compares within a tolerance, rounded to six digits, by what they are of."""
     table, _ = measurements(context, loaded) if loaded.spec.experiment is not None else (None, "")
     if table is None:
@@ -66,7 +66,7 @@ def is_left_out(context: Context, loaded: Loaded) -> bool:
     return loaded.spec.experiment is not None and loaded.spec.id in context.profile.skip
 
 
-def why_left_out(context: Context) -> str:
+def reason_left_out(context: Context) -> str:
     """In words."""
     return f"the profile {context.profile_name!r} leaves this spec out"
 
@@ -78,28 +78,29 @@ def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None,
     """
     path = context.measurements_file(loaded.spec.id)
     if is_left_out(context, loaded):
-        return None, why_left_out(context)
+        return None, reason_left_out(context)
     if loaded.spec.results is not None:
         return results_table(context.scale(loaded)), ""
     if not path.is_file():
-        return None, f"no measurements at {path.relative_to(context.project.root)}; run `{_measures(context, loaded)}`"
+        where, command = path.relative_to(context.project.root), _command_to_measure(context, loaded)
+        return None, f"no measurements at {where}; run `{command}`"
     raw = read_table(path)
     if REASON in raw.columns:
         return None, str(raw[REASON].iloc[0])
     table = read_measurements(path, raw)
-    if not _is_of(table, context.scale(loaded)):
-        again = _measures(context, loaded)
+    if not _matches_experiment(table, context.scale(loaded)):
+        again = _command_to_measure(context, loaded)
         return None, f"the measurements are of another version of the experiment; run `{again}`"
     return table, ""
 
 
-def _measures(context: Context, loaded: Loaded) -> str:
+def _command_to_measure(context: Context, loaded: Loaded) -> str:
     """What to type for a spec to be measured, or a reading of it."""
     is_reading = loaded.spec.id != spec_id(context.project, loaded.raw.files[0])
     return context.command("alternatives" if is_reading else "run", loaded)
 
 
-def _is_of(table: pd.DataFrame, scaled: Scaled) -> bool:
+def _matches_experiment(table: pd.DataFrame, scaled: Scaled) -> bool:
     """Whether a table is of this experiment and of its attacks, or of some of them."""
     if table.attrs.get("experiment_sha256") == experiment_digest(scaled):
         return True
@@ -118,18 +119,18 @@ def _is_of(table: pd.DataFrame, scaled: Scaled) -> bool:
 def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
     """`judge` each spec, on as many cores as there are: claims that need no common table side by side too."""
     pieces = [
-        Task(judge, (context, one, some), one.spec.id, _size(one.spec, some))
+        Task(judge, (context, one, some), one.spec.id, _judging_cost(one.spec, some))
         for one in loaded
         for some in independent_claims(one.spec)
     ]
     by_spec: dict[str, list[Verdict]] = {one.spec.id: [] for one in loaded}
-    for piece, verdicts in zip(pieces, side_by_side(pieces, context, "judging"), strict=True):
+    for piece, verdicts in zip(pieces, compute_side_by_side(pieces, context, "judging"), strict=True):
         by_spec[piece.name] += verdicts
     places = {f"{one.spec.id}#{claim.id}": n for one in loaded for n, claim in enumerate(one.spec.claims)}
     return [sorted(by_spec[one.spec.id], key=lambda v: places[v.id]) for one in loaded]
 
 
-def _size(spec: Spec, claims: Collection[str]) -> float:
+def _judging_cost(spec: Spec, claims: Collection[str]) -> float:
     """How long claims take to judge, roughly, in claims on measurements."""
     proofs = sum(len(claim.theory) for claim in spec.claims if claim.id in claims)
     return 100.0 * proofs if spec.experiment is None else len(claims)
@@ -140,23 +141,25 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     were run, and say what that makes of each."""
     scaled, spec = context.scale(loaded), loaded.spec
     declared = {claim.id: claim for claim in spec.claims}
-    others = [
+    judged_readings = [
         (reading, _verdicts_of_reading(context, variant, claims))
         for reading, variant in other_readings(context, loaded)
     ]
     verdicts = []
-    for verdict in _judge_one(context, loaded, claims):
+    for verdict in _judge_as_declared(context, loaded, claims):
         claim = declared[verdict.id.split("#")[1]]
         parts = [] if claim.theory else scaled.spec.parts(claim)
-        read: list[tuple[Reading | SentenceReading, Verdict | None]] = [
+        readings_of_claim: list[tuple[Reading | SentenceReading, Verdict | None]] = [
             (reading, None if by_claim is None else by_claim.get(claim.id))
-            for reading, by_claim in others
+            for reading, by_claim in judged_readings
             if reading_matters(reading, parts, spec)
         ]
         for name, other in claim.other_readings():
             variant = replace(loaded, spec=spec.with_values(claims=(other,), figure=()))
-            read += [(SentenceReading(name), one) for one in _judge_one(context, variant, None, reading=True)]
-        verdicts.append(publish(verdict, claim, scaled, read))
+            readings_of_claim += [
+                (SentenceReading(name), one) for one in _judge_as_declared(context, variant, None, reading=True)
+            ]
+        verdicts.append(publish(verdict, claim, scaled, readings_of_claim))
     return verdicts
 
 
@@ -166,7 +169,7 @@ def _verdicts_of_reading(
     """What a reading says of each claim; None where it was not run."""
     if not context.measurements_file(variant.spec.id).is_file():
         return None
-    return {verdict.id.split("#")[1]: verdict for verdict in _judge_one(context, variant, claims, reading=True)}
+    return {verdict.id.split("#")[1]: verdict for verdict in _judge_as_declared(context, variant, claims, reading=True)}
 
 
 def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
@@ -183,7 +186,7 @@ def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loa
     One that was run for all claims stays so; one that was run for some is run for these, too.
     """
     spec = context.scale(loaded).spec
-    violated = {v.id.split("#")[1] for v in _judge_one(context, loaded, None) if v.verdict == "violated"}
+    violated = {v.id.split("#")[1] for v in _judge_as_declared(context, loaded, None) if v.verdict == "violated"}
     waiting = {claim.id: spec.parts(claim) for claim in spec.claims if claim.id in violated and not claim.theory}
     needed = []
     for reading, variant in other_readings(context, loaded):
@@ -209,7 +212,7 @@ def index_readings(context: Context, loaded: Loaded) -> None:
     write_text(context.folder(loaded.spec.id) / "readings" / "index.json", text + "\n")
 
 
-def _judge_one(
+def _judge_as_declared(
     context: Context, loaded: Loaded, claims: Collection[str] | None, reading: bool = False
 ) -> list[Verdict]:
     scaled = context.scale(loaded)
@@ -220,7 +223,7 @@ def _judge_one(
             for claim in scaled.spec.claims
             if (claims is None or claim.id in claims) and _is_measured_for(table, claim, scaled.spec)
         ]
-    with locate_faults(loaded):
+    with locate_claim_faults(loaded):
         return judge_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
 
 
@@ -234,7 +237,7 @@ def _is_measured_for(table: pd.DataFrame, claim: Claim, spec: Spec) -> bool:
 
 
 @contextlib.contextmanager
-def locate_faults(loaded: Loaded) -> Iterator[None]:
+def locate_claim_faults(loaded: Loaded) -> Iterator[None]:
     """Put file, line and field before a fault of a claim that shows only on measurements."""
     try:
         yield

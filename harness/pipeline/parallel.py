@@ -17,9 +17,9 @@ from harness.pipeline.context import Context
 from harness.progress import hush
 
 T = TypeVar("T")
-FEW = 3
+FEW_TASKS = 3
 """So many pieces are done in this process: helpers would be there after they are done."""
-USED = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "dp_accounting")
+PRELOADED = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "dp_accounting")
 """What nearly every piece needs of packages that load slowly: read once, for all helpers."""
 ALLOCATIONS = 500_000
 """Objects, over those that are gone, after which the interpreter looks for cycles of dead ones. By itself it does so
@@ -41,11 +41,11 @@ class Shared(Generic[T]):
 
     def __setstate__(self, written: bytes) -> None:
         self._written = written
-        self.value = _read(written)
+        self.value = _unpickle(written)
 
 
 @lru_cache(maxsize=1)
-def _read(written: bytes) -> Any:
+def _unpickle(written: bytes) -> Any:
     return pickle.loads(written)
 
 
@@ -64,41 +64,41 @@ class Task(Generic[T]):
         return self.function(*(one.value if isinstance(one, Shared) else one for one in self.arguments))
 
 
-def side_by_side(pieces: Sequence[Task[T]], context: Context, doing: str) -> list[T]:
+def compute_side_by_side(tasks: Sequence[Task[T]], context: Context, label: str) -> list[T]:
     """What each piece gives, in their order. Raises what a piece raises.
 
     Helpers begin with the largest, this process with the smallest, so that the last ones to finish are short.
     """
-    helpers = min(context.workers, len(pieces)) - 1
-    with context.progress.cells(doing, len(pieces)) as bar:
+    helpers = min(context.workers, len(tasks)) - 1
+    with context.progress.cells(label, len(tasks)) as bar:
         by_number: dict[int, T] = {}
 
         def keep(number: int, result: T) -> None:
             by_number[number] = result
-            bar.advance(1, pieces[number].name)
+            bar.advance(1, tasks[number].name)
 
-        if helpers < 1 or len(pieces) <= FEW:
-            for number, piece in enumerate(pieces):
-                keep(number, piece.compute())
+        if helpers < 1 or len(tasks) <= FEW_TASKS:
+            for number, task in enumerate(tasks):
+                keep(number, task.compute())
         else:
-            _with_helpers(pieces, helpers, keep)
-    return [by_number[number] for number in range(len(pieces))]
+            _compute_with_helpers(tasks, helpers, keep)
+    return [by_number[number] for number in range(len(tasks))]
 
 
-def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, T], None]) -> None:
+def _compute_with_helpers(tasks: Sequence[Task[T]], helpers: int, keep: Callable[[int, T], None]) -> None:
     """Helpers have all pieces as soon as they are there, so that none of them waits while this process is busy; until
     then this process computes pieces, and from then on it takes back what no helper has begun."""
-    order = sorted(range(len(pieces)), key=lambda number: -pieces[number].size)
-    pool = _start(helpers, pieces[0].function.__module__)
+    order = sorted(range(len(tasks)), key=lambda number: -tasks[number].size)
+    pool = _start_helpers(helpers, tasks[0].function.__module__)
     smallest, computed = reversed(order), set[int]()
 
     def compute(number: int) -> None:
         computed.add(number)
-        keep(number, pieces[number].compute())
+        keep(number, tasks[number].compute())
 
     try:
         with ThreadPoolExecutor(1) as thread:  # the first waits until the helpers' modules are read
-            sent = thread.submit(lambda: {number: pool.submit(pieces[number].compute) for number in order})
+            sent = thread.submit(lambda: {number: pool.submit(tasks[number].compute) for number in order})
             while not sent.done() and (number := next(smallest, None)) is not None:
                 compute(number)
         running = {future: number for number, future in sent.result().items()}
@@ -117,7 +117,7 @@ def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, 
         pool.shutdown(cancel_futures=True)
 
 
-def begin_helping(workers: int | None, *modules: str) -> None:
+def preload_helpers(workers: int | None, *modules: str) -> None:
     """Let helpers read modules, those whose functions they will call (default: the judge's) and what these read late,
     while this process reads specs."""
     collect_rarely()
@@ -130,15 +130,15 @@ def collect_rarely() -> None:
     gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
 
 
-def _begin_helper() -> None:
+def _set_up_helper() -> None:
     hush()
     collect_rarely()
 
 
-def _start(helpers: int, module: str) -> ProcessPoolExecutor:
+def _start_helpers(helpers: int, module: str) -> ProcessPoolExecutor:
     """Helpers that have read `module`."""
     _start_server(module)
-    return ProcessPoolExecutor(helpers, multiprocessing.get_context("forkserver"), initializer=_begin_helper)
+    return ProcessPoolExecutor(helpers, multiprocessing.get_context("forkserver"), initializer=_set_up_helper)
 
 
 def _start_server(*modules: str) -> None:
@@ -148,7 +148,7 @@ def _start_server(*modules: str) -> None:
     wait for one of them for ever.
     """
     where = multiprocessing.get_context("forkserver")
-    where.set_forkserver_preload(["__main__", *modules, *USED])
+    where.set_forkserver_preload(["__main__", *modules, *PRELOADED])
     before = dict(os.environ)
     os.environ.update(ONE_THREAD)
     try:

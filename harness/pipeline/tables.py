@@ -47,7 +47,7 @@ def join_notes(earlier: Notes, report: RunReport) -> Notes:
     return Notes(earlier.commits, spent, earlier.curves)
 
 
-def known_of(context: Context, loaded: Loaded, plan: Plan) -> tuple[MeasurementCache, Notes]:
+def read_known_measurements(context: Context, loaded: Loaded, plan: Plan) -> tuple[MeasurementCache, Notes]:
     """What tables hold of a plan, and what they remember of it.
 
     The spec's own first, then its tables in other profiles, then those of the paper's other specs: the same records,
@@ -102,7 +102,7 @@ def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, s
     return {code: notes.commits.get(code, now) for code in sorted(set(table["code"]))}
 
 
-def plot(context: Context, loaded: Loaded) -> bool:
+def write_plot(context: Context, loaded: Loaded) -> bool:
     """Write `advantage.csv` from a spec's table as it is; whether there is one."""
     path = context.measurements_file(loaded.spec.id)
     if not path.is_file():

@@ -15,7 +15,7 @@ from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline.context import Context
 from harness.pipeline.judging import has_verdicts, is_left_out, read_verdicts
-from harness.pipeline.parallel import Shared, Task, side_by_side
+from harness.pipeline.parallel import Shared, Task, compute_side_by_side
 from harness.report.contents import Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
@@ -73,7 +73,7 @@ def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Sect
         Task(gather, (context, one), one.spec.id, _size(context, one)) for one in judged
     ]
     pieces += [Task(draw_card, (context, one, picture), name, 1) for name, one, picture in of_cards]
-    drawn = side_by_side(pieces, context, "drawing")
+    drawn = compute_side_by_side(pieces, context, "drawing")
     sections = [one for one in drawn if isinstance(one, Section)]
     cards = zip(of_cards, drawn[len(judged) :], strict=True)
     pictures = {name: drawing for (name, *_), drawing in cards if isinstance(drawing, Drawing)}
@@ -125,7 +125,7 @@ def _write_site(
     pieces = [Task(paper_pages, (shared, paper.key), paper.key, len(paper.verdicts)) for paper in site.papers]
     pieces.append(Task(common_pages, (shared,), "front and table", len(verdicts)))
     pieces.append(Task(manual_pages, (shared,), "documentation", len(verdicts) / 3))
-    written = side_by_side(pieces, context, "writing")
+    written = compute_side_by_side(pieces, context, "writing")
     write_site(root, site, {name: text for pages in written for name, text in pages.items()})
     return root / "index.html"
 
