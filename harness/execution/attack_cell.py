@@ -97,8 +97,8 @@ def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
     assert isinstance(defence, Defence)
     target, fits = piece.needs[0], piece.needs[1:]
     fitted = store.get("fit", fits[0].key).arrays if fits else {}
-    told = attack.measure(TrainedTarget(project, store, target, defence, piece.seed), fitted)
-    return Result(told.arrays, {"metrics": _as_lists(told.metrics)})
+    result = attack.measure(TrainedTarget(project, store, target, defence, piece.seed), fitted)
+    return Result(result.arrays, {"metrics": _as_lists(result.metrics)})
 
 
 def _as_lists(metrics: dict[str, Value]) -> dict[str, list[float]]:

@@ -19,20 +19,20 @@ from harness.execution.work import run_pieces_here
 from harness.paths import Project
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
-WORKERS_SEE = {**dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONSAFEPATH": "1"}
+WORKER_ENVIRONMENT = {**dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONSAFEPATH": "1"}
 """One thread each; and no `json.py` of the folder that the user is in comes before the standard library's."""
 PIECES_PER_WORKER_PROCESS = 80
-ENOUGH_MEMORY = 2 << 30
+RENEWAL_BYTES = 2 << 30
 """Bytes. A local process that has more, or of which that is not known, is renewed after so many pieces: TensorFlow
 keeps some memory of every graph it traced. (`max_tasks_per_child` would do it too, but can lose its last workers and
 wait for ever on Python 3.11.)"""
-SHORT_S = 1.0
+SHORT_TASK_S = 1.0
 """A process that is at less than this has the next task waiting for it."""
 ORPHAN_POLL_S = 1.0
 
-Done = list[tuple[str, float]]
+FinishedPieces = list[tuple[str, float]]
 """Key and seconds of each finished piece."""
-Outcome = Done | HarnessError
+TaskOutcome = FinishedPieces | HarnessError
 """What came of a task: its pieces, or why one of them cannot be computed."""
 
 
@@ -45,7 +45,7 @@ class Executor(ABC):
 
     workers: int
     """Tasks computed at the same time."""
-    elsewhere: bool = True
+    is_concurrent: bool = True
     """Whether tasks are computed while the caller does something else."""
 
     @property
@@ -63,10 +63,10 @@ class Executor(ABC):
         """What was submitted and has not come back."""
 
     @abstractmethod
-    def next_done(self) -> list[tuple[Batch, Outcome]]:
+    def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
         """Wait until at least one task is finished. Raises WorkerDied."""
 
-    def get_ready(self) -> None:  # noqa: B027  (most have nothing to get ready)
+    def warm_up(self) -> None:  # noqa: B027  (most have nothing to get ready)
         """Have workers start and read what they need, while the caller thinks about what to give them."""
 
     @abstractmethod
@@ -82,7 +82,7 @@ class InProcess(Executor):
     """One task after another, here."""
 
     workers = 1
-    elsewhere = False
+    is_concurrent = False
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -99,7 +99,7 @@ class InProcess(Executor):
     def running_batches(self) -> list[Batch]:
         return list(self._queue)
 
-    def next_done(self) -> list[tuple[Batch, Outcome]]:
+    def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
         task = self._queue.popleft()
         try:
             return [(task, run_pieces_here(self.project, task))]
@@ -145,7 +145,7 @@ class _Process:
     """One spawned process, replaced after it has computed its share of pieces."""
 
     def __init__(self) -> None:
-        self.futures: dict[Future[Done], Batch] = {}
+        self.futures: dict[Future[FinishedPieces], Batch] = {}
         self._start()
 
     def _start(self) -> None:
@@ -155,7 +155,7 @@ class _Process:
         self._allowance = PIECES_PER_WORKER_PROCESS
         self._reading: Future[None] | None = None
 
-    def get_ready(self) -> None:
+    def warm_up(self) -> None:
         """Start, and read TensorFlow."""
         self._reading = self._pool.submit(_read_tensorflow)
 
@@ -165,11 +165,11 @@ class _Process:
         if not self.futures:
             return True
         cost = sum(piece.cost for task in self.futures.values() for piece in task)
-        return len(self.futures) == 1 and cost < SHORT_S and self._allowance > 0
+        return len(self.futures) == 1 and cost < SHORT_TASK_S and self._allowance > 0
 
     def submit(self, project: Project, task: Batch) -> None:
         if self._allowance <= 0 and not self.futures:
-            if self._has_much():
+            if self._holds_much_memory():
                 self._pool.shutdown()
                 self._start()
             else:
@@ -178,13 +178,13 @@ class _Process:
         try:
             self.futures[self._pool.submit(run_pieces_here, project, task)] = task
         except BrokenProcessPool:
-            failed: Future[Done] = Future()
+            failed: Future[FinishedPieces] = Future()
             failed.set_exception(BrokenProcessPool())
             self.futures[failed] = task
 
-    def _has_much(self) -> bool:
+    def _holds_much_memory(self) -> bool:
         """Whether it holds so much memory that another should go on."""
-        return any((resident_bytes(pid) or ENOUGH_MEMORY) >= ENOUGH_MEMORY for pid in self._pool._processes or {})
+        return any((resident_bytes(pid) or RENEWAL_BYTES) >= RENEWAL_BYTES for pid in self._pool._processes or {})
 
     def dismiss(self) -> None:
         """Have it end, at once if it is at something; `join` waits until it has."""
@@ -208,13 +208,13 @@ class LocalProcesses(Executor):
 
     def __init__(self, project: Project, workers: int) -> None:
         self.project, self.workers = project, workers
-        self._environment = {name: os.environ.get(name) for name in WORKERS_SEE}
-        os.environ.update(WORKERS_SEE)
+        self._environment = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
+        os.environ.update(WORKER_ENVIRONMENT)
         self._processes = [_Process() for _ in range(workers)]
 
-    def get_ready(self) -> None:
+    def warm_up(self) -> None:
         for process in self._processes:
-            process.get_ready()
+            process.warm_up()
 
     @property
     def has_room(self) -> bool:
@@ -228,19 +228,19 @@ class LocalProcesses(Executor):
     def running_batches(self) -> list[Batch]:
         return [task for process in self._processes for task in process.futures.values()]
 
-    def next_done(self) -> list[tuple[Batch, Outcome]]:
-        at = {future: process for process in self._processes for future in process.futures}
-        finished, _ = wait(at, return_when=FIRST_COMPLETED)
-        done: list[tuple[Batch, Outcome]] = []
+    def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
+        process_of = {future: process for process in self._processes for future in process.futures}
+        finished, _ = wait(process_of, return_when=FIRST_COMPLETED)
+        done: list[tuple[Batch, TaskOutcome]] = []
         for future in finished:
-            task = at[future].futures[future]
+            task = process_of[future].futures[future]
             try:
                 done.append((task, future.result()))
             except BrokenProcessPool:
                 continue
             except HarnessError as error:
                 done.append((task, error))
-            del at[future].futures[future]
+            del process_of[future].futures[future]
         if not done:
             raise WorkerDied
         return done

@@ -24,7 +24,7 @@ from harness.training.engine import ENGINES
 
 Noise = Callable[[float, int], float]
 """The noise multiplier at an epsilon for so many records."""
-Asked = tuple[str, Place, Attack]
+PlacedAttack = tuple[str, Place, Attack]
 """The name of an attack, its place on its own axes, and the attack there."""
 
 
@@ -59,7 +59,7 @@ SECONDS_PER_MEASURE = 0.02
 SECONDS_PER_EVALUATION = 0.05
 
 
-class _Told:
+class _HashedAttack:
     """What is hashed of an attack, written down once."""
 
     def __init__(self, attack: Attack) -> None:
@@ -73,15 +73,17 @@ class Naming:
     def __init__(self, experiment: Experiment, setup: Setup, data: str, noise: Noise, costs: Costs) -> None:
         """`data` names the set-up's data; `noise` is asked for models on halves of the records alone."""
         self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
-        self.made: dict[str, Piece] = {}
-        self.told: dict[int, _Told] = {}
+        self.pieces: dict[str, Piece] = {}
+        self.hashed_attacks: dict[int, _HashedAttack] = {}
         self.model = setup.model.content()
         self.training = {
             private: (training, training.content())
             for private, training in ((True, setup.training), (False, setup.training.without_noise()))
         }
 
-    def cell(self, variant: Variant, noise_multiplier: float, repeat: int, attacks: Sequence[Asked]) -> CellRepeat:
+    def cell(
+        self, variant: Variant, noise_multiplier: float, repeat: int, attacks: Sequence[PlacedAttack]
+    ) -> CellRepeat:
         """The pieces of one repeat at a place of the set-up's arm, whose target has this noise."""
         split = self.split(repeat if self.experiment.resample == "split" else 0)
         target = self.target(split, noise_multiplier, repeat)
@@ -157,7 +159,7 @@ class Naming:
         private = noise_multiplier > 0
         training, content = self.training[private]
         # Else the split tells repeats apart, and halves are of none.
-        tells = self.experiment.resample == "training" and role != "half"
+        names_repeat = self.experiment.resample == "training" and role != "half"
         description = {
             **training_of(
                 role,
@@ -165,7 +167,7 @@ class Naming:
                 self.model,
                 content,
                 noise_multiplier,
-                repeat if tells else None,
+                repeat if names_repeat else None,
             ),
             **self._training_code,
         }
@@ -181,20 +183,20 @@ class Naming:
     def evaluation(self, attack: Attack, target: Piece, shadows: tuple[Piece, ...] | None) -> Piece:
         """An attack on a target, after it has learned from shadow models where it does."""
         fitted: tuple[Piece, ...] = ()
-        if id(attack) not in self.told:
-            self.told[id(attack)] = _Told(attack)
-        told = self.told[id(attack)]
+        if id(attack) not in self.hashed_attacks:
+            self.hashed_attacks[id(attack)] = _HashedAttack(attack)
+        hashed = self.hashed_attacks[id(attack)]
         if shadows is not None:
             assert attack.shadow_pool is not None
-            description = {**fitting_of(told.learned), "code": told.code}
+            description = {**fitting_of(hashed.learned), "code": hashed.code}
             cost = self.costs.fitting(attack, self.setup.pools[attack.shadow_pool])
-            fitted = (self._intern(Piece("fit", description, shadows, cost, settings={"attack": told.learning})),)
+            fitted = (self._intern(Piece("fit", description, shadows, cost, settings={"attack": hashed.learning})),)
         settings: dict[str, Config] = {"attack": attack, "defence": self.setup.defence}
-        code, defence = told.code, None
+        code, defence = hashed.code, None
         if not isinstance(self.setup.defence, Undefended):
             code, defence = fingerprint([code, self.setup.defence.code]), self.setup.defence.content()
         description = {
-            **evaluation_of(told.content, defence),
+            **evaluation_of(hashed.content, defence),
             "code": code,
             "metrics": self.metrics,
         }
@@ -217,12 +219,12 @@ class Naming:
         }
 
     def _intern(self, piece: Piece) -> Piece:
-        return self.made.setdefault(piece.key, piece)
+        return self.pieces.setdefault(piece.key, piece)
 
 
-def in_order_of_repeats(
+def name_cells(
     named: Sequence[tuple[Variant, Naming, float]],
-    attacks: Sequence[Asked],
+    attacks: Sequence[PlacedAttack],
     repeats: int,
     only: Collection[tuple[str, Place, int]] | None = None,
 ) -> tuple[CellRepeat, ...]:

@@ -129,7 +129,7 @@ class Plan:
         wanted: dict[str, Piece] = {}
         for cell in self.cells:
             for root in cell.pieces:
-                for piece in with_needs(root):
+                for piece in iterate_with_needs(root):
                     if stage == "all" or piece.kind in ("split", "train"):
                         wanted.setdefault(piece.key, piece)
         return sort_pieces(wanted.values())
@@ -142,7 +142,9 @@ def sort_pieces(pieces: Iterable[Piece]) -> list[Piece]:
 
 def arms_using(plan: Plan, key: str) -> list[str]:
     """Arms that a piece of work is for."""
-    arms = (cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in with_needs(root)))
+    arms = (
+        cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in iterate_with_needs(root))
+    )
     return list(dict.fromkeys(arms))
 
 
@@ -179,11 +181,11 @@ def complete_repeats(plan: Plan, store: Store) -> Plan:
 def _is_trained(cell: CellRepeat, store: Store) -> bool:
     """Whether the cell's target and the shadow models of its attacks are there."""
     roots = (cell.target, *cell.evaluations.values())
-    return all(store.has("train", p.key) for root in roots for p in with_needs(root) if p.kind == "train")
+    return all(store.has("train", p.key) for root in roots for p in iterate_with_needs(root) if p.kind == "train")
 
 
-def with_needs(piece: Piece) -> Iterator[Piece]:
+def iterate_with_needs(piece: Piece) -> Iterator[Piece]:
     """What a piece needs, and what that needs, before it; then the piece."""
     for need in piece.needs:
-        yield from with_needs(need)
+        yield from iterate_with_needs(need)
     yield piece

@@ -22,7 +22,7 @@ from harness.data.inspection import inspect
 from harness.data.split import Split, TableSplit
 from harness.data.steps import Preparation, Step
 from harness.errors import AboutModel, AboutSizes, HarnessError
-from harness.execution.naming import Asked, Costs, Naming, in_order_of_repeats
+from harness.execution.naming import Costs, Naming, PlacedAttack, name_cells
 from harness.execution.plan import Plan
 from harness.execution.store import Result, Store
 from harness.experiment.setup import Setup, ShadowPool
@@ -85,7 +85,7 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
     experiment = spec.own_experiment
     if experiment is None:
         return Plan(spec.id, "", ())
-    store, namings, prepared = Store(project.store), dict[str, Naming](), _Prepared()
+    store, namings, preparations = Store(project.store), dict[str, Naming](), _Preparations()
     tables: dict[str, tuple[FetchedTable | None, str]] = {}
     named, measured = [], measured_noises(project, spec.paper)
     for variant in experiment.variants():
@@ -99,7 +99,7 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
             if name not in namings:
                 table, digest = tables[dataset]
                 if table is not None:
-                    prepared.add(variant.arm, setup, table)
+                    preparations.add(variant.arm, setup, table)
                 costs, noise = _Estimates(setup, table), partial(noise_multiplier, store, setup, measured=measured)
                 namings[name] = Naming(experiment, setup, digest, noise, costs)
             sigma = noise_multiplier(store, setup, variant.epsilon, setup.train_size, measured)
@@ -107,12 +107,12 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
         except HarnessError as error:
             error.arm = variant.arm
             raise
-    cells = in_order_of_repeats(named, attacks_of(spec), repeat_factor * experiment.repeats)
+    cells = name_cells(named, attacks_of(spec), repeat_factor * experiment.repeats)
     digests = dict.fromkeys(digest for _, digest in tables.values())
-    return Plan(spec.id, " ".join(digests), cells, prepared.of_arms())
+    return Plan(spec.id, " ".join(digests), cells, preparations.as_tuple())
 
 
-class _Prepared:
+class _Preparations:
     """What becomes of the tables of a spec's arms, each looked at once."""
 
     def __init__(self) -> None:
@@ -143,11 +143,11 @@ class _Prepared:
                 f"of {len(table.frame)}; make them smaller"
             )
 
-    def of_arms(self) -> tuple[Preparation, ...]:
+    def as_tuple(self) -> tuple[Preparation, ...]:
         return tuple(Preparation(tuple(self.arms[name]), *facts) for name, facts in self.by_data.items())
 
 
-def attacks_of(spec: Spec) -> list[Asked]:
+def attacks_of(spec: Spec) -> list[PlacedAttack]:
     """The attacks of a spec, each at every place of its own axes."""
     return [(name, place(where), attack) for name in spec.attacks for where, attack in spec.variants_of(name)]
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from harness.attacks import ScoringAttack
 from harness.coordinates import Attacked, Cell, Place
-from harness.execution.plan import CellRepeat, Piece, Plan, sort_pieces, with_needs
+from harness.execution.plan import CellRepeat, Piece, Plan, iterate_with_needs, sort_pieces
 from harness.execution.store import Store
 from harness.identity import runs_name
 from harness.metrics import Value
@@ -25,7 +25,7 @@ from harness.metrics.metric import metrics_of
 if TYPE_CHECKING:
     from harness.spec.model import Spec
 
-RUNS = 5
+RUNS_PER_GROUP = 5
 """Runs of which one says whether a member is exposed in every one, or in some (jayaraman2019 trains five)."""
 
 
@@ -70,7 +70,7 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[CellRepeat], s
     """Where repeats are trainings on the same records: every whole group of runs, the attack and its place."""
     if spec.own_experiment is None or spec.own_experiment.resample != "training":
         return
-    size = min(RUNS, spec.own_experiment.repeats)
+    size = min(RUNS_PER_GROUP, spec.own_experiment.repeats)
     if size < 2:
         return
     groups: dict[tuple[Cell, str, Place, int], list[CellRepeat]] = {}
@@ -84,7 +84,7 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[CellRepeat], s
             yield cells, name, where
 
 
-def repeats_known(plan: Plan, known: MeasurementCache, store: Store | None = None) -> dict[Attacked, int]:
+def known_repeats(plan: Plan, known: MeasurementCache, store: Store | None = None) -> dict[Attacked, int]:
     """How many repeats of each arm and place, from the first on, are known by attack (none: of the models themselves).
 
     What a spec measured once stays in its table, whether or not a claim still asks for it. With a `store`: what is
@@ -94,18 +94,18 @@ def repeats_known(plan: Plan, known: MeasurementCache, store: Store | None = Non
     def is_known(piece: Piece) -> bool:
         return known.owns(piece.work) if store is None else known.has(piece.work) or store.has(piece.kind, piece.key)
 
-    lacking: dict[Attacked, int] = {}
-    seen: dict[Attacked, int] = {}
+    first_unknown: dict[Attacked, int] = {}
+    repeats_planned: dict[Attacked, int] = {}
     for cell in plan.cells:
         pieces = {"": [cell.split, cell.model]}
         for (name, _), piece in cell.evaluations.items():
             pieces.setdefault(name, []).append(piece)
         for name, wanted in pieces.items():
-            of = (cell.group, name)
-            seen[of] = max(seen.get(of, 0), cell.repeat + 1)
+            attacked = (cell.group, name)
+            repeats_planned[attacked] = max(repeats_planned.get(attacked, 0), cell.repeat + 1)
             if not all(map(is_known, wanted)):
-                lacking[of] = min(cell.repeat, lacking.get(of, cell.repeat))
-    return {of: lacking.get(of, count) for of, count in seen.items()}
+                first_unknown[attacked] = min(cell.repeat, first_unknown.get(attacked, cell.repeat))
+    return {attacked: first_unknown.get(attacked, count) for attacked, count in repeats_planned.items()}
 
 
 def work_of(plan: Plan, spec: Spec) -> set[str]:
@@ -145,6 +145,6 @@ def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Colle
             roots |= {piece.key: piece for piece in runs}
     wanted_pieces: dict[str, Piece] = {}
     for root in roots.values():
-        for piece in with_needs(root):
+        for piece in iterate_with_needs(root):
             wanted_pieces.setdefault(piece.key, piece)
     return sort_pieces(wanted_pieces.values())

@@ -25,7 +25,7 @@ from harness.progress import Progress
 
 AT_ONCE = 8
 """Transfers under way together."""
-Named = tuple[str, str]
+ResultName = tuple[str, str]
 """Kind and key."""
 
 
@@ -58,7 +58,7 @@ class Shared:
         """Where a result lies."""
         return posixpath.join(self.root, kind, key[:2], f"{key}.npz")
 
-    def list_results(self) -> set[Named]:
+    def list_results(self) -> set[ResultName]:
         """Every result that is there."""
         with _explain_unreachable(self.address):
             self.files.invalidate_cache()
@@ -81,7 +81,7 @@ class Shared:
             return bytes(self.files.cat_file(self.path(kind, key)))
 
 
-def push(store: Store, shared: Shared, progress: Progress, only: Collection[Named] | None = None) -> Transfer:
+def push(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
     """Copy what the other side lacks to it; of `only`, or of everything. What is damaged here stays here."""
     mine = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
     if only is not None:
@@ -89,7 +89,7 @@ def push(store: Store, shared: Shared, progress: Progress, only: Collection[Name
     return _transfer(mine, shared.list_results(), store.bytes, shared.put, progress, f"push to {shared.address}")
 
 
-def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Named] | None = None) -> Transfer:
+def pull(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
     """Copy what this side lacks from the other; of `only`, or of everything. What is damaged there is not taken.
 
     Raises HarnessError for a folder that is not there: nothing of what is meant would be pulled.
@@ -103,18 +103,18 @@ def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Name
 
 
 def _transfer(
-    names: list[Named],
-    there: set[Named],
+    names: list[ResultName],
+    present_names: set[ResultName],
     read: Callable[[str, str], bytes],
     write: Callable[[str, str, bytes], object],
     progress: Progress,
     label: str,
 ) -> Transfer:
     transfer = Transfer()
-    todo = [one for one in names if one not in there]
+    todo = [one for one in names if one not in present_names]
     transfer.there = len(names) - len(todo)
 
-    def transfer_one(name: Named) -> tuple[Named, int, str | None]:
+    def transfer_one(name: ResultName) -> tuple[ResultName, int, str | None]:
         data = read(*name)
         fault = fault_of(*name, parse_result(data))
         if fault is None:

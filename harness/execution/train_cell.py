@@ -25,7 +25,7 @@ from harness.training.settings import Training
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _PreparedModel:
     job: Job
     sets: dict[str, Records]
     """Records on which the model will be asked."""
@@ -34,30 +34,30 @@ class _Prepared:
 
 
 @dataclass
-class _Course:
+class _EpochMonitor:
     """What a model does on records that it is not trained on, epoch after epoch, until it no longer improves."""
 
     job: Job
     records: Records | None
-    kept: bool
+    keeps_accuracies: bool
     """Whether the accuracies are wanted."""
     accuracies: list[float] = field(default_factory=list)
     best: float = -np.inf
-    since: int = 0
+    epochs_without_improvement: int = 0
     """Epochs without improvement."""
     weights: Weights | None = None
     """Those to be kept, where they are not the last ones."""
-    ended: bool = False
+    has_ended: bool = False
 
     @property
-    def is_watched(self) -> bool:
+    def is_needed(self) -> bool:
         """Whether anything is to be done after an epoch."""
-        return self.records is not None and (self.kept or self.job.training.early_stopping is not None)
+        return self.records is not None and (self.keeps_accuracies or self.job.training.early_stopping is not None)
 
-    def see(self, weights: Weights) -> None:
+    def observe_epoch(self, weights: Weights) -> None:
         """Take the model as it is after one more epoch."""
         assert self.records is not None
-        if self.ended:
+        if self.has_ended:
             return
         outputs = Outputs(log_probabilities(self.job.model, weights, self.records.features), self.records.labels)
         accuracy = float(np.mean(outputs.log_probabilities.argmax(axis=1) == outputs.labels))
@@ -67,17 +67,20 @@ class _Course:
             return
         now = accuracy if stopping.watch == "accuracy" else -float(outputs.losses().mean())
         better = now > self.best
-        self.best, self.since = max(now, self.best), 0 if better else self.since + 1
-        self.ended = self.since >= stopping.patience
-        if better if stopping.keep == "best" else self.ended:
+        self.best, self.epochs_without_improvement = (
+            max(now, self.best),
+            0 if better else self.epochs_without_improvement + 1,
+        )
+        self.has_ended = self.epochs_without_improvement >= stopping.patience
+        if better if stopping.keep == "best" else self.has_ended:
             self.weights = [np.array(w) for w in weights]
 
 
-def _measure(courses: Sequence[_Course], stack: Sequence[Weights]) -> bool:
+def _observe_epoch(monitors: Sequence[_EpochMonitor], stack: Sequence[Weights]) -> bool:
     """Take the models of a stack after one more epoch; True when all have ended."""
-    for course, weights in zip(courses, stack, strict=True):
-        course.see(weights)
-    return all(course.ended for course in courses)
+    for monitor, weights in zip(monitors, stack, strict=True):
+        monitor.observe_epoch(weights)
+    return all(monitor.has_ended for monitor in monitors)
 
 
 def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
@@ -93,16 +96,18 @@ def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
     for members in alike.values():
         stack = [prepared[i] for i in members]
         each = stack[0].job.training.epochs_measured == "each"
-        courses = [_Course(p.job, p.sets.get("test", p.sets.get("outside")), each and "test" in p.sets) for p in stack]
-        watched = courses[0].is_watched
+        monitors = [
+            _EpochMonitor(p.job, p.sets.get("test", p.sets.get("outside")), each and "test" in p.sets) for p in stack
+        ]
+        watched = monitors[0].is_needed
         engine = ENGINES[stack[0].job.training.engine]()
-        trained = engine.train_stack([p.job for p in stack], partial(_measure, courses) if watched else None)
-        for i, weights, course in zip(members, trained, courses, strict=True):
-            results[i] = _result(prepared[i], course.weights or weights, pieces[i], course)
+        trained = engine.train_stack([p.job for p in stack], partial(_observe_epoch, monitors) if watched else None)
+        for i, weights, monitor in zip(members, trained, monitors, strict=True):
+            results[i] = _result(prepared[i], monitor.weights or weights, pieces[i], monitor)
     return [r for r in results if r is not None]
 
 
-def _prepare(project: Project, piece: Piece) -> _Prepared:
+def _prepare(project: Project, piece: Piece) -> _PreparedModel:
     description, split_piece, trained_on = piece.description, piece.needs[0], None
     draw = draw_of(project, split_piece)
     if description["role"] == "half":
@@ -125,10 +130,10 @@ def _prepare(project: Project, piece: Piece) -> _Prepared:
         n_classes=draw.n_classes,
         seed=piece.seed,
     )
-    return _Prepared(job, records, trained_on)
+    return _PreparedModel(job, records, trained_on)
 
 
-def _result(prepared: _Prepared, weights: Weights, piece: Piece, course: _Course) -> Result:
+def _result(prepared: _PreparedModel, weights: Weights, piece: Piece, monitor: _EpochMonitor) -> Result:
     job = prepared.job
     if not all(np.isfinite(w).all() for w in weights):
         fault = AboutTraining(
@@ -140,11 +145,11 @@ def _result(prepared: _Prepared, weights: Weights, piece: Piece, course: _Course
     for name, records in prepared.sets.items():
         arrays[f"logp_{name}"] = log_probabilities(job.model, weights, records.features)
         arrays[f"y_{name}"] = records.labels.astype(np.int32)
-    if course.kept:
-        arrays["test_accuracies"] = np.array(course.accuracies)
+    if monitor.keeps_accuracies:
+        arrays["test_accuracies"] = np.array(monitor.accuracies)
     meta: dict[str, Any] = {"n_classes": job.n_classes}
     if job.training.early_stopping is not None:
-        meta["epochs"] = len(course.accuracies)
+        meta["epochs"] = len(monitor.accuracies)
     if prepared.trained_on is not None:
         arrays["trained_on"] = np.packbits(prepared.trained_on)
         meta["at_stake"] = len(prepared.trained_on)

@@ -16,7 +16,7 @@ from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, digest_of, fetch, missing_mark
 from harness.errors import AboutAttacks, HarnessError
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, WorkerPool, run_with
+from harness.execution.executor import OutOfTime, WorkerPool, run_pieces
 from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, sort_pieces, trained_repeats
 from harness.execution.planner import data_digest, make_plan
 from harness.execution.reuse import pieces_to_run
@@ -82,7 +82,7 @@ def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
     if not context.profile.from_tables:
         return plan.pieces()
     known, notes = read_known_measurements(context, loaded, plan)
-    drawn = curves.pieces_of(curves.missing_curves(curves.curves_asked(plan, scaled.spec), notes.curves))
+    drawn = curves.pieces_to_draw(curves.missing_curves(curves.requested_curves(plan, scaled.spec), notes.curves))
     pieces = [*pieces_to_run(plan, scaled.spec, known, metrics_of_claims(scaled)), *drawn]
     return sort_pieces({piece.key: piece for piece in pieces}.values())
 
@@ -169,7 +169,7 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
         for loaded, plan in _compute_plans(_list_plans(plans, worker_pool), "all", worker_pool):
             store, spec = Store(context.project.store), context.scale(loaded).spec
             table = measurement_table(plan, spec, store)
-            asked = curves.curves_asked(plan, spec)
+            asked = curves.requested_curves(plan, spec)
             write_measurements(
                 context, loaded, plan, table, Notes(curves=curves.draw_curves(store, asked, None) if asked else "")
             )
@@ -187,7 +187,7 @@ def _list_plans(plans: Iterator[tuple[Loaded, Plan]], worker_pool: WorkerPool) -
     """All plans. Workers get ready while they are made, which takes seconds: noise is calibrated."""
     first = list(itertools.islice(plans, 1))
     if first:
-        worker_pool.get_ready()
+        worker_pool.warm_up()
     return [*first, *plans]
 
 
@@ -215,7 +215,7 @@ def _compute_plans(
     pieces = {piece.key: piece for _, plan in plans for piece in plan.pieces(stage)}
     names = plans[0][0].spec.id if len(plans) == 1 else f"{len(plans)} specs"
     try:
-        run_with(worker_pool, sort_pieces(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
+        run_pieces(worker_pool, sort_pieces(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
     except (OutOfTime, KeyboardInterrupt):
         store = Store(worker_pool.project.store)
         yield from ((one, plan) for one, plan in plans if all(store.has(p.kind, p.key) for p in plan.pieces(stage)))

@@ -18,9 +18,9 @@ from harness.claims.series import of_runs
 from harness.claims.statistics import FEWEST
 from harness.coordinates import Attacked, Cell
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_with
+from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_pieces
 from harness.execution.plan import Plan, first_repeats
-from harness.execution.reuse import RUNS, MeasurementCache, pieces_to_run, repeats_known
+from harness.execution.reuse import RUNS_PER_GROUP, MeasurementCache, known_repeats, pieces_to_run
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
 from harness.metrics import METRICS
@@ -51,7 +51,7 @@ def run_until_decided(
     spec_repeats, store, total_report = experiment.repeats, Store(context.project.store), RunReport()
     metrics = metrics_of_claims(scaled)
     known, earlier_notes = read_known_measurements(context, loaded, plan)
-    first = max(PILOT, min(RUNS, spec_repeats)) if _needs_groups_of_runs(scaled, metrics) else PILOT
+    first = max(PILOT, min(RUNS_PER_GROUP, spec_repeats)) if _needs_groups_of_runs(scaled, metrics) else PILOT
     groups = dict.fromkeys(cell.group for cell in plan.cells)
     choosing_repeats = _choosing_repeats(scaled)
     attacked = (
@@ -60,7 +60,7 @@ def run_until_decided(
     repeats = {
         (group, attack): min(spec_repeats, max(first, choosing_repeats.get(group[0], 0))) for group, attack in attacked
     }
-    repeats_in_tables = repeats_known(plan, known)
+    repeats_in_tables = known_repeats(plan, known)
     likely_repeats = {of: FEWEST for of, asked_for in repeats.items() if repeats_in_tables.get(of, 0) < asked_for}
     repeats |= {of: max(repeats.get(of, 0), n) for of, n in repeats_in_tables.items()}
     open_claims = len(scaled.spec.claims)
@@ -70,7 +70,7 @@ def run_until_decided(
         pieces = pieces_to_run(round_plan, scaled.spec, known, metrics)
         likely_plan = first_repeats(plan, {of: max(n, likely_repeats.get(of, 0)) for of, n in repeats.items()})
         try:
-            report = run_with(worker_pool, pieces, label, pieces_to_run(likely_plan, scaled.spec, known, metrics))
+            report = run_pieces(worker_pool, pieces, label, pieces_to_run(likely_plan, scaled.spec, known, metrics))
         except (OutOfTime, KeyboardInterrupt):
             if context.profile.from_tables:  # a clone without this store goes on from the table
                 spent = join_notes(earlier_notes, total_report.join(worker_pool.report))
@@ -91,9 +91,9 @@ def run_until_decided(
         if repeats == before:
             break
         open_claims = len(needed_repeats)
-    if requested := curves.curves_asked(round_plan, scaled.spec):
-        pieces = curves.pieces_of(curves.missing_curves(requested, earlier_notes.curves))
-        total_report = total_report.join(run_with(worker_pool, pieces, f"{loaded.spec.id}, curves"))
+    if requested := curves.requested_curves(round_plan, scaled.spec):
+        pieces = curves.pieces_to_draw(curves.missing_curves(requested, earlier_notes.curves))
+        total_report = total_report.join(run_pieces(worker_pool, pieces, f"{loaded.spec.id}, curves"))
         notes = join_notes(earlier_notes, total_report) if context.profile.from_tables else earlier_notes
         notes.curves = curves.draw_curves(store, requested, earlier_notes.curves)
         write_measurements(context, loaded, round_plan, table, notes)
@@ -105,7 +105,7 @@ def run_until_decided(
 def _write_finished(context: Context, loaded: Loaded, round_plan: Plan, known: MeasurementCache, notes: Notes) -> None:
     """Write the measurements of a round that was stopped: of each arm and place the repeats that are finished."""
     store, spec = Store(context.project.store), context.scale(loaded).spec
-    finished = repeats_known(round_plan, known, store)
+    finished = known_repeats(round_plan, known, store)
     plan = first_repeats(round_plan, {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()})
     if plan.cells:
         write_measurements(context, loaded, plan, measurement_table(plan, spec, store, known, unfinished=True), notes)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from harness.coordinates import place
-from harness.execution.curves import CurvePlace, curves_of
+from harness.execution.curves import CurvePlace, lines_of_panel
 from harness.metrics import metrics_of
 from harness.metrics.curves import CURVES, Curve, Line
 from harness.report.anchors import mark
@@ -35,7 +35,7 @@ def draw_curves(
     """A panel of curves; several of at most six lines each where there are more; none where the table keeps none."""
     assert panel.curve is not None
     curve = CURVES[panel.curve]
-    every = [(of, line) for of, lines in curves_of(table, panel) for line in lines]
+    every = [(of, line) for of, lines in lines_of_panel(table, panel) for line in lines]
     words = [_words(spec, of, line) for of, line in every]
     axes = list(dict.fromkeys(line.beside for _, line in every))
     drawings = []
