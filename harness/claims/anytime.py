@@ -74,9 +74,9 @@ class TMixtureCS(SequentialEstimate):
 
     moments: Moments
     repeat_values: Array | None = field(default=None, compare=False, repr=False)
-    last: bool = False
+    last_look_only: bool = False
     """What the last look alone shows counts: M_n, an e-value, is then 1 / (2 p)."""
-    brief: bool = False
+    skip_intervals: bool = False
     """No interval is asked for: it is left infinite."""
 
     @property
@@ -93,7 +93,7 @@ class TMixtureCS(SequentialEstimate):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The part common to the confidence sets of all looks so far; infinite where none is bounded yet."""
-        if self.brief:
+        if self.skip_intervals:
             return -math.inf, math.inf
         low, high = t_mixture_ends(self.moments, level)
         return float(low), float(high)
@@ -111,7 +111,7 @@ class TMixtureCS(SequentialEstimate):
 
     def _p(self, value: float, sign: float) -> float:
         won = self.martingale(value, sign)
-        return float(0.5 / max(0.5, won[-1] if self.last else won.max(initial=0.0)))
+        return float(0.5 / max(0.5, won[-1] if self.last_look_only else won.max(initial=0.0)))
 
     def martingale(self, value: float | Array, sign: float) -> Array:
         """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0; (k, n) of values (k, 1)."""
@@ -155,8 +155,8 @@ class TwoStakeCS(SequentialEstimate):
     left_out: int
 
     @property
-    def brief(self) -> bool:  # type: ignore[override]
-        return self.whole.brief
+    def skip_intervals(self) -> bool:  # type: ignore[override]
+        return self.whole.skip_intervals
 
     @property
     def _parts(self) -> list[TMixtureCS]:
@@ -184,7 +184,7 @@ class TwoStakeCS(SequentialEstimate):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Means that no look has excluded; infinite where none is bounded yet."""
-        if self.whole.brief:
+        if self.whole.skip_intervals:
             return -math.inf, math.inf
         alpha = (1 - level) / 2
         return -self.shift(0.0, -1.0)._greatest_mean(alpha), self._greatest_mean(alpha)
@@ -209,7 +209,7 @@ class TwoStakeCS(SequentialEstimate):
     def _excludes(self, values: Array, alpha: float) -> Array:
         """(k,) whether each of these means is excluded from below."""
         won = self.martingale(values[:, None], -1.0)
-        largest = won[:, -1] if self.whole.last else won.max(axis=1, initial=0.0)
+        largest = won[:, -1] if self.whole.last_look_only else won.max(axis=1, initial=0.0)
         return np.asarray(0.5 / np.maximum(largest, 0.5) <= alpha)
 
     def p_above(self, value: float) -> float:
@@ -220,7 +220,7 @@ class TwoStakeCS(SequentialEstimate):
 
     def _p(self, value: float, sign: float) -> float:
         won = self.martingale(value, sign)
-        return float(0.5 / max(0.5, won[-1] if self.whole.last else won.max(initial=0.0)))
+        return float(0.5 / max(0.5, won[-1] if self.whole.last_look_only else won.max(initial=0.0)))
 
     def martingale(self, value: float | Array, sign: float) -> Array:
         """As `TMixtureCS.martingale`, of the whole stake."""

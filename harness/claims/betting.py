@@ -114,9 +114,9 @@ class BettingMean(SequentialEstimate):
     """One or two, of the same length."""
     offset: float = 0.0
     repeat_values: Array | None = field(default=None, compare=False)
-    last: bool = False
+    last_look_only: bool = False
     """What is won at the last look alone counts, so that 1 / p is an e-value."""
-    brief: bool = False
+    skip_intervals: bool = False
     """No interval is asked for: it is left infinite."""
 
     @property
@@ -165,12 +165,12 @@ class BettingMean(SequentialEstimate):
 
     def _rejects(self, value: float, alpha: float) -> bool:
         """Whether `p_above` of a value is at most `alpha`."""
-        won = None if self.last else self._won_about(value - self.offset)
+        won = None if self.last_look_only else self._approximate_log_capital(value - self.offset)
         if won is None or not abs(won + math.log(alpha)) > SAME:
             return self.p_above(value) <= alpha
         return won > -math.log(alpha)
 
-    def _won_about(self, tested: float) -> float | None:
+    def _approximate_log_capital(self, tested: float) -> float | None:
         """Logarithm of the largest capital so far, to about ten digits; None where it takes all of them."""
         space = tested - sum(stream.floor for stream in self.streams)
         if math.isinf(space) or space <= 1e-9 or not self.n:
@@ -189,7 +189,7 @@ class BettingMean(SequentialEstimate):
         if not self.n:
             return 1.0
         capital = self.log_capital(value)
-        won = float(capital[-1] if self.last else capital.max())
+        won = float(capital[-1] if self.last_look_only else capital.max())
         return math.exp(-won) if won > 0 else 1.0
 
     def p_below(self, value: float) -> float:
@@ -197,7 +197,7 @@ class BettingMean(SequentialEstimate):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Means that were not rejected at any look; the range where none was."""
-        if self.brief:
+        if self.skip_intervals:
             return -math.inf, math.inf
         low = self._least_mean((1 - level) / 2)
         high = -self.shift(0.0, -1.0)._least_mean((1 - level) / 2)
@@ -221,18 +221,18 @@ class BettingMean(SequentialEstimate):
             return None
         toward = self if self.mean >= 0 else self.shift(0.0, -1.0)
 
-        def first_of(total: Array) -> int:
+        def first_enough(total: Array) -> int:
             enough = toward._capital(-toward.offset, total) >= -math.log(alpha)
             return int(np.argmax(enough)) if enough.any() else len(total)
 
         # What is won grows with the repeats once anything is, so most of them need no look.
         step = max(1, (max_repeats - self.n) // PLACES)
         some = np.append(np.arange(self.n, max_repeats, step), max_repeats)
-        place = first_of(some)
+        place = first_enough(some)
         if place == len(some):
             return None
         between = np.arange(some[place - 1] + 1 if place else self.n, some[place] + 1)
-        return int(between[first_of(between)])
+        return int(between[first_enough(between)])
 
     def shift(self, by: float, sign: float = 1.0) -> BettingMean:
         """The estimate of `sign * mean + by`."""

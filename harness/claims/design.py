@@ -111,12 +111,12 @@ class Design(ABC):
     """What is added where a split draws one of a few outcomes."""
     fewest: ClassVar[int] = FEWEST
     """Repeats below which a point decides nothing."""
-    brief: bool = False
+    skip_intervals: bool = False
     """Whether intervals are left infinite."""
 
-    def without_intervals(self, brief: bool = True) -> Design:
-        """The same without intervals, which are shown and decide nothing; of `brief` False with them."""
-        return replace(self, brief=brief) if is_dataclass(self) else self
+    def without_intervals(self, skip_intervals: bool = True) -> Design:
+        """The same without intervals, which are shown and decide nothing; of `skip_intervals` False with them."""
+        return replace(self, skip_intervals=skip_intervals) if is_dataclass(self) else self
 
     @abstractmethod
     def mean(self, series: Series) -> MeanEstimate:
@@ -189,16 +189,16 @@ class Sequential(Design):
     name = "sequential"
     test = "t-test of the mean over repeats that may be looked at after each, corrected for skewness (paired by repeat)"
     test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
-    last: bool = False
+    last_look_only: bool = False
     """What the last look alone shows counts, for e-values."""
-    brief: bool = False
+    skip_intervals: bool = False
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._test_values(adjust_for_splits(series), series, repeats_to_see_all(series))
 
     def intervals(self, many: Sequence[Series], level: float = 0.95) -> list[tuple[float, float, float]]:
         """The same as one at a time; series of so many repeats, of which splits draw nothing, all at once."""
-        if self.brief:
+        if self.skip_intervals:
             return super().intervals(many, level)
         by_length: dict[int, list[int]] = {}
         for place, series in enumerate(many):
@@ -226,9 +226,17 @@ class Sequential(Design):
 
     def _test_values(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
         if not left_out:
-            return TMixtureCS(moments(values, series.errors), series.values, self.last, self.brief)
+            return TMixtureCS(moments(values, series.errors), series.values, self.last_look_only, self.skip_intervals)
         cs = two_stake_cs(values, series.errors, left_out)
-        return replace(cs, whole=replace(cs.whole, repeat_values=series.values, last=self.last, brief=self.brief))
+        return replace(
+            cs,
+            whole=replace(
+                cs.whole,
+                repeat_values=series.values,
+                last_look_only=self.last_look_only,
+                skip_intervals=self.skip_intervals,
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -239,9 +247,9 @@ class Bounded(Design):
     test = "bets on the mean over repeats, within the metric's range (paired within an arm, a bet on each of two arms)"
     test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
     fewest = 1
-    last: bool = False
+    last_look_only: bool = False
     """What the last look alone shows counts, for e-values."""
-    brief: bool = False
+    skip_intervals: bool = False
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._betting([stream_of(series)], series.values)
@@ -255,7 +263,9 @@ class Bounded(Design):
         return self._betting([Stream(side.values, np.array([-np.inf]), np.array([np.inf])) for side in sides])
 
     def _betting(self, streams: Sequence[Stream], each: Array | None = None) -> MeanEstimate:
-        return replace(bet_on_streams(streams, each), last=self.last, brief=self.brief)
+        return replace(
+            bet_on_streams(streams, each), last_look_only=self.last_look_only, skip_intervals=self.skip_intervals
+        )
 
 
 def adjust_for_splits(series: Series) -> Array:

@@ -33,7 +33,7 @@ class Undecidable(SequentialEstimate):
 
     nearer: MeanEstimate
     """The end whose repeats and standard error it has."""
-    brief: bool = False
+    skip_intervals: bool = False
 
     @property
     def mean(self) -> float:

@@ -15,7 +15,7 @@ from harness.arrays import Array
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Design, Fixed, Series
 from harness.claims.operands import Chosen, FormulaValue, MetricSeries
-from harness.claims.series import of_runs
+from harness.claims.series import is_of_runs
 from harness.claims.statistics import MeanEstimate
 from harness.claims.table_index import index_table
 from harness.coordinates import Cell, Level, Place, Where, place
@@ -53,10 +53,10 @@ class Measurements:
         self.attacks = self._index.attacks
         """Those of which there are measurements."""
         self.repeats = self._index.repeats
-        self.first: int | None = None
+        self.first_repeats: int | None = None
         self._owner_set: tuple[str, float] | None = None
 
-    def from_below(self, curve: MetricSeries) -> MetricSeries | None:
+    def lower_metric(self, curve: MetricSeries) -> MetricSeries | None:
         """The same of a metric that on average is not too high, where the curve's own is one that is not too low."""
         if curve.metric not in METRICS:
             return None
@@ -72,14 +72,14 @@ class Measurements:
     def take_first(self, n: int) -> Measurements:
         """The same, of the first `n` repeats of every cell."""
         part = copy.copy(self)
-        part.first = n
+        part.first_repeats = n
         return part
 
     def owner_sets(self, arm: str) -> list[float]:
         """Sizes of the owner sets that an arm's split draws, in the order in which repeats draw them first; none where
         all are of one size."""
         sizes = self._index.owner_sets.get(arm, {})
-        seen = (sizes[repeat] for repeat in sorted(sizes) if self.first is None or repeat < self.first)
+        seen = (sizes[repeat] for repeat in sorted(sizes) if self.first_repeats is None or repeat < self.first_repeats)
         return list(dict.fromkeys(seen))
 
     def of_owner_set(self, arm: str, size: float) -> Measurements:
@@ -170,15 +170,15 @@ class Measurements:
         noise, that one too."""
         cells: set[Cell] = set()
         for curve in curves:
-            for point in self._points(curve, where):
-                cells |= self._with_baseline(self.cell(curve, point), curve.metric, curve.minus)
+            for point in self._places(curve, where):
+                cells |= self._cells_with_baseline(self.cell(curve, point), curve.metric, curve.minus)
                 if curve.chosen is not None and curve.chosen.repeats is None:
-                    by = replace(curve, arm=curve.chosen.arm or curve.arm)
-                    cells |= self._with_baseline(self.cell(by, point), curve.chosen.metric)
+                    chooser = replace(curve, arm=curve.chosen.arm or curve.arm)
+                    cells |= self._cells_with_baseline(self.cell(chooser, point), curve.chosen.metric)
         return frozenset(cells)
 
     @staticmethod
-    def _with_baseline(cell: Cell, *metrics: str | None) -> set[Cell]:
+    def _cells_with_baseline(cell: Cell, *metrics: str | None) -> set[Cell]:
         if any(m in METRICS and METRICS[m].scope == "baseline" for m in metrics):
             return {cell, (cell[0], place({**dict(cell[1]), "epsilon": math.inf}))}
         return {cell}
@@ -187,13 +187,13 @@ class Measurements:
         """One number a repeat. Raises HarnessError where there are none."""
         if curve.chosen is not None:
             return self._chosen_series(curve, curve.chosen, where).scale(curve.times)
-        parts = [self._series_at(curve, point) for point in self._points(curve, where)]
+        parts = [self._series_at(curve, point) for point in self._places(curve, where)]
         total = parts[0]
         for other in parts[1:]:
             total = total.add(other)
         return total.scale(curve.times / len(parts))
 
-    def _points(self, curve: MetricSeries, where: Where) -> list[dict[str, Level]]:
+    def _places(self, curve: MetricSeries, where: Where) -> list[dict[str, Level]]:
         """The place itself, or those that the curve is averaged over, or chosen from, there."""
         axes = {axis: self.levels(curve, axis) for axis in curve.mean_over}
         if (chosen := curve.chosen) is not None:
@@ -221,11 +221,11 @@ class Measurements:
         The least of which the metric is as it has to be. Raises NoneChosen where none is.
         """
         fixed = tuple((axis, value) for axis, value in curve.at if axis in self.cell_axes)
-        by = MetricSeries(chosen.metric, chosen.arm or curve.arm, at=fixed)
+        chooser = MetricSeries(chosen.metric, chosen.arm or curve.arm, at=fixed)
         levels = self._candidates(curve, chosen)
         places = [{**where, chosen.axis: level} for level in levels]
-        those = self if chosen.repeats is None else self.take_first(chosen.repeats)
-        series = [those._single_series(by, chosen.metric, point).values for point in places]
+        source = self if chosen.repeats is None else self.take_first(chosen.repeats)
+        series = [source._single_series(chooser, chosen.metric, point).values for point in places]
         measured = np.stack([values[: min(map(len, series))] for values in series])
         if chosen.repeats is not None:
             measured = np.repeat(measured.mean(axis=1, keepdims=True), measured.shape[1], axis=1)
@@ -234,7 +234,7 @@ class Measurements:
             best = measured[:, ~holds.any(axis=0)].mean(axis=1)
             nearest = best.argmin() if chosen.at_most is not None else best.argmax()
             raise NoneChosen(
-                f"no {chosen.axis} can be chosen: {by.text()} is {chosen.bound} at none of "
+                f"no {chosen.axis} can be chosen: {chooser.text()} is {chosen.bound} at none of "
                 f"{', '.join(f'{level:g}' for level in levels)} (nearest: {best[nearest]:.3g} at {levels[nearest]:g})"
             )
         first: Array = holds.argmax(axis=0)
@@ -244,7 +244,7 @@ class Measurements:
         """In each repeat the value at the place of an axis that is chosen there."""
         first, open_ = self._choice(curve, chosen, where), replace(curve, chosen=None, times=1.0)
         if chosen.repeats is not None:
-            return self.series(open_, self._points(curve, where)[0])
+            return self.series(open_, self._places(curve, where)[0])
         values = [self.series(open_, {**where, chosen.axis: level}) for level in self._candidates(curve, chosen)]
         repeats = np.arange(n := min(len(first), *(len(series.values) for series in values)))
         return replace(
@@ -270,8 +270,8 @@ class Measurements:
         key = self._key(curve, metric, where)
         if key not in self._index.series:
             raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run the spec again")
-        first = self.first
-        if first is not None and of_runs(metric):
+        first = self.first_repeats
+        if first is not None and is_of_runs(metric):
             first = int((self._index.repeats_of[key] < first).sum())
         series = self._index.series[key].take_first(first)
         if self._owner_set is None or self._owner_set[0] != curve.arm:
@@ -281,11 +281,11 @@ class Measurements:
 
     def mean(self, curve: MetricSeries, where: Where) -> MeanEstimate:
         """Mean over repeats of a curve's value at a place."""
-        if of_runs(curve.metric):
-            return self.design.of_records([self.series(curve, where)], self._runs([curve], where))
+        if is_of_runs(curve.metric):
+            return self.design.of_records([self.series(curve, where)], self._runs_in_group([curve], where))
         return self.design.mean(self.series(curve, where))
 
-    def _runs(self, curves: Sequence[MetricSeries], where: Where) -> int:
+    def _runs_in_group(self, curves: Sequence[MetricSeries], where: Where) -> int:
         """Runs that a number of several runs is of."""
         if self.design.name == "fixed":
             return self.repeats
@@ -295,9 +295,9 @@ class Measurements:
     def gap(self, left: MetricSeries, right: MetricSeries, where: Where) -> MeanEstimate:
         """Of left - right: paired by repeat where both have the same records, of independent models else."""
         sides = [self.series(curve, where) for curve in (left, right)]
-        kinds = {of_runs(curve.metric) for curve in (left, right)}
+        kinds = {is_of_runs(curve.metric) for curve in (left, right)}
         if kinds == {True}:
-            return self.design.of_records(sides, self._runs([left, right], where))
+            return self.design.of_records(sides, self._runs_in_group([left, right], where))
         if True in kinds:
             raise HarnessError(f"{left.text()} can be compared with a number, or with its like; it is of all runs")
         return self.gap_of(left.arm, right.arm, *sides)

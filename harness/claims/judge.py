@@ -58,7 +58,7 @@ def compare_at(
         return left_minus_right.shift(-margin) if upward else left_minus_right.shift(margin, -1.0)
 
     least, effect = own, distance(difference)
-    if (below := evidence.from_below(left)) is None:
+    if (below := evidence.lower_metric(left)) is None:
         comparison = point(index, where, own.mean, value + margin, effect)
     else:
         least, _, from_below = gap(evidence, below, right, where)

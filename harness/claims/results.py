@@ -25,7 +25,7 @@ class PointResult:
     cells: frozenset[Cell]
     holds: Array | None = None
     """(n,) bool: whether what is claimed of the mean holds of each repeat; None where it says nothing of one repeat."""
-    among: int | None = None
+    repeats_among: int | None = None
     """Repeats of these cells, where it is of some of them alone: of those that draw one owner set."""
     decided_on: frozenset[Cell] = frozenset()
     """Further cells that it stands on, more repeats of which would tell nothing."""
@@ -33,7 +33,7 @@ class PointResult:
     @property
     def repeats(self) -> int:
         """Repeats that its cells have."""
-        return self.among or self.point.repeats
+        return self.repeats_among or self.point.repeats
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PartResult:
     deciding: Point | None = None
     test: str = ""
     correction: str = ""
-    looks: tuple[PointResult, ...] = ()
+    point_results: tuple[PointResult, ...] = ()
     quantifier: PointQuantifier = "all"
     needed: int = 0
     """At how many of the points it has to hold."""
@@ -59,12 +59,12 @@ class PartResult:
     attacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By arm, those that it is about; an empty one, or none: the models themselves."""
     absent: int = 0
-    """Points beside the `looks` of which nothing is known."""
+    """Points beside the `point_results` of which nothing is known."""
 
     def levels(self, alpha: float, parts: int) -> tuple[float, float]:
         """One-sided levels at which each of the points needed has to support it, and each of those that refute it to
         oppose it, where the claim has so many parts."""
-        m = max(1, len(self.looks) + self.absent)
+        m = max(1, len(self.point_results) + self.absent)
         k = {"all": m, "some": 1}.get(self.quantifier, self.needed)
         return alpha / (m - k + 1), alpha / parts / k
 

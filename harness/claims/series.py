@@ -41,7 +41,7 @@ class TableFacts:
         return (known.low, known.high) if known else self.ranges.get(metric, (-math.inf, math.inf))
 
 
-def of_runs(metric: str) -> bool:
+def is_of_runs(metric: str) -> bool:
     """Whether a metric is one number of all runs together."""
     return metric in METRICS and METRICS[metric].scope == "runs"
 

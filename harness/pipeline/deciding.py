@@ -14,7 +14,7 @@ from harness.claims.kinds.any_of import AnyOf
 from harness.claims.kinds.at_least import AtLeast
 from harness.claims.operands import MetricOperand
 from harness.claims.sequential import PILOT, next_look
-from harness.claims.series import of_runs
+from harness.claims.series import is_of_runs
 from harness.claims.statistics import FEWEST
 from harness.coordinates import Attacked, Cell
 from harness.execution import curves
@@ -176,4 +176,4 @@ def _choosing_repeats(scaled: Scaled) -> dict[str, int]:
 
 def _needs_groups_of_runs(scaled: Scaled, metrics: Collection[str]) -> bool:
     assert scaled.spec.own_experiment is not None
-    return scaled.spec.own_experiment.resample == "training" and any(map(of_runs, metrics))
+    return scaled.spec.own_experiment.resample == "training" and any(map(is_of_runs, metrics))

@@ -31,7 +31,7 @@ from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import independent_claims, judge_spec
 from harness.verdicts.measured import ClaimError
-from harness.verdicts.publish import only_counts, publish, reading_matters
+from harness.verdicts.publish import is_about_counts, publish, reading_matters
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
@@ -191,7 +191,9 @@ def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loa
     needed = []
     for reading, variant in other_readings(context, loaded):
         ids = {
-            name for name, parts in waiting.items() if reading_matters(reading, parts, spec) and not only_counts(parts)
+            name
+            for name, parts in waiting.items()
+            if reading_matters(reading, parts, spec) and not is_about_counts(parts)
         }
         if ids:
             path = context.measurements_file(variant.spec.id)

@@ -26,7 +26,7 @@ COMPARED = ("advantage", "accuracy_train", "accuracy_test")
 
 SAME = 1e-6
 """How far, relatively, an effect or an end of an interval may be from the accepted one, where tables are the same."""
-Shown = tuple[float | None, float | None, float | None]
+EffectInterval = tuple[float | None, float | None, float | None]
 """An effect and its interval."""
 
 
@@ -37,7 +37,7 @@ class Accepted(Config):
     measurements_sha256: str | None
     """Hash of `measurements.parquet`; none where the spec has no measurements."""
     verdicts: dict[str, Word]
-    effects: dict[str, Shown] | None = None
+    effects: dict[str, EffectInterval] | None = None
     """By claim: its effect and the ends of its interval; where there is no tolerance."""
     values: dict[str, float] = {}
     """Mean over repeats of each of `COMPARED`, by arm, attack, metric and place; where there is a tolerance."""
@@ -93,7 +93,7 @@ def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
     return outcomes
 
 
-def _effects(verdicts: Sequence[Verdict]) -> dict[str, Shown]:
+def _effects(verdicts: Sequence[Verdict]) -> dict[str, EffectInterval]:
     """By claim that shows one."""
 
     def round_digits(number: float | None) -> float | None:
@@ -108,7 +108,7 @@ def _effects(verdicts: Sequence[Verdict]) -> dict[str, Shown]:
     return effects
 
 
-def _equal_but_last_digits(was: Shown | None, now: Shown | None) -> bool:
+def _equal_but_last_digits(was: EffectInterval | None, now: EffectInterval | None) -> bool:
     """Whether two of them are the same but for the last digits."""
     if was is None or now is None:
         return was is now
@@ -183,7 +183,7 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
     return differences
 
 
-def _text(shown: Shown | None) -> str:
+def _text(shown: EffectInterval | None) -> str:
     if shown is None:
         return "none"
     effect, low, high = ("none" if number is None else f"{number:.9g}" for number in shown)

@@ -30,9 +30,9 @@ from harness.metrics.metric import module_of
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
-from harness.verdicts.basis import Judged, combined_outcome, judge_on_basis, points_of, rests_on
+from harness.verdicts.basis import Judgement, basis_of, combined_outcome, judge_on_basis, points_of
 from harness.verdicts.flags import describe_assumptions
-from harness.verdicts.measured import ClaimError, Judge, evidence_of, judge_of, repeats_wanted
+from harness.verdicts.measured import ClaimError, JudgeClaim, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.partial import repeats_of, seconds_a_model, tally_points, would_decide
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
@@ -66,14 +66,14 @@ def _installed_version(name: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Spent:
+class _SpentSoFar:
     """What a spec's measurements took so far, and which claims would have more."""
 
     repeats: Mapping[Attacked, int] = field(default_factory=dict)
     """By cell and attack."""
     seconds: float | None = None
     """Core-seconds a model; None: not known."""
-    asking: Collection[str] | None = None
+    open_claims: Collection[str] | None = None
     """Claims for which a run would go on; None: not asked."""
 
 
@@ -90,14 +90,14 @@ def judge_spec(
     (`why_not`). Of a `reading` it is not asked how many claims wait for repeats."""
     spec = scaled.spec
     alpha = spec.level if alpha is None else alpha
-    evidence, judges, asking = None, dict[str, Judge](), None
+    evidence, judges, open_claims = None, dict[str, JudgeClaim](), None
     if table is not None and spec.experiment is not None:
         evidence = evidence_of(spec, table)
         if evidence.design.name == "fixed":
             scaled = as_run(scaled, evidence.repeats)
         elif not reading:
-            asking = repeats_wanted(scaled, table, alpha, evidence, judges).keys()
-            scaled = note_early_stop(scaled, len(asking)) if asking else scaled
+            open_claims = repeats_wanted(scaled, table, alpha, evidence, judges).keys()
+            scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
     common: dict[str, object] = {
         "paper": spec.paper,
         "spec": spec.id,
@@ -107,27 +107,27 @@ def judge_spec(
         "packages": installed_versions(PACKAGES),
     }
     if spec.experiment is not None:
-        common |= _origin(table)
+        common |= _origin_fields(table)
     if spec.own_experiment is not None:
         mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
         common |= {"seed": spec.own_experiment.seed, "mlflow": mlflow}
-    spent = _Spent()
+    spent = _SpentSoFar()
     if table is not None and spec.own_experiment is not None:
         axes = spec.own_experiment.coordinates
-        spent = _Spent(repeats_of(table, axes), seconds_a_model(table, axes), asking)
+        spent = _SpentSoFar(repeats_of(table, axes), seconds_a_model(table, axes), open_claims)
     verdicts = []
     for index, claim in enumerate(spec.claims):
         if only is not None and claim.id not in only:
             continue
         try:
-            judged = judges.get(claim.id) or judge_of(claim, spec, alpha)
-            verdicts.append(_judge_claim(claim, scaled, evidence, why_not, common, spent, judged))
+            judge_claim = judges.get(claim.id) or judge_of(claim, spec, alpha)
+            verdicts.append(_judge_claim(claim, scaled, evidence, why_not, common, spent, judge_claim))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
 
 
-def _origin(table: pd.DataFrame | None) -> dict[str, object]:
+def _origin_fields(table: pd.DataFrame | None) -> dict[str, object]:
     """The data, the machine and the code that the measurements come from, as their file remembers them."""
     known = table.attrs if table is not None else {}
     commits = known.get("commits", {})
@@ -144,13 +144,13 @@ def _judge_claim(
     evidence: Measurements | None,
     why_not: str,
     common: dict[str, object],
-    spent: _Spent,
-    judged: Judge,
+    spent: _SpentSoFar,
+    judge_claim: JudgeClaim,
 ) -> Verdict:
     parts = scaled.spec.parts(claim)
-    every: Sequence[ClaimKind] = claim.theory or parts
-    trees = tuple(_tree(part, scaled.spec) for part in every)
-    described: dict[str, object] = {
+    kinds: Sequence[ClaimKind] = claim.theory or parts
+    trees = tuple(_inequality_tree(part, scaled.spec) for part in kinds)
+    fields: dict[str, object] = {
         "id": f"{scaled.spec.id}#{claim.id}",
         "catalogue": claim.catalogue,
         "where": claim.where,
@@ -159,13 +159,13 @@ def _judge_claim(
         "inequality": tuple(tree.text() for tree in trees),
         "expressions": trees,
         "note": claim.note,
-        "code": _code(every),
+        "code": _judging_code(kinds),
     }
     if claim.theory:
         packages = installed_versions(name for e in claim.theory for name in e.packages)
-        described |= _theory(claim.theory, claim.example)
-        return Verdict.model_validate({**common, **described, "packages": packages})
-    described |= {
+        fields |= _theory_fields(claim.theory, claim.example)
+        return Verdict.model_validate({**common, **fields, "packages": packages})
+    fields |= {
         "definitions": _definitions(parts),
         "data": "own",
         "reductions": scaled.reductions,
@@ -175,27 +175,27 @@ def _judge_claim(
     }
     if evidence is None:
         nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}
-        return Verdict.model_validate({**common, **described, **nothing})
+        return Verdict.model_validate({**common, **fields, **nothing})
     alpha = float(str(common["alpha"]))
-    judgement = judge_on_basis(judged, evidence, alpha)
+    judgement = judge_on_basis(judge_claim, evidence, alpha)
     if evidence.design.name == "sequential":
         models, cells = cells_used(judgement.findings)
         assert scaled.spec.own_experiment is not None
-        described |= {
+        fields |= {
             "design": "sequential",
-            "stopped": judgement.looked,
+            "stopped": judgement.decided_at,
             "models": models,
             "models_fixed": cells * scaled.spec.own_experiment.repeats,
         }
         if combined_outcome([f.outcome for f in judgement.findings]) == "inconclusive":
-            allowed = spent.asking is None or claim.id in spent.asking
+            allowed = spent.open_claims is None or claim.id in spent.open_claims
             usual, known = scaled.spec.own_experiment.repeats, (spent.repeats, spent.seconds)
-            described["would_decide"] = would_decide(judgement.findings, *known, alpha, usual, allowed)
+            fields["would_decide"] = would_decide(judgement.findings, *known, alpha, usual, allowed)
     tally = {"tally": tally_points(judgement, parts, alpha)}
-    return Verdict.model_validate({**common, **described, **_training(judgement, evidence, alpha), **tally})
+    return Verdict.model_validate({**common, **fields, **_measured_fields(judgement, evidence, alpha), **tally})
 
 
-def _tree(part: ClaimKind, spec: Spec) -> Expression:
+def _inequality_tree(part: ClaimKind, spec: Spec) -> Expression:
     """The inequality; of results without an epsilon, over the axes that it leaves open."""
     if spec.results is None or "epsilon" in spec.axes or not isinstance(part, MeasuredClaimKind):
         return part.tree()
@@ -204,7 +204,7 @@ def _tree(part: ClaimKind, spec: Spec) -> Expression:
     return over_axes(part.tree(), [axis for axis in spec.axes if axis not in closed])
 
 
-def _code(parts: Sequence[ClaimKind]) -> str:
+def _judging_code(parts: Sequence[ClaimKind]) -> str:
     """Hash of the code that judges these: this module and all that it imports, their kinds, formulas and metrics."""
     modules = {__name__, *(type(part).__module__ for part in parts)}
     for part in parts:
@@ -249,7 +249,7 @@ def _definitions(parts: Sequence[MeasuredClaimKind]) -> dict[str, str]:
     return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in names}
 
 
-def _theory(parts: Sequence[TheoryClaimKind], example: Mapping[str, float]) -> dict[str, object]:
+def _theory_fields(parts: Sequence[TheoryClaimKind], example: Mapping[str, float]) -> dict[str, object]:
     findings = [e.refute_at(example, e.judge()) for e in parts]
     outcome = combined_outcome([f.outcome for f in findings])
     deciding = [f for f in findings if f.outcome == outcome]
@@ -268,28 +268,28 @@ def _theory(parts: Sequence[TheoryClaimKind], example: Mapping[str, float]) -> d
         "counterexample": shown.counterexample,
         "test": "; ".join(dict.fromkeys(f.test for f in findings)),
         "correction": "none",
-        "basis": _weakest(deciding) if outcome in ("reproduced", "violated") else None,
+        "basis": _shared_basis(deciding) if outcome in ("reproduced", "violated") else None,
     }
 
 
-def _weakest(findings: Sequence[TheoryResult]) -> Basis:
+def _shared_basis(findings: Sequence[TheoryResult]) -> Basis:
     """What findings rest on together, all of which are needed; of a refutation the strongest is enough."""
     order: tuple[Basis, ...] = ("simulated", "computed", "proof")
     choose = max if findings[0].outcome == "violated" else min
     return choose((f.basis for f in findings), key=order.index)
 
 
-def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str, object]:
-    findings = judged.findings
+def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float) -> dict[str, object]:
+    findings = judgement.findings
     outcome = combined_outcome([f.outcome for f in findings])
     shown = next(f for f in findings if f.outcome == outcome)
     if outcome == "reproduced":
         shown = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
     deciding = shown.deciding
-    points = points_of(judged, alpha, evidence.design.name == "sequential")
+    points = points_of(judgement, alpha, evidence.design.name == "sequential")
     reasons = _number_reasons(findings)
     which = next(index for index, f in enumerate(findings) if f is shown)
-    basis, repeats = rests_on(judged, outcome)
+    basis, repeats = basis_of(judgement, outcome)
     fields: dict[str, object] = {
         "verdict": outcome,
         "reason": of_parts([reasons[which]], len(findings), numbered=outcome != "reproduced"),
@@ -303,7 +303,7 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
         "p_value": _p_value(findings, outcome),
         "basis": basis,
         "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "t-test" else None,
-        "e_value": judged.e_value,
+        "e_value": judgement.e_value,
     }
     if deciding is not None:
         fields |= {

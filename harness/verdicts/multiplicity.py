@@ -46,10 +46,10 @@ def correct_for_all_claims(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     bets = [v for v in tested if v.e_value is not None]
     stand = dict(zip(map(id, bets), e_bh([v.e_value or 0.0 for v in bets], 2 * len(tested)), strict=True))
 
-    def with_all(v: Verdict) -> Verdict:
+    def with_corrections(v: Verdict) -> Verdict:
         stands = stand.get(id(v), False)
         sure = {"certainty": "stands"} if stands and v.certainty == "by itself" else {}
         update = {"p_catalogue": p_values[id(v)], "claims_tested": len(tested), "stands": stands, **sure}
         return v.model_copy(update=update)
 
-    return tuple(with_all(v) if id(v) in p_values else v for v in verdicts)
+    return tuple(with_corrections(v) if id(v) in p_values else v for v in verdicts)

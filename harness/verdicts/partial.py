@@ -13,7 +13,7 @@ from harness.claims.sequential import allocate_repeats, by_cell
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Word
 from harness.coordinates import Attacked, Level, place
-from harness.verdicts.basis import Judged
+from harness.verdicts.basis import Judgement
 
 FAR = 10_000
 """Repeats past which nothing is promised."""
@@ -34,19 +34,21 @@ def parts_text(words: Sequence[Word]) -> str:
     return ", ".join(counted)
 
 
-def tally_points(judged: Judged, parts: Sequence[object], alpha: float) -> str:
+def tally_points(judgement: Judgement, parts: Sequence[object], alpha: float) -> str:
     """Points by what is known of them, where a claim is not reproduced, or not by every entry of a table.
 
     Empty where there is one.
     """
-    outcomes = [f.outcome for f in judged.findings]
-    by_share = any(f.quantifier == "share" for f in judged.findings)
+    outcomes = [f.outcome for f in judgement.findings]
+    by_share = any(f.quantifier == "share" for f in judgement.findings)
     if set(outcomes) == {"reproduced"} and not by_share:
         return ""
     holds = fails = total = 0
-    for own, bounded in zip(judged.by_t_test, judged.bounded, strict=True):
+    for by_t_test, bounded in zip(judgement.by_t_test, judgement.bounded, strict=True):
         known = [
-            _settled_points(f, len(parts), alpha / 2, least) for f, least in ((own, FEWEST), (bounded, 1)) if f.points
+            _settled_points(f, len(parts), alpha / 2, least)
+            for f, least in ((by_t_test, FEWEST), (bounded, 1))
+            if f.points
         ]
         for either in zip(*known, strict=False):
             total += 1
@@ -64,7 +66,7 @@ def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) 
     """Of each point: 1 where it is known to hold, -1 where it is known to fail, 0 where neither is."""
     support, oppose = finding.levels(alpha, parts)
     settled = []
-    for point, look in zip(finding.points, finding.looks, strict=False):
+    for point, look in zip(finding.points, finding.point_results, strict=False):
         enough = finding.is_exact or point.repeats >= fewest or look.effect.of_records
         settled.append(1 if enough and point.p_support <= support else -1 if enough and point.p_oppose <= oppose else 0)
     return settled
@@ -75,7 +77,7 @@ def would_decide(
     repeats: Mapping[Attacked, int],
     seconds: float | None,
     alpha: float,
-    usual: int,
+    spec_repeats: int,
     allowed: bool = True,
 ) -> str:
     """About how many more models would decide an open claim if its effects stay as they are, and their cost.
@@ -85,19 +87,19 @@ def would_decide(
         seconds: core-seconds that one more model takes with all attacks on it; None: not known.
         allowed: whether a run may train any more for the claim, by the repeats that its profile allows.
     """
-    needs = allocate_repeats(findings, alpha, max(usual, *repeats.values()), FAR, whole=True)
+    needs = allocate_repeats(findings, alpha, max(spec_repeats, *repeats.values()), FAR, until_decision=True)
     more = sum(by_cell({key: max(0, target - repeats.get(key, 0)) for key, target in needs.items()}).values())
     if not more:
         return "no number of repeats is likely to decide it: what is left lies too close to its margin"
     if max(needs.values()) >= FAR:
         return f"more than {FAR:,} repeats of a cell: what is left lies too close to its margin"
-    cost = "" if seconds is None else f", {_time(more * seconds)} on one core"
+    cost = "" if seconds is None else f", {_time_text(more * seconds)} on one core"
     models = "1 more model" if more == 1 else f"{more:,} more models"
     past = "" if allowed else "; that is past the limit of repeats"
     return f"about {models}{cost}, if effects stay as they are{past}"
 
 
-def _time(seconds: float) -> str:
+def _time_text(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

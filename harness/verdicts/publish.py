@@ -33,9 +33,9 @@ from harness.verdicts.partial import parts_text
 DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsewhere")
 """Where a claim is reproduced or violated."""
 WORD_ON_OTHER_DATA: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
-UNCOUNTED = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
+OPEN_BEFORE_COUNTING = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
 NOT_RUN = "readings that were not run"
-UNDECIDED: dict[str, None] = {
+WITHOUT_DECISION: dict[str, None] = {
     "p_value": None,
     "e_value": None,
     "basis": None,
@@ -70,7 +70,7 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
     return ("smaller" if smaller else "paper"), smaller
 
 
-def is_about_print(parts: Sequence[MeasuredClaimKind]) -> bool:
+def is_about_printed_numbers(parts: Sequence[MeasuredClaimKind]) -> bool:
     """Whether a claim is about numbers that a paper prints, and nothing else."""
     return bool(parts) and all(
         isinstance(part, PrintedTable | Count) or (isinstance(part, Close) and isinstance(part.right, Number))
@@ -78,7 +78,7 @@ def is_about_print(parts: Sequence[MeasuredClaimKind]) -> bool:
     )
 
 
-def only_counts(parts: Sequence[MeasuredClaimKind]) -> bool:
+def is_about_counts(parts: Sequence[MeasuredClaimKind]) -> bool:
     """Whether a claim is about how many records there are."""
     return all(isinstance(part, Count) for part in parts)
 
@@ -105,7 +105,7 @@ def publish(
     verdict: Verdict,
     claim: Claim,
     scaled: Scaled,
-    read: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
+    readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
 ) -> Verdict:
     """A verdict as it is said.
 
@@ -115,7 +115,7 @@ def publish(
     """
     data, smaller = data_of(claim, scaled)
     parts = [] if claim.theory else scaled.spec.parts(claim)
-    raw: Outcome = verdict.verdict  # type: ignore[assignment]
+    outcome: Outcome = verdict.verdict  # type: ignore[assignment]
     update: dict[str, object] = {
         "origin": claim.origin,
         "corrects": claim.corrects,
@@ -132,27 +132,29 @@ def publish(
                 verdict=word_for(other.verdict, data),  # type: ignore[arg-type]
                 reason=other.reason,
             )
-            for reading, other in read
+            for reading, other in readings
             if other is not None and other.verdict != "not run"
         ),
     }
-    if raw == "violated" and not claim.theory:
-        uncounted = claim.origin == "paper" and only_counts(parts)
-        hangs = UNCOUNTED if uncounted and scaled.spec.ambiguities else tuple(_hangs_on(read, data))
+    if outcome == "violated" and not claim.theory:
+        uncounted = claim.origin == "paper" and is_about_counts(parts)
+        hangs = (
+            OPEN_BEFORE_COUNTING if uncounted and scaled.spec.ambiguities else tuple(_flipping_readings(readings, data))
+        )
         if hangs:
             reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"
-            update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}
-            if hangs == UNCOUNTED:
+            update |= {**WITHOUT_DECISION, "certainty": None, "hangs_on": hangs, "reason": reason}
+            if hangs == OPEN_BEFORE_COUNTING:
                 update["would_decide"] = "a way to prepare the data that gives the printed count"
             elif all(text.startswith(NOT_RUN) for text in hangs):
                 update["would_decide"] = f"these readings (harness alternatives --where-violated {scaled.spec.id})"
-            raw = "inconclusive"
-    if raw == "inconclusive" and scaled.spec.results is not None:
+            outcome = "inconclusive"
+    if outcome == "inconclusive" and scaled.spec.results is not None:
         update["reason"] = f"{update.get('reason', verdict.reason)}; {_no_more_repeats(scaled.spec.results)}"
-    word = word_for(raw, data)
-    if data not in DATA_THAT_SETTLES and raw != "not run" and is_about_print(parts):
+    word = word_for(outcome, data)
+    if data not in DATA_THAT_SETTLES and outcome != "not run" and is_about_printed_numbers(parts):
         word = "beside"
-        update |= {**UNDECIDED, "certainty": None, "hangs_on": (), "would_decide": ""}
+        update |= {**WITHOUT_DECISION, "certainty": None, "hangs_on": (), "would_decide": ""}
     words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]
     update |= {"verdict": word, "parts": words, "tally": "; ".join(filter(None, (parts_text(words), verdict.tally)))}
     return verdict.model_copy(update=update)
@@ -176,15 +178,15 @@ def certainty(verdict: Verdict) -> Certainty | None:
     return known.get(verdict.basis, "by itself")
 
 
-def _hangs_on(read: Sequence[tuple[Reading | SentenceReading, Verdict | None]], data: Data) -> list[str]:
+def _flipping_readings(readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]], data: Data) -> list[str]:
     """Which readings flip a verdict of violated, or might."""
     flipping = [
         f"the reading {reading.text} ({other.verdict})"
-        for reading, other in read
+        for reading, other in readings
         if other is not None and other.verdict not in ("violated", "not run")
     ]
     if data in ("paper", "smaller"):
-        unknown = [reading.text for reading, other in read if other is None or other.verdict == "not run"]
+        unknown = [reading.text for reading, other in readings if other is None or other.verdict == "not run"]
         if unknown:
             flipping.append(f"{NOT_RUN}: {', '.join(unknown)}")
     return flipping

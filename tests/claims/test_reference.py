@@ -106,7 +106,7 @@ def test_moments_of_each_look(values: np.ndarray, error: float) -> None:
 @given(SERIES, st.floats(-0.2, 0.6), st.booleans())
 def test_p_values_of_all_looks_and_of_the_last(values: np.ndarray, value: float, last: bool) -> None:
     nothing = np.zeros(len(values))
-    result = replace(t_mixture_cs(values, nothing), last=last)
+    result = replace(t_mixture_cs(values, nothing), last_look_only=last)
     for sign, p in ((1.0, result.p_above(value)), (-1.0, result.p_below(value))):
         won = looks(values, nothing, value, sign)
         assert p == pytest.approx(min(1.0, 0.5 / max(0.5, won[-1] if last else max(won))), rel=1e-6)
@@ -116,7 +116,7 @@ def test_p_values_of_all_looks_and_of_the_last(values: np.ndarray, value: float,
 def test_a_divided_stake_is_the_sum_of_both(values: np.ndarray, left_out: int, value: float, last: bool) -> None:
     nothing = np.zeros(len(values))
     result = two_stake_cs(values, nothing, left_out)
-    result = replace(result, whole=replace(result.whole, last=last))
+    result = replace(result, whole=replace(result.whole, last_look_only=last))
     assert isinstance(result, TwoStakeCS)
     won = looks(values, nothing, value, 1.0)
     if len(values) - left_out >= FEWEST:
@@ -215,9 +215,9 @@ def test_levels_are_shared_among_points_and_parts() -> None:
     nothing = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
     two = tuple(PointResult(nothing, Estimate(), frozenset()) for _ in range(2))
     rule = _Rule(0.025, 3, 40, 40)
-    every = rule._levels(PartResult("inconclusive", reason_in_words(""), looks=two))
+    every = rule._levels(PartResult("inconclusive", reason_in_words(""), point_results=two))
     assert every == pytest.approx((0.025, 0.025 / 6))  # each point to support, one of six to oppose
-    some = rule._levels(PartResult("inconclusive", reason_in_words(""), looks=two, quantifier="some"))
+    some = rule._levels(PartResult("inconclusive", reason_in_words(""), point_results=two, quantifier="some"))
     assert some == pytest.approx((0.025 / 3, 0.025 / 2))
     assert not rule.likely
 
@@ -300,7 +300,7 @@ def test_rounds_for_a_better_basis_are_of_half_as_many_more() -> None:
             expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=repeats
         )
         look = PointResult(point, Estimate(), frozenset())
-        assert rule.next_look(look, PartResult("inconclusive", reason_in_words(""), looks=(look,))) == expected
+        assert rule.next_look(look, PartResult("inconclusive", reason_in_words(""), point_results=(look,))) == expected
 
 
 def test_a_point_without_effect_turns_nothing() -> None:
@@ -335,7 +335,7 @@ def test_designs_count_every_look_unless_told_otherwise() -> None:
     """Values that were far above for a while and are not any more: the best look counts, not the last."""
     values = np.concatenate([np.tile([0.8, 0.9], 10), np.tile([0.1, 0.2], 20)])
     one = Series(values, np.zeros(60), low=0.0, high=1.0)
-    for design, last in ((Sequential(), Sequential(last=True)), (Bounded(), Bounded(last=True))):
+    for design, last in ((Sequential(), Sequential(last_look_only=True)), (Bounded(), Bounded(last_look_only=True))):
         assert design.mean(one).p_above(0.5) < 0.01
         assert last.mean(one).p_above(0.5) > 0.1
 

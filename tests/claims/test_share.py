@@ -172,7 +172,7 @@ def test_of_more_entries_than_refute_it_the_clearest_by_p_values_go_first_though
     }
     means |= {float(i): around(0.5, 8, 0.001) for i in range(5, 21)}
     finding = judge(printed(20), evidence_of(table_of(means), Sequential()), 0.05, 0, 1)
-    effects = [one.effect for one in finding.looks[:2]]
+    effects = [one.effect for one in finding.point_results[:2]]
     assert effects[0].mean / effects[0].stderr < effects[1].mean / effects[1].stderr < 0
     for others in ([], [not_run("the profile leaves it out")]):
         assert {e for _, e in plain(allocate_repeats([finding, *others], 0.05, 40))} == {2.0, 3.0, 4.0}
