@@ -235,12 +235,12 @@ class Tally:
         self.claims += 1
         self.wrong += mistaken
         self.decided += outcome != "inconclusive"
-        self.decided_at += repeats
+        self.looked += repeats
 
     def shares(self) -> dict[str, float]:
         """As they are written to the file."""
         n = self.claims
-        return {"claims": n, "wrong": self.wrong / n, "decided": self.decided / n, "repeats": self.decided_at / n}
+        return {"claims": n, "wrong": self.wrong / n, "decided": self.decided / n, "repeats": self.looked / n}
 
 
 def _simulated(each: int, seed: int, index: int) -> list[tuple[str, str, float]]:

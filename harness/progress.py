@@ -55,7 +55,7 @@ class _Silent:
         pass
 
 
-def hush() -> None:
+def silence_accountant_warnings() -> None:
     """Keep off the terminal that an accountant left an order out of its search."""
     logging.getLogger("absl").setLevel(logging.ERROR)
 

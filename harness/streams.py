@@ -11,7 +11,7 @@ from typing import TextIO
 
 
 @contextlib.contextmanager
-def output_apart() -> Iterator[TextIO]:
+def reserve_stdout() -> Iterator[TextIO]:
     """Send to standard error what is printed, by Python, by C or by a process begun here.
 
     Yields the stream that alone reaches standard output meanwhile. It takes UTF-8, whatever the locale.
@@ -36,7 +36,7 @@ def output_apart() -> Iterator[TextIO]:
         os.close(kept)
 
 
-def output_to_error() -> None:
+def send_stdout_to_stderr() -> None:
     """The same for the rest of this process."""
     sys.stdout.flush()
     os.dup2(2, 1)

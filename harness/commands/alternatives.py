@@ -11,7 +11,7 @@ import typer
 
 from harness.commands.common import (
     COLOURS,
-    GOES_ON,
+    RESUME_HINT,
     AsJson,
     Minutes,
     Names,
@@ -21,8 +21,8 @@ from harness.commands.common import (
     console,
     contexts,
     deadline_in,
+    exit_on_interrupt,
     print_json,
-    stoppable,
     table_of,
 )
 from harness.errors import HarnessError
@@ -91,7 +91,7 @@ def alternatives(
     ]
     if not chosen and where_violated:
         if not plan:
-            _index(groups)
+            _index_readings(groups)
         print("harness: no claim is violated as declared and waits for a reading", file=sys.stderr)
         return
     if not chosen:
@@ -107,13 +107,13 @@ def alternatives(
         console.print(table)
         return
     try:
-        with stoppable(), worker_pool_of(groups[0][0]) as worker_pool:
+        with exit_on_interrupt(), worker_pool_of(groups[0][0]) as worker_pool:
             for context, _, _, variant in chosen:
                 train(context, [variant], worker_pool)
                 attack(context, [variant], worker_pool)
     except OutOfTime:
-        print(f"harness: out of time at {variant.spec.id}; {GOES_ON}", file=sys.stderr)
-    _index(groups)
+        print(f"harness: out of time at {variant.spec.id}; {RESUME_HINT}", file=sys.stderr)
+    _index_readings(groups)
     if measure_only:
         return
     verdicts = [v for context, loaded in groups for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
@@ -123,7 +123,7 @@ def alternatives(
     _show(verdicts)
 
 
-def _index(groups: list[tuple[Context, list[Loaded]]]) -> None:
+def _index_readings(groups: list[tuple[Context, list[Loaded]]]) -> None:
     from harness.pipeline.judging import index_readings
 
     for context, loaded in groups:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import console, folder_to_write, print_json, table_of
+from harness.commands.common import check_writable_folder, console, print_json, table_of
 from harness.errors import HarnessError
 from harness.progress import Progress
 
@@ -101,7 +101,7 @@ def audit_existing_model(what: str, given: Mapping[str, object], out: Path | Non
         named_function(str(given["train"]), TRAINING)
     question = Question(predict=what, **given)  # type: ignore[arg-type]
     folder = out or Path(f"{_stem(question)}-audit")
-    folder_to_write(folder, f"--out {folder}")
+    check_writable_folder(folder, f"--out {folder}")
     audit = audit_model(question, Progress(quiet))
     page = write_audit(folder, audit)
     if as_json:

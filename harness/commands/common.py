@@ -55,7 +55,7 @@ class State(TypedDict, total=False):
 state: State = {}
 
 
-GOES_ON = "finished pieces are kept, the same command goes on from here"
+RESUME_HINT = "finished pieces are kept, the same command goes on from here"
 
 
 def deadline_in(minutes: float | None) -> float | None:
@@ -66,12 +66,12 @@ def deadline_in(minutes: float | None) -> float | None:
 
 
 @contextlib.contextmanager
-def stoppable() -> Iterator[None]:
+def exit_on_interrupt() -> Iterator[None]:
     """On Ctrl-C say that the same command goes on from here, and exit with 130."""
     try:
         yield
     except KeyboardInterrupt:
-        print(f"harness: stopped; {GOES_ON}", file=sys.stderr)
+        print(f"harness: stopped; {RESUME_HINT}", file=sys.stderr)
         raise typer.Exit(130) from None
 
 
@@ -122,7 +122,7 @@ def contexts(
     return groups
 
 
-def whole_profile(context: Context, loaded: list[Loaded]) -> list[Loaded]:
+def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
     """The specs that a profile's page is about: all of the checkout's that can be read, whichever were run."""
     from harness.spec.load import load_spec, spec_paths
 
@@ -150,7 +150,7 @@ def print_json(value: object) -> None:
     print(json_text(value), file=state.get("document", sys.stdout))
 
 
-def file_to_write(path: Path | None, option: str, suffix: str = "") -> None:
+def check_writable_file(path: Path | None, option: str, suffix: str = "") -> None:
     """Raises HarnessError where a file that an option names cannot be written: before the work, not after it."""
     if path is None:
         return
@@ -158,10 +158,10 @@ def file_to_write(path: Path | None, option: str, suffix: str = "") -> None:
         raise HarnessError(f"{option} {path}: what is written is {suffix[1:].upper()}; name it so, as in mine{suffix}")
     if path.is_dir():
         raise HarnessError(f"{option} {path}: is a folder; name a file")
-    folder_to_write(path.absolute().parent, f"{option} {path}")
+    check_writable_folder(path.absolute().parent, f"{option} {path}")
 
 
-def folder_to_write(folder: Path, what: str) -> None:
+def check_writable_folder(folder: Path, what: str) -> None:
     """Raises HarnessError where no folder is, or can be made."""
     above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not above.is_dir():

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import AsJson, Names, ProfileName, Quiet, Workers, contexts, file_to_write, print_json
+from harness.commands.common import (
+    AsJson,
+    Names,
+    ProfileName,
+    Quiet,
+    Workers,
+    check_writable_file,
+    contexts,
+    print_json,
+)
 from harness.errors import HarnessError
 from harness.files import write_text
 
@@ -54,7 +63,7 @@ def compare(
     if tolerance is not None and not tolerance < math.inf:
         raise HarnessError(f"--tolerance {tolerance:g}: would accept whatever is found; give a distance of means")
     for file, option in ((junit, "--junit"), (summary, "--summary")):
-        file_to_write(file, option)
+        check_writable_file(file, option)
     if not specs:
         preload_helpers(workers)
     every, differences, names = [], [], []

@@ -47,20 +47,20 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     """
     from harness.claims.verdict import in_json
     from harness.pipeline.judging import read_verdict
-    from harness.report.certainty import certainty_words, how_sure
+    from harness.report.certainty import certainty_sentences, certainty_words
     from harness.report.prose import deciding_point, sentence
     from harness.report.tex import untex
-    from harness.report.vocabulary import DATA, ORIGINS, SAID, SIGNS, letter, letters
+    from harness.report.vocabulary import DATA, ORIGINS, SHOWN_AS, SIGNS, letter, letters
 
     context, loaded, name = find_claim(claim, profile)
     verdict = read_verdict(context, loaded, name)
     spec = context.scale(loaded).spec
-    told, sure = sentence(verdict, spec), how_sure(verdict, deciding_point(verdict))
+    told, sure = sentence(verdict, spec), certainty_sentences(verdict, deciding_point(verdict))
     if as_json:
         print_json({**in_json(verdict), "sentence": told, "how_sure": sure})
         return
     colour = COLOURS[verdict.verdict]
-    word, sure_words = SAID.get(verdict.verdict, verdict.verdict), certainty_words(verdict)
+    word, sure_words = SHOWN_AS.get(verdict.verdict, verdict.verdict), certainty_words(verdict)
     of = f"{verdict.paper}, {verdict.where}" + (f"; {sure_words}" if sure_words else "")
     console.print(f"[{colour}]{SIGNS[verdict.verdict]} {word}[/]  {of}")
     console.print(f"[bold]{letters(verdict.statement)}[/]", highlight=False)

@@ -14,11 +14,11 @@ from harness.commands.common import (
     ProfileName,
     Quiet,
     Workers,
+    check_writable_file,
     contexts,
-    file_to_write,
     print_json,
     print_verdicts,
-    whole_profile,
+    specs_on_page,
 )
 from harness.commands.explain import ClaimName, find_claim
 from harness.errors import HarnessError
@@ -81,7 +81,7 @@ def site(profile: ProfileName = None) -> None:
     from harness.report.build import build_site
 
     for context, loaded in contexts(None, profile, None, True, alternatives=False):
-        front = build_site(context, whole_profile(context, loaded))
+        front = build_site(context, specs_on_page(context, loaded))
         print(f"site: {front.relative_to(context.project.root)}")
 
 
@@ -97,7 +97,7 @@ def bundle(
     from harness.report.bundle import bundle as pack
 
     context, loaded, name = find_claim(claim, profile)
-    file_to_write(out, "--out")
+    check_writable_file(out, "--out")
     target = out or Path(f"{loaded.spec.id.replace('/', '-')}--{name}.crate.zip")
     files = pack(context, loaded, name, target)
     print(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
@@ -114,7 +114,7 @@ def write_page(context: Context, loaded: list[Loaded]) -> None:
     """Write the page that specs belong to; print their verdicts and where it is."""
     from harness.report.build import build, front
 
-    everything = build(context, whole_profile(context, loaded))
+    everything = build(context, specs_on_page(context, loaded))
     mine = {one.spec.id for one in loaded}
     print_verdicts([v for v in everything.verdicts if v.spec in mine])
     where = front(context).relative_to(context.project.root)

@@ -75,7 +75,7 @@ def store_push(
     """Copy results to a shared store; what is there already is left alone. Exit 1 if one here is damaged."""
     from harness.execution.sharing import push
 
-    _share(push, "pushed", address, spec, profile, as_json, quiet)
+    _copy_results(push, "pushed", address, spec, profile, as_json, quiet)
 
 
 @store_app.command("pull")
@@ -92,10 +92,10 @@ def store_pull(
     """
     from harness.execution.sharing import pull
 
-    _share(pull, "pulled", address, spec, profile, as_json, quiet)
+    _copy_results(pull, "pulled", address, spec, profile, as_json, quiet)
 
 
-def _share(
+def _copy_results(
     move: Callable[[Store, Shared, Progress, set[ResultName] | None], Transfer],
     word: str,
     address: str,

@@ -21,7 +21,7 @@ from harness.data.fetch import FetchedTable, read_table
 from harness.data.inspection import inspect
 from harness.data.split import Split, TableSplit
 from harness.data.steps import Preparation, Step
-from harness.errors import AboutModel, AboutSizes, HarnessError
+from harness.errors import HarnessError, ModelError, SizesError
 from harness.execution.naming import Costs, Naming, PlacedAttack, name_cells
 from harness.execution.plan import Plan
 from harness.execution.store import Result, Store
@@ -120,7 +120,7 @@ class _Preparations:
         self.arms: dict[str, dict[str, None]] = {}
 
     def add(self, arm: str, setup: Setup, table: FetchedTable) -> None:
-        """Look at an arm's table. Raises AboutDataset and the like for one that cannot be encoded, and AboutSizes for
+        """Look at an arm's table. Raises DatasetError and the like for one that cannot be encoded, and SizesError for
         sizes that ask for more than the rows that are encoded."""
         dataset, split = setup.dataset, setup.split
         assert isinstance(dataset, TableDataset)
@@ -138,7 +138,7 @@ class _Preparations:
         self.arms.setdefault(name, {})[arm] = None
         rows, asked = self.by_data[name][1], setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers
         if rows < asked <= len(table.frame):
-            raise AboutSizes(
+            raise SizesError(
                 f"the sizes ask for {asked} records (members + test + nonmembers) and impute: drop-rows leaves {rows} "
                 f"of {len(table.frame)}; make them smaller"
             )
@@ -210,11 +210,11 @@ class _Estimates(Costs):
     """What the pieces of one set-up roughly cost."""
 
     def __init__(self, setup: Setup, table: FetchedTable | None) -> None:
-        """Raises AboutSizes and AboutModel for a table that is too small, and a model that its records do not fit."""
+        """Raises SizesError and ModelError for a table that is too small, and a model that its records do not fit."""
         if table is not None:
             asked, rows = setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers, len(table.frame)
             if asked > rows:
-                raise AboutSizes(
+                raise SizesError(
                     f"the sizes ask for {asked} records (members + test + nonmembers) and the table has {rows}; "
                     "make them smaller"
                 )
@@ -223,7 +223,7 @@ class _Estimates(Costs):
         try:
             placed = placed_layers(setup.model, width, n_classes)
         except ValueError as error:
-            raise AboutModel(f"{error}; the dataset, or the model, has to be another one") from None
+            raise ModelError(f"{error}; the dataset, or the model, has to be another one") from None
         self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
         self.operations = 6.0 * training.batch_size * sum(p.layer.operations(p.shape) for p in placed)
         self.capacity = ENGINES[training.engine]().capacity(setup.model, training, width, n_classes)

@@ -12,7 +12,7 @@ import numpy as np
 import harness.experiment  # noqa: F401  (registers engines, also in a worker that gets pieces alone)
 from harness.arrays import Array
 from harness.data.split import Records
-from harness.errors import AboutTraining
+from harness.errors import TrainingError
 from harness.execution.materialize import draw_of, half_of, shadow_of
 from harness.execution.plan import Piece
 from harness.execution.store import Result
@@ -136,7 +136,7 @@ def _prepare(project: Project, piece: Piece) -> _PreparedModel:
 def _result(prepared: _PreparedModel, weights: Weights, piece: Piece, monitor: _EpochMonitor) -> Result:
     job = prepared.job
     if not all(np.isfinite(w).all() for w in weights):
-        fault = AboutTraining(
+        fault = TrainingError(
             f"training diverged (weights are not finite) in cell {piece.key[:12]}; lower learning_rate"
         )
         fault.piece = piece.key

@@ -29,7 +29,7 @@ from harness.progress import Progress
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredAttack:
     """One attack on the model."""
 
     name: str
@@ -54,13 +54,13 @@ class ModelAudit:
     """Of the model on its members, and on the non-members."""
     changes: float
     """Largest difference between two answers of the model about one record."""
-    attacks: tuple[Measured, ...]
+    attacks: tuple[MeasuredAttack, ...]
     """In their order: the blind one first."""
     per_record: PerRecord | None
     """None: no training function was given."""
 
     @property
-    def blind(self) -> Measured:
+    def blind(self) -> MeasuredAttack:
         return self.attacks[0]
 
 
@@ -86,9 +86,9 @@ def audit_model(question: Question, progress: Progress | None = None) -> ModelAu
     return ModelAudit(question, records, classes, (accuracy[0], accuracy[1]), answer.changes, attacks, per_record)
 
 
-def _measure(name: str, summary: str, answers: Mapping[str, Answers], question: Question) -> Measured:
+def _measure(name: str, summary: str, answers: Mapping[str, Answers], question: Question) -> MeasuredAttack:
     own, level = answers[name], question.level
-    return Measured(
+    return MeasuredAttack(
         name,
         summary,
         own,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.model_audit.audit import Measured, ModelAudit
+from harness.model_audit.audit import MeasuredAttack, ModelAudit
 from harness.model_audit.findings import advise, answer_question, find_leaks, list_assumptions
 from harness.model_audit.vulnerability import Calibration, PerRecord
 
@@ -48,7 +48,7 @@ def _json_value(value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 
-def _describe_attack(one: Measured) -> dict[str, object]:
+def _describe_attack(one: MeasuredAttack) -> dict[str, object]:
     return {
         "attack": one.name,
         "summary": one.summary,

@@ -151,7 +151,7 @@ def advise(audit: ModelAudit, findings: Findings) -> list[str]:
             "nothing is known of single records."
         )
     if not findings.leaks and not findings.blind:
-        advice.append(_unseen(audit))
+        advice.append(_limits_text(audit))
     return advice
 
 
@@ -162,7 +162,7 @@ def _exposed_members(audit: ModelAudit) -> int:
     return int((audit.per_record.tpr[audit.records.is_member] >= OFTEN_CAUGHT).sum())
 
 
-def _unseen(audit: ModelAudit) -> str:
+def _limits_text(audit: ModelAudit) -> str:
     n = audit.records.nonmembers
     hidden = [fpr for fpr in audit.question.fprs if fpr * n < 1]
     rates = f"; false-positive rates below {1 / n:.2%} cannot be seen with {n:,} non-members" if hidden else ""

@@ -14,7 +14,7 @@ from harness import tracking
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, digest_of, fetch, missing_mark
-from harness.errors import AboutAttacks, HarnessError
+from harness.errors import AttacksError, HarnessError
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, WorkerPool, run_pieces
 from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, sort_pieces, trained_repeats
@@ -100,7 +100,7 @@ def _locate_data_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
         arm = error.arm or (arms or list(loaded.spec.own_experiment.arms))[0]
         known = error.field or error.arm or error.piece
         field = tuple(error.field.split(".")) if error.field else ()
-        path = field if isinstance(error, AboutAttacks) else ("experiment", *(("arms", arm, *field) if field else ()))
+        path = field if isinstance(error, AttacksError) else ("experiment", *(("arms", arm, *field) if field else ()))
         keys = loaded.document.keys_in_file(path)
         if not known:
             raise

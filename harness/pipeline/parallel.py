@@ -14,7 +14,7 @@ from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
 
 from harness.pipeline.context import Context
-from harness.progress import hush
+from harness.progress import silence_accountant_warnings
 
 T = TypeVar("T")
 FEW_TASKS = 3
@@ -131,7 +131,7 @@ def collect_rarely() -> None:
 
 
 def _set_up_helper() -> None:
-    hush()
+    silence_accountant_warnings()
     collect_rarely()
 
 

@@ -21,7 +21,7 @@ from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
 from harness.report.findings import Picture, read_findings
 from harness.report.forms import FILE, read_forms
-from harness.report.gather import Section, counterexample, gather, keep_judged, read_measured, timings
+from harness.report.gather import Section, counterexample, gather, judged_specs, read_measured, timings
 from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
 from harness.report.site import common_pages, manual_pages, paper_pages, write_site
@@ -53,7 +53,7 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     write_text(root / "metrics.json", json.dumps({"claims": len(verdicts), **tally}, indent=1) + "\n")
     write_text(root / "summary.md", markdown(context.profile_name, sections))
     write_beside(root, verdicts)
-    _write_run(context, keep_judged(context, specs))
+    _write_run(context, judged_specs(context, specs))
     _write_site(context, specs, sections, pictures)
     return everything
 
@@ -65,7 +65,7 @@ def build_site(context: Context, specs: Sequence[Loaded], root: Path | None = No
 
 def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Section], Pictures]:
     """Every judged spec, its verdicts corrected for all claims of the profile; and the pictures of findings."""
-    judged = keep_judged(context, specs)
+    judged = judged_specs(context, specs)
     by_id = {one.spec.id: one for one in judged}
     with_picture = {f.id: f.picture for f in read_findings(context.project.specs / FINDINGS) if f.picture is not None}
     of_cards = [(name, by_id[p.of_spec], p) for name, p in with_picture.items() if p.of_spec in by_id]

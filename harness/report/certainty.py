@@ -8,7 +8,7 @@ from harness.claims.verdict import Point, Verdict, basis_text
 from harness.report.vocabulary import CERTAINTY, figure
 
 
-def _of_readings(verdict: Verdict) -> str:
+def _readings_sentence(verdict: Verdict) -> str:
     """In how many other readings of what the paper leaves open the verdict is the same, open, or another."""
     words = [reading.verdict for reading in verdict.readings]
     same = words.count(verdict.verdict)
@@ -32,7 +32,7 @@ def certainty_words(verdict: Verdict) -> str:
     return CERTAINTY[verdict.certainty] + runs
 
 
-def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
+def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
     """How sure one is of a verdict, one sentence each."""
     sentences = []
     if point is not None and point.holds is not None and point.share is not None and verdict.verdict in HELD:
@@ -58,7 +58,7 @@ def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
     if verdict.stopped is not None:
         sentences.append(f"Runs were added until it was decided, after {verdict.stopped}.")
     if verdict.readings:
-        sentences.append(_of_readings(verdict))
+        sentences.append(_readings_sentence(verdict))
     if verdict.tally:
         sentences.append(f"{verdict.tally[:1].upper()}{verdict.tally[1:]}.")
     return sentences

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup, escape
 
 from harness.claims.verdict import Verdict
-from harness.report.certainty import how_sure
+from harness.report.certainty import certainty_sentences
 from harness.report.contents import Site, slug
 from harness.report.forest import INTERVALS_BY, forests, points_by_basis
 from harness.report.gather import Section
@@ -46,7 +46,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         "intervals_by": INTERVALS_BY.get(verdict.basis, INTERVALS_BY["t-test"]),
         "counterexample": section.counterexamples.get(verdict.id),
         "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
-        "sure": how_sure(verdict, point),
+        "sure": certainty_sentences(verdict, point),
         "fewer_runs": _runs_of_paper(verdict, spec),
         "form": site.forms.get(verdict.id),
         "answer": Markup(section.answers.get(claim.id, "")),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.claims.verdict import Verdict
 from harness.report.drawing import Drawing
-from harness.report.findings import Finding, Shown
+from harness.report.findings import Finding, ShownFinding
 from harness.report.findings import findings_that_hold as shown_findings
 from harness.report.forms import Form
 from harness.report.gather import Section
@@ -57,7 +57,7 @@ class Site:
 
     profile: str
     papers: tuple[Paper, ...]
-    findings: tuple[Shown, ...]
+    findings: tuple[ShownFinding, ...]
     pictures: Mapping[str, Drawing]
     """By finding."""
     changes: tuple[tuple[Verdict, str], ...]
@@ -143,7 +143,7 @@ def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, 
 
 def chosen_findings(
     findings: Sequence[Finding], sections: Sequence[Section], verdicts: Sequence[Verdict]
-) -> tuple[tuple[Shown, ...], list[str]]:
+) -> tuple[tuple[ShownFinding, ...], list[str]]:
     """The findings that hold under these verdicts, and a line on each that does not."""
     specs = {s.spec.id: s.spec for s in sections}
     papers = {s.spec.paper for s in sections}

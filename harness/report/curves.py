@@ -21,11 +21,11 @@ from harness.report.vocabulary import attack_words, figure, level_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 
-EVERY = 6
+HOVER_EVERY = 6
 """Points of a line of which one says its values on hover."""
 BESIDE = 2.2
 """Inches of height of a row of axes that has others beside it."""
-Drawn = tuple[CurvePlace, Line]
+PlacedLine = tuple[CurvePlace, Line]
 """What a line is of, and its points."""
 
 
@@ -42,7 +42,7 @@ def draw_curves(
     for nth, group in enumerate(split_series([{**w, "beside": ""} for w in words], MOST_SERIES * len(axes))):
         drawn = [every[i] for i in group]
 
-        def paint(sketches: list[Sketch], drawn: Sequence[Drawn] = drawn) -> None:
+        def paint(sketches: list[Sketch], drawn: Sequence[PlacedLine] = drawn) -> None:
             for sketch, which in zip(sketches, axes, strict=True):
                 lines = [(of, line) for of, line in drawn if line.beside == which]
                 _paint(sketch, spec, panel, curve, lines)
@@ -77,13 +77,13 @@ def _summary_marks(spec: Spec, curve: Curve, of: CurvePlace) -> str:
     return " ".join(marks)
 
 
-def _paint(sketch: Sketch, spec: Spec, panel: Panel, curve: Curve, drawn: Sequence[Drawn]) -> None:
+def _paint(sketch: Sketch, spec: Spec, panel: Panel, curve: Curve, drawn: Sequence[PlacedLine]) -> None:
     names, _ = names_of([_words(spec, of, line) for of, line in drawn])
     _set_scales(sketch, panel, curve, [line for _, line in drawn])
     for index, ((of, line), name) in enumerate(zip(drawn, names, strict=True)):
         marked = ("-", "") if curve.histogram else (DASHES[index % 4], MARKERS[index % len(MARKERS)])
         look = Look(COLOURS[index % len(COLOURS)], *marked, filled=curve.histogram)
-        x, y = (line.x, line.y) if curve.histogram else (line.x[::EVERY], line.y[::EVERY])
+        x, y = (line.x, line.y) if curve.histogram else (line.x[::HOVER_EVERY], line.y[::HOVER_EVERY])
         before = f"{name}, " if name else ""
         about = _summary_marks(spec, curve, of)
         texts = [

@@ -107,7 +107,9 @@ def _sample(look: Look) -> str:
     return (line if look.dash else "") + mark
 
 
-def whole_of(width: float, height: float, title: str, keys: Sequence[Key], notes: Sequence[str]) -> tuple[str, str]:
+def standalone_frame(
+    width: float, height: float, title: str, keys: Sequence[Key], notes: Sequence[str]
+) -> tuple[str, str]:
     """What a picture needs to stand by itself: the box with room for its title and legend, and these as SVG."""
     lines = [key.name for key in keys] + list(notes)
     longest = max([len(title) * 6.4, *(26 + 12 + len(line) * 5.2 for line in lines)], default=0.0)

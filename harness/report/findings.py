@@ -86,7 +86,7 @@ class Findings(Config):
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownFinding:
     """A finding whose claims came out as it says, with its numbers filled in."""
 
     finding: Finding
@@ -122,7 +122,7 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
 
 def findings_that_hold(
     findings: Sequence[Finding], verdicts: Mapping[str, Verdict], specs: Mapping[str, Spec]
-) -> tuple[list[Shown], list[str]]:
+) -> tuple[list[ShownFinding], list[str]]:
     """Those that hold under these verdicts, and a line on each that does not."""
     kept, dropped = [], []
     for finding in findings:
@@ -141,7 +141,7 @@ def findings_that_hold(
             dropped.append(f"{finding.id}: {'; '.join(lacking)}")
             continue
         title, short, text = (_with_numbers(words, values) for words in written)
-        kept.append(Shown(finding, title, short, text, tuple(known.values())))
+        kept.append(ShownFinding(finding, title, short, text, tuple(known.values())))
     return kept, dropped
 
 

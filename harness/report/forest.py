@@ -13,7 +13,7 @@ from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Basis, Point, Verdict
-from harness.report.prose import add, curve_words, left_interval, subtract, where_words
+from harness.report.prose import add_bound, curve_words, left_interval, subtract_bound, where_words
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 
@@ -161,7 +161,7 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
         upward = part.relation in (">", ">=")
         if upward:
             return "difference", [
-                Span(p.effect + part.margin, add(part.margin, p.low), add(part.margin, p.high), part.margin)
+                Span(p.effect + part.margin, add_bound(part.margin, p.low), add_bound(part.margin, p.high), part.margin)
                 for p in points
             ]
         return "difference", [
@@ -185,7 +185,7 @@ def _span_beside(value: float, to: float, point: Point, tolerance: float) -> Spa
 
 def _mirrored_ends(point: Point, line: float) -> tuple[float | None, float | None]:
     """Ends of `line - effect`."""
-    return subtract(line, point.high), subtract(line, point.low)
+    return subtract_bound(line, point.high), subtract_bound(line, point.low)
 
 
 def _subject(part: ClaimKind, spec: Spec) -> str:

@@ -29,7 +29,7 @@ from harness.report.figures import draw
 from harness.report.noise_table import NoiseTable, compare_noises
 from harness.report.panels import Intervals, drawn_metrics, panels_of
 from harness.report.pictures import draw_bounds, draw_counterexample
-from harness.report.preparation import Told, describe_preparation, describe_steps
+from harness.report.preparation import PreparationText, describe_preparation, describe_steps
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.report.vocabulary import metric_words
 from harness.spec.load import Loaded
@@ -75,7 +75,7 @@ class Section:
     """How a command names it: its id, or the path of a file outside of specs/."""
     why_not: str
     sequential: bool
-    prepared: list[Told]
+    prepared: list[PreparationText]
     """What was done to its tables."""
     models: int
     models_fixed: int
@@ -88,7 +88,7 @@ class Section:
     """What all its models took, as the table remembers; None where it does not."""
 
 
-def keep_judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
+def judged_specs(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
     """Those of the specs that have verdicts under the profile; the others are not run yet."""
     return [loaded for loaded in specs if has_verdicts(context, loaded)]
 
@@ -151,7 +151,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
     )
 
 
-def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> list[Told]:
+def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> list[PreparationText]:
     """What was done to a spec's tables: as the measurements remember it, else as their data sets say."""
     noted = [] if table is None else table.attrs.get(PREPARED, [])
     if noted or experiment is None or table is None:

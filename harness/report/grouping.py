@@ -70,12 +70,14 @@ def _split(series: Sequence[Series], by_rows: bool) -> list[tuple[Sequence[Serie
 
 def _rows(series: Sequence[Series]) -> list[tuple[Sequence[Series], bool]]:
     """Series of one value each as rows, of which one figure holds so many."""
-    names = names_of([one.words for one in series])[0] if len(series) > 1 else [name_alone(one) for one in series]
+    names = (
+        names_of([one.words for one in series])[0] if len(series) > 1 else [name_single_series(one) for one in series]
+    )
     pieces = [slice(i, i + MOST_ROWS) for i in range(0, len(series), MOST_ROWS)]
     return [([rows_of(series[piece], names[piece])], True) for piece in pieces]
 
 
-def name_alone(one: Series) -> str:
+def name_single_series(one: Series) -> str:
     """The name of a series that has no others beside it: its set-up and attack, or its metric."""
     words = one.words
     return ", ".join(filter(None, (words["arm"], words["attack"], words["at"]))) or words["metric"]
@@ -85,7 +87,7 @@ def _names(series: Sequence[Series]) -> list[str]:
     """The name of each series in its figure; of rows, which have names of their own, none."""
     if len(series) > 1:
         return names_of([one.words for one in series])[0]
-    return [name_alone(series[0])]
+    return [name_single_series(series[0])]
 
 
 def _titles(title: str, split: Sequence[Sequence[Series]]) -> list[str]:
@@ -97,7 +99,7 @@ def _titles(title: str, split: Sequence[Sequence[Series]]) -> list[str]:
     titles = []
     for series in split:
         shared = [series[0].words[key] for key in apart if len({one.words[key] for one in series}) == 1]
-        alone = "" if apart else name_alone(series[0])
+        alone = "" if apart else name_single_series(series[0])
         titles.append(": ".join(filter(None, (title, ", ".join(filter(None, shared)) or alone))))
     return [f"{one} ({titles[:i].count(one) + 1})" if titles.count(one) > 1 else one for i, one in enumerate(titles)]
 

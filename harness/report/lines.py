@@ -21,7 +21,7 @@ def place_of_infinity(epsilon: Array) -> float:
     return float(finite.max() if len(finite) else 1.0) * 10
 
 
-def over_all_outcomes(outcomes: Mapping[int, Mapping[float, float]], levels: Array) -> Array:
+def has_comparable_mean(outcomes: Mapping[int, Mapping[float, float]], levels: Array) -> Array:
     """Which of the epsilons (n,) a curve has a mean at that is comparable with the others: where its split drew every
     outcome that it drew elsewhere, if there are such; all of them otherwise.
 
@@ -41,7 +41,7 @@ def over_all_outcomes(outcomes: Mapping[int, Mapping[float, float]], levels: Arr
     return complete if complete.any() else ~complete
 
 
-def as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
+def epsilons_as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
     """What the noise at each epsilon of the grid is worth on shuffled batches, without amplification, for
     add/remove-one neighbours."""
     noise = table[table["arm"] == arm].groupby("epsilon")["noise_multiplier"].first()

@@ -14,7 +14,7 @@ from harness.arrays import Array
 from harness.claims.series import TableFacts, intervals_of, means_by_outcome
 from harness.coordinates import Place, Where, place
 from harness.report.anchors import mark
-from harness.report.lines import over_all_outcomes, printed_values
+from harness.report.lines import has_comparable_mean, printed_values
 from harness.report.vocabulary import attack_words, level_words, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -222,7 +222,7 @@ def _series(
     if attack and over == "epsilon":
         drawn = averages.outcomes.get(quantity, {})
         levels = np.array([dict(where)[over] for where in places], float)
-        places = [where for where, kept in zip(places, over_all_outcomes(drawn, levels), strict=True) if kept]
+        places = [where for where, kept in zip(places, has_comparable_mean(drawn, levels), strict=True) if kept]
         outcomes = tuple((tuple(by_epsilon), tuple(by_epsilon.values())) for by_epsilon in drawn.values())
     mean, low, high = np.array([averages.places[quantity][where] for where in places]).reshape(-1, 3).T
     known = {i: printed[quantity, where] for i, where in enumerate(places) if (quantity, where) in printed}

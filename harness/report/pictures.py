@@ -13,7 +13,7 @@ from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
 from harness.report.drawing import BOUND, COLOURS, DASHES, MARKERS, Drawing, Look, standalone_svg
-from harness.report.figures import Extras, draw_panel
+from harness.report.figures import PanelExtras, draw_panel
 from harness.report.findings import Picture
 from harness.report.panels import averages_of
 from harness.report.scales import WIDE, Range, is_wide, log_range, value_range
@@ -82,7 +82,7 @@ def draw_picture(spec: Spec, table: pd.DataFrame, panel: Panel, picture: Picture
         drawings = draw_curves(spec, table, panel, name, SMALL)
     else:
         averages = averages_of(spec, table, panel.metrics)
-        extras = Extras(picture.lines, picture.bottom, picture.top)
+        extras = PanelExtras(picture.lines, picture.bottom, picture.top)
         drawings = draw_panel(spec, table, panel, averages, name, SMALL, extras)
     return drawings[0] if drawings else None
 

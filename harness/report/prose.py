@@ -75,7 +75,7 @@ def curve_words(curve: MetricSeries, spec: Spec) -> str:
     return name if curve.times == 1 else f"{curve.times:g} × the {name}"
 
 
-def _of_choice(part: ClaimKind, spec: Spec) -> str:
+def _choice_sentence(part: ClaimKind, spec: Spec) -> str:
     """How the place of a side is chosen, as a sentence; empty where none is."""
     for operand in part.operands() if isinstance(part, MeasuredClaimKind) else ():
         if (chosen := operand.chosen) is not None:
@@ -95,8 +95,8 @@ def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | 
     low, high = point.low, point.high
     if isinstance(part, Compare):
         if part.relation in (">", ">="):
-            return add(point.right, low), add(point.right, high)
-        return subtract(point.right, high), subtract(point.right, low)
+            return add_bound(point.right, low), add_bound(point.right, high)
+        return subtract_bound(point.right, high), subtract_bound(point.right, low)
     if isinstance(part, Close) and low is not None and high is not None and high < part.tolerance:
         above = point.left >= point.right
         near, far = part.tolerance - high, part.tolerance - low
@@ -104,12 +104,12 @@ def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | 
     return None
 
 
-def add(x: float, y: float | None) -> float | None:
+def add_bound(x: float, y: float | None) -> float | None:
     """A sum; None: unbounded."""
     return None if y is None else x + y
 
 
-def subtract(x: float, y: float | None) -> float | None:
+def subtract_bound(x: float, y: float | None) -> float | None:
     """A difference; None: unbounded."""
     return None if y is None else x - y
 
@@ -130,17 +130,17 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
         return f"Not run: {verdict.reason}."
     claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
     if claim is None or claim.theory:
-        return _theory(verdict)
+        return _theory_sentence(verdict)
     parts = spec.parts(claim)
     if parts and all(isinstance(part, PrintedTable) for part in parts):
-        return _of_table(verdict)
+        return _table_sentence(verdict)
     point = deciding_point(verdict)
     part = parts[point.expectation] if point is not None and point.expectation < len(parts) else None
     if point is None or not isinstance(part, Compare | Close):
         return _bare_sentence(verdict)
     left, right = part.alternatives()[0] if len(part.alternatives()) == 1 else (None, None)
     subject = curve_words(left, spec) if left is not None else "what is measured"
-    return _measured_sentence(verdict, spec, part, point, subject, right) + _of_choice(part, spec)
+    return _measured_sentence(verdict, spec, part, point, subject, right) + _choice_sentence(part, spec)
 
 
 def compared_numbers(verdict: Verdict, spec: Spec) -> tuple[str, str, str] | None:
@@ -171,7 +171,7 @@ def formula_words(name: str) -> str:
     return f"the {'bound' if formula.bounds is not None else 'value'} of {formula.source}"
 
 
-def _of_table(verdict: Verdict) -> str:
+def _table_sentence(verdict: Verdict) -> str:
     """How many entries of a printed table agree, and the one that is farthest from it or least clear."""
     entries, point = len(verdict.points), deciding_point(verdict)
     if point is None:
@@ -207,7 +207,7 @@ def _measured_sentence(
 ) -> str:
     where = where_words(point, part, spec.axes)
     value = figure(point.left) + span(left_interval(part, point))
-    line = _line(part, point, right, spec)
+    line = _line_words(part, point, right, spec)
     places = len(verdict.points)
     if verdict.verdict in ("reproduced", "agrees"):
         close = f"{where[:1].upper()}{where[1:]} the" if where else "The"
@@ -239,7 +239,7 @@ def _count(verdict: Verdict, outcome: str) -> str:
     return f"{sum(p == outcome for p in verdict.parts)} of {len(verdict.parts)} parts fail"
 
 
-def _line(part: Compare | Close, point: Point, right: object, spec: Spec) -> str:
+def _line_words(part: Compare | Close, point: Point, right: object, spec: Spec) -> str:
     """What the left side has to clear."""
     line = figure(point.right)
     if isinstance(part, Close):
@@ -262,12 +262,12 @@ def _line(part: Compare | Close, point: Point, right: object, spec: Spec) -> str
 GAMES = {"ppv": "positive accuracy", "tpr": "true-positive rate", "fpr": "false-positive rate"}
 
 
-def _theory(verdict: Verdict) -> str:
+def _theory_sentence(verdict: Verdict) -> str:
     reasons = [verdict.reasons[index] for index in verdict.because]
     if len(reasons) == 1:
-        return _theorem(reasons[0])
+        return _theory_part_words(reasons[0])
     if verdict.verdict == "violated":
-        return _theorem(next((r for r in reasons if r.found == "refuted"), reasons[0]))
+        return _theory_part_words(next((r for r in reasons if r.found == "refuted"), reasons[0]))
     whole = "Both" if len(reasons) == 2 else f"All {len(reasons)}"
     proved = sum(r.found == "proved" for r in reasons)
     if proved == len(reasons):
@@ -277,11 +277,11 @@ def _theory(verdict: Verdict) -> str:
             f"{proved} of {len(reasons)} parts {'is' if proved == 1 else 'are'} proved, the others hold where computed."
         )
     if reasons[0].left is None or reasons[0].found != "computed":
-        return f"{whole} parts hold where computed. Closest: {_theorem(reasons[0])}"
-    return f"{whole} parts hold wherever they were computed; closest{_sides(reasons[0])}."
+        return f"{whole} parts hold where computed. Closest: {_theory_part_words(reasons[0])}"
+    return f"{whole} parts hold wherever they were computed; closest{_sides_words(reasons[0])}."
 
 
-def _theorem(reason: Reason) -> str:
+def _theory_part_words(reason: Reason) -> str:
     """One part of a claim on theory, in words."""
     left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
     if reason.found == "played":
@@ -290,7 +290,7 @@ def _theorem(reason: Reason) -> str:
     if left is None:
         text = letters(reason.text())
         return f"{text[:1].upper()}{text[1:]}."
-    where = _place(reason)
+    where = _place_words(reason)
     if reason.found == "refuted":
         often = "" if reason.share is None else f" (at {reason.share:.0%} of the points)"
         often = ", as at every other point" if reason.share == 1 else often
@@ -298,19 +298,19 @@ def _theorem(reason: Reason) -> str:
     word = {"proved": "Proved", "computed": "Holds wherever it was computed"}.get(
         reason.found, "Neither proved nor refuted"
     )
-    return f"{word}; closest{_sides(reason)}."
+    return f"{word}; closest{_sides_words(reason)}."
 
 
-def _place(reason: Reason) -> str:
+def _place_words(reason: Reason) -> str:
     """` at ε = 1`; empty where it is of no place."""
     places = ", ".join(f"{letters(name).replace('_', ' ')} = {_place_text(value)}" for name, value in reason.at.items())
     return f" at {places}" if places else ""
 
 
-def _sides(reason: Reason) -> str:
+def _sides_words(reason: Reason) -> str:
     """` at ε = 1: 0.3 against 0.5`."""
     left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
-    return f"{_place(reason)}: {left} against {right}"
+    return f"{_place_words(reason)}: {left} against {right}"
 
 
 def _place_text(value: float | str | bool) -> str:

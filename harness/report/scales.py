@@ -114,7 +114,7 @@ def power_label(value: float) -> str:
     return f"{mantissa}×10{superscript(int(power))}".removeprefix("1×")
 
 
-def apart_ticks(
+def choose_ticks(
     places: Sequence[float], labels: Sequence[str], first: Sequence[int], width: float, size: float = 9.5
 ) -> list[int]:
     """Indices of the ticks that can be labelled so that no two labels touch.

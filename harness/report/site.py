@@ -35,7 +35,7 @@ from harness.report.glossary import define_terms, read_glossary
 from harness.report.headings import datasets_of, headings
 from harness.report.prose import compared_numbers, sentence
 from harness.report.tex import untex
-from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SAID, SIGNS, figure, letter, letters
+from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SHOWN_AS, SIGNS, figure, letter, letters
 from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, count, count_certainties, group_of
 
 STATIC = ("site.css", "site.js")
@@ -99,7 +99,7 @@ def common_pages(site: Site) -> dict[str, str]:
     )
     pages = {
         "index.html": front,
-        "claims.html": page("claims.html", "", rows=rows, datasets=_in_use(rows)),
+        "claims.html": page("claims.html", "", rows=rows, datasets=_datasets_in_use(rows)),
         "compare.html": page("compare.html", "", **_comparison_context(site, compared)),
         "reading.html": page("reading.html", ""),
         "about.html": page("about.html", ""),
@@ -220,7 +220,7 @@ def _comparison_context(site: Site, compared: Compared) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _in_use(rows: Sequence[Row]) -> list[str]:
+def _datasets_in_use(rows: Sequence[Row]) -> list[str]:
     """Every data set that a row names, by name."""
     return sorted({name for row in rows for name in row.datasets}, key=str.casefold)
 
@@ -235,7 +235,7 @@ def manual_pages(site: Site) -> dict[str, str]:
     page, written = _page_renderer(site), manual.pages(site.docs)
     index = Markup(manual.index_json(written))
     pages = {
-        "docs/index.html": page("manual.html", "../", parts=manual.by_part(written), index=index),
+        "docs/index.html": page("manual.html", "../", parts=manual.group_by_part(written), index=index),
         "docs/reference.html": page("reference.html", "../", reference=manual.reference()),
     }
     return pages | {
@@ -279,7 +279,7 @@ def page_environment() -> jinja2.Environment:
     environment.filters["slug"] = slug
     environment.filters["host"] = lambda url: {"arxiv.org": "arXiv", "doi.org": "DOI"}.get(urlsplit(url).netloc, url)
     environment.filters["untex"] = untex
-    environment.filters["said"] = lambda word: SAID.get(word, word)
+    environment.filters["said"] = lambda word: SHOWN_AS.get(word, word)
     environment.filters["word"] = lambda text: text.replace(" ", "-")
     environment.filters["anchor"] = lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower())
     return environment

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.report.drawing import BOUND, INK, Datum, Drawing, Key, Look, Sort
-from harness.report.scales import CHARACTER, Range, apart_ticks, is_wide, linear_ticks, log_ticks
+from harness.report.scales import CHARACTER, Range, choose_ticks, is_wide, linear_ticks, log_ticks
 from harness.report.theme import Hover, apply_theme, render
 from harness.report.ticks import FONT, Ticks, draw_ticks
 from harness.report.vocabulary import figure
@@ -264,7 +264,7 @@ class Sketch:
         low, high = map(scale, self.axis.get_xlim())
         shares = [(scale(place) - low) / (high - low) for place in places]
         width = self.axis.get_position().width * float(self.axis.get_figure(root=True).get_figwidth())  # type: ignore[union-attr]
-        chosen = apart_ticks(shares, labels, first, width, FONT)
+        chosen = choose_ticks(shares, labels, first, width, FONT)
         self.across = Ticks([places[i] for i in chosen], [labels[i] for i in chosen])
 
     def draw_ticks(self) -> None:

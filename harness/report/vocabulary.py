@@ -16,7 +16,7 @@ SIGNS = {
     "inconclusive": "?",
     "not run": "–",
 }
-SAID = {"beside": "compared, not judged"}
+SHOWN_AS = {"beside": "compared, not judged"}
 """Verdicts that are shown by other words."""
 ORIGINS = {
     "paper": "The paper's claim",

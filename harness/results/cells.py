@@ -19,7 +19,7 @@ from harness.arrays import Array
 from harness.data.cells import normalize_text, read_cells
 from harness.data.columns import number
 from harness.data.quoting import quote_names, quote_value
-from harness.errors import AboutDataset, HarnessError
+from harness.errors import DatasetError, HarnessError
 from harness.experiment import ResultsFile
 
 PARQUET = b"PAR1"
@@ -143,7 +143,7 @@ def _read_cached(
 def _read_csv(path: Path, name: str, separator: str, encoding: str) -> ResultsCells:
     try:
         cells = read_cells(path, name, separator, encoding)
-    except AboutDataset as error:
+    except DatasetError as error:
         raise ResultsFault(str(error).replace(" (dataset csv, field path)", "")) from None
     _check_names(cells.names, name)
     columns = [[normalize_text(cell) for cell in column] for column in cells.columns]

@@ -18,7 +18,7 @@ KEYS = {
 """By the name of before, the name of now."""
 KINDS = {"collapse": "same-curve", "either": "any-of", "hump": "interior-peak", "explains-more": "variance-share"}
 """Of claims."""
-_printable_path: set[tuple[Path, str]] = set()
+_warned: set[tuple[Path, str]] = set()
 
 
 def current_key(key: str, parents: Keys) -> str:
@@ -44,6 +44,6 @@ def current_value(value: object, keys: Keys) -> object:
 
 def warn(path: Path, line: int, former: object, current: object) -> None:
     """Say once a file what something is called now."""
-    if (path, str(former)) not in _printable_path:
-        _printable_path.add((path, str(former)))
+    if (path, str(former)) not in _warned:
+        _warned.add((path, str(former)))
         print(f"harness: warning: {path}:{line}: `{former}` is called `{current}` now", file=sys.stderr)

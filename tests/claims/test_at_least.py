@@ -10,7 +10,7 @@ import pytest
 
 from harness.claims.combine import combine
 from harness.claims.design import Sequential
-from harness.claims.kinds.at_least import _as_one_look
+from harness.claims.kinds.at_least import _as_one_point
 from harness.claims.results import Part, PartResult, PointResult, point
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import Estimate
@@ -274,6 +274,6 @@ def test_of_a_claim_that_is_shown_neither_way_the_part_farthest_from_holding_is_
         return combine(([PointResult(result, Estimate(), frozenset())], "all"), Part(0, 1, 0.025), "")
 
     for parts in ([part(0.3, 0.7, 0.1), part(1.0, 0.9, -0.1)], [part(0.3, 0.1, -0.2), part(1.0, 0.9, -0.1)]):
-        look = _as_one_look(parts)
+        look = _as_one_point(parts)
         assert (look.point.p_support, look.point.p_oppose) == (1.0, pytest.approx(min(1.0, 2 * parts[0].oppose)))
         assert look.point.effect == (-0.1 if look.point.p_oppose == 1 else -0.2)

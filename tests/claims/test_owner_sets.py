@@ -48,7 +48,7 @@ def test_one_owner_set_is_enough_where_the_mean_is_not() -> None:
     assert point.at == {"owner_set": 2674.0}
     assert point.left == pytest.approx(0.9, abs=0.011)
     assert point.repeats == DRAWN.count(1)
-    assert result.point_results[0].among == result.point_results[0].repeats == len(DRAWN)
+    assert result.point_results[0].repeats_among == result.point_results[0].repeats == len(DRAWN)
 
 
 def test_nothing_refutes_it() -> None:

@@ -25,7 +25,7 @@ from harness.claims.betting import BettingMean, Stream, bet_on_streams
 from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.reasons import reason_in_words
 from harness.claims.results import PartResult, PointResult
-from harness.claims.sequential import _Rule, _turns
+from harness.claims.sequential import _is_on_deciding_side, _Rule
 from harness.claims.statistics import FEWEST, Estimate, detectable_effect, estimate, moments, repeats_needed
 from harness.claims.verdict import Point
 from harness.formulas import FORMULAS
@@ -219,7 +219,7 @@ def test_levels_are_shared_among_points_and_parts() -> None:
     assert every == pytest.approx((0.025, 0.025 / 6))  # each point to support, one of six to oppose
     some = rule._levels(PartResult("inconclusive", reason_in_words(""), point_results=two, quantifier="some"))
     assert some == pytest.approx((0.025 / 3, 0.025 / 2))
-    assert not rule.likely
+    assert not rule.only_likely
 
 
 def test_levels_and_numbers_of_the_attack_metrics() -> None:
@@ -294,7 +294,7 @@ def test_a_bound_is_held_at_the_level_of_one_side() -> None:
 
 
 def test_rounds_for_a_better_basis_are_of_half_as_many_more() -> None:
-    rule = _Rule(0.025, 1, 40, 120, likely=True)
+    rule = _Rule(0.025, 1, 40, 120, only_likely=True)
     for repeats, expected in ((6, 9), (7, 11), (8, 12)):
         point = Point(
             expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=repeats
@@ -306,12 +306,14 @@ def test_rounds_for_a_better_basis_are_of_half_as_many_more() -> None:
 def test_a_point_without_effect_turns_nothing() -> None:
     zero = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
     for quantifier in ("all", "some"):
-        assert not _turns(
+        assert not _is_on_deciding_side(
             PointResult(zero, Estimate(), frozenset()),
             PartResult("inconclusive", reason_in_words(""), quantifier=quantifier),
         )
     against = zero.model_copy(update={"effect": -0.1})
-    assert _turns(PointResult(against, Estimate(), frozenset()), PartResult("inconclusive", reason_in_words("")))
+    assert _is_on_deciding_side(
+        PointResult(against, Estimate(), frozenset()), PartResult("inconclusive", reason_in_words(""))
+    )
 
 
 def test_grid_points_that_the_profile_does_not_run_are_named() -> None:

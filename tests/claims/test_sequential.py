@@ -417,7 +417,7 @@ def test_where_time_is_short_claims_that_need_the_fewest_models_go_first(
     assert all(first[claim] == every[claim] for claim in first)
 
     def chosen(times: float) -> set[str]:
-        monkeypatch.setattr(measured, "NEAR", times)
+        monkeypatch.setattr(measured, "CHEAPEST_FACTOR", times)
         return set(repeats_wanted(scaled, table, cheapest=True))
 
     assert chosen(1) == {"near"}
