@@ -299,7 +299,10 @@ class Measurements:
         if kinds == {True}:
             return self.design.of_records(sides, self._runs_in_group([left, right], where))
         if True in kinds:
-            raise HarnessError(f"{left.text()} can be compared with a number, or with its like; it is of all runs")
+            raise HarnessError(
+                f"{left.text()}: a number that all runs give together can only be compared with a number "
+                "or with another such one"
+            )
         return self.gap_of(left.arm, right.arm, *sides)
 
     def gap_of(self, left_arm: str, right_arm: str, left: Series, right: Series) -> MeanEstimate:

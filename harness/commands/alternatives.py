@@ -44,7 +44,7 @@ def alternatives(
         bool,
         typer.Option(
             "--where-violated",
-            help="Only readings that a claim waits for which is violated as declared, and only what it needs of them.",
+            help="Only the readings that may overturn a claim that is violated as declared, and only for such claims.",
         ),
     ] = False,
     until_decided: Annotated[

@@ -144,7 +144,7 @@ def audit(
     for claimed in claims:
         if not 0 < claimed < math.inf:
             raise HarnessError(
-                f"--epsilon {claimed:g}: it has to be above 0 and finite, as every function keeps the rest"
+                f"--epsilon {claimed:g}: it has to be above 0 and finite, since an infinite epsilon promises nothing"
             )
     if not 0 < delta < 1:
         raise HarnessError(f"--delta {delta:g}: it has to lie between 0 and 1")
@@ -213,7 +213,9 @@ def _settle_settings(
         what = "a canary that is sought has no column of its own" if sought else "a network's weights are no score"
         raise HarnessError(f"--score weights: {what}; use --score loss")
     if neighbours is not None and not sought:
-        raise HarnessError("--neighbours: a canary with a column of its own stands for add-remove-one; leave it out")
+        raise HarnessError(
+            "--neighbours: a canary with a column of its own is always audited for add-remove-one; leave it out"
+        )
     if sought and is_engine and neighbours == "add-remove-one":
         raise HarnessError(
             "--neighbours add-remove-one: with a record fewer an engine takes other steps; use replace-one"

@@ -78,7 +78,7 @@ def check_mode(context: typer.Context, of_model: bool) -> None:
         option = "--" + given[0].replace("_", "-")
         if of_model:
             raise HarnessError(
-                f"{option}: is for an audit of training; with --members it is one of a model, leave it away"
+                f"{option}: is for an audit of training; with --members a model is audited, leave it out"
             )
         raise HarnessError(f"{option}: is for a model that exists; name its training records too, with --members FILE")
 

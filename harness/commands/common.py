@@ -38,7 +38,7 @@ Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Wor
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 Minutes = Annotated[
     float | None,
-    typer.Option(help="Begin nothing after so many minutes; judge what is there. The same command goes on."),
+    typer.Option(help="Start no work after so many minutes, and judge what is measured. The same command resumes."),
 ]
 Root = Annotated[Path | None, typer.Option("--project", help="The checkout; default: found from here upwards.")]
 
@@ -155,7 +155,10 @@ def check_writable_file(path: Path | None, option: str, suffix: str = "") -> Non
     if path is None:
         return
     if suffix and path.suffix != suffix:
-        raise HarnessError(f"{option} {path}: what is written is {suffix[1:].upper()}; name it so, as in mine{suffix}")
+        raise HarnessError(
+            f"{option} {path}: what is written is {suffix[1:].upper()}; the name has to end in {suffix}, "
+            f"as in mine{suffix}"
+        )
     if path.is_dir():
         raise HarnessError(f"{option} {path}: is a folder; name a file")
     check_writable_folder(path.absolute().parent, f"{option} {path}")

@@ -59,9 +59,11 @@ def compare(
     from harness.verdicts import baseline
 
     if tolerance is not None and not update:
-        raise HarnessError("--tolerance goes with --update; a baseline remembers its own")
+        raise HarnessError("--tolerance is only for --update; without it, the baseline's own tolerance holds")
     if tolerance is not None and not tolerance < math.inf:
-        raise HarnessError(f"--tolerance {tolerance:g}: would accept whatever is found; give a distance of means")
+        raise HarnessError(
+            f"--tolerance {tolerance:g}: would accept whatever is found; give a finite distance of means, such as 0.05"
+        )
     for file, option in ((junit, "--junit"), (summary, "--summary")):
         check_writable_file(file, option)
     if not specs:

@@ -223,7 +223,7 @@ class _Estimates(Costs):
         try:
             placed = placed_layers(setup.model, width, n_classes)
         except ValueError as error:
-            raise ModelError(f"{error}; the dataset, or the model, has to be another one") from None
+            raise ModelError(f"{error}; choose another dataset or another model") from None
         self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
         self.operations = 6.0 * training.batch_size * sum(p.layer.operations(p.shape) for p in placed)
         self.capacity = ENGINES[training.engine]().capacity(setup.model, training, width, n_classes)

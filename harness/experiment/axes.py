@@ -57,7 +57,7 @@ class Axis(Config):
         if len(set(value)) != len(value):
             raise ValueError("names a value twice")
         if any(isinstance(v, float) and not math.isfinite(v) for v in value):
-            raise ValueError("a value of an axis is finite")
+            raise ValueError("a value is infinite or no number; the values of an axis are finite")
         return value
 
 
