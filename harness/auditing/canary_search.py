@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.auditing.canaries import CanaryRecords
-from harness.auditing.trials import TrainMany, log_chances, score_change
+from harness.auditing.trials import TrainMany, label_log_probabilities, score_change
 from harness.errors import HarnessError
 from harness.hashing import derive_seed, generator
 
@@ -110,7 +110,7 @@ def _least_likely(
     best = []
     for sort in sorts:
         features, labels = np.repeat(sort, len(classes), axis=0), np.tile(classes, len(sort))
-        chances = np.mean([log_chances(model, features, labels) for model in without.models], axis=0)
+        chances = np.mean([label_log_probabilities(model, features, labels) for model in without.models], axis=0)
         order = np.argsort(chances, kind="stable")[:count]
         best.append([replace(records, canary=features[i], canary_label=int(labels[i])) for i in order])
     return [one for rank in zip(*best, strict=True) for one in rank][:count]

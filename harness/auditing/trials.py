@@ -87,8 +87,8 @@ def score_of(model: object, records: CanaryRecords, score: Score) -> float:
     neither, or what it gives is nothing of the sort.
     """
     if score == "weights":
-        return _by_weights(kernel_of(model, records), records)
-    return float(log_chances(model, records.canary[None], np.array([records.canary_label]))[0])
+        return _score_by_weights(kernel_of(model, records), records)
+    return float(label_log_probabilities(model, records.canary[None], np.array([records.canary_label]))[0])
 
 
 def score_change(model: object, start: object | None, records: CanaryRecords, score: Score) -> float:
@@ -108,20 +108,22 @@ def kernel_of(model: Any, records: CanaryRecords) -> Array:
         else:
             weights = _numbers((model.get_weights() if hasattr(model, "get_weights") else model)[0])
     except Exception as error:
-        raise _no_score(
+        raise _missing_score_error(
             "weights",
             f"is no list of arrays and has neither coef_ nor get_weights() of numbers ({fault(error)})",
             model,
         ) from error
     kernel: Array = weights[:, None] if weights.ndim == 1 else weights
     if kernel.ndim != 2 or len(kernel) <= records.column:
-        raise _no_score(
+        raise _missing_score_error(
             "weights", f"has first weights of shape {weights.shape}, one row a column of features is right", model
         )
     if kernel.shape[1] == 1:
         kernel = np.concatenate([-kernel, kernel], axis=1)
     if kernel.shape[1] <= records.canary_label:
-        raise _no_score("weights", f"has weights of shape {kernel.shape}, two classes or more are right", model)
+        raise _missing_score_error(
+            "weights", f"has weights of shape {kernel.shape}, two classes or more are right", model
+        )
     return kernel
 
 
@@ -133,13 +135,13 @@ def _numbers(values: object) -> Array:
     return numbers.astype(np.float64)
 
 
-def _by_weights(kernel: Array, records: CanaryRecords) -> float:
+def _score_by_weights(kernel: Array, records: CanaryRecords) -> float:
     row = kernel[records.column]
     with np.errstate(invalid="ignore", over="ignore"):
         return float(row[records.canary_label] - np.delete(row, records.canary_label).mean())
 
 
-def log_chances(model: object, features: Array, labels: Array) -> Array:
+def label_log_probabilities(model: object, features: Array, labels: Array) -> Array:
     """Log-probability that a model gives to the labels (m,) of records (m, d), by `predict_proba` or `predict`: (m,).
 
     Not a number where the model gives none. Raises HarnessError where it has neither, one raises, or what it gives is
@@ -147,7 +149,7 @@ def log_chances(model: object, features: Array, labels: Array) -> Array:
     """
     name = next((name for name in ("predict_proba", "predict") if hasattr(model, name)), None)
     if name is None:
-        raise _no_score("loss", "has neither predict_proba nor predict", model)
+        raise _missing_score_error("loss", "has neither predict_proba nor predict", model)
     try:
         predictions = _numbers(getattr(model, name)(features.copy()))
     except Exception as error:
@@ -168,7 +170,7 @@ def log_chances(model: object, features: Array, labels: Array) -> Array:
     return np.where(np.isfinite(chances), np.log(np.maximum(chances, 1e-300)), np.nan)
 
 
-def _no_score(score: str, what: str, model: object) -> HarnessError:
+def _missing_score_error(score: str, what: str, model: object) -> HarnessError:
     other = "loss" if score == "weights" else "weights"
     return HarnessError(f"audit: the model ({type(model).__name__}) {what}, so it has no score by {score}; try {other}")
 
@@ -180,7 +182,7 @@ class _Run:
     records: CanaryRecords
     start: Sequence[Array] | None = None
 
-    def from_there(self, start: Sequence[Array]) -> _Run:
+    def with_start(self, start: Sequence[Array]) -> _Run:
         records = self.records.relabel_against(start) if self.records.own_column else self.records
         return replace(self, start=start, records=records)
 
@@ -213,7 +215,7 @@ def many_runs(
     plan = [_Run(i % 2 == 0, derive_seed(seed, "audit", i), records) for i in range(runs)]
     initial = getattr(train, "initial", None)
     if initial is not None:
-        plan = [run.from_there(initial(records.features.shape[1], run.seed)) for run in plan]
+        plan = [run.with_start(initial(records.features.shape[1], run.seed)) for run in plan]
     scores: dict[bool, list[float]] = {True: [], False: []}
     shape: tuple[int, ...] | None = None
     with (progress or Progress(quiet=True)).cells("audit", runs) as bar:
@@ -223,7 +225,7 @@ def many_runs(
             if len(models) != len(some):
                 raise HarnessError(f"audit: the training function gave {len(models)} models for {len(some)}")
             for number, (run, model) in enumerate(zip(some, models, strict=True), start + 1):
-                with _of_run(number):
+                with _name_run_in_faults(number):
                     value = score(model) if callable(score) else run.score(model, score)
                     if not np.isfinite(value):
                         with_it = "with" if run.inside else "without"
@@ -239,7 +241,7 @@ def many_runs(
 
 
 @contextmanager
-def _of_run(number: int) -> Iterator[None]:
+def _name_run_in_faults(number: int) -> Iterator[None]:
     """Say of a fault in which run it came up."""
     try:
         yield

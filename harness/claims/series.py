@@ -70,7 +70,7 @@ def all_series(
     drawn = outcomes_by_arm(needed)
     return {
         key: series_of(numbers, key[2], drawn.get(key[0]), facts)
-        for key, numbers in groups_of(needed[needed["metric"].isin(metrics)], axes)
+        for key, numbers in groups_of_rows(needed[needed["metric"].isin(metrics)], axes)
     }
 
 
@@ -85,7 +85,7 @@ class Numbers:
     """Of records, or of the repeats that a mean is of; None where the table does not say."""
 
 
-def groups_of(table: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[tuple[str, str, str, Place], Numbers]]:
+def groups_of_rows(table: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[tuple[str, str, str, Place], Numbers]]:
     """Numbers by arm, attack, metric and place on the axes."""
     by = ["arm", "attack", "metric", *axes]
     ordered = table.sort_values("repeat", kind="stable")
@@ -116,7 +116,7 @@ def means_by_outcome(
     drawn = outcomes_by_arm(table)
     chosen = table[table["metric"].isin(list(metrics)) & table["arm"].isin(list(drawn))]
     averages: dict[tuple[str, str, str], dict[int, dict[float, float]]] = {}
-    for (arm, attack, metric, where), numbers in groups_of(chosen, ["epsilon"]) if drawn else ():
+    for (arm, attack, metric, where), numbers in groups_of_rows(chosen, ["epsilon"]) if drawn else ():
         at, of_repeat = dict(where), drawn[arm][0]
         outcomes = np.array([of_repeat.get(repeat, -1) for repeat in numbers.repeats])
         for outcome in np.unique(outcomes[outcomes >= 0]).tolist() if "epsilon" in at else ():

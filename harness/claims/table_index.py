@@ -9,7 +9,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Series
-from harness.claims.series import OUTCOME, TableFacts, groups_of, outcomes_by_arm, series_of
+from harness.claims.series import OUTCOME, TableFacts, groups_of_rows, outcomes_by_arm, series_of
 from harness.coordinates import Cell, Level, Place, place
 from harness.metrics.metric import derived_from
 
@@ -53,7 +53,7 @@ def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[st
     derived = {metric: derived_from(metric) for metric in table["metric"].unique()}
     measured = set(zip(table["arm"], table["attack"], table["metric"], strict=True))
     facts = TableFacts.of(table)
-    for (arm, attack, own, where), numbers in groups_of(table, axes):
+    for (arm, attack, own, where), numbers in groups_of_rows(table, axes):
         for metric, factor, summand in ((own, 1.0, 0.0), *derived[own]):
             if metric != own and (arm, attack, metric) in measured:
                 continue

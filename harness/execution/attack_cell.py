@@ -45,7 +45,7 @@ def _model(piece: Piece) -> Model:
     return model
 
 
-def do_fit(project: Project, store: Store, piece: Piece) -> Result:
+def compute_fit(project: Project, store: Store, piece: Piece) -> Result:
     attack = _attack(piece)
     models = [store.get("train", need.key) for need in piece.needs]
     if attack.needs_halves:
@@ -84,7 +84,7 @@ def shadow_model(project: Project, store: Store, piece: Piece) -> ShadowModel:
     return ShadowModel(oracle_of(store, piece), inside, outside)
 
 
-def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
+def compute_evaluation(project: Project, store: Store, piece: Piece) -> Result:
     """Attack one target: keep what the attack measures. Without an attack: the model's own metrics."""
     if "attack" not in piece.settings:
         model = store.get("train", piece.needs[0].key)

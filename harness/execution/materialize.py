@@ -54,7 +54,7 @@ def split_generator(piece: Piece, *purpose: Any) -> np.random.Generator:
     return generator(piece.description["seed"], *split_coordinates(piece.description), *purpose)
 
 
-def do_split(project: Project, store: Store, piece: Piece) -> Result:
+def compute_split(project: Project, store: Store, piece: Piece) -> Result:
     """Keep the indices (tables) and the counts; generated records are drawn again when needed."""
     split, sizes = _split(piece)
     if piece.needs:

@@ -83,12 +83,12 @@ def _observe_epoch(monitors: Sequence[_EpochMonitor], stack: Sequence[Weights]) 
     return all(monitor.has_ended for monitor in monitors)
 
 
-def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
+def compute_training(project: Project, pieces: Sequence[Piece]) -> list[Result]:
     """Train pieces that differ in data, noise and seed only: as one stack where their shapes agree.
 
     Keeps the weights and the log-probabilities on every set of records that is asked about.
     """
-    prepared = [_prepare(project, piece) for piece in pieces]
+    prepared = [_prepare_model(project, piece) for piece in pieces]
     alike: dict[tuple[int, ...], list[int]] = {}
     for i, one in enumerate(prepared):
         alike.setdefault((*one.job.features.shape, one.job.n_classes), []).append(i)
@@ -103,11 +103,11 @@ def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
         engine = ENGINES[stack[0].job.training.engine]()
         trained = engine.train_stack([p.job for p in stack], partial(_observe_epoch, monitors) if watched else None)
         for i, weights, monitor in zip(members, trained, monitors, strict=True):
-            results[i] = _result(prepared[i], monitor.weights or weights, pieces[i], monitor)
+            results[i] = _store_result(prepared[i], monitor.weights or weights, pieces[i], monitor)
     return [r for r in results if r is not None]
 
 
-def _prepare(project: Project, piece: Piece) -> _PreparedModel:
+def _prepare_model(project: Project, piece: Piece) -> _PreparedModel:
     description, split_piece, trained_on = piece.description, piece.needs[0], None
     draw = draw_of(project, split_piece)
     if description["role"] == "half":
@@ -133,7 +133,7 @@ def _prepare(project: Project, piece: Piece) -> _PreparedModel:
     return _PreparedModel(job, records, trained_on)
 
 
-def _result(prepared: _PreparedModel, weights: Weights, piece: Piece, monitor: _EpochMonitor) -> Result:
+def _store_result(prepared: _PreparedModel, weights: Weights, piece: Piece, monitor: _EpochMonitor) -> Result:
     job = prepared.job
     if not all(np.isfinite(w).all() for w in weights):
         fault = TrainingError(

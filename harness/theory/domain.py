@@ -95,7 +95,7 @@ def compute_at(function: Callable[[Mapping[str, float]], SupportsFloat], at: Map
         raise HarnessError(f"cannot be computed{where}: {error}") from None
 
 
-def names_fit(used: set[str], domain: Domain) -> None:
+def check_names(used: set[str], domain: Domain) -> None:
     missing, unused = sorted(used - set(domain)), sorted(set(domain) - used)
     if missing:
         raise ValueError(f"no domain is given for {', '.join(missing)}; name it under `over`")
