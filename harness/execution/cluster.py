@@ -54,7 +54,7 @@ def package_digest() -> str:
 
 @dataclass(frozen=True)
 class Payload:
-    """What a worker is sent: pieces, the results they stand on, and tables by the path they belong to."""
+    """What a worker is sent: pieces, the results that they need, and files of tables."""
 
     pieces: Batch
     results: dict[tuple[str, str], bytes]
@@ -67,7 +67,8 @@ class Payload:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker sends back: finished pieces as files of the store, or the tables that it lacks."""
+    """What a worker sends back: results of finished pieces as files of the store, or the paths of tables that it
+    lacks."""
 
     done: FinishedPieces
     files: dict[tuple[str, str], bytes]
@@ -88,7 +89,8 @@ def _scratch_project() -> Project:
 
 
 def compute(payload: Payload) -> Answer:
-    """Run on a worker. One parcel at a time a process: TensorFlow's programs are not shared between threads."""
+    """Compute a payload on a worker. One payload at a time per process: TensorFlow's programs are not shared between
+    threads."""
     with _lock:
         if payload.code != package_digest():
             raise HarnessError(
@@ -178,7 +180,7 @@ class DaskCluster(Executor):
 
     @property
     def workers(self) -> int:  # type: ignore[override]
-        """Threads of the cluster now; workers may come and go."""
+        """Number of threads of the cluster at present; workers may come and go."""
         return max(1, self._threads())
 
     @property
@@ -241,7 +243,8 @@ class DaskCluster(Executor):
             return [(task, answer.done)]
 
     def _watch(self) -> None:
-        """Say so when the cluster has no workers; Dask itself waits for ever for new ones."""
+        """Report that the cluster has lost its workers, and raise HarnessError after a minute: Dask would wait for
+        ever."""
         if self._threads() > 0:
             self._alone_since = None
         elif self._alone_since is None:

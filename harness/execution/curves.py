@@ -27,7 +27,7 @@ ATTRIBUTE = "curves"
 
 @dataclass(frozen=True)
 class RequestedCurve:
-    """A curve of an attack on one model."""
+    """A curve that a figure requests: of an attack on one model."""
 
     curve: str
     arm: str
@@ -37,12 +37,12 @@ class RequestedCurve:
 
     @property
     def key(self) -> str:
-        """Names what it is of; the same whichever version of the code measured it."""
+        """A name of the curve; it does not depend on the version of the code."""
         return curve_name(self.curve, self.arm, self.piece.work)
 
 
 class CurvePlace(TypedDict):
-    """What a curve of a table is of."""
+    """Where a curve of a table was measured."""
 
     arm: str
     attack: str
@@ -50,7 +50,7 @@ class CurvePlace(TypedDict):
 
 
 def requested_curves(plan: Plan, spec: Spec) -> list[RequestedCurve]:
-    """The curves of a spec's figure, each of the first repeat of its cells."""
+    """The curves that a spec's figure requests, each of the first repeat of its cells."""
     curves: dict[str, RequestedCurve] = {}
     for panel in spec.figure:
         for cell in plan.cells if panel.curve else ():
@@ -65,13 +65,14 @@ def requested_curves(plan: Plan, spec: Spec) -> list[RequestedCurve]:
 
 
 def pieces_to_draw(requested: Sequence[RequestedCurve]) -> list[Piece]:
-    """What has to be in the store to draw these, in an order that respects what each needs."""
+    """The pieces that curves are drawn from, in an order that respects what each needs."""
     pieces = {piece.key: piece for request in requested for piece in iterate_with_needs(request.piece)}
     return sort_pieces(pieces.values())
 
 
 def draw_curves(store: Store, requested: Sequence[RequestedCurve], known: str | None) -> str:
-    """The points of the curves as JSON, from the store, or as an earlier table has them (`known`)."""
+    """The points of curves as JSON: from `known`, the JSON of an earlier table, where it has them, else from the
+    store."""
     before = json.loads(known) if known else {}
     curves = {}
     for request in requested:
@@ -93,13 +94,13 @@ def draw_curves(store: Store, requested: Sequence[RequestedCurve], known: str | 
 
 
 def missing_curves(requested: Sequence[RequestedCurve], known: str | None) -> list[RequestedCurve]:
-    """Those that an earlier table does not have."""
+    """The requested curves that `known`, the JSON of an earlier table, does not have."""
     before = json.loads(known) if known else {}
     return [request for request in requested if request.key not in before]
 
 
 def lines_of_panel(table: pd.DataFrame, panel: Panel) -> Iterator[tuple[CurvePlace, list[Line]]]:
-    """What a table keeps of a panel's curve: what each is of (`arm`, `attack`, `at`), and its lines."""
+    """The curves of a table that a panel draws: the place and the lines of each."""
     for one in json.loads(table.attrs.get(ATTRIBUTE) or "{}").values():
         named = one["curve"] == panel.curve and one["attack"] in panel.attacks
         if named and (not panel.arms or one["arm"] in panel.arms) and panel.at.items() <= one["at"].items():

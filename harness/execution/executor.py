@@ -32,13 +32,13 @@ class RunReport:
     by_kind: dict[str, float] = field(default_factory=dict)
 
     def count(self, piece: Piece, seconds: float) -> None:
-        """A piece was computed."""
+        """Count a piece that was computed in so many seconds."""
         self.computed += 1
         self.core_seconds += seconds
         self.by_kind[piece.kind] = self.by_kind.get(piece.kind, 0.0) + seconds
 
     def join(self, later: RunReport) -> RunReport:
-        """This run and one after it; what a later run finds there is reused only if this one did not compute it."""
+        """The report of this run and a later one. What this run computed is not counted as reused by the later one."""
         kinds = {*self.by_kind, *later.by_kind}
         return RunReport(
             self.computed + later.computed,
@@ -55,11 +55,11 @@ def default_workers() -> int:
 
 
 class OutOfTime(Exception):
-    """The time that a run was given is over; what it finished is kept."""
+    """The deadline of a run has passed; finished pieces are kept."""
 
 
 class WorkerPool:
-    """The workers of one or several runs, hired with the first piece to compute."""
+    """The workers of one or several runs; they start with the first piece to compute."""
 
     def __init__(
         self,
@@ -83,11 +83,11 @@ class WorkerPool:
 
     @property
     def is_past_deadline(self) -> bool:
-        """Whether the time that was given is over."""
+        """Whether the deadline has passed."""
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def start(self) -> Executor:
-        """The executor; the same for as long as it is not closed."""
+        """The executor, started by the first call and shared by all until the pool is closed."""
         if self._executor is None:
             if self.scheduler is not None:
                 from harness.execution.cluster import DaskCluster
@@ -100,7 +100,7 @@ class WorkerPool:
         return self._executor
 
     def warm_up(self) -> None:
-        """Have local workers start and read TensorFlow now, for there will be work in a moment."""
+        """Make local workers start and import TensorFlow before there is work for them."""
         if self.scheduler is None:
             self.start().warm_up()
 
@@ -114,12 +114,13 @@ class WorkerPool:
 
 
 def run_pieces(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahead: Sequence[Piece] = ()) -> RunReport:
-    """Compute every piece that the store lacks, in an order that respects what each needs.
+    """Compute the pieces that the store lacks, in an order that respects what each needs.
 
-    Workers that would wait begin with pieces `ahead`, which a later call may ask for and then finds done or under way.
-    Raises HarnessError for a piece that cannot be computed; finished pieces stay in the store, so the
-    same call goes on where it stopped. Raises OutOfTime past the pool's deadline, once what was begun is finished.
-    KeyboardInterrupt passes through; leaving the pool's context tells workers to stop.
+    `ahead` lists pieces that a later call may ask for; workers that would otherwise wait begin with them.
+
+    Raises HarnessError for a piece that cannot be computed, and OutOfTime past the pool's deadline, once running pieces
+    are finished. Finished pieces stay in the store, so the same call resumes. KeyboardInterrupt passes through; leaving
+    the pool's context stops the workers.
     """
     store, progress = Store(worker_pool.project.store), worker_pool.progress
     started = time.perf_counter()
@@ -140,7 +141,7 @@ def run_pieces(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahe
 
 
 def _count_early(report: RunReport, pieces: Sequence[Piece], worker_pool: WorkerPool) -> RunReport:
-    """The report, with what was computed before it was asked for."""
+    """The report with pieces that an earlier call computed ahead counted as computed, not as reused."""
     for piece in pieces:
         if (seconds := worker_pool.early_seconds.pop(piece.key, None)) is not None:
             report.reused -= 1
@@ -149,7 +150,7 @@ def _count_early(report: RunReport, pieces: Sequence[Piece], worker_pool: Worker
 
 
 class _Tracker:
-    """Counts finished work and estimates the time left from what finished work took against its estimate."""
+    """Counts finished pieces and estimates the time left, by actual against estimated time so far."""
 
     def __init__(self, report: RunReport, bar: Bar, total_cost: float, workers: int) -> None:
         self.report, self.bar, self.workers = report, bar, workers
@@ -166,6 +167,7 @@ class _Tracker:
 
 
 def _run_schedule(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool: WorkerPool) -> None:
+    """Compute all pieces that a schedule wants; batches of workers that died are given to others."""
     deaths = 0
     while schedule.wanted:
         if worker_pool.is_past_deadline and not any(
@@ -208,7 +210,7 @@ def _run_schedule(executor: Executor, schedule: Schedule, tracker: _Tracker, wor
 
 
 def _begin_ahead(executor: Executor, schedule: Schedule, worker_pool: WorkerPool) -> None:
-    """Have workers that are idle begin with what may be wanted later."""
+    """Give idle workers pieces that may be wanted later."""
     while not worker_pool.is_past_deadline and len(executor.running_batches) < executor.workers:
         if (task := schedule.take(executor.workers, ahead=True)) is None:
             return

@@ -23,11 +23,11 @@ WORKER_ENVIRONMENT = {**dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONSAFEPATH": 
 """One thread each; and no `json.py` of the folder that the user is in comes before the standard library's."""
 PIECES_PER_WORKER_PROCESS = 80
 RENEWAL_BYTES = 2 << 30
-"""Bytes. A local process that has more, or of which that is not known, is renewed after so many pieces: TensorFlow
-keeps some memory of every graph it traced. (`max_tasks_per_child` would do it too, but can lose its last workers and
-wait for ever on Python 3.11.)"""
+"""Bytes. A local process that holds more, or an unknown amount, is replaced after `PIECES_PER_WORKER_PROCESS` pieces:
+TensorFlow keeps some memory of every graph it traced. (`max_tasks_per_child` would do it too, but can lose its last
+workers and wait for ever on Python 3.11.)"""
 SHORT_TASK_S = 1.0
-"""A process that is at less than this has the next task waiting for it."""
+"""Seconds. Behind a batch that is estimated to take less, the next one may queue."""
 ORPHAN_POLL_S = 1.0
 
 FinishedPieces = list[tuple[str, float]]
@@ -37,11 +37,11 @@ TaskOutcome = FinishedPieces | HarnessError
 
 
 class WorkerDied(Exception):
-    """A worker process is gone; what it was at has to be given to another."""
+    """A worker process has ended; the batches that it was computing have to be submitted again."""
 
 
 class Executor(ABC):
-    """Takes tasks and hands back what is finished."""
+    """Computes batches of pieces and hands back their results."""
 
     workers: int
     """Tasks computed at the same time."""
@@ -55,31 +55,31 @@ class Executor(ABC):
 
     @abstractmethod
     def submit(self, task: Batch) -> None:
-        """Have a task computed."""
+        """Start computing a batch."""
 
     @property
     @abstractmethod
     def running_batches(self) -> list[Batch]:
-        """What was submitted and has not come back."""
+        """Batches that were submitted and have not been handed back."""
 
     @abstractmethod
     def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
-        """Wait until at least one task is finished. Raises WorkerDied."""
+        """Wait until a batch is finished. Returns finished batches with their outcomes. Raises WorkerDied."""
 
     def warm_up(self) -> None:  # noqa: B027  (most have nothing to get ready)
-        """Have workers start and read what they need, while the caller thinks about what to give them."""
+        """Make workers start and import what they need before there is work for them."""
 
     @abstractmethod
     def renew(self) -> None:
-        """Start with fresh workers; nothing may be running that is still wanted."""
+        """Replace all workers by fresh ones; running batches are dropped."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop at once: unfinished pieces leave nothing behind, so nothing has to be waited for."""
+        """Stop all workers at once; unfinished pieces leave nothing behind."""
 
 
 class InProcess(Executor):
-    """One task after another, here."""
+    """Computes one batch after another in this process."""
 
     workers = 1
     is_concurrent = False
@@ -114,7 +114,7 @@ class InProcess(Executor):
 
 
 def _start_worker(parent: int) -> None:
-    """A worker leaves Ctrl-C to its parent, and ends itself when the parent is gone (killed, out of memory)."""
+    """Initialise a worker: it ignores Ctrl-C, and ends itself when its parent is gone (killed, out of memory)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
@@ -126,7 +126,7 @@ def _start_worker(parent: int) -> None:
 
 
 def _read_tensorflow() -> None:
-    """In a worker: what takes seconds before its first model."""
+    """Import TensorFlow in a worker, which takes seconds, before its first model."""
     from harness.training.runtime import import_tensorflow
 
     import_tensorflow()
@@ -142,7 +142,7 @@ def resident_bytes(pid: int) -> int | None:
 
 
 class _Process:
-    """One spawned process, replaced after it has computed its share of pieces."""
+    """One spawned worker process, replaced after it has computed its share of pieces."""
 
     def __init__(self) -> None:
         self.futures: dict[Future[FinishedPieces], Batch] = {}
@@ -156,12 +156,12 @@ class _Process:
         self._reading: Future[None] | None = None
 
     def warm_up(self) -> None:
-        """Start, and read TensorFlow."""
+        """Start the process and import TensorFlow in it."""
         self._reading = self._pool.submit(_read_tensorflow)
 
     @property
     def has_room(self) -> bool:
-        """Whether it is idle, or at something so short that the next task had better wait for it there."""
+        """Whether it is idle, or computing a batch so short that another may queue behind it."""
         if not self.futures:
             return True
         cost = sum(piece.cost for task in self.futures.values() for piece in task)
@@ -183,11 +183,11 @@ class _Process:
             self.futures[failed] = task
 
     def _holds_much_memory(self) -> bool:
-        """Whether it holds so much memory that another should go on."""
+        """Whether its memory exceeds `RENEWAL_BYTES`, or is not known, so that a fresh process should take over."""
         return any((resident_bytes(pid) or RENEWAL_BYTES) >= RENEWAL_BYTES for pid in self._pool._processes or {})
 
     def dismiss(self) -> None:
-        """Have it end, at once if it is at something; `join` waits until it has."""
+        """Make it end, at once if it is computing; `join` waits until it has."""
         self._ending = list((self._pool._processes or {}).values())
         self._manager: threading.Thread | None = getattr(self._pool, "_executor_manager_thread", None)
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -29,23 +29,24 @@ PlacedAttack = tuple[str, Place, Attack]
 
 
 class Costs:
-    """What pieces roughly cost, in core-seconds, and which may be computed as one. Here nothing is known of it."""
+    """Estimated costs of pieces in core-seconds, and how many models may be stacked. This base class estimates
+    nothing."""
 
     def split(self, split: Split) -> float:
-        """Of one draw."""
+        """Cost of one draw of records."""
         return 0.0
 
     def training(self, noise_multiplier: float, records: int) -> float:
-        """Of one model on so many records."""
+        """Cost of training one model on so many records."""
         return 0.0
 
     def fitting(self, attack: Attack, pool: ShadowPool) -> float:
-        """Of what an attack learns from a pool."""
+        """Cost of fitting an attack on a pool."""
         return 0.0
 
     @property
     def stack_size(self) -> int:
-        """Models that may be trained together; below 2: none."""
+        """Number of models that may be trained as one stack; below 2, models are trained one by one."""
         return 1
 
 
@@ -60,7 +61,7 @@ SECONDS_PER_EVALUATION = 0.05
 
 
 class _HashedAttack:
-    """What is hashed of an attack, written down once."""
+    """What is hashed of an attack, computed once."""
 
     def __init__(self, attack: Attack) -> None:
         self.attack, self.learning = attack, attack.fitting()
@@ -68,10 +69,10 @@ class _HashedAttack:
 
 
 class Naming:
-    """Names the pieces of one set-up, and makes them."""
+    """Makes the pieces of one set-up, and so names them."""
 
     def __init__(self, experiment: Experiment, setup: Setup, data: str, noise: Noise, costs: Costs) -> None:
-        """`data` names the set-up's data; `noise` is asked for models on halves of the records alone."""
+        """`data` names the set-up's data. `noise` is called only for models on halves of the records."""
         self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
         self.pieces: dict[str, Piece] = {}
         self.hashed_attacks: dict[int, _HashedAttack] = {}
@@ -84,7 +85,7 @@ class Naming:
     def cell(
         self, variant: Variant, noise_multiplier: float, repeat: int, attacks: Sequence[PlacedAttack]
     ) -> CellRepeat:
-        """The pieces of one repeat at a place of the set-up's arm, whose target has this noise."""
+        """The pieces of one repeat at a place of the set-up's arm; the target is trained with this noise multiplier."""
         split = self.split(repeat if self.experiment.resample == "split" else 0)
         target = self.target(split, noise_multiplier, repeat)
         description = {**evaluation_of(None), "metrics": self.metrics}
@@ -97,7 +98,7 @@ class Naming:
         return CellRepeat(variant.arm, at, variant.epsilon, repeat, noise_multiplier, split, target, model, evaluations)
 
     def split(self, repeat: int) -> Piece:
-        """The draw of one repeat's records; from a universe, where the split divides one."""
+        """The piece that draws the records of one repeat; it needs the universe's, where the split divides one."""
         universe = self.setup.split.universe
         needs = () if universe is None else (self._draw_unit(universe, 0, ()),)
         return self._draw_unit(self.setup.split, repeat, needs)
@@ -128,13 +129,13 @@ class Naming:
         return self._intern(Piece("split", description, needs, self.costs.split(split), settings=settings))
 
     def target(self, split: Piece, noise_multiplier: float, repeat: int) -> Piece:
-        """The model that is attacked."""
+        """The piece that trains the target."""
         return self._train_unit(split, "target", None, noise_multiplier, repeat, self.setup.train_size)
 
     def shadows(
         self, attack: Attack, split: Piece, epsilon: float, noise_multiplier: float, repeat: int
     ) -> tuple[Piece, ...] | None:
-        """The models of the pool that an attack learns from; None: it learns from none."""
+        """The pieces that train the shadow models of an attack; None where it uses none."""
         if attack.shadow_pool is None:
             return None
         pool = self.setup.pools[attack.shadow_pool]
@@ -147,7 +148,8 @@ class Naming:
         )
 
     def halves(self, pool: ShadowPool, split: Piece, epsilon: float) -> tuple[Piece, ...]:
-        """Models on halves of the candidate records; the same for all repeats that have the same candidate records."""
+        """The pieces that train models on halves of the candidate records; repeats with the same candidates share
+        them."""
         sizes = self.setup.sizes
         half = (sizes.members + sizes.nonmembers) // 2
         noise = 0.0 if pool.privacy == "none" else self.noise(epsilon, half)
@@ -181,7 +183,7 @@ class Naming:
         return self._intern(Piece("train", description, (split,), cost, stack, settings))
 
     def evaluation(self, attack: Attack, target: Piece, shadows: tuple[Piece, ...] | None) -> Piece:
-        """An attack on a target, after it has learned from shadow models where it does."""
+        """The piece that attacks a target, after the attack has been fitted on shadow models where it uses them."""
         fitted: tuple[Piece, ...] = ()
         if id(attack) not in self.hashed_attacks:
             self.hashed_attacks[id(attack)] = _HashedAttack(attack)
@@ -206,7 +208,7 @@ class Naming:
 
     @cached_property
     def metrics(self) -> str:
-        """Hash of the code that measures."""
+        """Hash of the code that computes metrics."""
         return code_fingerprint(*metric_modules(), "harness.execution.attack_cell")
 
     @cached_property
@@ -228,9 +230,10 @@ def name_cells(
     repeats: int,
     only: Collection[tuple[str, Place, int]] | None = None,
 ) -> tuple[CellRepeat, ...]:
-    """The cells of variants with the noise of their targets; `only` those of this arm, place and repeat.
+    """The repeats of all variants, with repeats outermost: a run that stops has finished whole repeats.
 
-    Repeats are outermost: a run that stops leaves whole repeats.
+    `named` gives each variant with its naming and the noise multiplier of its targets. `only` keeps the repeats listed
+    by arm, place and number.
     """
     return tuple(
         naming.cell(variant, noise_multiplier, repeat, attacks)

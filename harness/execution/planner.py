@@ -58,7 +58,7 @@ def training_seconds(engine: str, steps: int, private: bool, parameters: int, op
 
 
 def data_digest(dataset: Dataset, table: FetchedTable | None) -> str:
-    """What names the data: the canonical table's hash, or what the generator's class declares."""
+    """What names the data of a dataset: the hash of its canonical table, or what a generator's class declares."""
     if isinstance(dataset, GeneratorDataset):
         return dataset.data_name()
     assert table is not None
@@ -66,7 +66,7 @@ def data_digest(dataset: Dataset, table: FetchedTable | None) -> str:
 
 
 def input_width(dataset: Dataset, table: FetchedTable | None) -> tuple[int, int]:
-    """Features and classes that models see, before an arm removes columns; for estimates, not for training."""
+    """Number of features and of classes that models see, before an arm removes columns; for estimates only."""
     if isinstance(dataset, GeneratorDataset):
         return dataset.sample(np.zeros(1, dtype=np.int64), np.random.default_rng(0))[0].shape[1], dataset.n_classes
     assert isinstance(dataset, TableDataset)
@@ -113,15 +113,15 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
 
 
 class _Preparations:
-    """What becomes of the tables of a spec's arms, each looked at once."""
+    """How the tables of a spec's arms become features; each distinct preparation is inspected once."""
 
     def __init__(self) -> None:
         self.by_data: dict[str, tuple[str, int, int, tuple[Step, ...]]] = {}
         self.arms: dict[str, dict[str, None]] = {}
 
     def add(self, arm: str, setup: Setup, table: FetchedTable) -> None:
-        """Look at an arm's table. Raises DatasetError and the like for one that cannot be encoded, and SizesError for
-        sizes that ask for more than the rows that are encoded."""
+        """Inspect an arm's table. Raises HarnessError for a table that cannot be encoded, and SizesError where the
+        sizes ask for more rows than are encoded."""
         dataset, split = setup.dataset, setup.split
         assert isinstance(dataset, TableDataset)
         drop = split.drops() if isinstance(split, TableSplit) else ()
@@ -148,7 +148,7 @@ class _Preparations:
 
 
 def attacks_of(spec: Spec) -> list[PlacedAttack]:
-    """The attacks of a spec, each at every place of its own axes."""
+    """The attacks of a spec at every place of their own axes."""
     return [(name, place(where), attack) for name in spec.attacks for where, attack in spec.variants_of(name)]
 
 
@@ -166,11 +166,13 @@ def measured_noises(project: Project, paper: str) -> Array:
 
 
 def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int, measured: Array | None = None) -> float:
-    """Noise as declared; else calibrated for so many records and kept in the store: it takes seconds.
+    """The declared noise multiplier of a set-up at an epsilon, else the one calibrated for so many records.
+
+    Calibration takes seconds, so its result is kept in the store.
 
     Args:
-        measured: noise multipliers of earlier measurements. Calibrated noise that is one of them but for rounding is
-            taken to be it: processors differ in last digits, and pieces are named, and seeded, by all of them.
+        measured: noise multipliers of earlier measurements. Calibrated noise that differs from one of them by rounding
+            is replaced by it: pieces are named and seeded by all digits, and processors differ in the last ones.
     """
     sigma = _calibrate(store, setup, epsilon, records)
     if measured is None or not len(measured) or setup.privacy.noise_multipliers is not None:
@@ -207,10 +209,10 @@ def _calibrate(store: Store, setup: Setup, epsilon: float, records: int) -> floa
 
 
 class _Estimates(Costs):
-    """What the pieces of one set-up roughly cost."""
+    """Estimated costs of the pieces of one set-up."""
 
     def __init__(self, setup: Setup, table: FetchedTable | None) -> None:
-        """Raises SizesError and ModelError for a table that is too small, and a model that its records do not fit."""
+        """Raises SizesError for a table with too few rows, and ModelError for a model that does not fit its records."""
         if table is not None:
             asked, rows = setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers, len(table.frame)
             if asked > rows:

@@ -42,7 +42,7 @@ class Transfer:
 
 
 class Shared:
-    """A store at an address."""
+    """A store at an address that fsspec knows."""
 
     def __init__(self, address: str) -> None:
         """Raises HarnessError for an address that nothing here can reach."""
@@ -55,11 +55,11 @@ class Shared:
             raise HarnessError(f"{address!r}: no directory or bucket in it; right is s3://bucket/folder, or a path")
 
     def path(self, kind: str, key: str) -> str:
-        """Where a result lies."""
+        """The path of a result."""
         return posixpath.join(self.root, kind, key[:2], f"{key}.npz")
 
     def list_results(self) -> set[ResultName]:
-        """Every result that is there."""
+        """Kind and key of every result in it."""
         with _explain_unreachable(self.address):
             self.files.invalidate_cache()
             paths = self.files.find(self.root) if self.files.exists(self.root) else []
@@ -82,7 +82,7 @@ class Shared:
 
 
 def push(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
-    """Copy what the other side lacks to it; of `only`, or of everything. What is damaged here stays here."""
+    """Copy to a shared store the results that it lacks, all or those in `only`. Damaged results are not copied."""
     mine = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
     if only is not None:
         mine = [one for one in mine if one in only]
@@ -90,9 +90,10 @@ def push(store: Store, shared: Shared, progress: Progress, only: Collection[Resu
 
 
 def pull(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
-    """Copy what this side lacks from the other; of `only`, or of everything. What is damaged there is not taken.
+    """Copy from a shared store the results that this store lacks, all or those in `only`. Damaged results are not
+    copied.
 
-    Raises HarnessError for a folder that is not there: nothing of what is meant would be pulled.
+    Raises HarnessError for a folder that does not exist.
     """
     with _explain_unreachable(shared.address):
         if isinstance(shared.files, LocalFileSystem) and not shared.files.isdir(shared.root):
@@ -134,7 +135,7 @@ def _transfer(
 
 @contextmanager
 def _explain_unreachable(address: str) -> Iterator[None]:
-    """Say in one line what kept an address from being reached."""
+    """Context manager: turn errors of a file system into a HarnessError of one line."""
     try:
         yield
     except HarnessError:

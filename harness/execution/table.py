@@ -48,14 +48,14 @@ ORIGIN = ("work", "code")
 
 
 def axes_of(spec: Spec) -> list[str]:
-    """Names of the columns of its axes, besides epsilon."""
+    """Names of a spec's axes other than epsilon, which are columns of its table."""
     return [axis for axis in spec.axes if axis != "epsilon"]
 
 
 def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
-    """One row a target: coordinates, noise, and the digest of its weights and outputs.
+    """One row per target: coordinates, noise multiplier, and the digest of its weights and outputs.
 
-    The digest is missing where a target is not in the store, for its measurements are known.
+    The digest is missing for a target that is not in the store since its measurements were known.
     """
     trained = [cell.target.key for cell in plan.cells if store.has("train", cell.target.key)]
     records = store.records("train", trained)
@@ -82,12 +82,13 @@ def _other_axes(where: Place) -> dict[str, Level]:
 def measurement_table(
     plan: Plan, spec: Spec, store: Store, known: MeasurementCache | None = None, unfinished: bool = False
 ) -> pd.DataFrame:
-    """All measurements of a finished plan, sorted by coordinates. `attack` is empty for a model's own metrics.
+    """All measurements of a plan, sorted by coordinates, one row per number.
 
-    A column for each axis besides epsilon; it is empty in rows that do not vary along it. What is `known` is taken from
-    there, the rest from the store. `work` names what a row's number is of (empty: it follows from others), `code` by
-    which code it was measured. Where a round was stopped (`unfinished`), what several runs say together is left out of
-    those whose answers are not all here: what a table knows of a run has its numbers and not its answers.
+    `attack` is "" for a model's own metrics. Each axis besides epsilon has a column, empty in rows that do not vary
+    along it. `work` names what a number was measured of ("" where it is derived from others), `code` the code that
+    measured it. Measurements are taken from `known`, else from the store. With `unfinished`, for a round that was
+    stopped, metrics of groups of runs are left out where the store lacks an answer: a table has numbers of runs and not
+    their answers.
     """
     axes = axes_of(spec)
     columns = [*COLUMNS, *axes]
@@ -160,7 +161,7 @@ def measurement_table(
 
 
 class _MeasurementSource:
-    """What was measured, from what is known or from the store."""
+    """Reads measurements from a cache of tables or from the store."""
 
     def __init__(self, plan: Plan, store: Store, known: MeasurementCache) -> None:
         self.store, self.known = store, known
@@ -170,11 +171,12 @@ class _MeasurementSource:
         self.evaluations = store.records("evaluate", [p.key for p in pieces if not self._is_from_cache(p)])
 
     def _is_from_cache(self, piece: Piece) -> bool:
-        """What the store has by today's code is no other than what a table has of it, and may have more metrics."""
+        """Whether measurements of a piece are taken from the cache. The store goes first: it has the same numbers, and
+        may have more metrics."""
         return self.known.has(piece.work) and not self.store.has(piece.kind, piece.key)
 
     def metrics_of(self, piece: Piece) -> dict[str, Value]:
-        """The counts of a split, or the metrics of a model or of an attack."""
+        """The counts of a split, or the metrics of a model or an attack, by name."""
         if piece.kind == "split" and piece.key in self.splits:
             return {f"count_{name}": Value(v, 0.0, 1) for name, v in self.splits[piece.key]["facts"].items()}
         if piece.key in self.evaluations:
@@ -182,22 +184,22 @@ class _MeasurementSource:
         return self.known.metrics[piece.work]
 
     def code(self, piece: Piece) -> str:
-        """By which code."""
+        """The name of the code that measured a piece."""
         return piece.code if self._is_in_store(piece) else self.known.code[piece.work]
 
     def cell(self, piece: Piece, named: Piece) -> str:
-        """The name that it has in the store where it was measured."""
+        """The key of the piece in the store where it was measured."""
         return named.key if self._is_in_store(piece) else self.known.cell[piece.work]
 
     def _is_in_store(self, piece: Piece) -> bool:
         return piece.key in self.splits or piece.key in self.evaluations
 
     def has_runs(self, pieces: Sequence[Piece], work: str) -> bool:
-        """Whether several runs' answers are here, or what they say together is known."""
+        """Whether the metrics of a group of runs are known or can be computed from the store."""
         return self.known.has(work) or all(self.store.has(piece.kind, piece.key) for piece in pieces)
 
     def metrics_of_runs(self, pieces: Sequence[Piece], work: str) -> dict[str, Value]:
-        """What several runs say together."""
+        """The metrics that a group of runs gives together."""
         if self.known.has(work):
             return self.known.metrics[work]
         return _metrics_of_runs(self.store.root, tuple(piece.key for piece in pieces))
@@ -205,13 +207,14 @@ class _MeasurementSource:
 
 @lru_cache(maxsize=RUNS_KEPT)
 def _metrics_of_runs(store: Path, keys: tuple[str, ...]) -> dict[str, Value]:
-    """What several answers in a store say together: that does not change, and a table is made after each round."""
+    """The metrics that stored answers of a group of runs give together; cached, since a table is made after each
+    round."""
     stored = [Store(store).get("evaluate", key).arrays for key in keys]
     return measure_runs([(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored])
 
 
 def _pair_with_baseline(plan: Plan) -> Iterator[tuple[CellRepeat, CellRepeat]]:
-    """Each cell, and the one without noise that its metrics are set against, where there is one."""
+    """Each repeat with that of the model without noise at the same place, where there is one."""
 
     def key_without_epsilon(cell: CellRepeat) -> tuple[str, tuple[tuple[str, Level], ...], int]:
         return cell.arm, tuple(_other_axes(cell.place).items()), cell.repeat

@@ -35,7 +35,7 @@ class _PreparedModel:
 
 @dataclass
 class _EpochMonitor:
-    """What a model does on records that it is not trained on, epoch after epoch, until it no longer improves."""
+    """Follows a model on held-out records after each epoch: its accuracies, and when early stopping ends it."""
 
     job: Job
     records: Records | None
@@ -51,11 +51,11 @@ class _EpochMonitor:
 
     @property
     def is_needed(self) -> bool:
-        """Whether anything is to be done after an epoch."""
+        """Whether anything has to be done after an epoch."""
         return self.records is not None and (self.keeps_accuracies or self.job.training.early_stopping is not None)
 
     def observe_epoch(self, weights: Weights) -> None:
-        """Take the model as it is after one more epoch."""
+        """Evaluate the model after one more epoch."""
         assert self.records is not None
         if self.has_ended:
             return
@@ -77,16 +77,17 @@ class _EpochMonitor:
 
 
 def _observe_epoch(monitors: Sequence[_EpochMonitor], stack: Sequence[Weights]) -> bool:
-    """Take the models of a stack after one more epoch; True when all have ended."""
+    """Let each monitor observe its model of a stack. Returns True once all have ended."""
     for monitor, weights in zip(monitors, stack, strict=True):
         monitor.observe_epoch(weights)
     return all(monitor.has_ended for monitor in monitors)
 
 
 def compute_training(project: Project, pieces: Sequence[Piece]) -> list[Result]:
-    """Train pieces that differ in data, noise and seed only: as one stack where their shapes agree.
+    """Train pieces that differ in data, noise and seed only, as one stack where their shapes agree.
 
-    Keeps the weights and the log-probabilities on every set of records that is asked about.
+    Keeps the weights and the log-probabilities on every set of records that attacks ask about. Raises TrainingError
+    where weights become infinite or not-a-number.
     """
     prepared = [_prepare_model(project, piece) for piece in pieces]
     alike: dict[tuple[int, ...], list[int]] = {}

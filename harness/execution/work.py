@@ -27,9 +27,10 @@ _COMPUTE: dict[str, Callable[[Project, Store, Piece], Result]] = {
 
 
 def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str, float]]:
-    """Compute the pieces that the store lacks: each one's key and the seconds it took (0: it was there).
+    """Compute in this process the pieces that the store lacks. Returns each one's key and seconds (0 where it was
+    stored).
 
-    Several pieces are models of one stack (`Piece.stack`); they share the time that the stack took.
+    Several pieces are models of one stack (`Piece.stack`); they share the stack's time equally.
     """
     store = Store(project.store)
     missing = [p for p in pieces if not store.has(p.kind, p.key)]

@@ -74,7 +74,8 @@ STAGES["readings"] = STAGES["measure"]
 
 
 def paths_of(modules: tuple[str, ...]) -> list[str]:
-    """Files of these modules below the checkout's root, a folder where all of its modules are among them, sorted."""
+    """The files of modules, relative to the checkout's root and sorted; a folder stands for its modules where all are
+    listed."""
     files = {path for module in modules if (path := source(module)) is not None}
     package = source("harness")
     assert package is not None
@@ -83,7 +84,8 @@ def paths_of(modules: tuple[str, ...]) -> list[str]:
 
 
 def _fold_folder(folder: Path, files: set[Path]) -> list[Path]:
-    """What of a folder is among the files: itself, or the parts of it that are."""
+    """The given files that lie in a folder: the folder itself where all of its modules are given, else its files and
+    folders."""
     own = {path for path in folder.glob("*.py") if path.stat().st_size}
     parts = {
         below: _fold_folder(below, files) for below in sorted(folder.iterdir()) if (below / "__init__.py").is_file()

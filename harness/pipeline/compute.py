@@ -37,7 +37,7 @@ NOTHING_TRAINED = "results from elsewhere: nothing is trained for them"
 
 
 def resolve(context: Context, loaded: Loaded) -> None:
-    """Write what a spec's stages are to do under the profile."""
+    """Write what the stages of a spec read in place of the spec and the profile (`harness.spec.resolve`)."""
     kept = context.profile.from_tables
     named = [d for d in datasets(loaded, context) if not kept or isinstance(d, CsvTable)]
     # The data of a run whose tables are committed are what the code of their datasets says, fetched or not.
@@ -46,7 +46,7 @@ def resolve(context: Context, loaded: Loaded) -> None:
 
 
 def _digest_of(context: Context, dataset: Dataset) -> str | None:
-    """The hash of a dataset's table, or of its generator's code; None where it is not there."""
+    """The hash of a dataset's table, or what names a generator's records; None where the table is not fetched."""
     if not isinstance(dataset, TableDataset):
         return data_digest(dataset, None)
     try:
@@ -62,8 +62,11 @@ def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
 
 
 def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
-    """The plan of a spec, of `repeat_factor` times its repeats, its data fetched. Raises MissingData where those cannot
-    be had."""
+    """The plan of a spec with `repeat_factor` times its repeats; fetches its data.
+
+    Raises MissingData where data cannot be had or the profile leaves the spec out, and HarnessError, with file and
+    line, for a set-up that does not fit the data.
+    """
     if is_left_out(context, loaded):
         raise MissingData(reason_left_out(context))
     with _locate_data_faults(loaded, None):
@@ -77,7 +80,7 @@ def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
 
 
 def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
-    """Pieces of a plan that tables do not make needless; whether the store has them is another question."""
+    """Pieces of a plan whose results no table holds; the store may still have them."""
     scaled = context.scale(loaded)
     if not context.profile.from_tables:
         return plan.pieces()
@@ -89,7 +92,8 @@ def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
 
 @contextlib.contextmanager
 def _locate_data_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
-    """Put file, line and field before a fault that shows only once the data are at hand."""
+    """Context manager: put file, line and field before a HarnessError that shows only once the data are read.
+    MissingData passes."""
     try:
         yield
     except MissingData:
@@ -108,7 +112,7 @@ def _locate_data_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
 
 
 def worker_pool_of(context: Context) -> WorkerPool:
-    """The workers that a context asks for; they are started with the first piece, and serve every spec after that."""
+    """The worker pool of a context. Its workers start with the first piece and serve all specs."""
     return WorkerPool(context.project, context.workers, context.progress, context.scheduler, context.deadline)
 
 
@@ -177,14 +181,14 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
 
 
 def _write_results(context: Context, loaded: Loaded) -> None:
-    """Write results from elsewhere as a table like others, for whoever reads those."""
+    """Write a spec's results from elsewhere as a measurement table, with its curves."""
     scaled = context.scale(loaded)
     table = write_results(scaled, context.measurements_file(loaded.spec.id))
     write_curves(context, loaded.spec.id, table, axes_of(scaled.spec))
 
 
 def _list_plans(plans: Iterator[tuple[Loaded, Plan]], worker_pool: WorkerPool) -> list[tuple[Loaded, Plan]]:
-    """All plans. Workers get ready while they are made, which takes seconds: noise is calibrated."""
+    """All plans as a list. Workers warm up meanwhile, since calibrating noise takes seconds."""
     first = list(itertools.islice(plans, 1))
     if first:
         worker_pool.warm_up()
@@ -194,7 +198,8 @@ def _list_plans(plans: Iterator[tuple[Loaded, Plan]], worker_pool: WorkerPool) -
 def _make_plans(
     context: Context, specs: Sequence[Loaded], record_absence: Callable[[Loaded, MissingData], None]
 ) -> Iterator[tuple[Loaded, Plan]]:
-    """The plan of each spec that runs anything; of one whose data cannot be had, `record_absence` is told."""
+    """The plan of each spec that has an experiment to run. `record_absence` is called for a spec whose data cannot be
+    had."""
     for loaded in specs:
         if loaded.spec.own_experiment is not None:
             try:
@@ -208,9 +213,9 @@ def _make_plans(
 def _compute_plans(
     plans: Sequence[tuple[Loaded, Plan]], stage: Literal["train", "all"], worker_pool: WorkerPool
 ) -> Iterator[tuple[Loaded, Plan]]:
-    """Compute the pieces of all plans together, then hand out each plan.
+    """Compute the pieces of all plans together, then yield each plan.
 
-    Where the run ends early (its time is over, or Ctrl-C), those that are whole are handed out before it does.
+    On OutOfTime and on Ctrl-C the plans whose pieces are all finished are yielded before the exception is raised again.
     """
     pieces = {piece.key: piece for _, plan in plans for piece in plan.pieces(stage)}
     names = plans[0][0].spec.id if len(plans) == 1 else f"{len(plans)} specs"
@@ -230,7 +235,7 @@ def _compute_plans(
 
 
 def _select_trained(context: Context, loaded: Loaded, plan: Plan) -> Plan:
-    """The part of a plan whose models are trained. Raises HarnessError where a cell has none."""
+    """The repeats of a plan whose models are all trained. Raises HarnessError where a cell has no such repeat."""
     choose = trained_repeats if context.is_sequential else complete_repeats
     part = choose(plan, Store(context.project.store))
     if {cell.group for cell in part.cells} != {cell.group for cell in plan.cells}:
@@ -245,16 +250,16 @@ def _write_models(context: Context, loaded: Loaded, plan: Plan) -> None:
 
 
 def _publish(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame) -> None:
-    """Beside a table: its curves for `dvc plots`, and its runs in MLflow."""
+    """Write the curves of a table for `dvc plots`, and log its runs in MLflow."""
     scaled = context.scale(loaded)
     write_curves(context, loaded.spec.id, table, axes_of(scaled.spec))
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
 
 
 def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]] | None:
-    """Computing time of a spec's pieces by kind, as the store remembers it; None where it lacks some.
+    """Number and core-seconds of a spec's pieces by kind, from the store; None where the store lacks a piece.
 
-    A piece shared with another spec counts in both.
+    A piece that two specs share counts in both.
     """
     try:
         plan = make_plan(context.project, context.scale(loaded).spec)

@@ -103,7 +103,7 @@ def run_until_decided(
 
 
 def _write_finished(context: Context, loaded: Loaded, round_plan: Plan, known: MeasurementCache, notes: Notes) -> None:
-    """Write the measurements of a round that was stopped: of each arm and place the repeats that are finished."""
+    """Write the measurements of a round that was stopped: of each cell the repeats that are finished."""
     store, spec = Store(context.project.store), context.scale(loaded).spec
     finished = known_repeats(round_plan, known, store)
     plan = first_repeats(round_plan, {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()})
@@ -112,17 +112,18 @@ def _write_finished(context: Context, loaded: Loaded, round_plan: Plan, known: M
 
 
 def metrics_of_claims(scaled: Scaled) -> set[str]:
+    """Metrics that have to be measured for the claims on measurements: their own, or those that they derive from."""
     parts = [part for claim in scaled.spec.claims if not claim.theory for part in scaled.spec.parts(claim)]
     return {source_of(m) for part in parts for o in part.operands() for m in o.metrics}
 
 
 def _all_attacked(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
-    """Every model of a plan and, there, the attacks that a claim or a figure speaks of."""
+    """Every cell with each attack that a claim or a figure names there, and once without an attack ("")."""
     return [(group, attack) for group in groups for attack in ("", *spec.attacks_asked[group[0]])]
 
 
 def _attacked_by_claims(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
-    """The models and attacks that claims cannot be judged without."""
+    """The cells and attacks without which the claims cannot be judged."""
     parts = [part for claim in spec.claims for part in _flatten_parts(spec.parts(claim))]
     return [
         (group, attack)
@@ -133,7 +134,7 @@ def _attacked_by_claims(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
 
 
 def _flatten_parts(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaimKind]:
-    """Parts, with those of which one is enough, or some, in place of what says so."""
+    """The parts of claims, each `any-of` and `at-least` replaced by the claims that it is made of."""
     for part in parts:
         if isinstance(part, AnyOf | AtLeast):
             yield from _flatten_parts(part.of)
@@ -142,7 +143,7 @@ def _flatten_parts(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaim
 
 
 def _is_about(part: MeasuredClaimKind, group: Cell) -> bool:
-    """Whether a part of a claim is about the models of an arm and place, or relative to them."""
+    """Whether a part of a claim needs the models of a cell, as measured or as the baseline of another cell."""
     arm, where = group
     for operand in part.operands():
         if operand.chosen is not None and operand.chosen.arm == arm:
@@ -159,13 +160,13 @@ def _is_about(part: MeasuredClaimKind, group: Cell) -> bool:
 
 
 def _is_relative(operand: MetricOperand) -> bool:
-    """Whether a metric is told beside the model without noise."""
+    """Whether an operand has a metric that is relative to the model without noise."""
     chosen = operand.chosen.metric if operand.chosen is not None else None
     return any(METRICS[m].scope == "baseline" for m in (*operand.metric, operand.minus, chosen) if m in METRICS)
 
 
 def _choosing_repeats(scaled: Scaled) -> dict[str, int]:
-    """By arm whose first repeats choose a place on an axis for another arm: how many."""
+    """By arm whose first repeats choose a place on an axis for another arm: how many repeats choose."""
     repeats: dict[str, int] = {}
     for claim in scaled.spec.claims:
         for chosen in (o.chosen for part in scaled.spec.parts(claim) for o in part.operands()):
@@ -175,5 +176,6 @@ def _choosing_repeats(scaled: Scaled) -> dict[str, int]:
 
 
 def _needs_groups_of_runs(scaled: Scaled, metrics: Collection[str]) -> bool:
+    """Whether a metric is of several runs on the same records, so that the first round needs a whole group of them."""
     assert scaled.spec.own_experiment is not None
     return scaled.spec.own_experiment.resample == "training" and any(map(is_of_runs, metrics))
