@@ -46,9 +46,10 @@ some and not at all (docs/statistics.md)."""
 
 
 def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]:
-    """Both ends, (...), of what the confidence sets of all looks of a `TMixtureCS` share, from moments (..., n).
+    """Lower and upper ends, (...) each, of the confidence sets of all looks of a `TMixtureCS`, from moments (..., n).
 
-    Infinite where no set is bounded yet; of the last set where they have nothing in common.
+    The set is the intersection over looks: infinite where no look bounds it, the last look's set where the intersection
+    is empty.
     """
     errors, skewness = moments.stderrs, moments.skewnesses
     n = np.arange(1, errors.shape[-1] + 1)
@@ -70,7 +71,7 @@ def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]
 
 @dataclass(frozen=True)
 class TMixtureCS(SequentialEstimate):
-    """A mean over the first n repeats, for every n up to the last one looked at."""
+    """Confidence sequence of a mean over the first n repeats, for every n up to the number looked at."""
 
     moments: Moments
     repeat_values: Array | None = field(default=None, compare=False, repr=False)
@@ -190,7 +191,7 @@ class TwoStakeCS(SequentialEstimate):
         return -self.shift(0.0, -1.0)._greatest_mean(alpha), self._greatest_mean(alpha)
 
     def _greatest_mean(self, alpha: float) -> float:
-        """The largest mean that is not excluded, rounded up."""
+        """The largest mean that no look excludes, rounded up."""
         step = max(self.stderr, 1e-9)
         for first in range(0, 40, 8):
             excluded = self._excludes(self.mean + step * 2.0 ** np.arange(first, first + 8), alpha)
@@ -207,7 +208,7 @@ class TwoStakeCS(SequentialEstimate):
         return float(high)
 
     def _excludes(self, values: Array, alpha: float) -> Array:
-        """(k,) whether each of these means is excluded from below."""
+        """Whether each of these means is excluded from below: (k,) bool."""
         won = self.martingale(values[:, None], -1.0)
         largest = won[:, -1] if self.whole.last_look_only else won.max(axis=1, initial=0.0)
         return np.asarray(0.5 / np.maximum(largest, 0.5) <= alpha)
@@ -242,7 +243,7 @@ class TwoStakeCS(SequentialEstimate):
 
 
 def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:
-    """As `t_mixture_cs`, with a share of the stake on the values after the first `left_out`."""
+    """Like `t_mixture_cs`, with a share of the stake on the values after the first `left_out`."""
     return TwoStakeCS(
         t_mixture_cs(values, record_stderr), t_mixture_cs(values[left_out:], record_stderr[left_out:]), left_out
     )
@@ -270,5 +271,6 @@ def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array) -> 
 
 
 def t_mixture_cs(values: Array, record_stderr: Array) -> TMixtureCS:
-    """From one value a repeat in the order they were drawn, (n,), and each one's record-sampling error, (n,)."""
+    """A confidence sequence from one value per repeat, (n,), in the order drawn, and each one's record-sampling error,
+    (n,)."""
     return TMixtureCS(moments(values, record_stderr), values)

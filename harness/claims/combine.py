@@ -31,7 +31,11 @@ FAR = 10_000
 
 
 def combine_alternatives(point_results: Sequence[PointResult]) -> PointResult:
-    """Supported where one of the looks is, at a level shared by all; opposed where every one is. Shows the clearest."""
+    """The result where one of several alternatives is enough.
+
+    It is supported where one alternative is, by Bonferroni, and opposed where all are. Its point is that of the
+    clearest one.
+    """
     best = min(point_results, key=lambda look: look.point.p_support)
     support = min(1.0, best.point.p_support * len(point_results))
     oppose = max(look.point.p_oppose for look in point_results)
@@ -45,8 +49,8 @@ def combine_alternatives(point_results: Sequence[PointResult]) -> PointResult:
 
 
 def combine_by_repeat(point_results: Sequence[PointResult], how: np.ufunc) -> Array | None:
-    """(n,) whether one of several (`np.logical_or`), or all of them (`np.logical_and`), hold in each repeat that all of
-    them have."""
+    """Whether one (`np.logical_or`) or all (`np.logical_and`) of several results hold in each repeat, (n,) bool; None
+    where one of them does not say."""
     known = [look.holds for look in point_results if look.holds is not None]
     if len(known) < len(point_results):
         return None
@@ -64,10 +68,10 @@ def over_grid(
     some: frozenset[str],
     look: Callable[[Where], Sequence[PointResult]],
 ) -> PartResult:
-    """Judge at every place of the grid: `look` gives one or more results at a place, all of which must hold, but along
-    what `some` lists.
+    """Judge a part of a claim at every place of the grid.
 
     Args:
+        look: gives one or more results at a place, all of which must hold, except along what `some` lists.
         some: axes, and kinds of names, along which one alternative is enough.
     """
     if gone := evidence.unmeasured_axes(curves):
@@ -91,7 +95,8 @@ def over_grid(
 def _group_by_axes(
     point_results: Sequence[tuple[Where, PointResult]], axes: frozenset[str], some: frozenset[str], part: Part
 ) -> tuple[list[PointResult], Quantifier]:
-    """Looks to combine, and how: where some axes are for all and others for some, one look a group of the latter."""
+    """The results to combine, and the quantifier over them. Where only some axes are for all, there is one result per
+    group of the others."""
     along = axes & some
     names = some - axes
     if not along and not names:
@@ -111,11 +116,11 @@ def combine(
     share: float = 1.0,
     absent: int = 0,
 ) -> PartResult:
-    """The outcome of a part from what was found at its points.
+    """The outcome of a part from the results at its points, given with the quantifier over them.
 
     Args:
         share: of the points, at which it has to hold where the quantifier is `share`; rounded up.
-        absent: further points, of which nothing is known.
+        absent: number of further points of which nothing is known.
     """
     results, quantifier = point_results
     points = tuple(look.point for look in results)
@@ -184,7 +189,7 @@ def combine(
 
 
 def needed_points(share: float, points: int) -> int:
-    """How many of so many points a share of them is, rounded up."""
+    """A share of a number of points as a whole number, rounded up, at least 1."""
     return max(1, math.ceil(share * points - 1e-9))
 
 
@@ -204,7 +209,7 @@ def _reason(how: Found, quantifier: PointQuantifier, index: int, decides: Point,
 
 
 def _outlook(effect: MeanEstimate, level: float) -> dict[str, float | None]:
-    """What more repeats would do, and what the present ones could have shown."""
+    """Fields of a reason that say what more repeats would do, and what the present ones could have shown."""
     if isinstance(effect, SequentialEstimate):
         return (
             {} if effect.skip_intervals else {"repeats": effect.n, "enough": effect.project_repeats(level, FAR) or None}

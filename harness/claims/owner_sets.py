@@ -17,10 +17,10 @@ FEWEST_ESTIMATED = 2
 def some_owner_set(
     evidence: Measurements, left: MetricSeries, where: Where, part: Part, look: Callable[[Measurements], PointResult]
 ) -> PointResult:
-    """What is found at a place of the owner set that shows it most clearly, of those that the left arm's split draws.
+    """The result at a place for the owner set that shows it most clearly, among those that the left arm's split draws.
 
-    The j-th that is drawn is tested at a level of 1 / (j (j + 1)) of the whole, which adds up to it however many there
-    are. Nothing opposes a claim of this kind: there may be owner sets that no repeat has drawn.
+    The j-th owner set is tested at 1 / (j (j + 1)) of the level; these add up to the level however many are drawn.
+    Nothing opposes such a claim: some owner sets may not have been drawn.
     """
     repeats_among = len(evidence.series(left, where).values)
     point_results = []

@@ -57,18 +57,19 @@ JudgeClaim = Callable[[Measurements], list[PartResult]]
 
 
 def next_look(repeats: int, max_repeats: int) -> int:
-    """The next look after one at so many repeats: an eighth more, so that looks cost little beside repeats."""
+    """Repeats at the look after one at so many: an eighth more, so that looking costs little beside training."""
     return min(max_repeats, repeats + max(1, repeats // GROWTH))
 
 
 def is_decided(findings: Sequence[PartResult]) -> bool:
-    """One part fails, or every part that is run holds."""
+    """Whether one part is violated, or every part that is run is reproduced."""
     outcomes = {f.outcome for f in findings}
     return "violated" in outcomes or (outcomes <= {"reproduced", "not run"} and "reproduced" in outcomes)
 
 
 def first_deciding_look(judge_claim: JudgeClaim, evidence: Measurements) -> tuple[list[PartResult], int | None]:
-    """The findings of the first look that decides, and its repeats; else those of all repeats, and None."""
+    """The results of the first look that decides a claim, with its repeats; without one, those of all repeats and
+    None."""
     # Evidence only grows with the repeats, so a claim that one look decides is decided at all later ones.
     without_intervals, repeats = evidence.without_intervals(), max(2, evidence.repeats)
     if not is_decided(judge_claim(without_intervals)):
@@ -81,7 +82,7 @@ def first_deciding_look(judge_claim: JudgeClaim, evidence: Measurements) -> tupl
 
 
 def cells_used(findings: Sequence[PartResult]) -> tuple[int, int]:
-    """Trained models that the findings stand on, and cells (an arm at an epsilon) that they are of."""
+    """Number of trained models that results rest on, and number of their cells."""
     repeats: dict[Cell, int] = {}
     for look in (look for f in findings for look in f.point_results):
         for cell in look.cells | look.decided_on:
@@ -98,14 +99,16 @@ def allocate_repeats(
     only_likely: bool = False,
     repeats_in_reach: int | None = None,
 ) -> dict[Attacked, int]:
-    """Repeats that an open claim needs next, by cell and attack; empty where it is decided, or can no longer be.
+    """Repeats that an open claim needs next, by cell and attack; empty where it is decided or cannot be decided any
+    more.
 
     Args:
         repeats: of the spec.
-        max_repeats: repeats that a cell may get where they may decide; None: those of the spec.
-        whole: not those of the next look, but those that are expected to decide.
-        reach: repeats with which a cell may decide that has not had the spec's; None: CEILING times the spec's.
-        likely: only where those there are say that more are likely to decide, within the spec's repeats too.
+        max_repeats: limit for cells that may decide; None: `repeats`.
+        until_decision: give the repeats that are expected to decide, not those of the next look.
+        only_likely: ask for more only where the present repeats make a decision likely, below the spec's repeats too.
+        repeats_in_reach: limit in judging whether a cell with fewer repeats than the spec's may decide; None: CEILING
+            times the spec's.
     """
     if is_decided(findings):
         return {}
@@ -126,7 +129,7 @@ def allocate_repeats(
 
 
 def by_cell(needs: Mapping[Attacked, int]) -> dict[Cell, int]:
-    """Repeats of each cell, whatever attacks it."""
+    """Repeats of each cell: the most that any attack on it needs."""
     repeats: dict[Cell, int] = {}
     for (cell, _), target in needs.items():
         repeats[cell] = max(repeats.get(cell, 0), target)
@@ -135,7 +138,7 @@ def by_cell(needs: Mapping[Attacked, int]) -> dict[Cell, int]:
 
 @dataclass(frozen=True)
 class _Rule:
-    """Where the parts of a claim need repeats."""
+    """How the repeats of a claim's parts are allocated."""
 
     alpha: float
     """One-sided."""
@@ -146,6 +149,7 @@ class _Rule:
     repeats_in_reach: int | None = None
 
     def next_look(self, look: PointResult, finding: PartResult) -> int:
+        """Repeats of a point at its next look."""
         repeats = look.repeats
         if self.only_likely:  # a projection of results that are alike: rounds of half as many more
             return min(self.expected_repeats(look, finding), repeats + (repeats + 1) // 2)
@@ -153,7 +157,7 @@ class _Rule:
         return min(FEWEST, max_repeats) if repeats < FEWEST else next_look(repeats, max_repeats)
 
     def expected_repeats(self, look: PointResult, finding: PartResult) -> int:
-        """Repeats that decide if the effect stays as it is; the most allowed where those would not."""
+        """Repeats of a point that decide it if the effect stays as it is; the limit where those do not."""
         effect = look.effect
         projected = (
             effect.project_repeats(self._level(look, finding), self.max_repeats)
@@ -165,7 +169,7 @@ class _Rule:
         return min(self.max_repeats, math.ceil(projected * look.repeats_among / look.point.repeats))
 
     def points_to_repeat(self, finding: PartResult) -> tuple[list[PointResult], bool]:
-        """Where a part needs repeats next, and whether they may turn it against the claim."""
+        """The points at which a part needs repeats next, and whether these may turn it against the claim."""
         if finding.quantifier == "share":
             return self._points_of_share(finding)
         all_points = finding.quantifier == "all"
@@ -185,6 +189,7 @@ class _Rule:
         return ([] if used_up else open_), not all_points
 
     def _points_of_share(self, finding: PartResult) -> tuple[list[PointResult], bool]:
+        """The same for a part that has to hold at a share of its points."""
         support, oppose = finding.levels(self.alpha, self.parts)
         still_to_support, still_to_oppose = (
             finding.needed,
@@ -206,7 +211,7 @@ class _Rule:
         return [], False
 
     def _levels(self, finding: PartResult) -> tuple[float, float]:
-        """One-sided levels of what is needed at every point, and of what turns the verdict at one."""
+        """One-sided levels of what every point needs, and of what decides alone at one point."""
         support, oppose = finding.levels(self.alpha, self.parts)
         return (oppose, support) if finding.quantifier == "some" else (support, oppose)
 
@@ -214,7 +219,7 @@ class _Rule:
         return self._levels(finding)[_is_on_deciding_side(look, finding)]
 
     def _is_worthwhile(self, look: PointResult, level: float) -> bool:
-        """Whether more repeats there are allowed, and may decide where they are past the spec's number."""
+        """Whether a point may get more repeats, and these may decide it."""
         effect, repeats = look.effect, look.repeats
         early = repeats < self.spec_repeats
         if early and not self.only_likely and (repeats < FEWEST or not isinstance(effect, SequentialEstimate)):
@@ -237,19 +242,21 @@ _PartLooks = tuple[PartResult, list[PointResult], bool]
 
 
 def _keep_clearest(parts: list[_PartLooks]) -> list[_PartLooks]:
-    """Of parts with a point against their claim the clearest one, which alone would violate it; else all of them."""
+    """Of parts that have a point against the claim only the clearest, which alone would violate it; else all parts."""
     against = [(f, looks, turned) for f, looks, turned in parts if turned and f.quantifier == "all"]
     return [min(against, key=lambda part: _clearness(part[1][0], all_points=True))] if against else parts
 
 
 def _clearness(look: PointResult, all_points: bool) -> tuple[float, float]:
-    """The smaller, the more clearly a point is on its side; by standard errors where there are too few for p-values."""
+    """Sort key of points, clearest first: the p-value, then the effect in standard errors."""
     effect = look.effect
     p = look.point.p_oppose if all_points else look.point.p_support
     return p, -abs(effect.mean) / effect.stderr if effect.stderr else -math.inf
 
 
 def _is_on_deciding_side(look: PointResult, finding: PartResult) -> bool:
-    """Whether the point is on the side that decides alone: against a claim for all points, for one of some point; of a
-    share, whether it is against the claim."""
+    """Whether a point is on the side that decides alone.
+
+    That is against a claim for all points, and for a claim for some point; for a share of points, against the claim.
+    """
     return look.point.effect != 0 and (look.point.effect < 0) == (finding.quantifier != "some")

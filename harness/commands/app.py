@@ -38,10 +38,10 @@ FORMER_VERBS = {"check": "judge", "ls": "list", "multiverse": "alternatives", "v
 
 
 class CommandGroup(TyperGroup):
-    """The commands, by the names of before, too."""
+    """The commands, which also answer to their former names."""
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
-        """The command that the first word names."""
+        """The command that the first word names, by its present or former name."""
         if words and words[0] in FORMER_VERBS:
             verb = FORMER_VERBS[words[0]]
             print(f"harness: warning: `harness {words[0]}` is called `harness {verb}` now", file=sys.stderr)
@@ -131,7 +131,7 @@ def main() -> None:
 
 
 def _run_command() -> int:
-    """Carry out what was typed. Returns the exit code."""
+    """Run the command that was typed. Returns the exit code."""
     try:
         return app(standalone_mode=False) or 0
     except ModuleNotFoundError as error:
@@ -167,7 +167,7 @@ def _report_error(error: Exception, text: str) -> int:
 
 
 def _report_usage_error(error: Any) -> int:
-    """What was typed does not fit the command: which word, and what would."""
+    """Print what does not fit the command, and what would. Returns the exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return 2
@@ -183,7 +183,7 @@ def _report_usage_error(error: Any) -> int:
 
 
 def _typed_value(param: Any) -> str | None:
-    """What was typed after an option, where that can be told."""
+    """The value that was typed for an option; None where it cannot be told."""
     typed = None
     for word, following in zip(sys.argv[1:], [*sys.argv[2:], None], strict=True):
         name, equals, value = word.partition("=")

@@ -193,7 +193,7 @@ def audit(
 
 @dataclass(frozen=True)
 class _AuditSettings:
-    """What is audited, where options leave it open."""
+    """What is audited, once open options are settled."""
 
     score: Score
     neighbours: Adjacency
@@ -205,7 +205,7 @@ class _AuditSettings:
 def _settle_settings(
     is_engine: bool, score: Score | None, canary: str, neighbours: Adjacency | None, hidden: list[int] | None
 ) -> _AuditSettings:
-    """Raises HarnessError for what does not go together."""
+    """The settings of an audit of training. Raises HarnessError for options that do not go together."""
     sought = canary == "sought"
     if hidden and not is_engine:
         raise HarnessError("--hidden: a function of yours has layers of its own; leave it out")

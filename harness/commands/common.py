@@ -59,7 +59,10 @@ RESUME_HINT = "finished pieces are kept, the same command goes on from here"
 
 
 def deadline_in(minutes: float | None) -> float | None:
-    """When a run of so many minutes begins nothing more; None: it has no end. Raises HarnessError for no time."""
+    """The deadline of a run of so many minutes, in the seconds of `time.monotonic`; None for none.
+
+    Raises HarnessError for a number of minutes that is not above 0.
+    """
     if minutes is not None and not minutes > 0:
         raise HarnessError(f"--minutes {minutes:g}: nothing can be done in that; give more than 0")
     return None if minutes is None else time.monotonic() + 60 * minutes
@@ -67,7 +70,7 @@ def deadline_in(minutes: float | None) -> float | None:
 
 @contextlib.contextmanager
 def exit_on_interrupt() -> Iterator[None]:
-    """On Ctrl-C say that the same command goes on from here, and exit with 130."""
+    """Context manager: on Ctrl-C print that the same command resumes, and exit with 130."""
     try:
         yield
     except KeyboardInterrupt:
@@ -76,12 +79,12 @@ def exit_on_interrupt() -> Iterator[None]:
 
 
 def project_here() -> Project:
-    """The checkout that the user is in, or named."""
+    """The checkout that the user is in, or that `--project` names."""
     return find_project(state.get("root"))
 
 
 def context_for(profile: str | None, workers: int | None, quiet: bool) -> Context:
-    """What the stages are told under a profile."""
+    """The context of the stages under a profile."""
     from harness.execution.executor import default_workers
     from harness.pipeline.context import Context
     from harness.spec.profile import choose, load_params
@@ -92,7 +95,7 @@ def context_for(profile: str | None, workers: int | None, quiet: bool) -> Contex
 
 
 def load(project: Project, names: list[str] | None, alternatives: bool = True) -> list[Loaded]:
-    """The named specs; all for none. `alternatives`: as for `load_spec`."""
+    """The named specs, or all where `names` is empty. `alternatives`: as for `load_spec`."""
     from harness.spec.load import load_specs
 
     return load_specs(project, names or [], alternatives)
@@ -101,10 +104,10 @@ def load(project: Project, names: list[str] | None, alternatives: bool = True) -
 def contexts(
     names: list[str] | None, profile: str | None, workers: int | None, quiet: bool, alternatives: bool = True
 ) -> list[tuple[Context, list[Loaded]]]:
-    """Specs with what their stages are told: those of the checkout under the profile, each own one as declared.
+    """Specs grouped by context: those of the checkout under the profile, and each spec outside of `specs/` by itself.
 
-    A profile that is asked for by name holds for own specs too, but their results and page stay their own.
-    `alternatives`: as for `load_spec`.
+    A spec outside of `specs/` is run as declared, or under a profile that is named explicitly; its results and page
+    stay its own. `alternatives`: as for `load_spec`.
     """
     from harness.pipeline.context import OWN
     from harness.spec.profile import Profile
@@ -123,7 +126,7 @@ def contexts(
 
 
 def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
-    """The specs that a profile's page is about: all of the checkout's that can be read, whichever were run."""
+    """The specs on a profile's page: all of the checkout's that can be loaded, whichever were run."""
     from harness.spec.load import load_spec, spec_paths
 
     if context.own is not None:
@@ -138,7 +141,7 @@ def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
 
 
 def table_of(*columns: str) -> Table:
-    """A table whose first column, the name that one types, is never cut."""
+    """A table whose first column is never cut, since one types what it shows."""
     table = Table(box=None, header_style="bold")
     for index, column in enumerate(columns):
         table.add_column(column, no_wrap=index == 0, overflow="fold")
@@ -146,12 +149,12 @@ def table_of(*columns: str) -> Table:
 
 
 def print_json(value: object) -> None:
-    """For programs: one document of strict JSON, in which infinities and what is no number are text."""
+    """Print one document of strict JSON, in which infinities and not-a-number are text."""
     print(json_text(value), file=state.get("document", sys.stdout))
 
 
 def check_writable_file(path: Path | None, option: str, suffix: str = "") -> None:
-    """Raises HarnessError where a file that an option names cannot be written: before the work, not after it."""
+    """Raises HarnessError where the file of an option cannot be written: before the work, not after it."""
     if path is None:
         return
     if suffix and path.suffix != suffix:
@@ -165,7 +168,7 @@ def check_writable_file(path: Path | None, option: str, suffix: str = "") -> Non
 
 
 def check_writable_folder(folder: Path, what: str) -> None:
-    """Raises HarnessError where no folder is, or can be made."""
+    """Raises HarnessError where a folder does not exist and cannot be made."""
     above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not above.is_dir():
         raise HarnessError(f"{what}: {above} is a file, not a folder")
@@ -185,7 +188,7 @@ STATES = {"clears": "green", "misses": "red", "open": "yellow"}
 
 
 def print_verdicts(verdicts: Iterable[Verdict]) -> None:
-    """For people."""
+    """Print a table of verdicts on the terminal."""
     table = table_of("claim", "verdict", "why")
     for v in verdicts:
         more = [f"({v.tally})" if v.tally else "", f"Would decide: {v.would_decide}." if v.would_decide else ""]

@@ -73,7 +73,7 @@ def new(
 
 
 def _check_name_is_free(sort: Sort, name: str, module: str) -> None:
-    """Raises HarnessError where a module or a plug-in of that name is there, whose place the new one would take."""
+    """Raises HarnessError where a Python module or a plug-in of that name exists."""
     from harness.attacks.attack import ATTACKS
     from harness.claims.expectation import CLAIM_KINDS
     from harness.data.dataset import DATASETS
@@ -104,8 +104,10 @@ def _spec_file(name: str, into: Path | None) -> dict[Path, str]:
 
 
 def _write_results_spec(path: Path, into: Path | None) -> None:
-    """Write a spec beside what it is about, and say what was guessed. Raises HarnessError for a file that holds no
-    results, or none that a metric could be made of."""
+    """Write a spec on a file of results, and print what was guessed of its columns.
+
+    Raises HarnessError for a file that holds no results, or no column that could be a metric.
+    """
     from harness.experiment.results import ResultsFile
     from harness.results.cells import read_results
     from harness.results.draft import draft_spec

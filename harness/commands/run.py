@@ -220,7 +220,7 @@ def compute(
 
 
 def _say_out_of_time(left: list[Loaded], at_once: int) -> None:
-    """Say which specs are left, of which so many were begun."""
+    """Print which specs are not finished; the first `at_once` of those left were begun."""
     what = f"{left[0].spec.id} is not finished" if at_once == 1 else f"not all of {at_once} specs are finished"
     more = f" and {len(left) - at_once} more not looked at" if left[at_once:] else ""
     print(f"harness: out of time, {what}{more}; {RESUME_HINT}", file=sys.stderr)

@@ -9,7 +9,7 @@ from harness.report.vocabulary import CERTAINTY, figure
 
 
 def _readings_sentence(verdict: Verdict) -> str:
-    """In how many other readings of what the paper leaves open the verdict is the same, open, or another."""
+    """In how many other readings the verdict is the same, open, or another."""
     words = [reading.verdict for reading in verdict.readings]
     same = words.count(verdict.verdict)
     open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
@@ -23,7 +23,7 @@ HELD = ("reproduced", "agrees")
 
 
 def certainty_words(verdict: Verdict) -> str:
-    """How sure, in a few words; empty where nothing is decided."""
+    """How sure a verdict is, in a few words; empty where nothing is decided."""
     if verdict.certainty is None:
         return ""
     if (verdict.certainty, verdict.verdict) == ("proved", "violated"):
@@ -33,7 +33,7 @@ def certainty_words(verdict: Verdict) -> str:
 
 
 def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
-    """How sure one is of a verdict, one sentence each."""
+    """Sentences on how sure a verdict is."""
     sentences = []
     if point is not None and point.holds is not None and point.share is not None and verdict.verdict in HELD:
         sentences.append(

@@ -110,7 +110,7 @@ def _sample(look: Look) -> str:
 def standalone_frame(
     width: float, height: float, title: str, keys: Sequence[Key], notes: Sequence[str]
 ) -> tuple[str, str]:
-    """What a picture needs to stand by itself: the box with room for its title and legend, and these as SVG."""
+    """The view box that leaves room for a picture's title and legend, and these as SVG."""
     lines = [key.name for key in keys] + list(notes)
     longest = max([len(title) * 6.4, *(26 + 12 + len(line) * 5.2 for line in lines)], default=0.0)
     box = f"0 {-TITLE:g} {max(width, longest):.0f} {height + TITLE + ROW * len(lines) + 8:.0f}"

@@ -89,7 +89,7 @@ class Section:
 
 
 def judged_specs(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
-    """Those of the specs that have verdicts under the profile; the others are not run yet."""
+    """The specs that have verdicts under the profile."""
     return [loaded for loaded in specs if has_verdicts(context, loaded)]
 
 

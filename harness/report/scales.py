@@ -117,7 +117,7 @@ def power_label(value: float) -> str:
 def choose_ticks(
     places: Sequence[float], labels: Sequence[str], first: Sequence[int], width: float, size: float = 9.5
 ) -> list[int]:
-    """Indices of the ticks that can be labelled so that no two labels touch.
+    """Indices of ticks that can be labelled without two labels touching.
 
     Args:
         places: where each tick is along the axis, from 0 to 1.

@@ -35,7 +35,7 @@ Titles = Mapping[str, Sequence[Hover]]
 
 
 def open_canvas(size: tuple[float, float]) -> Figure:
-    """An empty figure of a size in inches, in this project's style once it is drawn by `svg_of`."""
+    """An empty figure of a size in inches, to be drawn within `style`."""
     from matplotlib.figure import Figure as Canvas
 
     figure = Canvas(figsize=size)

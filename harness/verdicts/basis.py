@@ -33,7 +33,7 @@ class Judgement:
 def judge_on_basis(
     judge_claim: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float
 ) -> Judgement:
-    """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
+    """Judge a claim on the metrics' ranges alone where these decide it, else by the design's own test."""
     sequential, skip_intervals = evidence.design.name == "sequential", evidence.design.skip_intervals
     is_distribution_free, decided_at = is_decided(judge_claim(evidence.with_design(Bounded(skip_intervals=True)))), None
     if sequential:
@@ -78,13 +78,13 @@ def judge_on_basis(
 
 
 def combined_outcome(outcomes: list[Outcome]) -> Outcome:
-    """Outcome of a claim all of whose parts must hold."""
+    """The outcome of a claim all of whose parts must hold."""
     order: tuple[Outcome, ...] = ("violated", "not run", "inconclusive")
     return next((o for o in order if o in outcomes), "reproduced")
 
 
 def basis_of(judgement: Judgement, outcome: Outcome) -> tuple[Basis | None, int]:
-    """What a verdict rests on, and the fewest repeats of a point that it needs."""
+    """The basis of a verdict, and the fewest repeats of a point that it needs."""
     if outcome not in ("reproduced", "violated"):
         return None, 0
     deciding = [f for f in judgement.findings if f.outcome == outcome]
@@ -99,7 +99,7 @@ def basis_of(judgement: Judgement, outcome: Outcome) -> tuple[Basis | None, int]
 
 
 def _deciding_points(finding: PartResult) -> list[PointResult]:
-    """The looks without which its outcome would not be known: of as many as decide it, the clearest."""
+    """The points without which the outcome would not be known; the clearest, where only some are needed."""
     m, against = len(finding.points) + finding.absent, finding.outcome == "violated"
     needed = m - finding.needed + 1 if against else finding.needed
     if needed == 1:
@@ -109,7 +109,10 @@ def _deciding_points(finding: PartResult) -> list[PointResult]:
 
 
 def points_of(judgement: Judgement, alpha: float, sequential: bool) -> list[Point]:
-    """Every point as the design's own test sees it, with what needs no assumption beside it."""
+    """All points as the design's own test sees them, with the shares and intervals that need no assumption.
+
+    `sequential`: whether repeats were added while one looked.
+    """
     points = []
     for by_t_test, bounded in zip(judgement.by_t_test, judgement.bounded, strict=True):
         for index, one in enumerate(by_t_test.points):

@@ -53,7 +53,7 @@ def hardware() -> str:
 
 
 def installed_versions(names: Iterable[str]) -> dict[str, str]:
-    """Versions of packages, of those that are there: whoever only judges has no TensorFlow."""
+    """Versions of those packages that are installed; without TensorFlow, for example, where one only judges."""
     return {name: known for name in names if (known := _installed_version(name)) is not None}
 
 
@@ -86,8 +86,11 @@ def judge_spec(
     only: Collection[str] | None = None,
     reading: bool = False,
 ) -> list[Verdict]:
-    """Judge every claim of a spec, or `only` some. Without a table, claims that need measurements are *not run*
-    (`why_not`). Of a `reading` it is not asked how many claims wait for repeats."""
+    """Judge the claims of a spec, all or `only` some.
+
+    Without a table, claims on measurements are *not run* for the reason `why_not`. With `reading`, the notes on a run
+    that was stopped early are left out. Raises ClaimError for a claim that cannot be judged.
+    """
     spec = scaled.spec
     alpha = spec.level if alpha is None else alpha
     evidence, judges, open_claims = None, dict[str, JudgeClaim](), None
@@ -128,7 +131,7 @@ def judge_spec(
 
 
 def _origin_fields(table: pd.DataFrame | None) -> dict[str, object]:
-    """The data, the machine and the code that the measurements come from, as their file remembers them."""
+    """Fields of verdicts that say on which data and machine, and by which code, a table was measured."""
     known = table.attrs if table is not None else {}
     commits = known.get("commits", {})
     return {
@@ -196,7 +199,7 @@ def _judge_claim(
 
 
 def _inequality_tree(part: ClaimKind, spec: Spec) -> Expression:
-    """The inequality; of results without an epsilon, over the axes that it leaves open."""
+    """The inequality of a part; for results without an epsilon, over the axes that it leaves open."""
     if spec.results is None or "epsilon" in spec.axes or not isinstance(part, MeasuredClaimKind):
         return part.tree()
     closed = {axis for operand in part.operands() for axis in (*operand.fixed_axes, *operand.mean_over)}
@@ -205,7 +208,8 @@ def _inequality_tree(part: ClaimKind, spec: Spec) -> Expression:
 
 
 def _judging_code(parts: Sequence[ClaimKind]) -> str:
-    """Hash of the code that judges these: this module and all that it imports, their kinds, formulas and metrics."""
+    """Hash of the code that judges these parts: this module, their kinds, formulas and metrics, with all that they
+    import."""
     modules = {__name__, *(type(part).__module__ for part in parts)}
     for part in parts:
         modules |= {FORMULAS[name].function.__module__ for name in _formulas_of(part)}
@@ -223,9 +227,10 @@ def _formulas_of(part: ClaimKind) -> Iterable[str]:
 
 
 def independent_claims(spec: Spec) -> list[tuple[str, ...]]:
-    """Claims of a spec by what can be judged apart: claims on measurements share a table and are one group.
+    """Groups of claims that can be judged apart.
 
-    So are proofs that name a formula which an accountant computes: it takes seconds, and is remembered.
+    Claims on measurements share a table and are one group. Proofs that name the same formula of an accountant are one
+    group, since its values take seconds and are cached.
     """
     if spec.experiment is not None:
         return [tuple(claim.id for claim in spec.claims)]
@@ -273,7 +278,7 @@ def _theory_fields(parts: Sequence[TheoryClaimKind], example: Mapping[str, float
 
 
 def _shared_basis(findings: Sequence[TheoryResult]) -> Basis:
-    """What findings rest on together, all of which are needed; of a refutation the strongest is enough."""
+    """The basis of several findings: the weakest where all are needed, the strongest of those that refute."""
     order: tuple[Basis, ...] = ("simulated", "computed", "proof")
     choose = max if findings[0].outcome == "violated" else min
     return choose((f.basis for f in findings), key=order.index)
@@ -318,7 +323,7 @@ def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float)
 
 
 def _number_reasons(findings: Sequence[PartResult]) -> list[Reason]:
-    """Their reasons, each with its part and the place of its point among those of all parts."""
+    """The reasons of parts, each with the part's index and its point's index among the points of all parts."""
     reasons, before = [], 0
     for index, one in enumerate(findings):
         place = None if one.why.point is None else before + one.why.point
@@ -328,7 +333,7 @@ def _number_reasons(findings: Sequence[PartResult]) -> list[Reason]:
 
 
 def _p_value(findings: list[PartResult], outcome: Outcome) -> float | None:
-    """Two-sided p-value of a claim's verdict: the weakest part where all must hold, the clearest where one fails."""
+    """Two-sided p-value of a verdict: the weakest part's where all must hold, the clearest's where one fails."""
     known = [f.p_value for f in findings if f.outcome == outcome and f.p_value is not None]
     if not known or outcome not in ("reproduced", "violated"):
         return None

@@ -42,7 +42,7 @@ class ClaimError(HarnessError):
 
 
 def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
-    """A spec's measurements, with what claims need to know of its arms."""
+    """A spec's measurements as claims read them, with the facts of its arms."""
     if spec.results is not None:
         return _evidence_of_results(spec.results, spec.axes, table)
     experiment = spec.own_experiment
@@ -67,7 +67,7 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
 
 
 def _evidence_of_results(results: ResultsFile, axes: Sequence[str], table: pd.DataFrame) -> Measurements:
-    """The same of results from elsewhere: of their arms what the spec says is known, and nothing of training."""
+    """The same for results from elsewhere: only what the spec says is known of the arms, nothing of training."""
     draws = "the same in all arms" if results.paired else ""
     arms = {name: ArmFacts(results.delta, results.prior_of(name), draws=draws) for name in results.arms}
     return Measurements(table, arms, design_of(table), axes, results.coordinates)
@@ -77,7 +77,8 @@ JudgeClaim = Callable[[Measurements], list[PartResult]]
 
 
 def judge_of(claim: Claim, spec: Spec, alpha: float) -> JudgeClaim:
-    """What judges a claim; it remembers what it found in the evidence of one table, by design and repeats."""
+    """A function that judges a claim on measurements. It caches its results by design and number of repeats, for one
+    table."""
     parts = spec.parts(claim)
     known: dict[tuple[Design, int], list[PartResult]] = {}
 
@@ -115,10 +116,10 @@ def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evid
 
 
 def _judge_with_doubled_tolerance(part: MeasuredClaimKind, evidence: Measurements, which: Part) -> PartResult:
-    """What is found of a part: violated only if it is so with twice its tolerance too.
+    """Judge a part; it is violated only if it is so with twice its tolerance too.
 
-    Where it is not, its points are those of the tolerance as declared, and its looks those of the wider one, at which
-    more repeats may decide.
+    A part that is not keeps its points, with the tolerance as declared, and takes from the wider tolerance what tells
+    where more repeats may decide.
     """
     finding = part.judge(evidence, which)
     wider = part.relax() if finding.outcome == "violated" else None
@@ -142,7 +143,7 @@ def _judge_with_doubled_tolerance(part: MeasuredClaimKind, evidence: Measurement
 
 
 def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
-    """Which values of an axis were chosen, of sides whose place on it is chosen in each repeat."""
+    """Texts on the values of axes that were chosen, for sides whose place is chosen in each repeat."""
     choices = dict[str, None]()
     for operand in part.operands():
         if operand.chosen is None:
@@ -167,7 +168,7 @@ def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
 
 
 def _choices_at(point: Point, part: MeasuredClaimKind, evidence: Measurements) -> dict[str, tuple[float, ...]]:
-    """By axis: the values that are chosen in the repeats for either side of a point."""
+    """By axis, the values chosen in the repeats for either side of a point."""
     where = dict(point.at or {}) | ({} if point.epsilon is None else {"epsilon": point.epsilon})
     chosen: dict[str, set[float]] = {}
     for operand in part.operands():
@@ -184,14 +185,18 @@ def repeats_wanted(
     judges: dict[str, JudgeClaim] | None = None,
     cheapest: bool = False,
 ) -> dict[str, dict[Attacked, int]]:
-    """By claim that is still open: the repeats that each cell and attack needs next; none of claims that need none.
+    """Repeats that each cell and attack needs next, by claim; only claims that are open and need some.
 
-    Repeats past the spec's are only asked for where no claim asks for any within it, and where all models together
-    would stay within a share of the fixed design's. Once none asks for any, and where the profile asks for verdicts
-    that are distribution-free, so do the decided claims that are not yet. Raises ClaimError for a claim that
-    cannot be judged. `evidence` is the table's, where it is at hand; what judges of it is put into `judges`, by claim.
-    `cheapest`: only of the claims that are expected to need the fewest models more, and of those that need at most
-    `CHEAPEST_FACTOR` times as many.
+    Repeats beyond the spec's are asked for only where no claim needs any within it, and while all models together stay
+    within a share of the fixed design's. After that, where the profile asks for distribution-free verdicts, decided
+    claims whose verdicts are not get more repeats.
+
+    Args:
+        evidence: that of the table, where it is at hand.
+        judges: filled with what judges each claim.
+        cheapest: keep only claims expected to need at most `CHEAPEST_FACTOR` times the fewest further models.
+
+    Raises ClaimError for a claim that cannot be judged.
     """
     experiment = scaled.spec.own_experiment
     assert experiment is not None
@@ -255,7 +260,7 @@ def repeats_wanted(
 
 
 def _count_models(repeats_present: Mapping[Cell, int], needs: list[dict[Attacked, int]]) -> int:
-    """Trained models of a table with the repeats that are `repeats_present`, once it has these too."""
+    """Number of models of a table once it has the repeats `repeats_present` and these needs."""
     repeats = dict(repeats_present)
     for cell, target in (item for asked in needs for item in by_cell(asked).items()):
         repeats[cell] = max(repeats.get(cell, 0), target)
@@ -265,8 +270,8 @@ def _count_models(repeats_present: Mapping[Cell, int], needs: list[dict[Attacked
 def _all_findings(
     scaled: Scaled, evidence: Measurements, judges: Mapping[str, JudgeClaim], design: Design | None = None
 ) -> dict[str, list[PartResult]]:
-    """By claim on measurements: the findings of the first look that decides it; those of all repeats with a
-    `design`. Without intervals."""
+    """The results of each claim on measurements, without intervals: at the first look that decides it, or, with a
+    `design`, at all repeats."""
     by_claim, without_intervals = {}, (evidence if design is None else evidence.with_design(design)).without_intervals()
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
@@ -285,7 +290,7 @@ def _all_findings(
 
 
 def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -> PartResult | None:
-    """A part that speaks of something that the profile leaves out, or that is not measured yet, is not run."""
+    """A *not run* result for a part that the profile leaves out or that is not measured yet; None for others."""
     operands = part.operands()
     metrics = {m for o in operands for m in o.metrics}
     attacks = {attack for o in operands for attack in o.attack}

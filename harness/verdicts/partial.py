@@ -35,9 +35,9 @@ def parts_text(words: Sequence[Word]) -> str:
 
 
 def tally_points(judgement: Judgement, parts: Sequence[object], alpha: float) -> str:
-    """Points by what is known of them, where a claim is not reproduced, or not by every entry of a table.
+    """How many points hold, fail and are open, of a claim that is not reproduced, or not by every entry of a table.
 
-    Empty where there is one.
+    Empty where there is only one point.
     """
     outcomes = [f.outcome for f in judgement.findings]
     by_share = any(f.quantifier == "share" for f in judgement.findings)
@@ -63,7 +63,7 @@ def tally_points(judgement: Judgement, parts: Sequence[object], alpha: float) ->
 
 
 def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) -> list[int]:
-    """Of each point: 1 where it is known to hold, -1 where it is known to fail, 0 where neither is."""
+    """For each point 1 where it is known to hold, -1 where it is known to fail, 0 otherwise."""
     support, oppose = finding.levels(alpha, parts)
     settled = []
     for point, look in zip(finding.points, finding.point_results, strict=False):
@@ -80,12 +80,12 @@ def would_decide(
     spec_repeats: int,
     allowed: bool = True,
 ) -> str:
-    """About how many more models would decide an open claim if its effects stay as they are, and their cost.
+    """A sentence on how many more models would decide an open claim if its effects stay as they are, and at what cost.
 
     Args:
-        repeats: that there are, of each cell under each attack.
+        repeats: present repeats of each cell under each attack.
         seconds: core-seconds that one more model takes with all attacks on it; None: not known.
-        allowed: whether a run may train any more for the claim, by the repeats that its profile allows.
+        allowed: whether the limits of the profile allow any more models for the claim.
     """
     needs = allocate_repeats(findings, alpha, max(spec_repeats, *repeats.values()), FAR, until_decision=True)
     more = sum(by_cell({key: max(0, target - repeats.get(key, 0)) for key, target in needs.items()}).values())
@@ -106,14 +106,14 @@ def _time_text(seconds: float) -> str:
 
 
 def seconds_a_model(table: pd.DataFrame, axes: Sequence[str]) -> float | None:
-    """Core-seconds that a table's models took on average, everything included, as its file remembers."""
+    """Core-seconds per model of a table, attacks included, as its file records; None where it does not."""
     spent = table.attrs.get("core_seconds")
     models = len(table.drop_duplicates(["arm", *axes, "repeat"]))
     return sum(spent.values()) / models if spent and models else None
 
 
 def repeats_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[Attacked, int]:
-    """Repeats that a table has, by cell and attack; an empty one: of the models themselves."""
+    """Number of repeats in a table by cell and attack ("": of the models themselves)."""
     repeats: dict[Attacked, int] = {}
     for key, count in table.groupby(["arm", "attack", *axes])["repeat"].nunique().items():
         names: tuple[Level, ...] = key  # type: ignore[assignment]

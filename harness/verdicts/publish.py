@@ -47,7 +47,7 @@ WITHOUT_DECISION: dict[str, None] = {
 
 
 def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
-    """What a claim is judged on, and what there is less of than in the paper."""
+    """What a claim is judged on, and in words what there is less of than in the paper."""
     spec = scaled.spec
     if claim.theory:
         return ("stand-in" if any(part.on_toy for part in claim.theory) else "none"), ()
@@ -71,7 +71,7 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
 
 
 def is_about_printed_numbers(parts: Sequence[MeasuredClaimKind]) -> bool:
-    """Whether a claim is about numbers that a paper prints, and nothing else."""
+    """Whether a claim is about numbers that a paper prints and nothing else."""
     return bool(parts) and all(
         isinstance(part, PrintedTable | Count) or (isinstance(part, Close) and isinstance(part.right, Number))
         for part in parts
@@ -79,12 +79,12 @@ def is_about_printed_numbers(parts: Sequence[MeasuredClaimKind]) -> bool:
 
 
 def is_about_counts(parts: Sequence[MeasuredClaimKind]) -> bool:
-    """Whether a claim is about how many records there are."""
+    """Whether a claim is about numbers of records and nothing else."""
     return all(isinstance(part, Count) for part in parts)
 
 
 def reading_matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: Spec) -> bool:
-    """Whether a reading changes anything that a claim is about."""
+    """Whether a reading changes anything that the parts of a claim depend on."""
     path = reading.field.split(".")
     attacks = {attack for part in parts for names in part.attacks().values() for attack in names}
     if path[0] == "attacks":
@@ -107,11 +107,11 @@ def publish(
     scaled: Scaled,
     readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
 ) -> Verdict:
-    """A verdict as it is said.
+    """The verdict that is published, from what the test finds.
 
     Args:
         verdict: what the test finds.
-        read: the readings that matter to the claim, with what the test finds in each; None: it was not run.
+        readings: the readings that matter to the claim, with what the test finds in each; None: it was not run.
     """
     data, smaller = data_of(claim, scaled)
     parts = [] if claim.theory else scaled.spec.parts(claim)
@@ -179,7 +179,7 @@ def certainty(verdict: Verdict) -> Certainty | None:
 
 
 def _flipping_readings(readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]], data: Data) -> list[str]:
-    """Which readings flip a verdict of violated, or might."""
+    """Texts on the readings that turn a violated verdict, or might since they were not run."""
     flipping = [
         f"the reading {reading.text} ({other.verdict})"
         for reading, other in readings
