@@ -45,7 +45,7 @@ class TableIndex:
 def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[str]) -> TableIndex:
     """Index a table whose rows say on `axes` where they were measured, of which `cell_axes` are the experiment's."""
     outcomes = table[table["metric"].isin(OUTCOME)]
-    drawn = outcomes_by_arm(outcomes.sort_values(["arm", "attack", "metric", *axes, "repeat"]))
+    outcomes_of_repeats = outcomes_by_arm(outcomes.sort_values(["arm", "attack", "metric", *axes, "repeat"]))
     series: dict[tuple[str, str, str, Place], Series] = {}
     repeats_of: dict[tuple[str, str, str, Place], Array] = {}
     varies: dict[MetricKey, tuple[str, ...]] = {}
@@ -59,7 +59,7 @@ def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[st
                 continue
             key = arm, attack, metric, where
             scaled = replace(numbers, values=factor * numbers.values + summand, errors=factor * numbers.errors)
-            series[key] = series_of(scaled, metric, drawn.get(arm), facts)
+            series[key] = series_of(scaled, metric, outcomes_of_repeats.get(arm), facts)
             repeats_of[key] = numbers.repeats
             varies[arm, attack, metric] = tuple(axis for axis, _ in where)
             known = levels.setdefault((arm, attack, metric), {})
@@ -81,7 +81,7 @@ def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[st
         noise,
         epsilon,
         _owner_sets(table),
-        frozenset(drawn),
+        frozenset(outcomes_of_repeats),
     )
 
 

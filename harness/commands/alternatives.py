@@ -82,22 +82,22 @@ def alternatives(
         for context, loaded in contexts(specs, profile, workers, quiet)
     ]
     readings_of = readings_needed if where_violated else other_readings
-    chosen = [
+    readings_to_run = [
         (context, one, reading, variant)
         for context, loaded in groups
         for one in loaded
         for reading, variant in readings_of(context, one)
         if not only or any(reading.field.endswith(end) for end in only)
     ]
-    if not chosen and where_violated:
+    if not readings_to_run and where_violated:
         if not plan:
             _index_readings(groups)
         print("harness: no claim is violated as declared and waits for a reading", file=sys.stderr)
         return
-    if not chosen:
+    if not readings_to_run:
         raise HarnessError("no other readings: no ambiguity has a field and alternatives that change a measurement")
     if plan:
-        counts = [(one, r, len(plan_of(context, v).pieces("train"))) for context, one, r, v in chosen]
+        counts = [(one, r, len(plan_of(context, v).pieces("train"))) for context, one, r, v in readings_to_run]
         if as_json:
             print_json([{"spec": o.spec.id, "field": r.field, "value": r.value, "models": n} for o, r, n in counts])
             return
@@ -108,7 +108,7 @@ def alternatives(
         return
     try:
         with exit_on_interrupt(), worker_pool_of(groups[0][0]) as worker_pool:
-            for context, _, _, variant in chosen:
+            for context, _, _, variant in readings_to_run:
                 train(context, [variant], worker_pool)
                 attack(context, [variant], worker_pool)
     except OutOfTime:

@@ -55,9 +55,9 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     context, loaded, name = find_claim(claim, profile)
     verdict = read_verdict(context, loaded, name)
     spec = context.scale(loaded).spec
-    told, sure = sentence(verdict, spec), certainty_sentences(verdict, deciding_point(verdict))
+    found_text, certainty_texts = sentence(verdict, spec), certainty_sentences(verdict, deciding_point(verdict))
     if as_json:
-        print_json({**in_json(verdict), "sentence": told, "how_sure": sure})
+        print_json({**in_json(verdict), "sentence": found_text, "how_sure": certainty_texts})
         return
     colour = COLOURS[verdict.verdict]
     word, sure_words = SHOWN_AS.get(verdict.verdict, verdict.verdict), certainty_words(verdict)
@@ -67,10 +67,10 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     for quote in verdict.quotes:
         console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
     console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
-    console.print(told + "\n", highlight=False)
+    console.print(found_text + "\n", highlight=False)
     for tree in verdict.expressions:
         console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
-    for title, lines in (("How sure", sure), ("What it rests on", _assumptions(verdict))):
+    for title, lines in (("How sure", certainty_texts), ("What it rests on", _assumptions(verdict))):
         if lines:
             console.print(f"\n[bold]{title}[/]")
             for line in lines:

@@ -225,19 +225,19 @@ class Naming:
 
 
 def name_cells(
-    named: Sequence[tuple[Variant, Naming, float]],
+    named_variants: Sequence[tuple[Variant, Naming, float]],
     attacks: Sequence[PlacedAttack],
     repeats: int,
     only: Collection[tuple[str, Place, int]] | None = None,
 ) -> tuple[CellRepeat, ...]:
     """The repeats of all variants, with repeats outermost: a run that stops has finished whole repeats.
 
-    `named` gives each variant with its naming and the noise multiplier of its targets. `only` keeps the repeats listed
-    by arm, place and number.
+    `named_variants` gives each variant with its naming and the noise multiplier of its targets. `only` keeps the
+    repeats listed by arm, place and number.
     """
     return tuple(
         naming.cell(variant, noise_multiplier, repeat, attacks)
         for repeat in range(repeats)
-        for variant, naming, noise_multiplier in named
+        for variant, naming, noise_multiplier in named_variants
         if only is None or (variant.arm, place(variant.place), repeat) in only
     )

@@ -87,7 +87,7 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
         return Plan(spec.id, "", ())
     store, namings, preparations = Store(project.store), dict[str, Naming](), _Preparations()
     tables: dict[str, tuple[FetchedTable | None, str]] = {}
-    named, measured = [], measured_noises(project, spec.paper)
+    named_variants, measured = [], measured_noises(project, spec.paper)
     for variant in experiment.variants():
         setup = variant.setup
         dataset = fingerprint(setup.dataset.content())
@@ -103,11 +103,11 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
                 costs, noise = _Estimates(setup, table), partial(noise_multiplier, store, setup, measured=measured)
                 namings[name] = Naming(experiment, setup, digest, noise, costs)
             sigma = noise_multiplier(store, setup, variant.epsilon, setup.train_size, measured)
-            named.append((variant, namings[name], sigma))
+            named_variants.append((variant, namings[name], sigma))
         except HarnessError as error:
             error.arm = variant.arm
             raise
-    cells = name_cells(named, attacks_of(spec), repeat_factor * experiment.repeats)
+    cells = name_cells(named_variants, attacks_of(spec), repeat_factor * experiment.repeats)
     digests = dict.fromkeys(digest for _, digest in tables.values())
     return Plan(spec.id, " ".join(digests), cells, preparations.as_tuple())
 

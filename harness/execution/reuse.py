@@ -125,12 +125,12 @@ def work_of_runs(runs: Iterable[Piece]) -> str:
     return runs_name(piece.work for piece in runs)
 
 
-def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Collection[str] = ()) -> list[Piece]:
+def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, metrics_needed: Collection[str] = ()) -> list[Piece]:
     """The pieces of a plan whose measurements are not known, with what they need, in an order that respects it.
 
-    `wanted`: metrics that claims are about; work that is known without one of them is measured again.
+    `metrics_needed`: metrics that claims are about; work that is known without one of them is measured again.
     """
-    of_model = set(wanted) & {*metrics_of("model"), *metrics_of("epochs")}
+    of_model = set(metrics_needed) & {*metrics_of("model"), *metrics_of("epochs")}
     roots: dict[str, Piece] = {}
     for cell in plan.cells:
         if not known.has(cell.split.work):
@@ -138,7 +138,7 @@ def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Colle
         if not known.has(cell.model.work, of_model):
             roots[cell.model.key] = cell.model
         for (name, _), piece in cell.evaluations.items():
-            if not known.has(piece.work, set(wanted) & {*spec.attacks[name].measures}):
+            if not known.has(piece.work, set(metrics_needed) & {*spec.attacks[name].measures}):
                 roots[piece.key] = piece
     for cells, name, where in groups_of_runs(plan, spec):
         runs = [cell.evaluations[name, where] for cell in cells]

@@ -258,7 +258,7 @@ def _theory_fields(parts: Sequence[TheoryClaimKind], example: Mapping[str, float
     findings = [e.refute_at(example, e.judge()) for e in parts]
     outcome = combined_outcome([f.outcome for f in findings])
     deciding = [f for f in findings if f.outcome == outcome]
-    shown = min(deciding, key=lambda f: (outcome == "violated" and f.basis == "simulated", f.worst))
+    shown_part = min(deciding, key=lambda f: (outcome == "violated" and f.basis == "simulated", f.worst))
     reasons = [f.why.model_copy(update={"part": index}) for index, f in enumerate(findings)]
     because = [index for index, f in enumerate(findings) if f.outcome == outcome]
     return {
@@ -269,8 +269,8 @@ def _theory_fields(parts: Sequence[TheoryClaimKind], example: Mapping[str, float
         "because": because,
         "parts": [f.outcome for f in findings],
         "data": "none",
-        "effect": shown.worst if math.isfinite(shown.worst) else None,
-        "counterexample": shown.counterexample,
+        "effect": shown_part.worst if math.isfinite(shown_part.worst) else None,
+        "counterexample": shown_part.counterexample,
         "test": "; ".join(dict.fromkeys(f.test for f in findings)),
         "correction": "none",
         "basis": _shared_basis(deciding) if outcome in ("reproduced", "violated") else None,
@@ -287,13 +287,13 @@ def _shared_basis(findings: Sequence[TheoryResult]) -> Basis:
 def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float) -> dict[str, object]:
     findings = judgement.findings
     outcome = combined_outcome([f.outcome for f in findings])
-    shown = next(f for f in findings if f.outcome == outcome)
+    shown_part = next(f for f in findings if f.outcome == outcome)
     if outcome == "reproduced":
-        shown = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
-    deciding = shown.deciding
+        shown_part = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
+    deciding = shown_part.deciding
     points = points_of(judgement, alpha, evidence.design.name == "sequential")
     reasons = _number_reasons(findings)
-    which = next(index for index, f in enumerate(findings) if f is shown)
+    which = next(index for index, f in enumerate(findings) if f is shown_part)
     basis, repeats = basis_of(judgement, outcome)
     fields: dict[str, object] = {
         "verdict": outcome,
@@ -303,8 +303,8 @@ def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float)
         "parts": [f.outcome for f in findings],
         "hangs_on": [f.why.unless for f in findings if f.why.unless and outcome == "inconclusive"],
         "points": [p.model_dump() for p in points],
-        "test": shown.test,
-        "correction": shown.correction,
+        "test": shown_part.test,
+        "correction": shown_part.correction,
         "p_value": _p_value(findings, outcome),
         "basis": basis,
         "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "t-test" else None,
@@ -317,7 +317,7 @@ def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float)
             "bound_value": deciding.bound,
             "repeats": deciding.repeats,
         }
-        if shown.is_exact:
+        if shown_part.is_exact:
             fields |= {"interval": None, "repeats": None}
     return fields
 
