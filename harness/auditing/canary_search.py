@@ -99,7 +99,7 @@ class _Models:
 def _least_likely(
     without: _Trained, records: CanaryRecords, count: int, rng: np.random.Generator
 ) -> list[CanaryRecords]:
-    """Of each sort of candidate in turn, the one that models without it find least likely on average."""
+    """For each sort of candidate in turn, the one that models without it find least likely on average."""
     low, high = records.features.min(axis=0), records.features.max(axis=0)
     shape, classes = (DRAWN, len(low)), np.unique(records.labels)
     sorts = [
@@ -117,7 +117,7 @@ def _least_likely(
 
 
 def _vary(records: CanaryRecords, rng: np.random.Generator) -> CanaryRecords:
-    """The canary with a third of its columns, or one, drawn anew in the box of the data."""
+    """The records with a third of the canary's columns, or one, drawn anew within the range of the data."""
     low, high = records.features.min(axis=0), records.features.max(axis=0)
     anew = rng.permutation(len(low)) < max(1, len(low) // 3)
     canary = np.where(anew, rng.uniform(low, high), records.canary).astype(records.features.dtype)

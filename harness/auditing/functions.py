@@ -69,7 +69,7 @@ class _Fault:
 
 
 def named_function(where: str, contract: Contract = TRAINING) -> tuple[Path, str]:
-    """File and name that `file.py:name` says. Raises HarnessError where it says none, or the file is not there."""
+    """File and name of a function given as `file.py:name`. Raises HarnessError for another form, or a missing file."""
     path, _, name = where.rpartition(":")
     if not path.endswith(".py") or not name.isidentifier():
         hint = f"; write it as {where}:FUNCTION" if where.endswith(".py") and Path(where).is_file() else ""
@@ -190,7 +190,7 @@ def _progress_text(begun: int, steps: int, step: str) -> str:
 def _run_in_child(
     parent: Connection, safe_path: str | None, where: str, task: Callable[..., object], given: tuple[object, ...]
 ) -> None:
-    """What the function's own process does."""
+    """Run the task in the child process and send back its result or its fault."""
     send_stdout_to_stderr()
     _set_variable(SAFE_PATH, safe_path)
     sys.dont_write_bytecode = True
@@ -231,7 +231,8 @@ def _score_runs(
 
 
 def load_function(path: Path, name: str, contract: Contract = TRAINING) -> Train:
-    """The function of that name in a file, which is run. Raises HarnessError where none can do what is asked of it."""
+    """Load a file and return the function of that name. Raises HarnessError where there is none, or it cannot be called
+    as the contract asks."""
     try:
         module = load_module(path)
     except BaseException as error:

@@ -33,7 +33,7 @@ OWN = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 def one_at_a_time(train: Train) -> TrainMany:
-    """A function that trains one model, as one that trains several. A fault in it becomes a HarnessError."""
+    """A function that trains several models, from one that trains one, whose errors become HarnessErrors."""
     begun = 0
 
     def train_many(jobs: Sequence[tuple[Array, Array, int]]) -> list[object]:
@@ -55,9 +55,9 @@ def one_at_a_time(train: Train) -> TrainMany:
 
 
 def fault(error: BaseException, path: Path | None = None) -> str:
-    """An error in code of the user's, in one line: its type, what it says, and where it came up.
+    """Describe an error in the user's code in one line: its type, message and place.
 
-    `path`: the file that the line is wanted of; default: the one whose function was called first.
+    `path`: the file whose line is given; default: that of the function that was called first.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     detail = f": {lines[0]}" if lines else ""
@@ -73,7 +73,7 @@ def fault(error: BaseException, path: Path | None = None) -> str:
 
 
 def _relative_path(name: str) -> str:
-    """A file, relative to where the user is."""
+    """A file's path relative to the current folder."""
     path = Path(name)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
@@ -92,7 +92,7 @@ def score_of(model: object, records: CanaryRecords, score: Score) -> float:
 
 
 def score_change(model: object, start: object | None, records: CanaryRecords, score: Score) -> float:
-    """`score_of` a model, less that of the weights it started from, where they are known and have such a score."""
+    """`score_of` a model, less that of the weights that it started from, where these are known."""
     known = start is not None and (score == "weights" or hasattr(start, "predict_proba"))
     return score_of(model, records, score) - (score_of(start, records, score) if known else 0.0)
 
@@ -128,7 +128,7 @@ def kernel_of(model: Any, records: CanaryRecords) -> Array:
 
 
 def _numbers(values: object) -> Array:
-    """As double precision. Raises TypeError for what that would change, such as complex numbers."""
+    """Values in double precision. Raises TypeError for values that this would change, such as complex numbers."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "biufO" or (numbers.dtype.kind == "O" and numbers.ndim == 0):
         raise TypeError(f"{type(values).__name__} ({numbers.dtype}) is no array of numbers")
@@ -242,7 +242,7 @@ def many_runs(
 
 @contextmanager
 def _name_run_in_faults(number: int) -> Iterator[None]:
-    """Say of a fault in which run it came up."""
+    """Context manager: add the number of the run to a HarnessError."""
     try:
         yield
     except HarnessError as error:

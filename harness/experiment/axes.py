@@ -103,7 +103,7 @@ class Derived(Config):
         return self
 
     def levels(self, known: Mapping[str, float]) -> tuple[float, ...]:
-        """Values of the formula; `known` are coordinates of the arm."""
+        """The values that the formula has to take; `known` are coordinates of the arm."""
         if not isinstance(self.equals, AtPoint):
             return self.equals
         return (FORMULAS[self.solve].value({**known, **self._given_values(self.equals.at), **self.equals.at}),)

@@ -140,7 +140,7 @@ def with_fields(setup: Setup, values: dict[str, object]) -> Setup:
 
 
 def set_at(data: dict[str, object], field: str, value: object) -> None:
-    """Set what stands at a dotted path of nested mappings, which are made where they are not there."""
+    """Set the value at a dotted path of nested mappings, which are created where missing."""
     *way, last = field.split(".")
     for part in way:
         inner = data.get(part)

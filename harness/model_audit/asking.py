@@ -43,7 +43,7 @@ class Job:
 
 
 def ask_model(question: Question, features: Features) -> ModelAnswer:
-    """What the model that is audited says of every record. Raises HarnessError for what is no such answer."""
+    """The answers of the audited model on all records. Raises HarnessError for an answer of another form."""
     named_function(question.predict, PREDICTION)
     given = (question.predict, features, question.logits)
     answer = run_in_process(question.predict, _ask, given, 2, "call")
@@ -54,9 +54,9 @@ def ask_model(question: Question, features: Features) -> ModelAnswer:
 def train_pool(
     question: Question, features: Features, labels: Array, classes: tuple[str, ...], jobs: list[Job], progress: Progress
 ) -> list[Array]:
-    """What each model of the pool says of every record, (n, classes) log-probabilities each.
+    """Log-probabilities, (n, classes), of each model of a pool on all records.
 
-    Raises HarnessError for a training function that fails, or gives what cannot be asked.
+    Raises HarnessError where the training function fails, or gives what cannot be asked.
     """
     assert question.train is not None
     given = (question.train, features, labels, classes, jobs, question.logits)

@@ -65,7 +65,7 @@ class ModelAudit:
 
 
 def audit_model(question: Question, progress: Progress | None = None) -> ModelAudit:
-    """Carry the audit out. The same question gives the same numbers. Raises HarnessError for what cannot be audited."""
+    """Audit a model. The same question gives the same numbers. Raises HarnessError for what cannot be audited."""
     shown = progress or Progress(quiet=True)
     records = read_records(question)
     shown.say(
@@ -100,7 +100,7 @@ def _measure(name: str, summary: str, answers: Mapping[str, Answers], question: 
 
 
 def compare(answers: Answers, blind: Answers, fprs: tuple[float, ...], level: float) -> Comparison:
-    """Numbers of an attack less those of the blind one, each at its own threshold for the same false-positive rate."""
+    """Differences of an attack and the blind one, each at its own threshold for the same false-positive rate."""
     caught = [[exposed_members(one.member_scores, one.nonmember_scores, f) for f in fprs] for one in (answers, blind)]
     rates = tuple(share_difference(own, other, level) for own, other in zip(*caught, strict=True))
     return Comparison(auc_difference(answers, blind, level), rates)

@@ -43,7 +43,7 @@ Pictures = Mapping[str, Drawing]
 
 
 def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
-    """Write the report of a profile from the verdicts that `judge` wrote, of all its specs. Returns all verdicts."""
+    """Write the report of a profile from the verdicts that `judge` wrote. Returns all verdicts."""
     sections, pictures = _draw_sections(context, specs)
     verdicts = tuple(v for s in sections for v in s.verdicts)
     everything = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=verdicts)
@@ -59,12 +59,13 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
 
 
 def build_site(context: Context, specs: Sequence[Loaded], root: Path | None = None) -> Path:
-    """Write the site alone, from what is there, to `root` or its own place; returns its front page."""
+    """Write the site from the verdicts that are there, to `root` or to its own place. Returns its front page."""
     return _write_site(context, specs, *_draw_sections(context, specs), root)
 
 
 def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Section], Pictures]:
-    """Every judged spec, its verdicts corrected for all claims of the profile; and the pictures of findings."""
+    """The sections of all judged specs, with verdicts corrected for all claims of the profile; and the pictures of
+    findings."""
     judged = judged_specs(context, specs)
     by_id = {one.spec.id: one for one in judged}
     with_picture = {f.id: f.picture for f in read_findings(context.project.specs / FINDINGS) if f.picture is not None}
@@ -82,13 +83,13 @@ def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Sect
 
 
 def _size(context: Context, loaded: Loaded) -> int:
-    """How long a spec takes to draw, roughly: as its measurements have bytes."""
+    """Estimated effort of drawing a spec: the size in bytes of its table."""
     file = context.measurements_file(loaded.spec.id)
     return file.stat().st_size if file.is_file() else len(loaded.spec.claims)
 
 
 def draw_card(context: Context, loaded: Loaded, picture: Picture) -> Drawing | None:
-    """The small figure of a finding; None where nothing of it was measured, or the claim is not refuted."""
+    """The small figure of a finding; None where it has no measurements, or where the claim is not refuted."""
     spec = context.scale(loaded).spec
     if picture.counterexample is not None:
         judged = read_verdicts(context, loaded).verdicts
@@ -136,7 +137,8 @@ def front(context: Context) -> Path:
 
 
 def citations(project: Project) -> dict[str, dict[str, str | int]]:
-    """`specs/papers.yaml`; nothing where there is none. Raises HarnessError where it is no mapping of papers."""
+    """The citations of `specs/papers.yaml`; empty without the file. Raises HarnessError where it is not a mapping of
+    papers."""
     path = project.specs / "papers.yaml"
     papers: dict[str, dict[str, str | int]] = load_document(path).data if path.exists() else {}
     for name, cited in papers.items():
@@ -154,7 +156,7 @@ def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdi
 
 
 def _flagship(context: Context) -> str | None:
-    """Where the front of the run that decides lies, seen from this one; None where this is it, or there is none."""
+    """The path to the flagship's front page from this one; None where this is it, or there is none."""
     name = load_params(context.project).flagship
     page = None if name is None else context.project.reports / name / "site" / "index.html"
     if page is None or name == context.profile_name or not (page.parents[1] / "verdicts.json").is_file():
@@ -172,9 +174,9 @@ def _facts(context: Context) -> dict[str, object]:
 
 
 def _write_run(context: Context, specs: Sequence[Loaded]) -> None:
-    """`run.json`: times, commit and machine of this very run, apart so that the other pages are reproducible.
+    """Write `run.json`: times, commit and machine of the run. Other pages have none of these, so they are reproducible.
 
-    Left as it is where the cells of the run are not in this machine's store (a clone that only checks).
+    The file is left as it is where this machine's store lacks the run's cells, as in a clone that only checks.
     """
     target = context.page / RUN
     known = timings(context, specs)

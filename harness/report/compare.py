@@ -63,7 +63,7 @@ class Comparison:
 
 
 def comparisons(sections: Iterable[Section]) -> list[Comparison]:
-    """Each quantity that was measured at one of `EPSILONS`, in the order of the sections."""
+    """The comparison of each quantity that was measured at one of `EPSILONS`."""
     listed = list(sections)
     every = (
         Comparison(metric, metric_words(metric), tuple(row for section in listed for row in _rows_of(section, metric)))
@@ -103,7 +103,8 @@ def _is_number(label: str) -> bool:
 
 
 def draw_comparison(comparison: Comparison, short_names: Mapping[str, str]) -> Drawing:
-    """A row for each data set of a paper: a mark for each set-up and attack, in a lane for each epsilon."""
+    """A figure with a row for each data set of a paper, a lane for each epsilon, and a mark for each set-up and
+    attack."""
     groups: dict[tuple[str, str], list[ComparedRow]] = {}
     for row in comparison.rows:
         groups.setdefault((row.paper, row.data), []).append(row)
@@ -140,7 +141,7 @@ def draw_comparison(comparison: Comparison, short_names: Mapping[str, str]) -> D
 
 
 def epsilon_words(epsilon: float) -> str:
-    """An epsilon of the comparison, as its legend and its column are called."""
+    """The name of an epsilon in the legend and in a column."""
     return "without noise" if math.isinf(epsilon) else f"ε = {figure(epsilon)}"
 
 

@@ -99,13 +99,13 @@ class Row:
 
 
 def slug(verdict_id: str) -> str:
-    """Name of a claim's page."""
+    """The name of a claim's page."""
     spec, _, claim = verdict_id.partition("#")
     return f"{spec.replace('/', '-')}--{claim}"
 
 
 def sort_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """The specs of a paper by name and number, what was measured besides after its figures, and then theory."""
+    """The specs of a paper in order: its figures by name and number, other measurements, then theory."""
 
     def key(section: Section) -> tuple[int, list[tuple[str, int]]]:
         spec = section.spec
@@ -118,7 +118,7 @@ def sort_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
 
 
 def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, str | int]]) -> tuple[Paper, ...]:
-    """The papers that sections belong to, in the order of the citations; own checks last."""
+    """The papers of the sections, in the order of the citations; the project's own checks come last."""
     by_paper: dict[str, list[Section]] = {}
     for section in sections:
         by_paper.setdefault(section.spec.paper, []).append(section)

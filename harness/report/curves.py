@@ -32,7 +32,7 @@ PlacedLine = tuple[CurvePlace, Line]
 def draw_curves(
     spec: Spec, table: pd.DataFrame, panel: Panel, name: str, size: tuple[float, float] = SIZE
 ) -> list[Drawing]:
-    """A panel of curves; several of at most six lines each where there are more; none where the table keeps none."""
+    """The drawings of a panel of curves, with at most six lines each; none where the table keeps no such curves."""
     assert panel.curve is not None
     curve = CURVES[panel.curve]
     every = [(of, line) for of, lines in lines_of_panel(table, panel) for line in lines]
@@ -59,7 +59,7 @@ def draw_curves(
 
 
 def _words(spec: Spec, of: CurvePlace, line: Line) -> dict[str, str]:
-    """What a line is of, as series have it: in the place of a metric, what it is itself."""
+    """What a line shows, in the words that series have; its own name takes the place of a metric."""
     assert spec.experiment is not None
     arm = spec.experiment.arms[of["arm"]].label or of["arm"]
     at = ", ".join(level_words(axis, value) for axis, value in of["at"].items())
@@ -67,7 +67,7 @@ def _words(spec: Spec, of: CurvePlace, line: Line) -> dict[str, str]:
 
 
 def _summary_marks(spec: Spec, curve: Curve, of: CurvePlace) -> str:
-    """The names of all that metrics say of what a curve shows whole, which claims on them bear too."""
+    """The names of all metrics that sum up a curve, which claims on them share."""
     marks = []
     for kind in curve.sums_up:
         attack = "" if kind == "model" else of["attack"]

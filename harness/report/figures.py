@@ -41,9 +41,9 @@ class PanelExtras:
 
 
 def draw(spec: Spec, table: pd.DataFrame, intervals: Intervals | None = None) -> list[Drawing]:
-    """The panels of a spec's section: those that it declares, and those that its claims speak of besides.
+    """The panels of a spec: those that it declares, and those that its claims need besides.
 
-    `intervals`: of the table, where they are known already.
+    `intervals`: those of the table, where they are known already.
     """
     panels = panels_of(spec)
     averages = averages_of(spec, table, drawn_metrics(panels), intervals)
@@ -67,7 +67,7 @@ def draw_panel(
     size: tuple[float, float] = SIZE,
     extras: PanelExtras | None = None,
 ) -> list[Drawing]:
-    """A panel of measurements as one figure, or as several where it has more series than one holds."""
+    """The drawings of a panel of measurements; several where it has more series than one can hold."""
     drawings = []
     for nth, group in enumerate(groups_of(spec, panel, averages)):
 
@@ -126,7 +126,7 @@ def _row_heights(group: Sequence[Series]) -> dict[str, float]:
 
 
 def _paint_rows(sketch: Sketch, panel: Panel, group: Group) -> None:
-    """Set-ups as rows: a mark and an interval for each series, one below the other."""
+    """Draw set-ups as rows, with a mark and an interval for each series."""
     heights = _row_heights(group.series)
     within = _value_range(group.series, panel, PanelExtras({}))
     edges = np.concatenate([[0.0], np.cumsum(list(heights.values()))])
@@ -153,7 +153,7 @@ def _paint_rows(sketch: Sketch, panel: Panel, group: Group) -> None:
 
 
 def _note_printed(sketch: Sketch, group: Sequence[Series]) -> None:
-    """Say how many of the printed values lie outside of the interval that was measured at the same place."""
+    """Add a note on how many printed values lie outside of the measured interval at the same place."""
     known = [(v, float(one.low[i]), float(one.high[i])) for one in group for i, v in one.printed.items()]
     outside = sum(not low <= value <= high for value, low, high in known if math.isfinite(low) and math.isfinite(high))
     if outside:
@@ -174,7 +174,7 @@ class _HorizontalAxis:
     """Where infinity is drawn."""
 
     def place_levels(self, one: Series, levels: Sequence[float | str] | None = None) -> Array:
-        """Where the levels of a series, or others of its arm, are drawn, (k,)."""
+        """Positions, (k,), of the levels of a series, or of other levels of its arm."""
         values = np.array(one.levels if levels is None else levels, float)
         if self.over != "epsilon":
             return values
@@ -239,7 +239,7 @@ def _paint_values(
 
 
 def _clip_range(within: Range, low: float, high: float) -> Range:
-    """The part of an axis that a metric with this range can have."""
+    """The part of an axis within the range of a metric."""
     return Range(max(within.low, low), min(within.high, high), within.cut)
 
 
@@ -261,7 +261,7 @@ def _set_axis(
 
 
 def _tick_order(level: float, index: int, count: int) -> tuple[int, int]:
-    """The order in which values of epsilon are named: none, the ends, powers of ten, and the others."""
+    """Sort key of ticks by importance: infinity, the ends, powers of ten, then others."""
     if math.isinf(level):
         return 0, index
     if index == 0:
@@ -270,7 +270,7 @@ def _tick_order(level: float, index: int, count: int) -> tuple[int, int]:
 
 
 def _given_to_formulas(spec: Spec, arm: str) -> dict[str, float]:
-    """Parameters of formulas that are known of an arm."""
+    """Parameters of formulas that are known for an arm."""
     if spec.results is not None:
         known = {"delta": spec.results.delta, "prior": spec.results.prior_of(arm)}
         return {name: value for name, value in known.items() if value is not None}
@@ -281,7 +281,7 @@ def _given_to_formulas(spec: Spec, arm: str) -> dict[str, float]:
 def _paint_formulas(
     sketch: Sketch, panel: Panel, given: Mapping[str, float], finite: Sequence[float], within: Range
 ) -> None:
-    """The formulas that a panel names, from the least to the largest finite epsilon."""
+    """Draw the formulas that a panel names, from the least to the largest finite epsilon."""
     for nth, name in enumerate(panel.formulas):
         fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
         curve = np.asarray(FORMULAS[name].curve(fine, **given), float)

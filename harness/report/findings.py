@@ -97,7 +97,7 @@ class ShownFinding:
 
 
 def read_findings(path: Path) -> tuple[Finding, ...]:
-    """The findings declared; none where there is no file. Raises HarnessError with file, line and field."""
+    """The declared findings; empty where the file does not exist. Raises HarnessError with file, line and field."""
     if not path.is_file():
         return ()
     document = load_document(path)
@@ -123,7 +123,7 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
 def findings_that_hold(
     findings: Sequence[Finding], verdicts: Mapping[str, Verdict], specs: Mapping[str, Spec]
 ) -> tuple[list[ShownFinding], list[str]]:
-    """Those that hold under these verdicts, and a line on each that does not."""
+    """The findings that hold under these verdicts, and a line on each that does not."""
     kept, dropped = [], []
     for finding in findings:
         wrong = [

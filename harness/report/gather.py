@@ -94,13 +94,13 @@ def judged_specs(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
 
 
 def gather(context: Context, loaded: Loaded) -> Section:
-    """A spec as it was judged."""
+    """The section of a judged spec."""
     return _section(context, loaded, read_verdicts(context, loaded).verdicts)
 
 
 def read_measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
-    """As `measurements`; of what the file remembers only what drawings are made of: pandas copies all of it with every
-    part of the table."""
+    """The measurements of a spec, as `measurements` gives them, with only those metadata that drawings need: pandas
+    copies all of them with every part of the table."""
     table, why_not = measurements(context, loaded)
     if table is not None:
         kept = ("design", RANGES, ATTRIBUTE, PREPARED, SPENT)
@@ -152,7 +152,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
 
 
 def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> list[PreparationText]:
-    """What was done to a spec's tables: as the measurements remember it, else as their data sets say."""
+    """What was done to a spec's tables: as its measurements record it, else as its data sets declare it."""
     noted = [] if table is None else table.attrs.get(PREPARED, [])
     if noted or experiment is None or table is None:
         return describe_preparation([preparation_from(one) for one in noted])
@@ -164,7 +164,7 @@ def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> 
 def _noises(
     context: Context, loaded: Loaded, experiment: Experiment | None, table: pd.DataFrame | None
 ) -> NoiseTable | None:
-    """Declared noise beside calibrated noise, where a spec has one of them and a reading that was run the other."""
+    """Declared beside calibrated noise, where a spec has one of them and a reading that was run has the other."""
     left_open = any((one.field or "").endswith(DECLARED) for one in loaded.spec.ambiguities)
     if experiment is None or table is None or not left_open:
         return None
@@ -187,7 +187,7 @@ def _figures(spec: Spec, table: pd.DataFrame | None, intervals: Intervals) -> tu
 
 
 def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing | None:
-    """Both sides of the inequality that is refuted, through the point that refutes it; None where there is no line."""
+    """A drawing of both sides of a refuted inequality through the point that refutes it; None without a line."""
     if verdict.counterexample is None:
         return None
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
@@ -214,7 +214,7 @@ def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:
 
 
 def _listed_metrics(results: ResultsFile | None) -> tuple[str, ...]:
-    """What the table of means lists, in its order."""
+    """The metrics that the table of means lists, in its order."""
     rates = ("advantage", "tpr", "fpr", "auc", "tpr_at_0.1pct_fpr")
     usual = (*rates, "accuracy_train", "accuracy_test", "accuracy_nonmembers")
     own = () if results is None else tuple(name for name in results.metrics if name not in usual)
@@ -222,10 +222,10 @@ def _listed_metrics(results: ResultsFile | None) -> tuple[str, ...]:
 
 
 def _means(intervals: Intervals, metrics: Sequence[str], axes: Sequence[str]) -> list[Row]:
-    """Mean and 95% interval of every metric but counts, by arm, attack and place, ready to print.
+    """Mean and 95% interval of every metric except counts, by arm, attack and place, as rows to print.
 
-    Columns are the values of epsilon, or of the first axis where epsilon follows from others; one, where results from
-    elsewhere have no axis.
+    Columns are the values of epsilon, or of the first axis where epsilon follows from others; one where there is no
+    axis.
     """
     rows: dict[tuple[str, ...], Row] = {}
     every = {key: numbers for key, numbers in intervals.items() if key[2] in metrics}

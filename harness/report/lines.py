@@ -16,7 +16,7 @@ from harness.spec.model import Spec
 
 
 def place_of_infinity(epsilon: Array) -> float:
-    """Where infinity is drawn: one decade to the right of the largest finite epsilon."""
+    """The position of infinity on the epsilon axis: one decade to the right of the largest finite epsilon."""
     finite = epsilon[np.isfinite(epsilon)]
     return float(finite.max() if len(finite) else 1.0) * 10
 

@@ -30,7 +30,7 @@ Lines = dict[str, list[tuple[float, float]]]
 
 
 def draw_lines(panels: dict[str, Lines], x: str) -> str:
-    """A file of panels side by side, doubly logarithmic: by the name of its vertical axis, named lines of (x, y)."""
+    """An SVG with panels side by side on doubly logarithmic axes, each with named lines of (x, y)."""
     names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
 
     def paint(sketches: list[Sketch]) -> None:
@@ -120,7 +120,7 @@ def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, sm
 
 
 def _spans(part: Inequality) -> dict[str, Array]:
-    """By variable: the values that it is drawn over."""
+    """The values over which each variable is drawn."""
     spans: dict[str, Array] = {}
     for variable, domain in part.over.items():
         if isinstance(domain, Interval):
@@ -162,7 +162,7 @@ COMPUTED = 7
 
 
 def _values_along(side: Term, at: Mapping[str, float], variable: str, x: Array) -> Array:
-    """Values of one side over a variable, the others as at the point; not-a-number where it has none."""
+    """Values of one side over a variable, the others fixed at the point; not-a-number where it has none."""
     values = []
     for value in x:
         try:

@@ -32,7 +32,7 @@ RELATIONS = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at leas
 
 
 def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
-    """`at ε = 5`, or nothing where there is one place alone, or where each side has its own."""
+    """`at ε = 5`; empty where there is only one place, or where each side has its own."""
     places = [level_words(name, value) for name, value in (point.at or {}).items()]
     for name, values in (point.chosen or {}).items():
         least, greatest = format_level(values[0]), format_level(values[-1])
@@ -48,7 +48,7 @@ def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
 
 
 def _has_own_epsilon(part: ClaimKind) -> bool:
-    """Whether a side of a claim is at an epsilon that is fixed or chosen for it, so that its points have none."""
+    """Whether a side has an epsilon that is fixed or chosen for it, so that points have none."""
     operands = part.operands() if isinstance(part, MeasuredClaimKind) else ()
     return any(
         (operand.chosen is not None and operand.chosen.axis == "epsilon")
@@ -59,7 +59,7 @@ def _has_own_epsilon(part: ClaimKind) -> bool:
 
 
 def curve_words(curve: MetricSeries, spec: Spec) -> str:
-    """What is measured, of which attack, on what."""
+    """What a curve measures, of which attack and on what, in words."""
     name = metric_words(curve.metric)
     if curve.minus is not None:
         name = f"{name} less {metric_words(curve.minus)}"
@@ -76,7 +76,7 @@ def curve_words(curve: MetricSeries, spec: Spec) -> str:
 
 
 def _choice_sentence(part: ClaimKind, spec: Spec) -> str:
-    """How the place of a side is chosen, as a sentence; empty where none is."""
+    """A sentence on how the place of a side is chosen; empty where none is."""
     for operand in part.operands() if isinstance(part, MeasuredClaimKind) else ():
         if (chosen := operand.chosen) is not None:
             of = metric_words(chosen.metric)
@@ -89,7 +89,7 @@ def _choice_sentence(part: ClaimKind, spec: Spec) -> str:
 
 
 def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | None] | None:
-    """The 95% interval of the left side, where the right side is not measured itself; None where it cannot be told."""
+    """The 95% interval of the left side, where the right side is not measured; None where it cannot be told."""
     if not isinstance(part, TwoSided) or not isinstance(part.right, Number | FormulaValue | AxisValue):
         return None
     low, high = point.low, point.high
@@ -105,17 +105,17 @@ def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | 
 
 
 def add_bound(x: float, y: float | None) -> float | None:
-    """A sum; None: unbounded."""
+    """The sum of a number and an end of an interval; None for an unbounded end."""
     return None if y is None else x + y
 
 
 def subtract_bound(x: float, y: float | None) -> float | None:
-    """A difference; None: unbounded."""
+    """The difference of a number and an end of an interval; None for an unbounded end."""
     return None if y is None else x - y
 
 
 def deciding_point(verdict: Verdict) -> Point | None:
-    """The point that the verdict's reason speaks of, with the interval that the verdict rests on."""
+    """The point that the verdict's reason is about, with the interval that the verdict rests on."""
     place = verdict.reasons[verdict.because[0]].point if verdict.because else None
     if place is None:
         return None
@@ -144,8 +144,11 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
 
 
 def compared_numbers(verdict: Verdict, spec: Spec) -> tuple[str, str, str] | None:
-    """Of a comparison of numbers, at the place that decides: the number with its interval, what it is a number of and
-    where, and what it is compared with. None of other claims."""
+    """For a claim that compares numbers: the number with its interval, what and where it is, and what it is compared
+    with.
+
+    All at the place that decides; None for other claims.
+    """
     claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
     point = deciding_point(verdict)
     parts = spec.parts(claim) if claim is not None and not claim.theory else ()
@@ -172,7 +175,7 @@ def formula_words(name: str) -> str:
 
 
 def _table_sentence(verdict: Verdict) -> str:
-    """How many entries of a printed table agree, and the one that is farthest from it or least clear."""
+    """A sentence on how many entries of a printed table agree, and which is farthest off or least clear."""
     entries, point = len(verdict.points), deciding_point(verdict)
     if point is None:
         return _bare_sentence(verdict)
@@ -190,7 +193,7 @@ def _table_sentence(verdict: Verdict) -> str:
 
 
 def _bare_sentence(verdict: Verdict) -> str:
-    """The judge's own words where a claim is of another kind than a comparison."""
+    """The judge's own reason, for kinds of claims other than comparisons."""
     reasons = [verdict.reasons[index] for index in verdict.because]
     text = letters("; ".join(reason.text(effect=False) for reason in reasons)).replace("_", " ")
     if verdict.hangs_on:
@@ -240,7 +243,7 @@ def _count(verdict: Verdict, outcome: str) -> str:
 
 
 def _line_words(part: Compare | Close, point: Point, right: object, spec: Spec) -> str:
-    """What the left side has to clear."""
+    """What the left side has to clear, in words."""
     line = figure(point.right)
     if isinstance(part, Close):
         if isinstance(right, Number):
@@ -282,7 +285,7 @@ def _theory_sentence(verdict: Verdict) -> str:
 
 
 def _theory_part_words(reason: Reason) -> str:
-    """One part of a claim on theory, in words."""
+    """The result of one part of a claim on theory, in words."""
     left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
     if reason.found == "played":
         name = GAMES.get(reason.left_name, letters(reason.left_name))

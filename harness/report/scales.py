@@ -75,7 +75,7 @@ def log_range(values: Sequence[float], about: Sequence[float]) -> Range:
 
 
 def is_wide(values: Sequence[float]) -> bool:
-    """Whether numbers are all positive and their ends so far apart that a logarithmic axis shows them better."""
+    """Whether numbers are positive and spread so far that a logarithmic axis shows them better."""
     return min(values) > 0 and max(values) / min(values) > WIDE
 
 

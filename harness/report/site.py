@@ -52,7 +52,7 @@ KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
 
 
 def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
-    """Write every page below `root`, remove those of claims that are gone, and return how many there are.
+    """Write every page below `root`, and remove pages of claims that are gone. Returns the number of claims' pages.
 
     Args:
         pages: text of each file by its path, of `common_pages`, of `manual_pages` and of `paper_pages` of each paper.
@@ -80,7 +80,7 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
 
 
 def common_pages(site: Site) -> dict[str, str]:
-    """Pages that are of no single paper, with their figures: text by path."""
+    """The pages that belong to no single paper, with their figures: text by path."""
     page = _page_renderer(site)
     compared = _compare(site)
     rows = [_row(paper, section, v) for paper in site.papers for section in paper.sections for v in section.verdicts]
@@ -109,7 +109,7 @@ def common_pages(site: Site) -> dict[str, str]:
 
 
 def paper_pages(site: Site, key: str) -> dict[str, str]:
-    """The page of a paper and those of its claims: text by path."""
+    """The pages of a paper and of its claims: text by path."""
     page, terms = _page_renderer(site), read_glossary(site.docs / "glossary.md")
     paper = next(paper for paper in site.papers if paper.key == key)
     known = frozenset(v.id for v in site.verdicts)
@@ -180,7 +180,7 @@ def figure_stems(section: Section) -> dict[str, Drawing]:
 
 
 def _totals(site: Site) -> dict[str, object]:
-    """How many claims came out how; of the first group, how sure one is of what is decided, and what is violated."""
+    """Counts of claims by outcome; for the first group also the certainties, and the violated claims."""
     counted = count(site.verdicts)
     if not counted:
         return {"counted": (), "certain": (), "refuted": (), "theirs": 0, "decided": 0, "elsewhere": 0, "short": {}}
@@ -221,7 +221,7 @@ def _comparison_context(site: Site, compared: Compared) -> dict[str, object]:
 
 
 def _datasets_in_use(rows: Sequence[Row]) -> list[str]:
-    """Every data set that a row names, by name."""
+    """All data sets that rows name, sorted."""
     return sorted({name for row in rows for name in row.datasets}, key=str.casefold)
 
 
@@ -244,7 +244,7 @@ def manual_pages(site: Site) -> dict[str, str]:
 
 
 def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
-    """Claims that need no training, by paper: over what domain, and by what."""
+    """Claims that need no training, by paper, each with its domain and how it was settled."""
     by_paper = []
     for paper in site.papers:
         rows = []

@@ -52,7 +52,8 @@ def _cell(text: str) -> str:
 
 
 def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
-    """How many verdicts on measurements stand when all claims share one level; empty where none was decided."""
+    """A sentence on how many verdicts on measurements stand when all claims share one level; empty where none was
+    decided."""
     known = [v for v in verdicts if v.p_catalogue is not None]
     if not known:
         return ""

@@ -51,7 +51,7 @@ class ResultsCells:
         return len(next(iter(self.columns.values())))
 
     def place(self, row: int) -> str:
-        """Where a row is."""
+        """Where a row is, for a message."""
         return f"{self.name}: row {row + 1}" if self.lines is None else f"{self.name}:{self.lines[row]}"
 
     def refuse(self, row: int, column: str, what: str) -> NoReturn:
@@ -71,8 +71,8 @@ class ResultsCells:
         return self.columns[column]
 
     def read_each(self, column: str, field: str, read: Callable[[str], T | None], right: str) -> list[T]:
-        """What each cell of a column says. Raises ResultsFault for the first that `read` gives None for; `right` says
-        what would be right."""
+        """Each cell of a column as `read` gives it. Raises ResultsFault for the first cell for which it gives None;
+        `right` says what would be right."""
         codes, texts = pd.factorize(np.array(self.texts(column, field), dtype=object))
         values = [read(text) for text in texts]
         for index, value in enumerate(values):

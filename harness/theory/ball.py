@@ -20,7 +20,7 @@ Matrix = tuple[Vector, ...]
 
 
 def in_high_precision() -> PrecisionManager:
-    """A context, or a decorator, with `PRECISION` for what is computed in it; after it precision is as it was."""
+    """A context manager and decorator that computes with `PRECISION` bits."""
     return ctx.workprec(PRECISION)
 
 
@@ -31,13 +31,13 @@ def interval(low: float, high: float) -> arb:
 
 @cache
 def _pairs(count: int) -> tuple[tuple[int, int], ...]:
-    """Rows and columns of a symmetric matrix, from the diagonal on."""
+    """Rows and columns of a symmetric matrix in the order in which it is stored, upper triangle row by row."""
     return tuple((i, j) for i in range(count) for j in range(i, count))
 
 
 @cache
 def _zeros(count: int, order: int) -> tuple[Vector, Vector]:
-    """The derivatives of a number: its gradient, and its Hessian from the diagonal on."""
+    """Gradient and Hessian of a constant."""
     zero = arb(0)
     return (zero,) * (count if order else 0), (zero,) * (len(_pairs(count)) if order > 1 else 0)
 
@@ -62,14 +62,14 @@ class Ball:
 
     @classmethod
     def variable(cls, low: float, high: float, index: int, count: int, order: int = 2) -> Ball:
-        """The variable of that index among `count`, anywhere in [low, high], with derivatives up to that order."""
+        """Variable number `index` of `count`, anywhere in [low, high], with derivatives up to that order."""
         zeros, second_derivatives = _zeros(count, order)
         gradient = (*zeros[:index], arb(1), *zeros[index + 1 :]) if order else ()
         return cls(interval(low, high), gradient, second_derivatives)
 
     @staticmethod
     def constant(value: float, count: int, order: int = 2) -> Ball:
-        """A number among `count` variables."""
+        """A constant among `count` variables."""
         return _constant(float(value), count, order)
 
     @property
@@ -79,7 +79,7 @@ class Ball:
         return tuple(tuple(known[min(i, j), max(i, j)] for j in range(count)) for i in range(count))
 
     def like(self, value: float) -> Ball:
-        """A number among the same variables."""
+        """A constant among the same variables."""
         return Ball.constant(value, len(self.gradient), 2 if self.second_derivatives else 1)
 
     def _lift(self, other: Ball | float) -> Ball:
@@ -147,7 +147,7 @@ class Ball:
         return Ball(x * y, tuple([a * y + b * x for a, b in zip(g, k, strict=True)]), second_derivatives)
 
     def _scale(self, factor: arb) -> Ball:
-        """Times a number that does not depend on the variables."""
+        """The product with a number that does not depend on the variables."""
         if self.is_constant:
             return Ball(self.value * factor, self.gradient, self.second_derivatives, is_constant=True)
         return Ball(

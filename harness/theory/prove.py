@@ -158,7 +158,7 @@ def _widest_variable(enclosure: Ball, box: Box) -> int:
 def _smallest_sampled(
     formula: Formula, domain: Mapping[str, tuple[float, float]]
 ) -> tuple[float, dict[str, float] | None]:
-    """Smallest value of the formula in floating point among sampled points."""
+    """The smallest value of a formula at sampled points, in floating point, and where it is."""
     points = sample(domain)
     with np.errstate(all="ignore"):
         values = np.asarray(formula(points), float)
