@@ -221,7 +221,7 @@ def test_what_more_models_would_cost(
     assert would_decide([], there, seconds, 0.05, 9) == said
     past = "; that is past the limit of repeats" if said.startswith("about") else ""
     assert would_decide([], there, seconds, 0.05, 3, allowed=False) == said + past
-    assert asked == [((0.05, repeats, 10_000), {"whole": True}) for repeats in (4, 9, 4)]
+    assert asked == [((0.05, repeats, 10_000), {"until_decision": True}) for repeats in (4, 9, 4)]
 
 
 def test_a_model_costs_what_its_table_took_over_its_models() -> None:
