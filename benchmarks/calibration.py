@@ -44,7 +44,7 @@ from harness.claims.design import Bounded, Fixed, Sequential, Series
 from harness.claims.evidence import Measurements
 from harness.claims.kinds.compare import Compare
 from harness.claims.results import Part, PartResult
-from harness.claims.sequential import CEILING, PILOT, SHARE, allocate_repeats, first_verdict, next_look
+from harness.claims.sequential import CEILING, PILOT, SHARE, allocate_repeats, first_deciding_look, next_look
 from harness.claims.series import OUTCOME
 from harness.claims.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarity_bound
 from harness.files import write_text
@@ -180,8 +180,8 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
     fixed = judge_on_basis(judged, Measurements(table, ARMS).without_intervals(), ALPHA).findings[0].outcome
     evidence = Measurements(table, ARMS, Sequential()).without_intervals()
     found = judge_on_basis(judged, evidence, ALPHA)
-    if found.looked is not None:  # a run ends where its own test decides, though bets may do so later
-        return fixed, found.findings[0].outcome, first_verdict(judged, evidence)[1] or found.looked
+    if found.decided_at is not None:  # a run ends where its own test decides, though bets may do so later
+        return fixed, found.findings[0].outcome, first_deciding_look(judged, evidence)[1] or found.decided_at
     repeats = dict.fromkeys(table["epsilon"].unique(), setup.repeats)
     more = (CEILING - 1) * setup.repeats
     table = pd.concat([table, table_of(setup, later, setup.repeats, more)], ignore_index=True)
@@ -660,9 +660,9 @@ def _until_decided(values: np.ndarray, usual: int, most: int) -> tuple[str, int]
         table = table.assign(arm="a", attack="t", metric="advantage", stderr=0.0)
         evidence = Measurements(table, ARMS, Sequential())
         found = [c.judge(evidence, Part(i, k, ALPHA / 2, evidence.design.fewest)) for i, c in enumerate(claims)]
-        needs = allocate_repeats(found, ALPHA, usual, reach=most)
+        needs = allocate_repeats(found, ALPHA, usual, repeats_in_reach=most)
         if not needs and usual < most:
-            whole = _with(repeats, allocate_repeats(found, ALPHA, usual, most, whole=True))
+            whole = _with(repeats, allocate_repeats(found, ALPHA, usual, most, until_decision=True))
             needs = allocate_repeats(found, ALPHA, usual, most) if whole.sum() <= allowed else {}
         more = _with(repeats, needs)
         if (more == repeats).all():

@@ -17,7 +17,7 @@ import psutil
 from rich.console import Console
 
 from harness import tracking
-from harness.execution.executor import WorkerPool, run_with
+from harness.execution.executor import WorkerPool, run_pieces
 from harness.execution.planner import make_plan
 from harness.execution.store import Result, Store
 from harness.execution.table import measurement_table, write_parquet
@@ -62,7 +62,7 @@ class Grid:
         """Wall seconds of all pieces, and of core time within them."""
         started = time.perf_counter()
         with WorkerPool(self.project, workers, Progress(quiet=True), scheduler) as worker_pool:
-            report = run_with(worker_pool, self.plan.pieces(), "benchmark")
+            report = run_pieces(worker_pool, self.plan.pieces(), "benchmark")
         return time.perf_counter() - started, report.core_seconds
 
     def close(self) -> None:

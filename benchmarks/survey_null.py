@@ -44,7 +44,7 @@ from harness.paths import Project
 from harness.spec.load import load_spec
 from harness.spec.model import Spec
 from harness.spec.profile import Profile, scale
-from harness.survey import MemberSet, Plan, SetResult, list_member_sets, rank, write_declaration
+from harness.survey import MemberSet, SetResult, SurveyPlan, list_member_sets, rank, write_declaration
 from harness.verdicts.check import judge_spec
 
 RESULTS = Path(__file__).parent / "survey_null.json"
@@ -81,7 +81,7 @@ def survey_of(frame: pd.DataFrame, seed: int, repeats: int = REPEATS) -> list[Se
 
 def _declared(sets: Sequence[MemberSet]) -> Spec:
     dataset = {"kind": "csv", "path": "table.csv", "label": "label"}
-    text = write_declaration(Plan("a table", dataset, SIZES, ROWS, (EPSILON, math.inf), repeats=REPEATS), sets)
+    text = write_declaration(SurveyPlan("a table", dataset, SIZES, ROWS, (EPSILON, math.inf), repeats=REPEATS), sets)
     return _load(text)
 
 

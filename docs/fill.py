@@ -43,7 +43,7 @@ from harness.privacy.accountants import ACCOUNTANTS
 from harness.privacy.accountants.accountant import Run
 from harness.report.findings import SORTS, findings_that_hold, read_findings
 from harness.report.gather import SPENT
-from harness.report.manual import PARTS, opening, page_paths, title_of
+from harness.report.manual import PARTS, first_sentence, page_paths, title_of
 from harness.report.prose import deciding_point, left_interval
 from harness.report.survey_page import WORDS as DISCOVERIES
 from harness.report.vocabulary import figure
@@ -251,7 +251,7 @@ def _contents(page: Path) -> str:
             )
         for name in names:
             text = paths[name].read_text(encoding="utf-8")
-            line = f"- [{title_of(text)}]({paths[name].relative_to(DOCS).as_posix()}): {opening(text)}"
+            line = f"- [{title_of(text)}]({paths[name].relative_to(DOCS).as_posix()}): {first_sentence(text)}"
             lines += textwrap.wrap(line, 120, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
         lines.append("")
     return "\n".join(lines)

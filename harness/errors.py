@@ -32,49 +32,49 @@ def first_fault(error: ValidationError) -> str:
     return f"{place}: {text}" if place else text
 
 
-class AboutDataset(HarnessError):
+class DatasetError(HarnessError):
     """The fault is in `dataset`, or in the table that it names."""
 
     field = "dataset"
 
 
-class AboutPreprocessing(HarnessError):
+class PreprocessingError(HarnessError):
     """The fault is in `preprocessing`."""
 
     field = "preprocessing"
 
 
-class AboutSplit(HarnessError):
+class SplitError(HarnessError):
     """The fault is in an arm's `split`."""
 
     field = "split"
 
 
-class AboutSizes(HarnessError):
+class SizesError(HarnessError):
     """The fault is in `sizes`."""
 
     field = "sizes"
 
 
-class AboutPrivacy(HarnessError):
+class PrivacyError(HarnessError):
     """The fault is in `privacy`."""
 
     field = "privacy"
 
 
-class AboutModel(HarnessError):
+class ModelError(HarnessError):
     """The fault is in an arm's `model`."""
 
     field = "model"
 
 
-class AboutTraining(HarnessError):
+class TrainingError(HarnessError):
     """The fault is in `training`."""
 
     field = "training"
 
 
-class AboutAttacks(HarnessError):
+class AttacksError(HarnessError):
     """The fault is in `attacks`, which no arm has."""
 
     field = "attacks"

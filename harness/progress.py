@@ -55,28 +55,31 @@ class _Silent:
         pass
 
 
-def hush() -> None:
-    """Keep off the terminal that an accountant left an order out of its search."""
+def silence_accountant_warnings() -> None:
+    """Keep warnings of dp-accounting, such as on orders left out of a search, off the terminal."""
     logging.getLogger("absl").setLevel(logging.ERROR)
 
 
 class Progress:
-    """Makes bars; `quiet` makes silent ones. Without `live`, lines now and then in their place: work side by side."""
+    """Makes progress bars.
+
+    With `quiet` they show nothing. Without `live`, or where the output is no terminal, a line is printed now and then.
+    """
 
     def __init__(self, quiet: bool = False, live: bool = True) -> None:
         self.quiet, self.live = quiet, live
         self.console = Console(stderr=True)
 
     def __reduce__(self) -> tuple[type[Progress], tuple[bool]]:
-        """In another process it is silent: the terminal has one writer."""
+        """A copy that is sent to another process is quiet: one process writes to the terminal."""
         return Progress, (True,)
 
     def warn(self, text: str) -> None:
-        """A line that is printed whatever is said of silence: something is not as the user believes."""
+        """Print a warning, also where `quiet`: something is not as the user believes."""
         print(f"harness: warning: {text}", file=sys.stderr)
 
     def say(self, message: str) -> None:
-        """A line for the person, on standard error."""
+        """Print a line on standard error, unless `quiet`."""
         if not self.quiet:
             print(message, file=sys.stderr, flush=True)
 

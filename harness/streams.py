@@ -11,10 +11,10 @@ from typing import TextIO
 
 
 @contextlib.contextmanager
-def output_apart() -> Iterator[TextIO]:
-    """Send to standard error what is printed, by Python, by C or by a process begun here.
+def reserve_stdout() -> Iterator[TextIO]:
+    """Redirect to standard error what Python, C or child processes print on standard output.
 
-    Yields the stream that alone reaches standard output meanwhile. It takes UTF-8, whatever the locale.
+    Yields a stream, in UTF-8 whatever the locale, that alone still writes to standard output.
     """
     before = sys.stdout
     before.flush()
@@ -36,14 +36,14 @@ def output_apart() -> Iterator[TextIO]:
         os.close(kept)
 
 
-def output_to_error() -> None:
-    """The same for the rest of this process."""
+def send_stdout_to_stderr() -> None:
+    """Redirect standard output to standard error for the rest of this process."""
     sys.stdout.flush()
     os.dup2(2, 1)
     sys.stdout = sys.stderr
 
 
 def _flush_c() -> None:
-    """Write what C's `printf` still holds, before its file is another."""
+    """Flush what C's `printf` has buffered, before standard output changes."""
     with contextlib.suppress(OSError, TypeError, AttributeError):
         ctypes.CDLL(None).fflush(None)

@@ -180,10 +180,10 @@ def run_pieces(
     scheduler: str | None = None,
 ) -> RunReport:
     """Compute pieces by workers of their own."""
-    from harness.execution.executor import WorkerPool, run_with
+    from harness.execution.executor import WorkerPool, run_pieces
 
     with WorkerPool(project, workers, progress, scheduler) as worker_pool:
-        return run_with(worker_pool, pieces, label)
+        return run_pieces(worker_pool, pieces, label)
 
 
 def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -237,7 +237,7 @@ def test_a_run_out_of_time_leaves_what_is_finished_in_its_table(
     context = Context(Project(clone), name, profile, 1, Progress(quiet=True))
     with monkeypatch.context() as changed:
         evaluated = (clone / ".harness" / "store" / "evaluate").rglob
-        changed.setattr(WorkerPool, "is_late", property(lambda _: len(list(evaluated("*.*"))) >= 7))
+        changed.setattr(WorkerPool, "is_past_deadline", property(lambda _: len(list(evaluated("*.*"))) >= 7))
         with pytest.raises(OutOfTime):
             measure(context, loaded)
     left, whole = measured(clone, "own/cancer"), measured(origin, "own/cancer")

@@ -22,7 +22,6 @@ WORDS = frozenset(NO_NAMES.split())
 EXCEPT = {
     "advanced": "the formula of advanced composition, by the name that specs use",
     "computed": "the decorator of formulas that are computed",
-    "brief": "a field of estimates, which one of them gives as a property",
     "like": "a method that formulas ask numbers for by its name (harness.formulas.numbers)",
 }
 """Functions that are called so all the same, and why."""

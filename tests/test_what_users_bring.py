@@ -197,7 +197,7 @@ OPTIONS = [
     ("audit fast --records -5", "-5 records of 8 columns are too few; at least 4 of 2"),
     ("audit fast --seed -1", "Invalid value for '--seed': .*, found '-1'"),
     ("audit fast --batch-size 65", "a batch of 65 from 64 records"),
-    ("audit fast --plot x.pdf", "--plot x.pdf: what is written is SVG; name it so"),
+    ("audit fast --plot x.pdf", "--plot x.pdf: what is written is SVG; the name has to end in .svg"),
     ("audit fast --plot params.yaml/x.svg", "--plot params.yaml/x.svg: .*params.yaml is a file, not a folder"),
     ("run mine.yaml --minutes nan", "--minutes nan: nothing can be done in that; give more than 0"),
     ("run mine.yaml --max-repeats 0", "Invalid value for '--max-repeats': .*, found '0'"),

@@ -17,7 +17,7 @@ from pydantic import Field, NonNegativeInt
 
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Attack, AttackResult, Fitted, Target
-from harness.errors import AboutAttacks
+from harness.errors import AttacksError
 from harness.hashing import generator
 from harness.metrics.value import Value, average, share
 
@@ -58,17 +58,17 @@ class AttributeInference(Attack):
     def choose_columns(self, features: Array) -> Array:
         """Columns attacked, of features (n, d): those that are named, else drawn among those that vary.
 
-        Raises AboutAttacks for one that is named and is not there, or does not vary.
+        Raises AttacksError for one that is named and is not there, or does not vary.
         """
         if self.columns is not None:
             d = features.shape[1]
             if not all(0 <= column < d for column in self.columns):
-                raise AboutAttacks(
+                raise AttacksError(
                     f"{self.kind}: columns {list(self.columns)}: models see {d} features, numbered from 0 to {d - 1}"
                 )
             named = np.array(self.columns)
             if not (features[:, named].min(axis=0) < features[:, named].max(axis=0)).all():
-                raise AboutAttacks(
+                raise AttacksError(
                     f"{self.kind}: columns {list(self.columns)}: one of them has the same value in every record; "
                     "name others"
                 )
@@ -112,7 +112,7 @@ class AttributeInference(Attack):
         training_loss = float(target.members.losses().mean())
         columns = self.choose_columns(features)
         if len(columns) == 0:
-            raise AboutAttacks(f"{self.kind}: no attribute varies over the records")
+            raise AttacksError(f"{self.kind}: no attribute varies over the records")
         correct, values = np.zeros((len(columns), m + n)), []
         for i, column in enumerate(columns):
             truth = self.is_high(features[:, column])

@@ -38,7 +38,7 @@ class OneRun:
 
     def __post_init__(self) -> None:
         if self.scores.shape != self.inside.shape:
-            raise HarnessError(f"audit: {len(self.scores)} scores, but {len(self.inside)} coins of canaries")
+            raise HarnessError(f"audit: {len(self.scores)} scores for {len(self.inside)} canaries; each needs one")
         if len(self.scores) < 2 or not np.isfinite(self.scores).all():
             raise HarnessError("audit: one run needs at least 2 canaries, each with a score that is a number")
 

@@ -36,18 +36,18 @@ class CanaryRecords:
 
     @property
     def column(self) -> int:
-        """The canary's own."""
+        """Index of the canary's own column."""
         return self.features.shape[1] - 1
 
     def relabel_against(self, initial: Sequence[Array]) -> CanaryRecords:
-        """The same with the label that a model of these weights, linear where it has no `predict_proba`, finds least
-        likely: its gradient is largest."""
+        """The records with that label of the canary which a model of these weights finds least likely, so that its
+        gradient is largest."""
         predict = getattr(initial, "predict_proba", None)
         outputs = predict(self.canary[None])[0] if predict else self.canary @ initial[0] + initial[1]
         return replace(self, canary_label=int(np.argmin(outputs)))
 
     def records(self, with_canary: bool) -> tuple[Array, Array]:
-        """Features and labels of a run that has the canary, or of one that has not; copies."""
+        """Copies of the features and labels of a run with the canary, or of one without it."""
         features, labels = self.features.copy(), self.labels.copy()
         if with_canary:
             features[-1], labels[-1] = self.canary, self.canary_label

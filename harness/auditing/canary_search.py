@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.auditing.canaries import CanaryRecords
-from harness.auditing.trials import TrainMany, log_chances, score_change
+from harness.auditing.trials import TrainMany, label_log_probabilities, score_change
 from harness.errors import HarnessError
 from harness.hashing import derive_seed, generator
 
@@ -99,7 +99,7 @@ class _Models:
 def _least_likely(
     without: _Trained, records: CanaryRecords, count: int, rng: np.random.Generator
 ) -> list[CanaryRecords]:
-    """Of each sort of candidate in turn, the one that models without it find least likely on average."""
+    """For each sort of candidate in turn, the one that models without it find least likely on average."""
     low, high = records.features.min(axis=0), records.features.max(axis=0)
     shape, classes = (DRAWN, len(low)), np.unique(records.labels)
     sorts = [
@@ -110,14 +110,14 @@ def _least_likely(
     best = []
     for sort in sorts:
         features, labels = np.repeat(sort, len(classes), axis=0), np.tile(classes, len(sort))
-        chances = np.mean([log_chances(model, features, labels) for model in without.models], axis=0)
+        chances = np.mean([label_log_probabilities(model, features, labels) for model in without.models], axis=0)
         order = np.argsort(chances, kind="stable")[:count]
         best.append([replace(records, canary=features[i], canary_label=int(labels[i])) for i in order])
     return [one for rank in zip(*best, strict=True) for one in rank][:count]
 
 
 def _vary(records: CanaryRecords, rng: np.random.Generator) -> CanaryRecords:
-    """The canary with a third of its columns, or one, drawn anew in the box of the data."""
+    """The records with a third of the canary's columns, or one, drawn anew within the range of the data."""
     low, high = records.features.min(axis=0), records.features.max(axis=0)
     anew = rng.permutation(len(low)) < max(1, len(low) // 3)
     canary = np.where(anew, rng.uniform(low, high), records.canary).astype(records.features.dtype)

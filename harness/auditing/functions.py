@@ -30,16 +30,16 @@ from harness.auditing.canary_search import Search, seek_canary
 from harness.auditing.trials import Score, Train, fault, many_runs, one_at_a_time
 from harness.errors import HarnessError
 from harness.progress import Progress
-from harness.streams import output_to_error
+from harness.streams import send_stdout_to_stderr
 
-Tell = Callable[[int], None]
-"""Told by a task which of its steps begins, from 1."""
+ReportStep = Callable[[int], None]
+"""What a task calls as each of its steps begins, with the step's number, from 1."""
 SAFE_PATH = "PYTHONSAFEPATH"
-ENDS_WITHIN_S = 5.0
+EXIT_TIMEOUT_S = 5.0
 """What a process that has given its result gets to end by itself."""
 
 
-class Elsewhere(Exception):
+class RemoteTraceback(Exception):
     """The traceback of an error in another process."""
 
 
@@ -69,7 +69,7 @@ class _Fault:
 
 
 def named_function(where: str, contract: Contract = TRAINING) -> tuple[Path, str]:
-    """File and name that `file.py:name` says. Raises HarnessError where it says none, or the file is not there."""
+    """File and name of a function given as `file.py:name`. Raises HarnessError for another form, or a missing file."""
     path, _, name = where.rpartition(":")
     if not path.endswith(".py") or not name.isidentifier():
         hint = f"; write it as {where}:FUNCTION" if where.endswith(".py") and Path(where).is_file() else ""
@@ -83,7 +83,7 @@ def named_function(where: str, contract: Contract = TRAINING) -> tuple[Path, str
     return Path(path), name
 
 
-def own_trials(
+def trials_of_function(
     where: str,
     records: CanaryRecords,
     runs: int,
@@ -100,12 +100,12 @@ def own_trials(
     """
     named_function(where)
     steps = runs + (search.trainings if search else 0)
-    trials = work_apart(where, _score_runs, (where, records, runs, seed, score, search), steps, "run", progress)
+    trials = run_in_process(where, _score_runs, (where, records, runs, seed, score, search), steps, "run", progress)
     assert isinstance(trials, Trials)
     return trials
 
 
-def work_apart(
+def run_in_process(
     where: str,
     task: Callable[..., object],
     given: tuple[object, ...],
@@ -115,41 +115,42 @@ def work_apart(
 ) -> object:
     """What `task(tell, *given)` returns in a process of its own, in which the file of `where` may be loaded.
 
-    The task, a function of a module, calls `tell` as each of its `steps` begins, which messages call a `step`. Raises
-    HarnessError, in one line that names `where`, for whatever is raised, and where the process ends.
+    The task, a function of a module, calls `report_step` with the number of each of its `steps` as that begins;
+    messages call one a `step`. Raises HarnessError, in one line that names `where`, for whatever is raised, and where
+    the process ends.
     """
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
     context = get_context(method)
     if method == "forkserver":
         context.set_forkserver_preload([__name__])
-    here, there = context.Pipe(duplex=False)
+    receiver, sender = context.Pipe(duplex=False)
     process = context.Process(  # type: ignore[attr-defined]
-        target=_work, args=(there, os.environ.get(SAFE_PATH), where, task, given)
+        target=_run_in_child, args=(sender, os.environ.get(SAFE_PATH), where, task, given)
     )
     with _hide_main_module():
         process.start()
-    there.close()
-    begun, answer = 0, None
+    sender.close()
+    steps_begun, answer = 0, None
     try:
         with (progress or Progress(quiet=True)).cells("audit", steps) as bar:
             while answer is None:
-                message = here.recv()
+                message = receiver.recv()
                 if isinstance(message, int):
-                    bar.advance(message - max(begun, 1))
-                    begun = message
+                    bar.advance(message - max(steps_begun, 1))
+                    steps_begun = message
                 else:
                     answer = message
     except EOFError:
         process.join()
         raise HarnessError(
-            f"audit: {where}: {_describe_exit(process.exitcode)} {_progress_text(begun, steps, step)}"
+            f"audit: {where}: {_describe_exit(process.exitcode)} {_progress_text(steps_begun, steps, step)}"
         ) from None
     finally:
-        process.join(ENDS_WITHIN_S if answer is not None else 0)
+        process.join(EXIT_TIMEOUT_S if answer is not None else 0)
         process.kill()
     if isinstance(answer, _Result):
         return answer.value
-    raise HarnessError(answer.line) from Elsewhere(f"\n{answer.whole}")
+    raise HarnessError(answer.line) from RemoteTraceback(f"\n{answer.whole}")
 
 
 @contextlib.contextmanager
@@ -165,10 +166,10 @@ def _hide_main_module() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
-        _set(SAFE_PATH, safe)
+        _set_variable(SAFE_PATH, safe)
 
 
-def _set(name: str, value: str | None) -> None:
+def _set_variable(name: str, value: str | None) -> None:
     if value is None:
         os.environ.pop(name, None)
     else:
@@ -186,12 +187,12 @@ def _progress_text(begun: int, steps: int, step: str) -> str:
     return f"in {step} {begun} of {steps}" if begun else "while its file was loaded"
 
 
-def _work(
+def _run_in_child(
     parent: Connection, safe_path: str | None, where: str, task: Callable[..., object], given: tuple[object, ...]
 ) -> None:
-    """What the function's own process does."""
-    output_to_error()
-    _set(SAFE_PATH, safe_path)
+    """Run the task in the child process and send back its result or its fault."""
+    send_stdout_to_stderr()
+    _set_variable(SAFE_PATH, safe_path)
     sys.dont_write_bytecode = True
     try:
         parent.send(_Result(task(parent.send, *given)))
@@ -203,7 +204,13 @@ def _work(
 
 
 def _score_runs(
-    tell: Tell, where: str, records: CanaryRecords, runs: int, seed: int, score: Score, search: Search | None
+    report_step: ReportStep,
+    where: str,
+    records: CanaryRecords,
+    runs: int,
+    seed: int,
+    score: Score,
+    search: Search | None,
 ) -> Trials:
     path, name = named_function(where)
     train, begun = load_function(path, name), 0
@@ -211,7 +218,7 @@ def _score_runs(
     def train_and_tell(features: Array, labels: Array, at: int) -> object:
         nonlocal begun
         begun += 1
-        tell(begun)
+        report_step(begun)
         return train(features, labels, at)
 
     many = one_at_a_time(train_and_tell)
@@ -224,7 +231,8 @@ def _score_runs(
 
 
 def load_function(path: Path, name: str, contract: Contract = TRAINING) -> Train:
-    """The function of that name in a file, which is run. Raises HarnessError where none can do what is asked of it."""
+    """Load a file and return the function of that name. Raises HarnessError where there is none, or it cannot be called
+    as the contract asks."""
     try:
         module = load_module(path)
     except BaseException as error:

@@ -33,7 +33,7 @@ OWN = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 def one_at_a_time(train: Train) -> TrainMany:
-    """A function that trains one model, as one that trains several. A fault in it becomes a HarnessError."""
+    """A function that trains several models, from one that trains one, whose errors become HarnessErrors."""
     begun = 0
 
     def train_many(jobs: Sequence[tuple[Array, Array, int]]) -> list[object]:
@@ -55,9 +55,9 @@ def one_at_a_time(train: Train) -> TrainMany:
 
 
 def fault(error: BaseException, path: Path | None = None) -> str:
-    """An error in code of the user's, in one line: its type, what it says, and where it came up.
+    """Describe an error in the user's code in one line: its type, message and place.
 
-    `path`: the file that the line is wanted of; default: the one whose function was called first.
+    `path`: the file whose line is given; default: that of the function that was called first.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     detail = f": {lines[0]}" if lines else ""
@@ -73,7 +73,7 @@ def fault(error: BaseException, path: Path | None = None) -> str:
 
 
 def _relative_path(name: str) -> str:
-    """A file, relative to where the user is."""
+    """A file's path relative to the current folder."""
     path = Path(name)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
@@ -87,12 +87,12 @@ def score_of(model: object, records: CanaryRecords, score: Score) -> float:
     neither, or what it gives is nothing of the sort.
     """
     if score == "weights":
-        return _by_weights(kernel_of(model, records), records)
-    return float(log_chances(model, records.canary[None], np.array([records.canary_label]))[0])
+        return _score_by_weights(kernel_of(model, records), records)
+    return float(label_log_probabilities(model, records.canary[None], np.array([records.canary_label]))[0])
 
 
 def score_change(model: object, start: object | None, records: CanaryRecords, score: Score) -> float:
-    """`score_of` a model, less that of the weights it started from, where they are known and have such a score."""
+    """`score_of` a model, less that of the weights that it started from, where these are known."""
     known = start is not None and (score == "weights" or hasattr(start, "predict_proba"))
     return score_of(model, records, score) - (score_of(start, records, score) if known else 0.0)
 
@@ -108,38 +108,40 @@ def kernel_of(model: Any, records: CanaryRecords) -> Array:
         else:
             weights = _numbers((model.get_weights() if hasattr(model, "get_weights") else model)[0])
     except Exception as error:
-        raise _no_score(
+        raise _missing_score_error(
             "weights",
             f"is no list of arrays and has neither coef_ nor get_weights() of numbers ({fault(error)})",
             model,
         ) from error
     kernel: Array = weights[:, None] if weights.ndim == 1 else weights
     if kernel.ndim != 2 or len(kernel) <= records.column:
-        raise _no_score(
+        raise _missing_score_error(
             "weights", f"has first weights of shape {weights.shape}, one row a column of features is right", model
         )
     if kernel.shape[1] == 1:
         kernel = np.concatenate([-kernel, kernel], axis=1)
     if kernel.shape[1] <= records.canary_label:
-        raise _no_score("weights", f"has weights of shape {kernel.shape}, two classes or more are right", model)
+        raise _missing_score_error(
+            "weights", f"has weights of shape {kernel.shape}, two classes or more are right", model
+        )
     return kernel
 
 
 def _numbers(values: object) -> Array:
-    """As double precision. Raises TypeError for what that would change, such as complex numbers."""
+    """Values in double precision. Raises TypeError for values that this would change, such as complex numbers."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "biufO" or (numbers.dtype.kind == "O" and numbers.ndim == 0):
         raise TypeError(f"{type(values).__name__} ({numbers.dtype}) is no array of numbers")
     return numbers.astype(np.float64)
 
 
-def _by_weights(kernel: Array, records: CanaryRecords) -> float:
+def _score_by_weights(kernel: Array, records: CanaryRecords) -> float:
     row = kernel[records.column]
     with np.errstate(invalid="ignore", over="ignore"):
         return float(row[records.canary_label] - np.delete(row, records.canary_label).mean())
 
 
-def log_chances(model: object, features: Array, labels: Array) -> Array:
+def label_log_probabilities(model: object, features: Array, labels: Array) -> Array:
     """Log-probability that a model gives to the labels (m,) of records (m, d), by `predict_proba` or `predict`: (m,).
 
     Not a number where the model gives none. Raises HarnessError where it has neither, one raises, or what it gives is
@@ -147,7 +149,7 @@ def log_chances(model: object, features: Array, labels: Array) -> Array:
     """
     name = next((name for name in ("predict_proba", "predict") if hasattr(model, name)), None)
     if name is None:
-        raise _no_score("loss", "has neither predict_proba nor predict", model)
+        raise _missing_score_error("loss", "has neither predict_proba nor predict", model)
     try:
         predictions = _numbers(getattr(model, name)(features.copy()))
     except Exception as error:
@@ -168,7 +170,7 @@ def log_chances(model: object, features: Array, labels: Array) -> Array:
     return np.where(np.isfinite(chances), np.log(np.maximum(chances, 1e-300)), np.nan)
 
 
-def _no_score(score: str, what: str, model: object) -> HarnessError:
+def _missing_score_error(score: str, what: str, model: object) -> HarnessError:
     other = "loss" if score == "weights" else "weights"
     return HarnessError(f"audit: the model ({type(model).__name__}) {what}, so it has no score by {score}; try {other}")
 
@@ -180,7 +182,7 @@ class _Run:
     records: CanaryRecords
     start: Sequence[Array] | None = None
 
-    def from_there(self, start: Sequence[Array]) -> _Run:
+    def with_start(self, start: Sequence[Array]) -> _Run:
         records = self.records.relabel_against(start) if self.records.own_column else self.records
         return replace(self, start=start, records=records)
 
@@ -213,7 +215,7 @@ def many_runs(
     plan = [_Run(i % 2 == 0, derive_seed(seed, "audit", i), records) for i in range(runs)]
     initial = getattr(train, "initial", None)
     if initial is not None:
-        plan = [run.from_there(initial(records.features.shape[1], run.seed)) for run in plan]
+        plan = [run.with_start(initial(records.features.shape[1], run.seed)) for run in plan]
     scores: dict[bool, list[float]] = {True: [], False: []}
     shape: tuple[int, ...] | None = None
     with (progress or Progress(quiet=True)).cells("audit", runs) as bar:
@@ -223,7 +225,7 @@ def many_runs(
             if len(models) != len(some):
                 raise HarnessError(f"audit: the training function gave {len(models)} models for {len(some)}")
             for number, (run, model) in enumerate(zip(some, models, strict=True), start + 1):
-                with _of_run(number):
+                with _name_run_in_faults(number):
                     value = score(model) if callable(score) else run.score(model, score)
                     if not np.isfinite(value):
                         with_it = "with" if run.inside else "without"
@@ -239,8 +241,8 @@ def many_runs(
 
 
 @contextmanager
-def _of_run(number: int) -> Iterator[None]:
-    """Say of a fault in which run it came up."""
+def _name_run_in_faults(number: int) -> Iterator[None]:
+    """Context manager: add the number of the run to a HarnessError."""
     try:
         yield
     except HarnessError as error:

@@ -46,9 +46,10 @@ some and not at all (docs/statistics.md)."""
 
 
 def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]:
-    """Both ends, (...), of what the confidence sets of all looks of a `TMixtureCS` share, from moments (..., n).
+    """Lower and upper ends, (...) each, of the confidence sets of all looks of a `TMixtureCS`, from moments (..., n).
 
-    Infinite where no set is bounded yet; of the last set where they have nothing in common.
+    The set is the intersection over looks: infinite where no look bounds it, the last look's set where the intersection
+    is empty.
     """
     errors, skewness = moments.stderrs, moments.skewnesses
     n = np.arange(1, errors.shape[-1] + 1)
@@ -70,13 +71,13 @@ def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]
 
 @dataclass(frozen=True)
 class TMixtureCS(SequentialEstimate):
-    """A mean over the first n repeats, for every n up to the last one looked at."""
+    """Confidence sequence of a mean over the first n repeats, for every n up to the number looked at."""
 
     moments: Moments
     repeat_values: Array | None = field(default=None, compare=False, repr=False)
-    last: bool = False
+    last_look_only: bool = False
     """What the last look alone shows counts: M_n, an e-value, is then 1 / (2 p)."""
-    brief: bool = False
+    skip_intervals: bool = False
     """No interval is asked for: it is left infinite."""
 
     @property
@@ -93,7 +94,7 @@ class TMixtureCS(SequentialEstimate):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The part common to the confidence sets of all looks so far; infinite where none is bounded yet."""
-        if self.brief:
+        if self.skip_intervals:
             return -math.inf, math.inf
         low, high = t_mixture_ends(self.moments, level)
         return float(low), float(high)
@@ -111,7 +112,7 @@ class TMixtureCS(SequentialEstimate):
 
     def _p(self, value: float, sign: float) -> float:
         won = self.martingale(value, sign)
-        return float(0.5 / max(0.5, won[-1] if self.last else won.max(initial=0.0)))
+        return float(0.5 / max(0.5, won[-1] if self.last_look_only else won.max(initial=0.0)))
 
     def martingale(self, value: float | Array, sign: float) -> Array:
         """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0; (k, n) of values (k, 1)."""
@@ -155,8 +156,8 @@ class TwoStakeCS(SequentialEstimate):
     left_out: int
 
     @property
-    def brief(self) -> bool:  # type: ignore[override]
-        return self.whole.brief
+    def skip_intervals(self) -> bool:  # type: ignore[override]
+        return self.whole.skip_intervals
 
     @property
     def _parts(self) -> list[TMixtureCS]:
@@ -184,13 +185,13 @@ class TwoStakeCS(SequentialEstimate):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Means that no look has excluded; infinite where none is bounded yet."""
-        if self.whole.brief:
+        if self.whole.skip_intervals:
             return -math.inf, math.inf
         alpha = (1 - level) / 2
         return -self.shift(0.0, -1.0)._greatest_mean(alpha), self._greatest_mean(alpha)
 
     def _greatest_mean(self, alpha: float) -> float:
-        """The largest mean that is not excluded, rounded up."""
+        """The largest mean that no look excludes, rounded up."""
         step = max(self.stderr, 1e-9)
         for first in range(0, 40, 8):
             excluded = self._excludes(self.mean + step * 2.0 ** np.arange(first, first + 8), alpha)
@@ -207,9 +208,9 @@ class TwoStakeCS(SequentialEstimate):
         return float(high)
 
     def _excludes(self, values: Array, alpha: float) -> Array:
-        """(k,) whether each of these means is excluded from below."""
+        """Whether each of these means is excluded from below: (k,) bool."""
         won = self.martingale(values[:, None], -1.0)
-        largest = won[:, -1] if self.whole.last else won.max(axis=1, initial=0.0)
+        largest = won[:, -1] if self.whole.last_look_only else won.max(axis=1, initial=0.0)
         return np.asarray(0.5 / np.maximum(largest, 0.5) <= alpha)
 
     def p_above(self, value: float) -> float:
@@ -220,7 +221,7 @@ class TwoStakeCS(SequentialEstimate):
 
     def _p(self, value: float, sign: float) -> float:
         won = self.martingale(value, sign)
-        return float(0.5 / max(0.5, won[-1] if self.whole.last else won.max(initial=0.0)))
+        return float(0.5 / max(0.5, won[-1] if self.whole.last_look_only else won.max(initial=0.0)))
 
     def martingale(self, value: float | Array, sign: float) -> Array:
         """As `TMixtureCS.martingale`, of the whole stake."""
@@ -242,7 +243,7 @@ class TwoStakeCS(SequentialEstimate):
 
 
 def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:
-    """As `t_mixture_cs`, with a share of the stake on the values after the first `left_out`."""
+    """Like `t_mixture_cs`, with a share of the stake on the values after the first `left_out`."""
     return TwoStakeCS(
         t_mixture_cs(values, record_stderr), t_mixture_cs(values[left_out:], record_stderr[left_out:]), left_out
     )
@@ -270,5 +271,6 @@ def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array) -> 
 
 
 def t_mixture_cs(values: Array, record_stderr: Array) -> TMixtureCS:
-    """From one value a repeat in the order they were drawn, (n,), and each one's record-sampling error, (n,)."""
+    """A confidence sequence from one value per repeat, (n,), in the order drawn, and each one's record-sampling error,
+    (n,)."""
     return TMixtureCS(moments(values, record_stderr), values)

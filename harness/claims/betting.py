@@ -46,7 +46,7 @@ _LOG_WEIGHTS = np.log(WEIGHTS)[:, None]
 
 @dataclass(frozen=True)
 class Stream:
-    """Values in the order in which they were drawn, each with the range that was known before it was drawn."""
+    """Values in the order in which they were drawn, each with the range that was known before."""
 
     values: Array
     """(n,)"""
@@ -56,28 +56,28 @@ class Stream:
     """(n,)"""
 
     def negate(self) -> Stream:
-        """Of the negative values."""
+        """The stream of the negated values."""
         return Stream(-self.values, -self.highs, -self.lows)
 
     def take_first(self, n: int) -> Stream:
-        """Of the first `n` values."""
+        """The stream of the first `n` values."""
         return Stream(self.values[:n], self.lows[:n], self.highs[:n])
 
     @cached_property
     def floor(self) -> float:
-        """No mean is below this; infinite where nothing was drawn."""
+        """The largest of the lower limits: no mean is below it. Minus infinity without values."""
         return float(self.lows.max(initial=-math.inf))
 
 
 def log_capitals(stream: Stream, tested: Array) -> Array:
-    """(k, shares, n) log K_1, log K_2, ... at means (k,), for each share of the capital; all above the floor."""
+    """Logarithms of the factors by which bets multiply the capital, (k, shares, n), at means (k,) above the floor."""
     with np.errstate(divide="ignore"):
         log_growth: Array = np.log1p(_bets(stream, tested))
     return log_growth
 
 
 def _bets(stream: Stream, tested: Array) -> Array:
-    """(k, shares, n) what a bet of each share of the capital gains, at means (k,)."""
+    """What a bet of each share of the capital gains, (k, shares, n), at means (k,)."""
     gain = (stream.values - tested[:, None]) / (tested[:, None] - stream.lows)
     gain = np.maximum(gain, -1.0)  # rounding of a value at its lowest
     payoffs: Array = SHARES[:, None] * gain[:, None, :]
@@ -85,8 +85,10 @@ def _bets(stream: Stream, tested: Array) -> Array:
 
 
 def _log_capital_in_products(stream: Stream, tested: Array) -> Array | None:
-    """(k, n) log of the capital over all shares, to about ten digits, in a tenth of the time that `mixed` takes; None
-    where a product is too large or too small for that."""
+    """Logarithm of the capital over all shares, (k, n), to about ten digits, in a tenth of the time of `mix_shares`.
+
+    Returns None where a product is too large or too small for that.
+    """
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         products = np.cumprod(1.0 + _bets(stream, tested), axis=-1)
         lost = products == 0.0  # the whole bet, on a value at its lowest
@@ -97,7 +99,7 @@ def _log_capital_in_products(stream: Stream, tested: Array) -> Array | None:
 
 
 def mix_shares(log_capital: Array) -> Array:
-    """(..., n) log of the capital over all shares, from (..., shares, n)."""
+    """Logarithm of the capital over all shares, (..., n), from that of each share, (..., shares, n)."""
     weighed = log_capital + _LOG_WEIGHTS
     largest = weighed.max(axis=-2)
     safe = np.where(np.isfinite(largest), largest, 0.0)
@@ -114,9 +116,9 @@ class BettingMean(SequentialEstimate):
     """One or two, of the same length."""
     offset: float = 0.0
     repeat_values: Array | None = field(default=None, compare=False)
-    last: bool = False
+    last_look_only: bool = False
     """What is won at the last look alone counts, so that 1 / p is an e-value."""
-    brief: bool = False
+    skip_intervals: bool = False
     """No interval is asked for: it is left infinite."""
 
     @property
@@ -134,11 +136,11 @@ class BettingMean(SequentialEstimate):
         return len(self.streams[0].values)
 
     def log_capital(self, value: float) -> Array:
-        """(n,) logarithm of what was won, at each look, against H0: mean <= value."""
+        """Logarithm of the capital against H0: mean <= value, at each look: (n,)."""
         return self._capital(value - self.offset, None)
 
     def _capital(self, tested: float, total: Array | None) -> Array:
-        """At each look; or after `total` (k,) results that go on like those there are."""
+        """Logarithm of the capital at each look, or after `total` (k,) results that go on like those there are."""
         space = tested - sum(stream.floor for stream in self.streams)
         shown = self.n if total is None else len(total)
         if math.isinf(space):  # no lowest value: nothing to bet against
@@ -159,19 +161,19 @@ class BettingMean(SequentialEstimate):
         return convex_lower_bounds(capital_of(first, at) + capital_of(second, tested - at))
 
     def _lattice(self, space: float) -> Array:
-        """Means of the first of two streams where the second has what is left of a `space` above both floors."""
+        """Means of the first stream to test where both streams share a `space` above their floors."""
         means: Array = self.streams[0].floor + space * np.arange(1, LATTICE) / LATTICE
         return means
 
     def _rejects(self, value: float, alpha: float) -> bool:
         """Whether `p_above` of a value is at most `alpha`."""
-        won = None if self.last else self._won_about(value - self.offset)
+        won = None if self.last_look_only else self._approximate_log_capital(value - self.offset)
         if won is None or not abs(won + math.log(alpha)) > SAME:
             return self.p_above(value) <= alpha
         return won > -math.log(alpha)
 
-    def _won_about(self, tested: float) -> float | None:
-        """Logarithm of the largest capital so far, to about ten digits; None where it takes all of them."""
+    def _approximate_log_capital(self, tested: float) -> float | None:
+        """Logarithm of the largest capital so far, to about ten digits; None where products cannot give it."""
         space = tested - sum(stream.floor for stream in self.streams)
         if math.isinf(space) or space <= 1e-9 or not self.n:
             return None
@@ -185,19 +187,19 @@ class BettingMean(SequentialEstimate):
         return float(convex_lower_bounds(each[0] + each[1]).max())
 
     def p_above(self, value: float) -> float:
-        """1 / the largest capital so far (at most 1): valid whenever one stops."""
+        """One over the largest capital so far, at most 1: a p-value that is valid whenever one stops."""
         if not self.n:
             return 1.0
         capital = self.log_capital(value)
-        won = float(capital[-1] if self.last else capital.max())
+        won = float(capital[-1] if self.last_look_only else capital.max())
         return math.exp(-won) if won > 0 else 1.0
 
     def p_below(self, value: float) -> float:
         return self.shift(0.0, -1.0).p_above(-value)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Means that were not rejected at any look; the range where none was."""
-        if self.brief:
+        """The means that no look rejects; the whole range where none is rejected."""
+        if self.skip_intervals:
             return -math.inf, math.inf
         low = self._least_mean((1 - level) / 2)
         high = -self.shift(0.0, -1.0)._least_mean((1 - level) / 2)
@@ -221,18 +223,18 @@ class BettingMean(SequentialEstimate):
             return None
         toward = self if self.mean >= 0 else self.shift(0.0, -1.0)
 
-        def first_of(total: Array) -> int:
+        def first_enough(total: Array) -> int:
             enough = toward._capital(-toward.offset, total) >= -math.log(alpha)
             return int(np.argmax(enough)) if enough.any() else len(total)
 
         # What is won grows with the repeats once anything is, so most of them need no look.
         step = max(1, (max_repeats - self.n) // PLACES)
         some = np.append(np.arange(self.n, max_repeats, step), max_repeats)
-        place = first_of(some)
+        place = first_enough(some)
         if place == len(some):
             return None
         between = np.arange(some[place - 1] + 1 if place else self.n, some[place] + 1)
-        return int(between[first_of(between)])
+        return int(between[first_enough(between)])
 
     def shift(self, by: float, sign: float = 1.0) -> BettingMean:
         """The estimate of `sign * mean + by`."""
@@ -242,9 +244,11 @@ class BettingMean(SequentialEstimate):
 
 
 def convex_lower_bounds(heights: Array) -> Array:
-    """(n,) lower bounds of convex functions of which (k, n) heights at evenly spaced places are known, whose least
-    value
-    lies beside the lowest of these: where the lines through the known heights on either side meet."""
+    """Lower bounds, (n,), of convex functions whose heights (k, n) are known at evenly spaced places.
+
+    The least value lies beside the lowest of these heights. The bound is where the lines through the known heights on
+    either side meet.
+    """
     k, n = heights.shape
     lowest = np.argmin(heights, axis=0)
     columns = np.arange(n)
@@ -272,6 +276,6 @@ def convex_lower_bounds(heights: Array) -> Array:
 
 
 def bet_on_streams(streams: Sequence[Stream], each: Array | None = None) -> BettingMean:
-    """Of as many results of each stream as the shortest has."""
+    """The betting estimate from as many results of each stream as the shortest has."""
     n = min(len(stream.values) for stream in streams)
     return BettingMean(tuple(stream.take_first(n) for stream in streams), repeat_values=each)

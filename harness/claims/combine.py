@@ -30,25 +30,29 @@ FAR = 10_000
 """Repeats past which a projection is not worth telling."""
 
 
-def any_of(looks: Sequence[PointResult]) -> PointResult:
-    """Supported where one of the looks is, at a level shared by all; opposed where every one is. Shows the clearest."""
-    best = min(looks, key=lambda look: look.point.p_support)
-    support = min(1.0, best.point.p_support * len(looks))
-    oppose = max(look.point.p_oppose for look in looks)
+def combine_alternatives(point_results: Sequence[PointResult]) -> PointResult:
+    """The result where one of several alternatives is enough.
+
+    It is supported where one alternative is, by Bonferroni, and opposed where all are. Its point is that of the
+    clearest one.
+    """
+    best = min(point_results, key=lambda look: look.point.p_support)
+    support = min(1.0, best.point.p_support * len(point_results))
+    oppose = max(look.point.p_oppose for look in point_results)
     corrected = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
     return PointResult(
         corrected,
         best.effect,
-        frozenset().union(*(look.cells for look in looks)),
-        combine_by_repeat(looks, np.logical_or),
+        frozenset().union(*(look.cells for look in point_results)),
+        combine_by_repeat(point_results, np.logical_or),
     )
 
 
-def combine_by_repeat(looks: Sequence[PointResult], how: np.ufunc) -> Array | None:
-    """(n,) whether one of several (`np.logical_or`), or all of them (`np.logical_and`), hold in each repeat that all of
-    them have."""
-    known = [look.holds for look in looks if look.holds is not None]
-    if len(known) < len(looks):
+def combine_by_repeat(point_results: Sequence[PointResult], how: np.ufunc) -> Array | None:
+    """Whether one (`np.logical_or`) or all (`np.logical_and`) of several results hold in each repeat, (n,) bool; None
+    where one of them does not say."""
+    known = [look.holds for look in point_results if look.holds is not None]
+    if len(known) < len(point_results):
         return None
     n = min(map(len, known))
     held: Array = how.reduce([holds[:n] for holds in known])
@@ -64,10 +68,10 @@ def over_grid(
     some: frozenset[str],
     look: Callable[[Where], Sequence[PointResult]],
 ) -> PartResult:
-    """Judge at every place of the grid: `look` gives one or more results at a place, all of which must hold, but along
-    what `some` lists.
+    """Judge a part of a claim at every place of the grid.
 
     Args:
+        look: gives one or more results at a place, all of which must hold, except along what `some` lists.
         some: axes, and kinds of names, along which one alternative is enough.
     """
     if gone := evidence.unmeasured_axes(curves):
@@ -89,60 +93,68 @@ def over_grid(
 
 
 def _group_by_axes(
-    looks: Sequence[tuple[Where, PointResult]], axes: frozenset[str], some: frozenset[str], part: Part
+    point_results: Sequence[tuple[Where, PointResult]], axes: frozenset[str], some: frozenset[str], part: Part
 ) -> tuple[list[PointResult], Quantifier]:
-    """Looks to combine, and how: where some axes are for all and others for some, one look a group of the latter."""
+    """The results to combine, and the quantifier over them. Where only some axes are for all, there is one result per
+    group of the others."""
     along = axes & some
     names = some - axes
     if not along and not names:
-        return [look for _, look in looks], "all"
+        return [look for _, look in point_results], "all"
     if along == axes:
-        return [look for _, look in looks], "some"
+        return [look for _, look in point_results], "some"
     groups: dict[Hashable, list[PointResult]] = {}
-    for where, look in looks:
+    for where, look in point_results:
         groups.setdefault(tuple((k, v) for k, v in sorted(where.items()) if k not in along), []).append(look)
-    return [any_of(group) if len(group) > 1 else group[0] for group in groups.values()], "all"
+    return [combine_alternatives(group) if len(group) > 1 else group[0] for group in groups.values()], "all"
 
 
 def combine(
-    looks: tuple[Sequence[PointResult], PointQuantifier], part: Part, test: str, share: float = 1.0, absent: int = 0
+    point_results: tuple[Sequence[PointResult], PointQuantifier],
+    part: Part,
+    test: str,
+    share: float = 1.0,
+    absent: int = 0,
 ) -> PartResult:
-    """The outcome of a part from what was found at its points.
+    """The outcome of a part from the results at its points, given with the quantifier over them.
 
     Args:
         share: of the points, at which it has to hold where the quantifier is `share`; rounded up.
-        absent: further points, of which nothing is known.
+        absent: number of further points of which nothing is known.
     """
-    found_at, quantifier = looks
-    points = tuple(look.point for look in found_at)
+    results, quantifier = point_results
+    points = tuple(look.point for look in results)
     m, alpha = len(points) + absent, part.alpha
-    k = {"all": m, "some": 1}.get(quantifier, at_least(share, m))
-    enough = [look.point.repeats >= part.fewest or look.effect.of_records for look in found_at]
+    needed = {"all": m, "some": 1}.get(quantifier, needed_points(share, m))
+    enough = [look.point.repeats >= part.fewest or look.effect.of_records for look in results]
     supports = [p.p_support if many else 1.0 for p, many in zip(points, enough, strict=True)]
     opposes = [p.p_oppose if many else 1.0 for p, many in zip(points, enough, strict=True)]
     # Of the k points that support it most clearly, and of the m - k + 1 that oppose it most clearly, the last; of
     # several that are alike, the first.
-    tie = -1 if k == m else 1
-    there = range(len(points))
-    hard = sorted(there, key=lambda i: (supports[i], points[i].p_support, tie * i))[min(k, len(points)) - 1]
-    against = sorted(there, key=lambda i: (opposes[i], -tie * i))[min(m - k, len(points) - 1)]
-    support = min(1.0, supports[hard] * (m - k + 1)) if k <= len(points) else 1.0
-    oppose = min(1.0, opposes[against] * k * part.parts) if m - k < len(points) else 1.0
+    tie = -1 if needed == m else 1
+    indices = range(len(points))
+    deciding_support = sorted(indices, key=lambda i: (supports[i], points[i].p_support, tie * i))[
+        min(needed, len(points)) - 1
+    ]
+    deciding_oppose = sorted(indices, key=lambda i: (opposes[i], -tie * i))[min(m - needed, len(points) - 1)]
+    support = min(1.0, supports[deciding_support] * (m - needed + 1)) if needed <= len(points) else 1.0
+    oppose = min(1.0, opposes[deciding_oppose] * needed * part.parts) if m - needed < len(points) else 1.0
     if quantifier == "all":
         correction = f"every one of {m} points at alpha/2; Bonferroni over {m * part.parts} to oppose"
     elif quantifier == "some":
         correction = f"Bonferroni over {m} points to support; every one of {m} points to oppose"
     else:
+        opposing = m - needed + 1
         correction = (
-            f"partial conjunction: {k} of {m} points at alpha/2 over {m - k + 1}; to oppose, {m - k + 1} of them at "
-            f"alpha/2 over {k * part.parts}"
+            f"partial conjunction: {needed} of {m} points at alpha/2 over {opposing}; to oppose, {opposing} of them at "
+            f"alpha/2 over {needed * part.parts}"
         )
 
     def conclude(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: object) -> PartResult:
         both = None if p_value is None else 2 * p_value
-        rows, decided = tuple(found_at), points[place]
+        rows, decided = tuple(results), points[place]
         if quantifier == "share":
-            more |= {"needed": k, "looked_at": m}
+            more |= {"needed": needed, "looked_at": m}
         reason = _reason(how, quantifier, place, decided, more)
         return PartResult(
             outcome,
@@ -153,7 +165,7 @@ def combine(
             correction,
             rows,
             quantifier,
-            k,
+            needed,
             both,
             support,
             oppose,
@@ -161,16 +173,23 @@ def combine(
         )
 
     if support <= alpha:
-        return conclude("reproduced", "holds", hard, support)
+        return conclude("reproduced", "holds", deciding_support, support)
     if oppose <= alpha:
-        return conclude("violated", "fails", against, oppose)
-    if not enough[hard]:
-        return conclude("inconclusive", "few", hard, repeats=points[hard].repeats, fewest=part.fewest)
-    return conclude("inconclusive", "undecided", hard, **_outlook(found_at[hard].effect, alpha / (m - k + 1)))
+        return conclude("violated", "fails", deciding_oppose, oppose)
+    if not enough[deciding_support]:
+        return conclude(
+            "inconclusive", "few", deciding_support, repeats=points[deciding_support].repeats, fewest=part.fewest
+        )
+    return conclude(
+        "inconclusive",
+        "undecided",
+        deciding_support,
+        **_outlook(results[deciding_support].effect, alpha / (m - needed + 1)),
+    )
 
 
-def at_least(share: float, points: int) -> int:
-    """How many of so many points a share of them is, rounded up."""
+def needed_points(share: float, points: int) -> int:
+    """A share of a number of points as a whole number, rounded up, at least 1."""
     return max(1, math.ceil(share * points - 1e-9))
 
 
@@ -190,9 +209,11 @@ def _reason(how: Found, quantifier: PointQuantifier, index: int, decides: Point,
 
 
 def _outlook(effect: MeanEstimate, level: float) -> dict[str, float | None]:
-    """What more repeats would do, and what the present ones could have shown."""
+    """Fields of a reason that say what more repeats would do, and what the present ones could have shown."""
     if isinstance(effect, SequentialEstimate):
-        return {} if effect.brief else {"repeats": effect.n, "enough": effect.project_repeats(level, FAR) or None}
+        return (
+            {} if effect.skip_intervals else {"repeats": effect.n, "enough": effect.project_repeats(level, FAR) or None}
+        )
     needed, smallest = repeats_needed(effect, level), detectable_effect(effect, level)
     enough = needed if needed and needed <= FAR else None
     return {"enough": enough, "detectable": smallest, "fewest": None if smallest is None else effect.n}

@@ -54,7 +54,8 @@ class NameScope:
         return {**self.arms[arm], **(self.attack_axes or {}).get(attack, {})}
 
     def complete(self, operand: MetricOperand) -> MetricOperand:
-        """With the only arm there is, where it names none. Raises ValueError where there are several."""
+        """The operand with the only arm filled in, where it names none. Raises ValueError where there are several
+        arms."""
         if operand.arm:
             return operand
         if len(self.arms) > 1:
@@ -203,12 +204,12 @@ class NameScope:
 
 
 def describe_unknown_name(noun: str, name: str, known: Iterable[str], of: str = "") -> str:
-    """What to say of a name that is not known."""
+    """A message on a name that is not known, with the nearest known one."""
     close = difflib.get_close_matches(name, list(known), n=1)
     hint = f"did you mean {close[0]!r}?" if close and close[0] != name else f"known: {list_names(known)}"
     return f"unknown {noun} {name!r}{' ' + of if of else ''}; {hint}"
 
 
 def list_names(names: Iterable[str]) -> str:
-    """Names for a message."""
+    """Names as a list in a message."""
     return ", ".join(sorted(names)) or "none"

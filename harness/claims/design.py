@@ -51,18 +51,18 @@ class Series:
     repeat's own."""
 
     def take_first(self, n: int | None) -> Series:
-        """Of the first `n` repeats (None: of all)."""
+        """The series of the first `n` repeats (None: of all)."""
         if n is None or n >= len(self.values):
             return self
         drawn = None if self.drawn is None else self.drawn[:n]
         return Series(self.values[:n], self.errors[:n], drawn, self.outcomes, self.low, self.high)
 
     def of(self, these: Array) -> Series:
-        """Of some repeats, (n,) bool, in all of which the split draws the same."""
+        """The series of the repeats in a mask, (n,) bool, in which the split always draws the same outcome."""
         return Series(self.values[these], self.errors[these], None, 1, self.low, self.high)
 
     def subtract(self, other: Series) -> Series:
-        """The difference repeat by repeat, of those that both have; what the split draws is taken to be the same."""
+        """The difference repeat by repeat, for the repeats that both have; the outcome of the split is this series'."""
         if self.repeats is not None:
             return self._subtract_mean(other)
         n = min(len(self.values), len(other.values))
@@ -86,11 +86,11 @@ class Series:
         return Series(self.values - other.values, errors, None, 1, *ends, self.repeats)
 
     def add(self, other: Series) -> Series:
-        """The sum repeat by repeat, of those that both have."""
+        """The sum repeat by repeat, for the repeats that both have."""
         return self.subtract(other.scale(-1.0))
 
     def scale(self, factor: float) -> Series:
-        """Every number times `factor`."""
+        """The series with every number multiplied by `factor`."""
         if factor == 1:
             return self
         ends = sorted(end * factor if factor else 0.0 for end in (self.low, self.high))
@@ -111,34 +111,35 @@ class Design(ABC):
     """What is added where a split draws one of a few outcomes."""
     fewest: ClassVar[int] = FEWEST
     """Repeats below which a point decides nothing."""
-    brief: bool = False
+    skip_intervals: bool = False
     """Whether intervals are left infinite."""
 
-    def without_intervals(self, brief: bool = True) -> Design:
-        """The same without intervals, which are shown and decide nothing; of `brief` False with them."""
-        return replace(self, brief=brief) if is_dataclass(self) else self
+    def without_intervals(self, skip_intervals: bool = True) -> Design:
+        """The same design without intervals, which are shown and decide nothing; with them where `skip_intervals` is
+        False."""
+        return replace(self, skip_intervals=skip_intervals) if is_dataclass(self) else self
 
     @abstractmethod
     def mean(self, series: Series) -> MeanEstimate:
-        """Of one number a repeat."""
+        """Estimate of the mean of a series."""
 
     @abstractmethod
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
-        """Of the difference of two arms, which share no models."""
+        """Estimate of the difference of the means of two arms, which share no models."""
 
     def intervals(self, many: Sequence[Series], level: float = 0.95) -> list[tuple[float, float, float]]:
         """The mean of each series with the ends of its confidence interval."""
         return [(mean.mean, *mean.interval(level)) for mean in map(self.mean, many)]
 
     def mean_within_arm(self, left: Series, right: Series) -> MeanEstimate:
-        """Of the difference of two series of one arm, which come from the same splits: paired by repeat."""
+        """Estimate of the mean difference of two series of one arm, paired by repeat."""
         return self.mean(left.subtract(right))
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
-        """Of numbers that groups of runs give together, or of the difference of two: the error is that of drawing the
-        records, known beforehand; the models are taken as they are.
+        """Estimate of a metric of groups of runs, or of the difference of two.
 
-        Groups are of the same records, so more of them do not make that error smaller.
+        The error is that of drawing the records, known beforehand; the models are taken as given. Groups share their
+        records, so more groups do not make the error smaller.
         """
         if any(len(side.values) == 0 for side in sides):
             return Estimate()
@@ -154,7 +155,7 @@ class Fixed(Design):
     test_drawn = "; stratified by the outcome that the split draws, where each was drawn twice"
 
     def mean(self, series: Series) -> Estimate:
-        """Stratified by what the split drew, once each outcome was drawn twice."""
+        """Estimate stratified by the outcome of the split, once each outcome was drawn twice."""
         if series.drawn is None or np.bincount(series.drawn, minlength=series.outcomes).min() < 2:
             return estimate(series.values, series.errors)
         strata = [np.flatnonzero(series.drawn == outcome) for outcome in range(series.outcomes)]
@@ -189,16 +190,16 @@ class Sequential(Design):
     name = "sequential"
     test = "t-test of the mean over repeats that may be looked at after each, corrected for skewness (paired by repeat)"
     test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
-    last: bool = False
+    last_look_only: bool = False
     """What the last look alone shows counts, for e-values."""
-    brief: bool = False
+    skip_intervals: bool = False
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._test_values(adjust_for_splits(series), series, repeats_to_see_all(series))
 
     def intervals(self, many: Sequence[Series], level: float = 0.95) -> list[tuple[float, float, float]]:
         """The same as one at a time; series of so many repeats, of which splits draw nothing, all at once."""
-        if self.brief:
+        if self.skip_intervals:
             return super().intervals(many, level)
         by_length: dict[int, list[int]] = {}
         for place, series in enumerate(many):
@@ -212,7 +213,7 @@ class Sequential(Design):
         return [ends[place] for place in range(len(many))]
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
-        """The first group decides, whatever others were added while one looked."""
+        """Estimate of the first group alone: others were added while one looked."""
         return super().of_records([side.take_first(1) for side in sides], runs)
 
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
@@ -226,9 +227,17 @@ class Sequential(Design):
 
     def _test_values(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
         if not left_out:
-            return TMixtureCS(moments(values, series.errors), series.values, self.last, self.brief)
+            return TMixtureCS(moments(values, series.errors), series.values, self.last_look_only, self.skip_intervals)
         cs = two_stake_cs(values, series.errors, left_out)
-        return replace(cs, whole=replace(cs.whole, repeat_values=series.values, last=self.last, brief=self.brief))
+        return replace(
+            cs,
+            whole=replace(
+                cs.whole,
+                repeat_values=series.values,
+                last_look_only=self.last_look_only,
+                skip_intervals=self.skip_intervals,
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -239,9 +248,9 @@ class Bounded(Design):
     test = "bets on the mean over repeats, within the metric's range (paired within an arm, a bet on each of two arms)"
     test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
     fewest = 1
-    last: bool = False
+    last_look_only: bool = False
     """What the last look alone shows counts, for e-values."""
-    brief: bool = False
+    skip_intervals: bool = False
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._betting([stream_of(series)], series.values)
@@ -251,11 +260,13 @@ class Bounded(Design):
         return self._betting(streams, left.subtract(right).values if left.repeats is None else None)
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
-        """Nothing can be said: repeats do not show how such a number varies."""
+        """An estimate that decides nothing: repeats do not show how such a metric varies."""
         return self._betting([Stream(side.values, np.array([-np.inf]), np.array([np.inf])) for side in sides])
 
     def _betting(self, streams: Sequence[Stream], each: Array | None = None) -> MeanEstimate:
-        return replace(bet_on_streams(streams, each), last=self.last, brief=self.brief)
+        return replace(
+            bet_on_streams(streams, each), last_look_only=self.last_look_only, skip_intervals=self.skip_intervals
+        )
 
 
 def adjust_for_splits(series: Series) -> Array:
@@ -268,8 +279,10 @@ def adjust_for_splits(series: Series) -> Array:
 
 
 def repeats_to_see_all(series: Series) -> int:
-    """How many of the first repeats it takes to have seen each outcome that the split may draw; at most four times as
-    many as there are outcomes. 0 where it draws none such."""
+    """Number of first repeats in which each outcome that the split may draw was seen.
+
+    At most four times the number of outcomes; 0 where the split draws none.
+    """
     if series.drawn is None:
         return 0
     first = [np.flatnonzero(series.drawn == outcome)[:1] for outcome in range(series.outcomes)]
@@ -278,7 +291,7 @@ def repeats_to_see_all(series: Series) -> int:
 
 
 def stream_of(series: Series) -> Stream:
-    """The adjusted values with the range that each one had before it was drawn."""
+    """The values adjusted for outcomes, with the range that each one had before it was drawn."""
     taken, least, greatest = _outcome_shift(series)
     stream = Stream(series.values - taken, series.low - greatest, series.high - least)
     over = 1e-9 + 1e-9 * np.abs(series.values)
@@ -290,8 +303,7 @@ def stream_of(series: Series) -> Stream:
 
 
 def _outcome_shift(series: Series) -> tuple[Array, Array, Array]:
-    """What is taken off each value, and the least and the most that might have been, by the outcome drawn: (n,)
-    each."""
+    """What is subtracted from each value for its outcome, and the least and the most it could have been: (n,) each."""
     n = len(series.values)
     taken = np.zeros((3, n))
     if series.drawn is None:

@@ -12,10 +12,10 @@ NEAR = 2.0
 
 
 def clearer_end(not_too_high: MeanEstimate, not_too_low: MeanEstimate) -> MeanEstimate:
-    """The end that says on which side of 0 an effect is.
+    """The estimate of an effect that is known between two ends, one not too high and one not too low on average.
 
-    Where 0 is between the two, that is an effect of 0: with the spread of the nearer end, where it is so near that more
-    repeats may move it, and else one that no number of repeats tells from 0.
+    Where 0 lies between the ends the effect is 0: with the spread of the nearer end, where more repeats may move that
+    across 0, else as `Undecidable`.
     """
     if not_too_high.mean > 0:
         return not_too_high
@@ -33,7 +33,7 @@ class Undecidable(SequentialEstimate):
 
     nearer: MeanEstimate
     """The end whose repeats and standard error it has."""
-    brief: bool = False
+    skip_intervals: bool = False
 
     @property
     def mean(self) -> float:

@@ -15,7 +15,7 @@ from harness.arrays import Array
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Design, Fixed, Series
 from harness.claims.operands import Chosen, FormulaValue, MetricSeries
-from harness.claims.series import of_runs
+from harness.claims.series import is_of_runs
 from harness.claims.statistics import MeanEstimate
 from harness.claims.table_index import index_table
 from harness.coordinates import Cell, Level, Place, Where, place
@@ -27,11 +27,11 @@ from harness.metrics import METRICS
 
 
 class NoneChosen(HarnessError):
-    """At no place of an axis is a metric as it has to be, so there is none that a claim could be about."""
+    """A metric meets its bound at no place of an axis, so no place can be chosen."""
 
 
 class Measurements:
-    """A measurement table, indexed by what claims ask of it."""
+    """A measurement table, indexed for claims."""
 
     def __init__(
         self,
@@ -53,11 +53,12 @@ class Measurements:
         self.attacks = self._index.attacks
         """Those of which there are measurements."""
         self.repeats = self._index.repeats
-        self.first: int | None = None
+        self.first_repeats: int | None = None
         self._owner_set: tuple[str, float] | None = None
 
-    def from_below(self, curve: MetricSeries) -> MetricSeries | None:
-        """The same of a metric that on average is not too high, where the curve's own is one that is not too low."""
+    def lower_metric(self, curve: MetricSeries) -> MetricSeries | None:
+        """The series of the metric that is on average not too high, where the curve's own is on average not too low;
+        else None."""
         if curve.metric not in METRICS:
             return None
         varies = self._index.varies
@@ -65,41 +66,41 @@ class Measurements:
         return next((replace(curve, metric=metric) for metric in measured), None)
 
     def test(self, curves: Sequence[MetricSeries]) -> str:
-        """How means of these are tested, in words."""
+        """How means of these series are tested, in words."""
         drawn = any(curve.arm in self._index.drawn for curve in curves)
         return self.design.test + (self.design.test_drawn if drawn else "")
 
     def take_first(self, n: int) -> Measurements:
-        """The same, of the first `n` repeats of every cell."""
+        """The measurements of the first `n` repeats of every cell."""
         part = copy.copy(self)
-        part.first = n
+        part.first_repeats = n
         return part
 
     def owner_sets(self, arm: str) -> list[float]:
-        """Sizes of the owner sets that an arm's split draws, in the order in which repeats draw them first; none where
-        all are of one size."""
+        """Sizes of the owner sets that an arm's split draws, in the order of the repeats; empty where all are of one
+        size."""
         sizes = self._index.owner_sets.get(arm, {})
-        seen = (sizes[repeat] for repeat in sorted(sizes) if self.first is None or repeat < self.first)
+        seen = (sizes[repeat] for repeat in sorted(sizes) if self.first_repeats is None or repeat < self.first_repeats)
         return list(dict.fromkeys(seen))
 
     def of_owner_set(self, arm: str, size: float) -> Measurements:
-        """The same, of one arm the repeats alone whose split draws an owner set of this size."""
+        """The measurements without those repeats of an arm whose owner set is of another size."""
         part = copy.copy(self)
         part._owner_set = (arm, size)
         return part
 
     def with_design(self, design: Design) -> Measurements:
-        """The same, tested in another way."""
+        """The measurements, tested by another design."""
         part = copy.copy(self)
         part.design = design
         return part
 
     def without_intervals(self) -> Measurements:
-        """The same without intervals: for what decides and is not shown."""
+        """The measurements, tested without intervals: for decisions that are not shown."""
         return self.with_design(self.design.without_intervals())
 
     def arm(self, name: str) -> ArmFacts:
-        """What is known of an arm."""
+        """The facts that are known of an arm."""
         return self._arms[name]
 
     def axes_of(self, curve: MetricSeries) -> tuple[str, ...]:
@@ -161,24 +162,24 @@ class Measurements:
         return least, shuffled_epsilon(sigma, epochs, delta, replace or facts.batch_clipped)
 
     def cell(self, curve: MetricSeries, where: Where) -> Cell:
-        """The models that a curve's value at a place is measured on."""
+        """The cell that a curve's value at a place is measured on."""
         at = {**where, **dict(curve.at)}
         return curve.arm, place((axis, at[axis]) for axis in self.cell_axes if axis in at)
 
     def cells(self, curves: Sequence[MetricSeries], where: Where) -> frozenset[Cell]:
-        """The models that several curves' values at a place are measured on: of a metric relative to the model without
-        noise, that one too."""
+        """The cells that curves' values at a place are measured on; with the baseline's, for metrics relative to it."""
         cells: set[Cell] = set()
         for curve in curves:
-            for point in self._points(curve, where):
-                cells |= self._with_baseline(self.cell(curve, point), curve.metric, curve.minus)
+            for point in self._places(curve, where):
+                cells |= self._cells_with_baseline(self.cell(curve, point), curve.metric, curve.minus)
                 if curve.chosen is not None and curve.chosen.repeats is None:
-                    by = replace(curve, arm=curve.chosen.arm or curve.arm)
-                    cells |= self._with_baseline(self.cell(by, point), curve.chosen.metric)
+                    chooser = replace(curve, arm=curve.chosen.arm or curve.arm)
+                    cells |= self._cells_with_baseline(self.cell(chooser, point), curve.chosen.metric)
         return frozenset(cells)
 
     @staticmethod
-    def _with_baseline(cell: Cell, *metrics: str | None) -> set[Cell]:
+    def _cells_with_baseline(cell: Cell, *metrics: str | None) -> set[Cell]:
+        """A cell, and the one without noise where a metric is relative to that."""
         if any(m in METRICS and METRICS[m].scope == "baseline" for m in metrics):
             return {cell, (cell[0], place({**dict(cell[1]), "epsilon": math.inf}))}
         return {cell}
@@ -187,14 +188,14 @@ class Measurements:
         """One number a repeat. Raises HarnessError where there are none."""
         if curve.chosen is not None:
             return self._chosen_series(curve, curve.chosen, where).scale(curve.times)
-        parts = [self._series_at(curve, point) for point in self._points(curve, where)]
+        parts = [self._series_at(curve, point) for point in self._places(curve, where)]
         total = parts[0]
         for other in parts[1:]:
             total = total.add(other)
         return total.scale(curve.times / len(parts))
 
-    def _points(self, curve: MetricSeries, where: Where) -> list[dict[str, Level]]:
-        """The place itself, or those that the curve is averaged over, or chosen from, there."""
+    def _places(self, curve: MetricSeries, where: Where) -> list[dict[str, Level]]:
+        """The places that a curve's value at a place is taken from: itself, or those averaged over or chosen from."""
         axes = {axis: self.levels(curve, axis) for axis in curve.mean_over}
         if (chosen := curve.chosen) is not None:
             axes[chosen.axis] = levels = self._candidates(curve, chosen)
@@ -203,29 +204,31 @@ class Measurements:
         return [{**where, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
 
     def choices(self, curve: MetricSeries, where: Where) -> dict[float, int]:
-        """Of a curve whose place on an axis is chosen: values of that axis, with the repeats in which each is."""
+        """By value of the axis on which a curve's place is chosen: the number of repeats that choose it."""
         assert curve.chosen is not None
         levels = self._candidates(curve, curve.chosen)
         counts = np.bincount(self._choice(curve, curve.chosen, where), minlength=len(levels))
         return {float(level): int(count) for level, count in zip(levels, counts, strict=True) if count}
 
     def _candidates(self, curve: MetricSeries, chosen: Chosen) -> list[Level]:
-        """Values of an axis among which one is chosen, in order; of epsilon the finite ones: without noise nothing is
-        lost and nothing private."""
+        """Values of an axis to choose from, in order; of epsilon the finite ones, since without noise nothing is lost
+        and nothing private."""
         levels = self.levels(curve, chosen.axis)
         return [v for v in levels if math.isfinite(float(v))] if chosen.axis == "epsilon" else levels
 
     def _choice(self, curve: MetricSeries, chosen: Chosen, where: Where) -> Array:
-        """Which place of an axis is chosen, (n,) int: in each repeat, or as often in the repeats that choose for all.
+        """Index of the value of the axis that is chosen in each repeat, (n,) int: the least one at which the metric
+        meets its bound.
 
-        The least of which the metric is as it has to be. Raises NoneChosen where none is.
+        With `chosen.repeats` one choice, by the mean over these repeats, holds for all. Raises NoneChosen where no
+        value does.
         """
         fixed = tuple((axis, value) for axis, value in curve.at if axis in self.cell_axes)
-        by = MetricSeries(chosen.metric, chosen.arm or curve.arm, at=fixed)
+        chooser = MetricSeries(chosen.metric, chosen.arm or curve.arm, at=fixed)
         levels = self._candidates(curve, chosen)
         places = [{**where, chosen.axis: level} for level in levels]
-        those = self if chosen.repeats is None else self.take_first(chosen.repeats)
-        series = [those._single_series(by, chosen.metric, point).values for point in places]
+        source = self if chosen.repeats is None else self.take_first(chosen.repeats)
+        series = [source._single_series(chooser, chosen.metric, point).values for point in places]
         measured = np.stack([values[: min(map(len, series))] for values in series])
         if chosen.repeats is not None:
             measured = np.repeat(measured.mean(axis=1, keepdims=True), measured.shape[1], axis=1)
@@ -234,17 +237,17 @@ class Measurements:
             best = measured[:, ~holds.any(axis=0)].mean(axis=1)
             nearest = best.argmin() if chosen.at_most is not None else best.argmax()
             raise NoneChosen(
-                f"no {chosen.axis} can be chosen: {by.text()} is {chosen.bound} at none of "
+                f"no {chosen.axis} can be chosen: {chooser.text()} is {chosen.bound} at none of "
                 f"{', '.join(f'{level:g}' for level in levels)} (nearest: {best[nearest]:.3g} at {levels[nearest]:g})"
             )
         first: Array = holds.argmax(axis=0)
         return first
 
     def _chosen_series(self, curve: MetricSeries, chosen: Chosen, where: Where) -> Series:
-        """In each repeat the value at the place of an axis that is chosen there."""
+        """The series whose value in each repeat is taken at the place that is chosen there."""
         first, open_ = self._choice(curve, chosen, where), replace(curve, chosen=None, times=1.0)
         if chosen.repeats is not None:
-            return self.series(open_, self._points(curve, where)[0])
+            return self.series(open_, self._places(curve, where)[0])
         values = [self.series(open_, {**where, chosen.axis: level}) for level in self._candidates(curve, chosen)]
         repeats = np.arange(n := min(len(first), *(len(series.values) for series in values)))
         return replace(
@@ -270,8 +273,8 @@ class Measurements:
         key = self._key(curve, metric, where)
         if key not in self._index.series:
             raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run the spec again")
-        first = self.first
-        if first is not None and of_runs(metric):
+        first = self.first_repeats
+        if first is not None and is_of_runs(metric):
             first = int((self._index.repeats_of[key] < first).sum())
         series = self._index.series[key].take_first(first)
         if self._owner_set is None or self._owner_set[0] != curve.arm:
@@ -281,34 +284,38 @@ class Measurements:
 
     def mean(self, curve: MetricSeries, where: Where) -> MeanEstimate:
         """Mean over repeats of a curve's value at a place."""
-        if of_runs(curve.metric):
-            return self.design.of_records([self.series(curve, where)], self._runs([curve], where))
+        if is_of_runs(curve.metric):
+            return self.design.of_records([self.series(curve, where)], self._runs_in_group([curve], where))
         return self.design.mean(self.series(curve, where))
 
-    def _runs(self, curves: Sequence[MetricSeries], where: Where) -> int:
-        """Runs that a number of several runs is of."""
+    def _runs_in_group(self, curves: Sequence[MetricSeries], where: Where) -> int:
+        """Number of runs that a metric of several runs is of."""
         if self.design.name == "fixed":
             return self.repeats
         ends = [self._index.repeats_of[self._key(curve, curve.metric, where)][:1] for curve in curves]
         return min(int(end[0]) + 1 for end in ends)
 
     def gap(self, left: MetricSeries, right: MetricSeries, where: Where) -> MeanEstimate:
-        """Of left - right: paired by repeat where both have the same records, of independent models else."""
+        """Estimate of left - right: paired by repeat where both have the same records, of independent models
+        otherwise."""
         sides = [self.series(curve, where) for curve in (left, right)]
-        kinds = {of_runs(curve.metric) for curve in (left, right)}
+        kinds = {is_of_runs(curve.metric) for curve in (left, right)}
         if kinds == {True}:
-            return self.design.of_records(sides, self._runs([left, right], where))
+            return self.design.of_records(sides, self._runs_in_group([left, right], where))
         if True in kinds:
-            raise HarnessError(f"{left.text()} can be compared with a number, or with its like; it is of all runs")
+            raise HarnessError(
+                f"{left.text()}: a number that all runs give together can only be compared with a number "
+                "or with another such one"
+            )
         return self.gap_of(left.arm, right.arm, *sides)
 
     def gap_of(self, left_arm: str, right_arm: str, left: Series, right: Series) -> MeanEstimate:
-        """Of left - right, series of two arms."""
+        """Estimate of left - right from series of two arms."""
         same = left_arm == right_arm or self.arm(left_arm).draws == self.arm(right_arm).draws != ""
         return self.design.mean_within_arm(left, right) if same else self.design.mean_between_arms(left, right)
 
     def noise(self, arm: str, epsilon: float) -> float:
-        """The noise multiplier of an arm at epsilon; infinite where nothing is known of it."""
+        """The noise multiplier of an arm at epsilon; infinite where it is not known."""
         return self._index.noise.get((arm, place({"epsilon": epsilon})), math.inf)
 
     def coordinates(self, curve: MetricSeries, where: Where) -> dict[str, float]:
@@ -329,7 +336,7 @@ class Measurements:
         return value if right.times == 1 else right.times * value
 
     def counts(self, arm: str, name: str) -> Array:
-        """Every value that a count took, sorted. Raises HarnessError for an unknown count."""
+        """The distinct values of a count over repeats, sorted. Raises HarnessError for an unknown count."""
         counts = [group.values for k, group in self._index.series.items() if k[:3] == (arm, "", f"count_{name}")]
         if not counts:
             raise HarnessError(f"arm {arm!r} counts no {name!r}")

@@ -27,7 +27,7 @@ Right = MetricSeries | FormulaValue | AxisValue | Number
 
 
 def as_one_series(right: Right | MetricOperand) -> Right:
-    """A right side that names one curve at most, as such."""
+    """A right side that names at most one curve, as a series; others unchanged."""
     return right.curve if isinstance(right, MetricOperand) else right
 
 
@@ -58,7 +58,7 @@ def compare_at(
         return left_minus_right.shift(-margin) if upward else left_minus_right.shift(margin, -1.0)
 
     least, effect = own, distance(difference)
-    if (below := evidence.from_below(left)) is None:
+    if (below := evidence.lower_metric(left)) is None:
         comparison = point(index, where, own.mean, value + margin, effect)
     else:
         least, _, from_below = gap(evidence, below, right, where)
@@ -75,7 +75,7 @@ def compare_at(
 def _between_ends(
     index: int, where: Where, left: float, right: float, effect: MeanEstimate, low: MeanEstimate, high: MeanEstimate
 ) -> Point:
-    """A point whose effect is known between two estimates: the lower one supports the claim, the higher opposes it."""
+    """A point whose effect lies between two estimates: the lower one can support the claim, the higher oppose it."""
     interval = low.interval(LEVEL)[0], high.interval(LEVEL)[1]
     return point(index, where, left, right, effect, interval, low.p_above(0), high.p_below(0))
 
@@ -95,7 +95,7 @@ def _with_bound(
     where: Where,
     evidence: Measurements,
 ) -> Point:
-    """The same with how the measured side stands to the bound, as printed, converted, and as trained."""
+    """The point with how the measured side stands to the bound: as printed, converted, and as trained."""
     bound = formula_named(right.formula)
     if bound.bounds is None or right.times != 1 or "epsilon" not in bound.parameters or "epsilon" in right.given:
         return comparison

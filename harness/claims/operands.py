@@ -72,7 +72,9 @@ class Chosen(Config, HasTree):
         if (self.at_most is None) == (self.at_least is None):
             raise ValueError("give one of at_most and at_least")
         if self.repeats is not None and self.arm is None:
-            raise ValueError("repeats: what is measured would choose where to measure it; name another arm, too")
+            raise ValueError(
+                "repeats: the arm that is measured would choose where to measure it; name another arm to choose, too"
+            )
         return self
 
     def admissible_mask(self, values: Array) -> Array:

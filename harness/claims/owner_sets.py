@@ -17,23 +17,25 @@ FEWEST_ESTIMATED = 2
 def some_owner_set(
     evidence: Measurements, left: MetricSeries, where: Where, part: Part, look: Callable[[Measurements], PointResult]
 ) -> PointResult:
-    """What is found at a place of the owner set that shows it most clearly, of those that the left arm's split draws.
+    """The result at a place for the owner set that shows it most clearly, among those that the left arm's split draws.
 
-    The j-th that is drawn is tested at a level of 1 / (j (j + 1)) of the whole, which adds up to it however many there
-    are. Nothing opposes a claim of this kind: there may be owner sets that no repeat has drawn.
+    The j-th owner set is tested at 1 / (j (j + 1)) of the level; these add up to the level however many are drawn.
+    Nothing opposes such a claim: some owner sets may not have been drawn.
     """
-    among = len(evidence.series(left, where).values)
-    looks = []
+    repeats_among = len(evidence.series(left, where).values)
+    point_results = []
     for number, size in enumerate(evidence.owner_sets(left.arm), 1):
         of_one = evidence.of_owner_set(left.arm, size)
         if len(of_one.series(left, where).values) >= FEWEST_ESTIMATED:
             one = look(of_one)
             at = {**(one.point.at or {}), OWNER_SET: size}
-            looks.append((replace(one, point=one.point.model_copy(update={"at": at}), among=among), number))
-    if not looks:
-        looks = [(look(evidence), 1)]
+            point_results.append(
+                (replace(one, point=one.point.model_copy(update={"at": at}), repeats_among=repeats_among), number)
+            )
+    if not point_results:
+        point_results = [(look(evidence), 1)]
     weighted = []
-    for one, number in looks:
+    for one, number in point_results:
         enough = one.point.repeats >= part.fewest
         p_support = min(1.0, one.point.p_support * number * (number + 1)) if enough else 1.0
         weighted.append(replace(one, point=one.point.model_copy(update={"p_support": p_support, "p_oppose": 1.0})))

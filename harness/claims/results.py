@@ -18,22 +18,22 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class PointResult:
-    """One place that a claim looks at: what was found there, and the cells whose repeats it was found on."""
+    """The result at one place that a claim looks at, and the cells that it was measured on."""
 
     point: Point
     effect: MeanEstimate
     cells: frozenset[Cell]
     holds: Array | None = None
     """(n,) bool: whether what is claimed of the mean holds of each repeat; None where it says nothing of one repeat."""
-    among: int | None = None
+    repeats_among: int | None = None
     """Repeats of these cells, where it is of some of them alone: of those that draw one owner set."""
     decided_on: frozenset[Cell] = frozenset()
     """Further cells that it stands on, more repeats of which would tell nothing."""
 
     @property
     def repeats(self) -> int:
-        """Repeats that its cells have."""
-        return self.among or self.point.repeats
+        """Number of repeats that its cells have."""
+        return self.repeats_among or self.point.repeats
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PartResult:
     deciding: Point | None = None
     test: str = ""
     correction: str = ""
-    looks: tuple[PointResult, ...] = ()
+    point_results: tuple[PointResult, ...] = ()
     quantifier: PointQuantifier = "all"
     needed: int = 0
     """At how many of the points it has to hold."""
@@ -59,18 +59,21 @@ class PartResult:
     attacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By arm, those that it is about; an empty one, or none: the models themselves."""
     absent: int = 0
-    """Points beside the `looks` of which nothing is known."""
+    """Points beside the `point_results` of which nothing is known."""
 
     def levels(self, alpha: float, parts: int) -> tuple[float, float]:
-        """One-sided levels at which each of the points needed has to support it, and each of those that refute it to
-        oppose it, where the claim has so many parts."""
-        m = max(1, len(self.looks) + self.absent)
+        """One-sided levels at which each point that is needed has to support the part, and each that refutes it to
+        oppose it.
+
+        `parts`: the number of parts of the claim.
+        """
+        m = max(1, len(self.point_results) + self.absent)
         k = {"all": m, "some": 1}.get(self.quantifier, self.needed)
         return alpha / (m - k + 1), alpha / parts / k
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is about numbers that are the same in every run."""
+        """Whether the part is about numbers that are the same in every run."""
         return self.why.found == "counted"
 
     @property
@@ -94,12 +97,12 @@ class Part:
 
 
 def not_run(words: str) -> PartResult:
-    """A part of which the profile runs too little."""
+    """The result of a part of which the profile runs too little; `words` say what."""
     return PartResult("not run", reason_in_words(words))
 
 
 def unknown_part(words: str, test: str = "none") -> PartResult:
-    """A part that nothing was found of, in words why."""
+    """The result of a part about which nothing was found; `words` say why."""
     return PartResult("inconclusive", reason_in_words(words), (), None, test, "none")
 
 

@@ -53,35 +53,38 @@ EARLY_SLACK = 1.5
 SHARE = 1 / 3
 """Of the fixed design's models: what a run may use altogether before it keeps to the spec's repeats."""
 GROWTH = 8
-Judged = Callable[[Measurements], list[PartResult]]
+JudgeClaim = Callable[[Measurements], list[PartResult]]
 
 
 def next_look(repeats: int, max_repeats: int) -> int:
-    """The next look after one at so many repeats: an eighth more, so that looks cost little beside repeats."""
+    """Repeats at the look after one at so many: an eighth more, so that looking costs little beside training."""
     return min(max_repeats, repeats + max(1, repeats // GROWTH))
 
 
 def is_decided(findings: Sequence[PartResult]) -> bool:
-    """One part fails, or every part that is run holds."""
+    """Whether one part is violated, or every part that is run is reproduced."""
     outcomes = {f.outcome for f in findings}
     return "violated" in outcomes or (outcomes <= {"reproduced", "not run"} and "reproduced" in outcomes)
 
 
-def first_verdict(judged: Judged, evidence: Measurements) -> tuple[list[PartResult], int | None]:
-    """The findings of the first look that decides, and its repeats; else those of all repeats, and None."""
+def first_deciding_look(judge_claim: JudgeClaim, evidence: Measurements) -> tuple[list[PartResult], int | None]:
+    """The results of the first look that decides a claim, with its repeats; without one, those of all repeats and
+    None."""
     # Evidence only grows with the repeats, so a claim that one look decides is decided at all later ones.
-    brief, last = evidence.without_intervals(), max(2, evidence.repeats)
-    if not is_decided(judged(brief)):
-        return judged(evidence), None
-    looks = range(2, last + 1)
-    place = bisect_left(looks, True, hi=len(looks) - 1, key=lambda n: is_decided(judged(brief.take_first(n))))
-    return judged(evidence.take_first(looks[place])), looks[place]
+    without_intervals, repeats = evidence.without_intervals(), max(2, evidence.repeats)
+    if not is_decided(judge_claim(without_intervals)):
+        return judge_claim(evidence), None
+    looks = range(2, repeats + 1)
+    place = bisect_left(
+        looks, True, hi=len(looks) - 1, key=lambda n: is_decided(judge_claim(without_intervals.take_first(n)))
+    )
+    return judge_claim(evidence.take_first(looks[place])), looks[place]
 
 
 def cells_used(findings: Sequence[PartResult]) -> tuple[int, int]:
-    """Trained models that the findings stand on, and cells (an arm at an epsilon) that they are of."""
+    """Number of trained models that results rest on, and number of their cells."""
     repeats: dict[Cell, int] = {}
-    for look in (look for f in findings for look in f.looks):
+    for look in (look for f in findings for look in f.point_results):
         for cell in look.cells | look.decided_on:
             repeats[cell] = max(repeats.get(cell, 0), look.repeats)
     return sum(repeats.values()), len(repeats)
@@ -92,23 +95,25 @@ def allocate_repeats(
     alpha: float,
     repeats: int,
     max_repeats: int | None = None,
-    whole: bool = False,
-    likely: bool = False,
-    reach: int | None = None,
+    until_decision: bool = False,
+    only_likely: bool = False,
+    repeats_in_reach: int | None = None,
 ) -> dict[Attacked, int]:
-    """Repeats that an open claim needs next, by cell and attack; empty where it is decided, or can no longer be.
+    """Repeats that an open claim needs next, by cell and attack; empty where it is decided or cannot be decided any
+    more.
 
     Args:
         repeats: of the spec.
-        max_repeats: repeats that a cell may get where they may decide; None: those of the spec.
-        whole: not those of the next look, but those that are expected to decide.
-        reach: repeats with which a cell may decide that has not had the spec's; None: CEILING times the spec's.
-        likely: only where those there are say that more are likely to decide, within the spec's repeats too.
+        max_repeats: limit for cells that may decide; None: `repeats`.
+        until_decision: give the repeats that are expected to decide, not those of the next look.
+        only_likely: ask for more only where the present repeats make a decision likely, below the spec's repeats too.
+        repeats_in_reach: limit in judging whether a cell with fewer repeats than the spec's may decide; None: CEILING
+            times the spec's.
     """
     if is_decided(findings):
         return {}
-    rule = _Rule(alpha / 2, len(findings), repeats, max_repeats or repeats, likely, reach)
-    places = [(f, *rule.places(f)) for f in findings if f.outcome == "inconclusive"]
+    rule = _Rule(alpha / 2, len(findings), repeats, max_repeats or repeats, only_likely, repeats_in_reach)
+    places = [(f, *rule.points_to_repeat(f)) for f in findings if f.outcome == "inconclusive"]
     places = _keep_clearest(places)
     # So the claim cannot be reproduced any more.
     hopeless = any(not chosen for _, chosen, _ in places) or any(f.outcome == "not run" for f in findings)
@@ -117,14 +122,14 @@ def allocate_repeats(
         if hopeless and not against:
             continue
         for look in chosen:
-            target = rule.expected_repeats(look, f) if whole else rule.next_look(look, f)
+            target = rule.expected_repeats(look, f) if until_decision else rule.next_look(look, f)
             for one in ((cell, attack) for cell in look.cells for attack in f.attacks.get(cell[0], ("",))):
                 needs[one] = max(needs.get(one, 0), target)
     return needs
 
 
 def by_cell(needs: Mapping[Attacked, int]) -> dict[Cell, int]:
-    """Repeats of each cell, whatever attacks it."""
+    """Repeats of each cell: the most that any attack on it needs."""
     repeats: dict[Cell, int] = {}
     for (cell, _), target in needs.items():
         repeats[cell] = max(repeats.get(cell, 0), target)
@@ -133,94 +138,101 @@ def by_cell(needs: Mapping[Attacked, int]) -> dict[Cell, int]:
 
 @dataclass(frozen=True)
 class _Rule:
-    """Where the parts of a claim need repeats."""
+    """How the repeats of a claim's parts are allocated."""
 
     alpha: float
     """One-sided."""
     parts: int
-    usual: int
+    spec_repeats: int
     max_repeats: int
-    likely: bool = False
-    reach: int | None = None
+    only_likely: bool = False
+    repeats_in_reach: int | None = None
 
     def next_look(self, look: PointResult, finding: PartResult) -> int:
+        """Repeats of a point at its next look."""
         repeats = look.repeats
-        if self.likely:  # a projection of results that are alike: rounds of half as many more
+        if self.only_likely:  # a projection of results that are alike: rounds of half as many more
             return min(self.expected_repeats(look, finding), repeats + (repeats + 1) // 2)
-        max_repeats = self.usual if repeats < self.usual else self.max_repeats
+        max_repeats = self.spec_repeats if repeats < self.spec_repeats else self.max_repeats
         return min(FEWEST, max_repeats) if repeats < FEWEST else next_look(repeats, max_repeats)
 
     def expected_repeats(self, look: PointResult, finding: PartResult) -> int:
-        """Repeats that decide if the effect stays as it is; the most allowed where those would not."""
+        """Repeats of a point that decide it if the effect stays as it is; the limit where those do not."""
         effect = look.effect
         projected = (
             effect.project_repeats(self._level(look, finding), self.max_repeats)
             if isinstance(effect, SequentialEstimate)
             else None
         )
-        if projected is None or look.among is None:
+        if projected is None or look.repeats_among is None:
             return projected or self.max_repeats
-        return min(self.max_repeats, math.ceil(projected * look.among / look.point.repeats))
+        return min(self.max_repeats, math.ceil(projected * look.repeats_among / look.point.repeats))
 
-    def places(self, finding: PartResult) -> tuple[list[PointResult], bool]:
-        """Where a part needs repeats next, and whether they may turn it against the claim."""
+    def points_to_repeat(self, finding: PartResult) -> tuple[list[PointResult], bool]:
+        """The points at which a part needs repeats next, and whether these may turn it against the claim."""
         if finding.quantifier == "share":
-            return self._places_of_share(finding)
+            return self._points_of_share(finding)
         all_points = finding.quantifier == "all"
         needed = self._levels(finding)[0]
         open_, turned, used_up = [], [], False
-        for look in finding.looks:
+        for look in finding.point_results:
             if (look.point.p_support if all_points else look.point.p_oppose) <= needed:
                 continue
             if not self._is_worthwhile(look, self._level(look, finding)):
                 used_up = True
-            elif _turns(look, finding):
+            elif _is_on_deciding_side(look, finding):
                 turned.append(look)
             else:
                 open_.append(look)
         if turned:
-            return [min(turned, key=lambda look: _strength(look, all_points))], all_points
+            return [min(turned, key=lambda look: _clearness(look, all_points))], all_points
         return ([] if used_up else open_), not all_points
 
-    def _places_of_share(self, finding: PartResult) -> tuple[list[PointResult], bool]:
+    def _points_of_share(self, finding: PartResult) -> tuple[list[PointResult], bool]:
+        """The same for a part that has to hold at a share of its points."""
         support, oppose = finding.levels(self.alpha, self.parts)
-        for_, against = finding.needed, len(finding.looks) + finding.absent - finding.needed + 1
+        still_to_support, still_to_oppose = (
+            finding.needed,
+            len(finding.point_results) + finding.absent - finding.needed + 1,
+        )
         its_side: list[PointResult] = []
         other_side: list[PointResult] = []
-        for look in finding.looks:
+        for look in finding.point_results:
             if look.point.p_support <= support:
-                for_ -= 1
+                still_to_support -= 1
             elif look.point.p_oppose <= oppose:
-                against -= 1
+                still_to_oppose -= 1
             elif self._is_worthwhile(look, self._level(look, finding)):
-                (other_side if _turns(look, finding) else its_side).append(look)
-        if len(its_side) >= for_:
-            return sorted(its_side, key=lambda look: _strength(look, all_points=False))[:for_], False
-        if len(other_side) >= against:
-            return sorted(other_side, key=lambda look: _strength(look, all_points=True))[:against], True
+                (other_side if _is_on_deciding_side(look, finding) else its_side).append(look)
+        if len(its_side) >= still_to_support:
+            return sorted(its_side, key=lambda look: _clearness(look, all_points=False))[:still_to_support], False
+        if len(other_side) >= still_to_oppose:
+            return sorted(other_side, key=lambda look: _clearness(look, all_points=True))[:still_to_oppose], True
         return [], False
 
     def _levels(self, finding: PartResult) -> tuple[float, float]:
-        """One-sided levels of what is needed at every point, and of what turns the verdict at one."""
+        """One-sided levels of what every point needs, and of what decides alone at one point."""
         support, oppose = finding.levels(self.alpha, self.parts)
         return (oppose, support) if finding.quantifier == "some" else (support, oppose)
 
     def _level(self, look: PointResult, finding: PartResult) -> float:
-        return self._levels(finding)[_turns(look, finding)]
+        return self._levels(finding)[_is_on_deciding_side(look, finding)]
 
     def _is_worthwhile(self, look: PointResult, level: float) -> bool:
-        """Whether more repeats there are allowed, and may decide where they are past the spec's number."""
+        """Whether a point may get more repeats, and these may decide it."""
         effect, repeats = look.effect, look.repeats
-        early = repeats < self.usual
-        if early and not self.likely and (repeats < FEWEST or not isinstance(effect, SequentialEstimate)):
+        early = repeats < self.spec_repeats
+        if early and not self.only_likely and (repeats < FEWEST or not isinstance(effect, SequentialEstimate)):
             return True
         if (repeats >= self.max_repeats and not early) or not isinstance(effect, SequentialEstimate):
             return False
-        slack = EARLY_SLACK if early and not self.likely else SLACK
+        slack = EARLY_SLACK if early and not self.only_likely else SLACK
         hoped = effect.shift(math.copysign(slack * effect.stderr, effect.mean))
         assert isinstance(hoped, SequentialEstimate)
         return (
-            hoped.project_repeats(level, (self.reach or CEILING * self.usual) if early else self.max_repeats)
+            hoped.project_repeats(
+                level, (self.repeats_in_reach or CEILING * self.spec_repeats) if early else self.max_repeats
+            )
             is not None
         )
 
@@ -230,19 +242,21 @@ _PartLooks = tuple[PartResult, list[PointResult], bool]
 
 
 def _keep_clearest(parts: list[_PartLooks]) -> list[_PartLooks]:
-    """Of parts with a point against their claim the clearest one, which alone would violate it; else all of them."""
+    """Of parts that have a point against the claim only the clearest, which alone would violate it; else all parts."""
     against = [(f, looks, turned) for f, looks, turned in parts if turned and f.quantifier == "all"]
-    return [min(against, key=lambda part: _strength(part[1][0], all_points=True))] if against else parts
+    return [min(against, key=lambda part: _clearness(part[1][0], all_points=True))] if against else parts
 
 
-def _strength(look: PointResult, all_points: bool) -> tuple[float, float]:
-    """The smaller, the more clearly a point is on its side; by standard errors where there are too few for p-values."""
+def _clearness(look: PointResult, all_points: bool) -> tuple[float, float]:
+    """Sort key of points, clearest first: the p-value, then the effect in standard errors."""
     effect = look.effect
     p = look.point.p_oppose if all_points else look.point.p_support
     return p, -abs(effect.mean) / effect.stderr if effect.stderr else -math.inf
 
 
-def _turns(look: PointResult, finding: PartResult) -> bool:
-    """Whether the point is on the side that decides alone: against a claim for all points, for one of some point; of a
-    share, whether it is against the claim."""
+def _is_on_deciding_side(look: PointResult, finding: PartResult) -> bool:
+    """Whether a point is on the side that decides alone.
+
+    That is against a claim for all points, and for a claim for some point; for a share of points, against the claim.
+    """
     return look.point.effect != 0 and (look.point.effect < 0) == (finding.quantifier != "some")

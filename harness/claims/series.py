@@ -41,15 +41,15 @@ class TableFacts:
         return (known.low, known.high) if known else self.ranges.get(metric, (-math.inf, math.inf))
 
 
-def of_runs(metric: str) -> bool:
-    """Whether a metric is one number of all runs together."""
+def is_of_runs(metric: str) -> bool:
+    """Whether a metric is one number of several runs together."""
     return metric in METRICS and METRICS[metric].scope == "runs"
 
 
 def means(
     table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
 ) -> dict[tuple[str, str, str, Place], MeanEstimate]:
-    """Mean over repeats by arm, attack, metric and place on the axes, as claims see it."""
+    """Estimate of the mean over repeats by arm, attack, metric and place on the axes."""
     design = design_of(table)
     return {key: design.mean(series) for key, series in all_series(table, metrics, axes).items()}
 
@@ -57,7 +57,7 @@ def means(
 def intervals_of(
     table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
 ) -> dict[tuple[str, str, str, Place], tuple[float, float, float]]:
-    """The same means, each with the ends of its 95% confidence interval."""
+    """Mean and both ends of its 95% confidence interval, by arm, attack, metric and place."""
     series = all_series(table, metrics, axes)
     return dict(zip(series, design_of(table).intervals(list(series.values())), strict=True))
 
@@ -65,12 +65,12 @@ def intervals_of(
 def all_series(
     table: pd.DataFrame, metrics: Collection[str], axes: Sequence[str] = ("epsilon",)
 ) -> dict[tuple[str, str, str, Place], Series]:
-    """Numbers of these metrics, one a repeat, by arm, attack, metric and place on the axes."""
+    """The series of these metrics, one number per repeat, by arm, attack, metric and place."""
     facts, needed = TableFacts.of(table), table[table["metric"].isin([*metrics, *OUTCOME])]
     drawn = outcomes_by_arm(needed)
     return {
         key: series_of(numbers, key[2], drawn.get(key[0]), facts)
-        for key, numbers in groups_of(needed[needed["metric"].isin(metrics)], axes)
+        for key, numbers in groups_of_rows(needed[needed["metric"].isin(metrics)], axes)
     }
 
 
@@ -85,8 +85,8 @@ class Numbers:
     """Of records, or of the repeats that a mean is of; None where the table does not say."""
 
 
-def groups_of(table: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[tuple[str, str, str, Place], Numbers]]:
-    """Numbers by arm, attack, metric and place on the axes."""
+def groups_of_rows(table: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[tuple[str, str, str, Place], Numbers]]:
+    """Numbers of a table by arm, attack, metric and place on the axes."""
     by = ["arm", "attack", "metric", *axes]
     ordered = table.sort_values("repeat", kind="stable")
     # Slices of columns cost a tenth of what frames of the groups would.
@@ -101,7 +101,8 @@ def groups_of(table: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[tuple[
 
 
 def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, str, int, float, pd.DataFrame]]:
-    """Where a split draws one of a few outcomes: arm, attack, outcome and epsilon, and the repeats that drew it."""
+    """For splits that draw one of a few outcomes: arm, attack, outcome, epsilon, and the rows of the repeats that drew
+    it."""
     drawn = outcomes_by_arm(table)
     chosen = table[(table["metric"] == metric) & table["arm"].isin(list(drawn))]
     for (arm, attack, epsilon), group in chosen.groupby(["arm", "attack", "epsilon"]):
@@ -112,11 +113,11 @@ def groups_by_outcome(table: pd.DataFrame, metric: str) -> Iterator[tuple[str, s
 def means_by_outcome(
     table: pd.DataFrame, metrics: Collection[str]
 ) -> dict[tuple[str, str, str], dict[int, dict[float, float]]]:
-    """Where a split draws one of a few outcomes: by arm, attack and metric the mean of each outcome at each epsilon."""
+    """By arm, attack and metric, the mean of each outcome at each epsilon, for splits that draw one of a few."""
     drawn = outcomes_by_arm(table)
     chosen = table[table["metric"].isin(list(metrics)) & table["arm"].isin(list(drawn))]
     averages: dict[tuple[str, str, str], dict[int, dict[float, float]]] = {}
-    for (arm, attack, metric, where), numbers in groups_of(chosen, ["epsilon"]) if drawn else ():
+    for (arm, attack, metric, where), numbers in groups_of_rows(chosen, ["epsilon"]) if drawn else ():
         at, of_repeat = dict(where), drawn[arm][0]
         outcomes = np.array([of_repeat.get(repeat, -1) for repeat in numbers.repeats])
         for outcome in np.unique(outcomes[outcomes >= 0]).tolist() if "epsilon" in at else ():

@@ -91,7 +91,7 @@ class MeanEstimate(ABC):
 class SequentialEstimate(MeanEstimate):
     """A mean that may be looked at after any number of repeats, and says how many more would tell."""
 
-    brief: bool
+    skip_intervals: bool
     """Neither an interval nor a projection is to be shown."""
 
     @abstractmethod

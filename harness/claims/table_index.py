@@ -9,7 +9,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import Series
-from harness.claims.series import OUTCOME, TableFacts, groups_of, outcomes_by_arm, series_of
+from harness.claims.series import OUTCOME, TableFacts, groups_of_rows, outcomes_by_arm, series_of
 from harness.coordinates import Cell, Level, Place, place
 from harness.metrics.metric import derived_from
 
@@ -45,7 +45,7 @@ class TableIndex:
 def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[str]) -> TableIndex:
     """Index a table whose rows say on `axes` where they were measured, of which `cell_axes` are the experiment's."""
     outcomes = table[table["metric"].isin(OUTCOME)]
-    drawn = outcomes_by_arm(outcomes.sort_values(["arm", "attack", "metric", *axes, "repeat"]))
+    outcomes_of_repeats = outcomes_by_arm(outcomes.sort_values(["arm", "attack", "metric", *axes, "repeat"]))
     series: dict[tuple[str, str, str, Place], Series] = {}
     repeats_of: dict[tuple[str, str, str, Place], Array] = {}
     varies: dict[MetricKey, tuple[str, ...]] = {}
@@ -53,13 +53,13 @@ def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[st
     derived = {metric: derived_from(metric) for metric in table["metric"].unique()}
     measured = set(zip(table["arm"], table["attack"], table["metric"], strict=True))
     facts = TableFacts.of(table)
-    for (arm, attack, own, where), numbers in groups_of(table, axes):
+    for (arm, attack, own, where), numbers in groups_of_rows(table, axes):
         for metric, factor, summand in ((own, 1.0, 0.0), *derived[own]):
             if metric != own and (arm, attack, metric) in measured:
                 continue
             key = arm, attack, metric, where
             scaled = replace(numbers, values=factor * numbers.values + summand, errors=factor * numbers.errors)
-            series[key] = series_of(scaled, metric, drawn.get(arm), facts)
+            series[key] = series_of(scaled, metric, outcomes_of_repeats.get(arm), facts)
             repeats_of[key] = numbers.repeats
             varies[arm, attack, metric] = tuple(axis for axis, _ in where)
             known = levels.setdefault((arm, attack, metric), {})
@@ -81,7 +81,7 @@ def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[st
         noise,
         epsilon,
         _owner_sets(table),
-        frozenset(drawn),
+        frozenset(outcomes_of_repeats),
     )
 
 

@@ -50,7 +50,7 @@ def accountants(
 
     run = Run(n, batch_size, epochs, delta)
     if plot is not None and plot.suffix != ".svg":
-        raise HarnessError(f"--plot {plot}: the plot is an SVG; name it so")
+        raise HarnessError(f"--plot {plot}: the plot is an SVG; the name has to end in .svg")
     asked = epsilon or EPSILONS
     for value in asked:
         if not value > 0:

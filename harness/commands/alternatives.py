@@ -11,7 +11,7 @@ import typer
 
 from harness.commands.common import (
     COLOURS,
-    GOES_ON,
+    RESUME_HINT,
     AsJson,
     Minutes,
     Names,
@@ -21,8 +21,8 @@ from harness.commands.common import (
     console,
     contexts,
     deadline_in,
+    exit_on_interrupt,
     print_json,
-    stoppable,
     table_of,
 )
 from harness.errors import HarnessError
@@ -44,7 +44,7 @@ def alternatives(
         bool,
         typer.Option(
             "--where-violated",
-            help="Only readings that a claim waits for which is violated as declared, and only what it needs of them.",
+            help="Only the readings that may overturn a claim that is violated as declared, and only for such claims.",
         ),
     ] = False,
     until_decided: Annotated[
@@ -82,22 +82,22 @@ def alternatives(
         for context, loaded in contexts(specs, profile, workers, quiet)
     ]
     readings_of = readings_needed if where_violated else other_readings
-    chosen = [
+    readings_to_run = [
         (context, one, reading, variant)
         for context, loaded in groups
         for one in loaded
         for reading, variant in readings_of(context, one)
         if not only or any(reading.field.endswith(end) for end in only)
     ]
-    if not chosen and where_violated:
+    if not readings_to_run and where_violated:
         if not plan:
-            _index(groups)
+            _index_readings(groups)
         print("harness: no claim is violated as declared and waits for a reading", file=sys.stderr)
         return
-    if not chosen:
+    if not readings_to_run:
         raise HarnessError("no other readings: no ambiguity has a field and alternatives that change a measurement")
     if plan:
-        counts = [(one, r, len(plan_of(context, v).pieces("train"))) for context, one, r, v in chosen]
+        counts = [(one, r, len(plan_of(context, v).pieces("train"))) for context, one, r, v in readings_to_run]
         if as_json:
             print_json([{"spec": o.spec.id, "field": r.field, "value": r.value, "models": n} for o, r, n in counts])
             return
@@ -107,13 +107,13 @@ def alternatives(
         console.print(table)
         return
     try:
-        with stoppable(), worker_pool_of(groups[0][0]) as worker_pool:
-            for context, _, _, variant in chosen:
+        with exit_on_interrupt(), worker_pool_of(groups[0][0]) as worker_pool:
+            for context, _, _, variant in readings_to_run:
                 train(context, [variant], worker_pool)
                 attack(context, [variant], worker_pool)
     except OutOfTime:
-        print(f"harness: out of time at {variant.spec.id}; {GOES_ON}", file=sys.stderr)
-    _index(groups)
+        print(f"harness: out of time at {variant.spec.id}; {RESUME_HINT}", file=sys.stderr)
+    _index_readings(groups)
     if measure_only:
         return
     verdicts = [v for context, loaded in groups for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
@@ -123,7 +123,7 @@ def alternatives(
     _show(verdicts)
 
 
-def _index(groups: list[tuple[Context, list[Loaded]]]) -> None:
+def _index_readings(groups: list[tuple[Context, list[Loaded]]]) -> None:
     from harness.pipeline.judging import index_readings
 
     for context, loaded in groups:

@@ -28,20 +28,20 @@ from harness.commands.status import status
 from harness.commands.store import store_app
 from harness.commands.survey import survey
 from harness.errors import HarnessError
-from harness.progress import hush
-from harness.streams import output_apart
+from harness.progress import silence_accountant_warnings
+from harness.streams import reserve_stdout
 
-TRAINS = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
+TRAINING_PACKAGES = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
 """Packages of the extra `train`: all but these are there with `pip install .`."""
 FORMER_VERBS = {"check": "judge", "ls": "list", "multiverse": "alternatives", "verify": "compare"}
 """What commands were called in the version before: they are carried out, with a warning."""
 
 
-class Verbs(TyperGroup):
-    """The commands, by the names of before, too."""
+class CommandGroup(TyperGroup):
+    """The commands, which also answer to their former names."""
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
-        """The command that the first word names."""
+        """The command that the first word names, by its present or former name."""
         if words and words[0] in FORMER_VERBS:
             verb = FORMER_VERBS[words[0]]
             print(f"harness: warning: `harness {words[0]}` is called `harness {verb}` now", file=sys.stderr)
@@ -50,7 +50,7 @@ class Verbs(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Verbs,
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -115,48 +115,48 @@ def main() -> None:
     With `--json`, standard output has exactly one document, an error's too; what else is printed goes to standard
     error. HARNESS_TRACEBACK=1 shows where an error came from.
     """
-    hush()
+    silence_accountant_warnings()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if "--json" not in sys.argv[1:]:
-        sys.exit(_run())
-    with output_apart() as document:
+        sys.exit(_run_command())
+    with reserve_stdout() as document:
         state["document"] = document
         try:
-            code = _run()
+            code = _run_command()
         finally:
             del state["document"]
     sys.exit(code)
 
 
-def _run() -> int:
-    """Carry out what was typed. Returns the exit code."""
+def _run_command() -> int:
+    """Run the command that was typed. Returns the exit code."""
     try:
         return app(standalone_mode=False) or 0
     except ModuleNotFoundError as error:
-        if str(error.name).split(".")[0].replace("-", "_") not in TRAINS:
+        if str(error.name).split(".")[0].replace("-", "_") not in TRAINING_PACKAGES:
             raise
         needs = (
             ""
             if sys.version_info < (3, 12)
             else ", on Python 3.11 (TensorFlow Privacy's last release runs on no later)"
         )
-        return _say(error, f"this needs {error.name}: pip install 'mi-dp-harness[train]'{needs}")
+        return _report_error(error, f"this needs {error.name}: pip install 'mi-dp-harness[train]'{needs}")
     except HarnessError as error:
-        return _say(error, str(error))
+        return _report_error(error, str(error))
     except OSError as error:
         where = f"{error.filename2 or error.filename}: " if error.filename else ""
-        return _say(error, f"{where}{error.strerror or error}; nothing half-written was left")
+        return _report_error(error, f"{where}{error.strerror or error}; nothing half-written was left")
     except typer.Abort as error:
-        return _say(error, "stopped")
+        return _report_error(error, "stopped")
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        return _usage(error)
+        return _report_usage_error(error)
 
 
-def _say(error: Exception, text: str) -> int:
+def _report_error(error: Exception, text: str) -> int:
     if os.environ.get("HARNESS_TRACEBACK"):
         traceback.print_exception(error)
     for line in text.splitlines():
@@ -166,8 +166,8 @@ def _say(error: Exception, text: str) -> int:
     return 2
 
 
-def _usage(error: Any) -> int:
-    """What was typed does not fit the command: which word, and what would."""
+def _report_usage_error(error: Any) -> int:
+    """Print what does not fit the command, and what would. Returns the exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return 2
@@ -179,11 +179,11 @@ def _usage(error: Any) -> int:
     given = _typed_value(getattr(error, "param", None))
     clause = f", found {given!r}" if given is not None and repr(given) not in text else ""
     asked = "".join(f"{name} " for name in names)
-    return _say(error, f"{asked.rstrip() + ': ' if asked else ''}{text}{clause}; see `harness {asked}--help`")
+    return _report_error(error, f"{asked.rstrip() + ': ' if asked else ''}{text}{clause}; see `harness {asked}--help`")
 
 
 def _typed_value(param: Any) -> str | None:
-    """What was typed after an option, where that can be told."""
+    """The value that was typed for an option; None where it cannot be told."""
     typed = None
     for word, following in zip(sys.argv[1:], [*sys.argv[2:], None], strict=True):
         name, equals, value = word.partition("=")

@@ -26,7 +26,7 @@ from harness.commands.audit_model import (
     audit_existing_model,
     check_mode,
 )
-from harness.commands.common import AsJson, Quiet, console, file_to_write, print_json, table_of
+from harness.commands.common import AsJson, Quiet, check_writable_file, console, print_json, table_of
 from harness.errors import HarnessError
 from harness.files import write_text
 from harness.progress import Progress
@@ -130,7 +130,7 @@ def audit(
     from harness.auditing import AUDITORS, canary_records, many_runs
     from harness.auditing.canary_search import Search, seek_canary
     from harness.auditing.engines import EngineTraining, Question
-    from harness.auditing.functions import named_function, own_trials
+    from harness.auditing.functions import named_function, trials_of_function
     from harness.config import load_external_plugins
     from harness.training.engine import ENGINES
 
@@ -144,7 +144,7 @@ def audit(
     for claimed in claims:
         if not 0 < claimed < math.inf:
             raise HarnessError(
-                f"--epsilon {claimed:g}: it has to be above 0 and finite, as every function keeps the rest"
+                f"--epsilon {claimed:g}: it has to be above 0 and finite, since an infinite epsilon promises nothing"
             )
     if not 0 < delta < 1:
         raise HarnessError(f"--delta {delta:g}: it has to lie between 0 and 1")
@@ -152,20 +152,20 @@ def audit(
         raise HarnessError(f"--level {level:g}: it has to lie between 0 and 1, such as 0.95")
     if not records <= MOST_RECORDS:
         raise HarnessError(f"--records {records}: at most {MOST_RECORDS:,}")
-    file_to_write(plot, "--plot", ".svg")
-    asked = _check_question(is_engine, score, canary, neighbours, hidden)
-    made = canary_records(records, seed=seed, own_column=canary == "column", dropped=asked.dropped)
+    check_writable_file(plot, "--plot", ".svg")
+    settings = _settle_settings(is_engine, score, canary, neighbours, hidden)
+    records_with_canary = canary_records(records, seed=seed, own_column=canary == "column", dropped=settings.dropped)
     search, progress = Search.for_runs(runs) if canary == "sought" else None, Progress(quiet)
     trials = None
     rows: list[tuple[float, Bound]] = []
     for claimed in claims:
         if is_engine:
-            question = Question(claimed, delta, records, batch_size, epochs, accountant, asked.neighbours)
+            question = Question(claimed, delta, records, batch_size, epochs, accountant, settings.neighbours)
             engine = EngineTraining(what, question, tuple(hidden or ()))
-            planted = made if search is None else seek_canary(engine, made, seed, search)
-            trials = many_runs(engine, planted, runs, seed, asked.score, progress)
+            planted = records_with_canary if search is None else seek_canary(engine, records_with_canary, seed, search)
+            trials = many_runs(engine, planted, runs, seed, settings.score, progress)
         elif trials is None:
-            trials = own_trials(what, made, runs, seed, asked.score, progress, search)
+            trials = trials_of_function(what, records_with_canary, runs, seed, settings.score, progress, search)
         assert trials is not None
         rows += [(claimed, a().bound(trials, delta, level)) for _, a in AUDITORS if a.sees == "many runs"]
     if plot is not None:
@@ -178,22 +178,22 @@ def audit(
                 "audited": what,
                 "delta": delta,
                 "runs": runs,
-                "score": asked.score,
+                "score": settings.score,
                 "canary": canary,
-                "neighbours": asked.neighbours,
+                "neighbours": settings.neighbours,
                 "exposed": exposed,
                 "bounds": bounds,
             }
         )
     else:
-        _show(rows, f"{what}, {asked.neighbours} neighbours", delta, runs)
+        _show(rows, f"{what}, {settings.neighbours} neighbours", delta, runs)
     if exposed:
         raise typer.Exit(1)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is audited, where options leave it open."""
+class _AuditSettings:
+    """What is audited, once open options are settled."""
 
     score: Score
     neighbours: Adjacency
@@ -202,10 +202,10 @@ class _Asked:
     """Whether a run without the canary has a record fewer."""
 
 
-def _check_question(
+def _settle_settings(
     is_engine: bool, score: Score | None, canary: str, neighbours: Adjacency | None, hidden: list[int] | None
-) -> _Asked:
-    """Raises HarnessError for what does not go together."""
+) -> _AuditSettings:
+    """The settings of an audit of training. Raises HarnessError for options that do not go together."""
     sought = canary == "sought"
     if hidden and not is_engine:
         raise HarnessError("--hidden: a function of yours has layers of its own; leave it out")
@@ -213,14 +213,16 @@ def _check_question(
         what = "a canary that is sought has no column of its own" if sought else "a network's weights are no score"
         raise HarnessError(f"--score weights: {what}; use --score loss")
     if neighbours is not None and not sought:
-        raise HarnessError("--neighbours: a canary with a column of its own stands for add-remove-one; leave it out")
+        raise HarnessError(
+            "--neighbours: a canary with a column of its own is always audited for add-remove-one; leave it out"
+        )
     if sought and is_engine and neighbours == "add-remove-one":
         raise HarnessError(
             "--neighbours add-remove-one: with a record fewer an engine takes other steps; use replace-one"
         )
     relation = neighbours or ("replace-one" if sought and is_engine else "add-remove-one")
     read = score or ("loss" if sought or hidden else "weights")
-    return _Asked(read, relation, dropped=sought and relation == "add-remove-one")
+    return _AuditSettings(read, relation, dropped=sought and relation == "add-remove-one")
 
 
 def _show(rows: list[tuple[float, Bound]], what: str, delta: float, runs: int) -> None:

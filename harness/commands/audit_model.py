@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import console, folder_to_write, print_json, table_of
+from harness.commands.common import check_writable_folder, console, print_json, table_of
 from harness.errors import HarnessError
 from harness.progress import Progress
 
@@ -78,30 +78,32 @@ def check_mode(context: typer.Context, of_model: bool) -> None:
         option = "--" + given[0].replace("_", "-")
         if of_model:
             raise HarnessError(
-                f"{option}: is for an audit of training; with --members it is one of a model, leave it away"
+                f"{option}: is for an audit of training; with --members a model is audited, leave it out"
             )
         raise HarnessError(f"{option}: is for a model that exists; name its training records too, with --members FILE")
 
 
-def audit_existing_model(what: str, given: Mapping[str, object], out: Path | None, quiet: bool, as_json: bool) -> None:
+def audit_existing_model(
+    function: str, options: Mapping[str, object], out: Path | None, quiet: bool, as_json: bool
+) -> None:
     """Audit, write the page, and say what was found."""
     from harness.auditing.functions import TRAINING, named_function
     from harness.model_audit import Question, audit_model
     from harness.model_audit.asking import PREDICTION
     from harness.report.model_page import write_audit
 
-    if ".py" not in what:
+    if ".py" not in function:
         raise HarnessError(
-            f"audit: {what!r}: with --members, name the function that asks the model, as in mine.py:predict"
+            f"audit: {function!r}: with --members, name the function that asks the model, as in mine.py:predict"
         )
-    if given["nonmembers"] is None:
+    if options["nonmembers"] is None:
         raise HarnessError("--nonmembers: name the file of records that the model was not trained on")
-    named_function(what, PREDICTION)
-    if given["train"] is not None:
-        named_function(str(given["train"]), TRAINING)
-    question = Question(predict=what, **given)  # type: ignore[arg-type]
+    named_function(function, PREDICTION)
+    if options["train"] is not None:
+        named_function(str(options["train"]), TRAINING)
+    question = Question(predict=function, **options)  # type: ignore[arg-type]
     folder = out or Path(f"{_stem(question)}-audit")
-    folder_to_write(folder, f"--out {folder}")
+    check_writable_folder(folder, f"--out {folder}")
     audit = audit_model(question, Progress(quiet))
     page = write_audit(folder, audit)
     if as_json:

@@ -38,7 +38,7 @@ Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Wor
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 Minutes = Annotated[
     float | None,
-    typer.Option(help="Begin nothing after so many minutes; judge what is there. The same command goes on."),
+    typer.Option(help="Start no work after so many minutes, and judge what is measured. The same command resumes."),
 ]
 Root = Annotated[Path | None, typer.Option("--project", help="The checkout; default: found from here upwards.")]
 
@@ -55,33 +55,36 @@ class State(TypedDict, total=False):
 state: State = {}
 
 
-GOES_ON = "finished pieces are kept, the same command goes on from here"
+RESUME_HINT = "finished pieces are kept, the same command goes on from here"
 
 
 def deadline_in(minutes: float | None) -> float | None:
-    """When a run of so many minutes begins nothing more; None: it has no end. Raises HarnessError for no time."""
+    """The deadline of a run of so many minutes, in the seconds of `time.monotonic`; None for none.
+
+    Raises HarnessError for a number of minutes that is not above 0.
+    """
     if minutes is not None and not minutes > 0:
         raise HarnessError(f"--minutes {minutes:g}: nothing can be done in that; give more than 0")
     return None if minutes is None else time.monotonic() + 60 * minutes
 
 
 @contextlib.contextmanager
-def stoppable() -> Iterator[None]:
-    """On Ctrl-C say that the same command goes on from here, and exit with 130."""
+def exit_on_interrupt() -> Iterator[None]:
+    """Context manager: on Ctrl-C print that the same command resumes, and exit with 130."""
     try:
         yield
     except KeyboardInterrupt:
-        print(f"harness: stopped; {GOES_ON}", file=sys.stderr)
+        print(f"harness: stopped; {RESUME_HINT}", file=sys.stderr)
         raise typer.Exit(130) from None
 
 
 def project_here() -> Project:
-    """The checkout that the user is in, or named."""
+    """The checkout that the user is in, or that `--project` names."""
     return find_project(state.get("root"))
 
 
 def context_for(profile: str | None, workers: int | None, quiet: bool) -> Context:
-    """What the stages are told under a profile."""
+    """The context of the stages under a profile."""
     from harness.execution.executor import default_workers
     from harness.pipeline.context import Context
     from harness.spec.profile import choose, load_params
@@ -92,7 +95,7 @@ def context_for(profile: str | None, workers: int | None, quiet: bool) -> Contex
 
 
 def load(project: Project, names: list[str] | None, alternatives: bool = True) -> list[Loaded]:
-    """The named specs; all for none. `alternatives`: as for `load_spec`."""
+    """The named specs, or all where `names` is empty. `alternatives`: as for `load_spec`."""
     from harness.spec.load import load_specs
 
     return load_specs(project, names or [], alternatives)
@@ -101,10 +104,10 @@ def load(project: Project, names: list[str] | None, alternatives: bool = True) -
 def contexts(
     names: list[str] | None, profile: str | None, workers: int | None, quiet: bool, alternatives: bool = True
 ) -> list[tuple[Context, list[Loaded]]]:
-    """Specs with what their stages are told: those of the checkout under the profile, each own one as declared.
+    """Specs grouped by context: those of the checkout under the profile, and each spec outside of `specs/` by itself.
 
-    A profile that is asked for by name holds for own specs too, but their results and page stay their own.
-    `alternatives`: as for `load_spec`.
+    A spec outside of `specs/` is run as declared, or under a profile that is named explicitly; its results and page
+    stay its own. `alternatives`: as for `load_spec`.
     """
     from harness.pipeline.context import OWN
     from harness.spec.profile import Profile
@@ -122,8 +125,8 @@ def contexts(
     return groups
 
 
-def whole_profile(context: Context, loaded: list[Loaded]) -> list[Loaded]:
-    """The specs that a profile's page is about: all of the checkout's that can be read, whichever were run."""
+def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
+    """The specs on a profile's page: all of the checkout's that can be loaded, whichever were run."""
     from harness.spec.load import load_spec, spec_paths
 
     if context.own is not None:
@@ -138,7 +141,7 @@ def whole_profile(context: Context, loaded: list[Loaded]) -> list[Loaded]:
 
 
 def table_of(*columns: str) -> Table:
-    """A table whose first column, the name that one types, is never cut."""
+    """A table whose first column is never cut, since one types what it shows."""
     table = Table(box=None, header_style="bold")
     for index, column in enumerate(columns):
         table.add_column(column, no_wrap=index == 0, overflow="fold")
@@ -146,23 +149,26 @@ def table_of(*columns: str) -> Table:
 
 
 def print_json(value: object) -> None:
-    """For programs: one document of strict JSON, in which infinities and what is no number are text."""
+    """Print one document of strict JSON, in which infinities and not-a-number are text."""
     print(json_text(value), file=state.get("document", sys.stdout))
 
 
-def file_to_write(path: Path | None, option: str, suffix: str = "") -> None:
-    """Raises HarnessError where a file that an option names cannot be written: before the work, not after it."""
+def check_writable_file(path: Path | None, option: str, suffix: str = "") -> None:
+    """Raises HarnessError where the file of an option cannot be written: before the work, not after it."""
     if path is None:
         return
     if suffix and path.suffix != suffix:
-        raise HarnessError(f"{option} {path}: what is written is {suffix[1:].upper()}; name it so, as in mine{suffix}")
+        raise HarnessError(
+            f"{option} {path}: what is written is {suffix[1:].upper()}; the name has to end in {suffix}, "
+            f"as in mine{suffix}"
+        )
     if path.is_dir():
         raise HarnessError(f"{option} {path}: is a folder; name a file")
-    folder_to_write(path.absolute().parent, f"{option} {path}")
+    check_writable_folder(path.absolute().parent, f"{option} {path}")
 
 
-def folder_to_write(folder: Path, what: str) -> None:
-    """Raises HarnessError where no folder is, or can be made."""
+def check_writable_folder(folder: Path, what: str) -> None:
+    """Raises HarnessError where a folder does not exist and cannot be made."""
     above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not above.is_dir():
         raise HarnessError(f"{what}: {above} is a file, not a folder")
@@ -182,7 +188,7 @@ STATES = {"clears": "green", "misses": "red", "open": "yellow"}
 
 
 def print_verdicts(verdicts: Iterable[Verdict]) -> None:
-    """For people."""
+    """Print a table of verdicts on the terminal."""
     table = table_of("claim", "verdict", "why")
     for v in verdicts:
         more = [f"({v.tally})" if v.tally else "", f"Would decide: {v.would_decide}." if v.would_decide else ""]

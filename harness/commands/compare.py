@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import AsJson, Names, ProfileName, Quiet, Workers, contexts, file_to_write, print_json
+from harness.commands.common import (
+    AsJson,
+    Names,
+    ProfileName,
+    Quiet,
+    Workers,
+    check_writable_file,
+    contexts,
+    print_json,
+)
 from harness.errors import HarnessError
 from harness.files import write_text
 
@@ -45,33 +54,35 @@ def compare(
     Exit 1 if a verdict differs, a claim is new or gone, or a spec or a table of measurements is not the accepted one.
     Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
     """
-    from harness.pipeline.judging import is_left_out, judge_all, means_compared, measured_file
-    from harness.pipeline.parallel import begin_helping
+    from harness.pipeline.judging import baseline_means, is_left_out, judge_all, measured_file
+    from harness.pipeline.parallel import preload_helpers
     from harness.verdicts import baseline
 
     if tolerance is not None and not update:
-        raise HarnessError("--tolerance goes with --update; a baseline remembers its own")
+        raise HarnessError("--tolerance is only for --update; without it, the baseline's own tolerance holds")
     if tolerance is not None and not tolerance < math.inf:
-        raise HarnessError(f"--tolerance {tolerance:g}: would accept whatever is found; give a distance of means")
+        raise HarnessError(
+            f"--tolerance {tolerance:g}: would accept whatever is found; give a finite distance of means, such as 0.05"
+        )
     for file, option in ((junit, "--junit"), (summary, "--summary")):
-        file_to_write(file, option)
+        check_writable_file(file, option)
     if not specs:
-        begin_helping(workers)
-    every, differences, names = [], [], []
+        preload_helpers(workers)
+    all_verdicts, differences, profile_names = [], [], []
     for context, loaded in contexts(specs, profile, workers, quiet):
         path = context.page / "baseline.json"
         profile_given = () if context.own is not None else ("--profile", context.profile_name)
         writes = shlex.join(["harness", "compare", "--update", *profile_given, *(specs or ())])
         accepted = baseline.read(path, writes) if path.is_file() else None
-        within = tolerance if tolerance is not None or accepted is None else accepted.tolerance
-        if within is not None:  # of what each machine measures anew, a profile's own specs
+        tolerance_in_use = tolerance if tolerance is not None or accepted is None else accepted.tolerance
+        if tolerance_in_use is not None:  # of what each machine measures anew, a profile's own specs
             loaded = [one for one in loaded if not is_left_out(context, one)]
         judged = dict(zip((one.spec.id for one in loaded), judge_all(context, loaded), strict=True))
         now = baseline.gather(
             context.profile_name,
             [(one.spec.id, one.sha256, measured_file(context, one), judged[one.spec.id]) for one in loaded],
-            within,
-            {} if within is None else {one.spec.id: means_compared(context, one) for one in loaded},
+            tolerance_in_use,
+            {} if tolerance_in_use is None else {one.spec.id: baseline_means(context, one) for one in loaded},
         )
         if accepted is None and not update:
             baseline.read(path, writes)  # says what is missing, after faults of what is there
@@ -79,23 +90,23 @@ def compare(
             others = {k: v for k, v in accepted.specs.items() if k not in now.specs}
             now = now.model_copy(update={"specs": {**others, **now.specs}})
         differences += [] if accepted is None else baseline.compare(accepted, now)
-        every += [v for verdicts in judged.values() for v in verdicts]
-        names.append(context.profile_name)
+        all_verdicts += [v for verdicts in judged.values() for v in verdicts]
+        profile_names.append(context.profile_name)
         if update:
             write_text(path, baseline.text(now))
-    name = ", ".join(dict.fromkeys(names))
+    name = ", ".join(dict.fromkeys(profile_names))
     if junit is not None:
-        write_text(junit, _junit(name, every, differences))
+        write_text(junit, _junit(name, all_verdicts, differences))
     if summary is not None:
-        write_text(summary, _markdown(name, every, differences))
+        write_text(summary, _markdown(name, all_verdicts, differences))
     if as_json:
         shown = [d.model_dump() for d in differences]
-        print_json({"profile": name, "claims": len(every), "differences": shown, "updated": update})
+        print_json({"profile": name, "claims": len(all_verdicts), "differences": shown, "updated": update})
     else:
         for d in differences:
             print(f"{d.where}: {d.what}")
         outcome = "accepted" if update else f"{len(differences)} differences" if differences else "as accepted"
-        print(f"profile {name}: {len(every)} claims judged, {outcome}")
+        print(f"profile {name}: {len(all_verdicts)} claims judged, {outcome}")
     if differences and not update:
         raise typer.Exit(1)
 

@@ -38,7 +38,7 @@ def demo() -> None:
         _copy(project, copy, profile)
         verdicts = _judge_copy(copy, profile)
         print(f"1. {DEMO}#{DEMO_CLAIM}, from its committed table of measurements:")
-        _say(verdicts, copy, profile)
+        _print_verdict(verdicts, copy, profile)
         print(f"   {_compare_copy(copy, profile)}\n")
         print("2. The same with one measurement changed (an advantage of one run at ε = 5, lowered by 0.2):")
         _change_table(copy.reports / profile / DEMO / "measurements.parquet")
@@ -83,7 +83,7 @@ def _judge_copy(copy: Project, profile: str) -> list[Verdict]:
     return judge(*_load_copy(copy, profile))
 
 
-def _say(verdicts: list[Verdict], copy: Project, profile: str) -> None:
+def _print_verdict(verdicts: list[Verdict], copy: Project, profile: str) -> None:
     from harness.report.prose import sentence
     from harness.report.vocabulary import SIGNS
 

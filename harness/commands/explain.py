@@ -47,30 +47,30 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     """
     from harness.claims.verdict import in_json
     from harness.pipeline.judging import read_verdict
-    from harness.report.certainty import certainty_words, how_sure
+    from harness.report.certainty import certainty_sentences, certainty_words
     from harness.report.prose import deciding_point, sentence
     from harness.report.tex import untex
-    from harness.report.vocabulary import DATA, ORIGINS, SAID, SIGNS, letter, letters
+    from harness.report.vocabulary import DATA, ORIGINS, SHOWN_AS, SIGNS, letter, letters
 
     context, loaded, name = find_claim(claim, profile)
     verdict = read_verdict(context, loaded, name)
     spec = context.scale(loaded).spec
-    told, sure = sentence(verdict, spec), how_sure(verdict, deciding_point(verdict))
+    found_text, certainty_texts = sentence(verdict, spec), certainty_sentences(verdict, deciding_point(verdict))
     if as_json:
-        print_json({**in_json(verdict), "sentence": told, "how_sure": sure})
+        print_json({**in_json(verdict), "sentence": found_text, "how_sure": certainty_texts})
         return
     colour = COLOURS[verdict.verdict]
-    word, sure_words = SAID.get(verdict.verdict, verdict.verdict), certainty_words(verdict)
+    word, sure_words = SHOWN_AS.get(verdict.verdict, verdict.verdict), certainty_words(verdict)
     of = f"{verdict.paper}, {verdict.where}" + (f"; {sure_words}" if sure_words else "")
     console.print(f"[{colour}]{SIGNS[verdict.verdict]} {word}[/]  {of}")
     console.print(f"[bold]{letters(verdict.statement)}[/]", highlight=False)
     for quote in verdict.quotes:
         console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
     console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
-    console.print(told + "\n", highlight=False)
+    console.print(found_text + "\n", highlight=False)
     for tree in verdict.expressions:
         console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
-    for title, lines in (("How sure", sure), ("What it rests on", _assumptions(verdict))):
+    for title, lines in (("How sure", certainty_texts), ("What it rests on", _assumptions(verdict))):
         if lines:
             console.print(f"\n[bold]{title}[/]")
             for line in lines:

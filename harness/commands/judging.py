@@ -14,11 +14,11 @@ from harness.commands.common import (
     ProfileName,
     Quiet,
     Workers,
+    check_writable_file,
     contexts,
-    file_to_write,
     print_json,
     print_verdicts,
-    whole_profile,
+    specs_on_page,
 )
 from harness.commands.explain import ClaimName, find_claim
 from harness.errors import HarnessError
@@ -45,12 +45,12 @@ def judge(
     """Judge claims from measurements that are there; trains nothing and needs no TensorFlow."""
     from harness.claims.verdict import in_json
     from harness.pipeline.judging import write_all_verdicts
-    from harness.pipeline.parallel import begin_helping
+    from harness.pipeline.parallel import preload_helpers
 
     if require is not None and require not in COLOURS:
         raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
     if not specs:
-        begin_helping(workers)
+        preload_helpers(workers)
     groups = contexts(specs, profile, workers, quiet)
     verdicts = [v for context, loaded in groups for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
     if as_json:
@@ -81,7 +81,7 @@ def site(profile: ProfileName = None) -> None:
     from harness.report.build import build_site
 
     for context, loaded in contexts(None, profile, None, True, alternatives=False):
-        front = build_site(context, whole_profile(context, loaded))
+        front = build_site(context, specs_on_page(context, loaded))
         print(f"site: {front.relative_to(context.project.root)}")
 
 
@@ -97,7 +97,7 @@ def bundle(
     from harness.report.bundle import bundle as pack
 
     context, loaded, name = find_claim(claim, profile)
-    file_to_write(out, "--out")
+    check_writable_file(out, "--out")
     target = out or Path(f"{loaded.spec.id.replace('/', '-')}--{name}.crate.zip")
     files = pack(context, loaded, name, target)
     print(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
@@ -105,16 +105,16 @@ def bundle(
 
 def begin_drawing() -> None:
     """Let helpers read what draws, while this process reads specs and what draws."""
-    from harness.pipeline.parallel import begin_helping
+    from harness.pipeline.parallel import preload_helpers
 
-    begin_helping(None, "harness.report.build", "matplotlib.figure", "matplotlib.backends.backend_svg")
+    preload_helpers(None, "harness.report.build", "matplotlib.figure", "matplotlib.backends.backend_svg")
 
 
 def write_page(context: Context, loaded: list[Loaded]) -> None:
     """Write the page that specs belong to; print their verdicts and where it is."""
     from harness.report.build import build, front
 
-    everything = build(context, whole_profile(context, loaded))
+    everything = build(context, specs_on_page(context, loaded))
     mine = {one.spec.id for one in loaded}
     print_verdicts([v for v in everything.verdicts if v.spec in mine])
     where = front(context).relative_to(context.project.root)

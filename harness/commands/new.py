@@ -39,7 +39,7 @@ def new(
     package's `pip install -e .` makes it known to the harness. Nothing that is there is overwritten.
     """
     if sort == "results":
-        _begin_results(Path(name), into)
+        _write_results_spec(Path(name), into)
         return
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise HarnessError(f"{name!r} is no name; write it in lower case, with hyphens, such as my-{sort}")
@@ -47,9 +47,9 @@ def new(
     if keyword.iskeyword(module):
         raise HarnessError(f"{name!r} is a word of Python's; choose another")
     if sort != "spec":
-        _check_free(sort, name, module)
+        _check_name_is_free(sort, name, module)
     if sort == "spec":
-        written = _spec(name, into)
+        written = _spec_file(name, into)
     else:
         folder = into or Path(name)
         given = {"name": name, "module": module, "cls": "".join(part.capitalize() for part in name.split("-"))}
@@ -58,9 +58,9 @@ def new(
             folder / f"{module}.py": _fill_in(f"{sort}.py", given),
             folder / "tests" / f"test_{module}.py": _fill_in(f"test_{sort}.py", given),
         }
-    there = [path for path in written if path.exists()]
-    if there:
-        raise HarnessError(f"{there[0]}: is there already; nothing was written")
+    existing = [path for path in written if path.exists()]
+    if existing:
+        raise HarnessError(f"{existing[0]}: is there already; nothing was written")
     for path, text in written.items():
         write_text(path, text)
         print(path)
@@ -72,8 +72,8 @@ def new(
         print(f"next: pip install -e {typed}; python -m pytest {typed}")
 
 
-def _check_free(sort: Sort, name: str, module: str) -> None:
-    """Raises HarnessError where a module or a plug-in of that name is there, whose place the new one would take."""
+def _check_name_is_free(sort: Sort, name: str, module: str) -> None:
+    """Raises HarnessError where a Python module or a plug-in of that name exists."""
     from harness.attacks.attack import ATTACKS
     from harness.claims.expectation import CLAIM_KINDS
     from harness.data.dataset import DATASETS
@@ -92,7 +92,7 @@ def _check_free(sort: Sort, name: str, module: str) -> None:
         raise HarnessError(f"{name!r}: a name of the harness' own, among: {', '.join(known[sort])}")
 
 
-def _spec(name: str, into: Path | None) -> dict[Path, str]:
+def _spec_file(name: str, into: Path | None) -> dict[Path, str]:
     project = project_here()
     path = (into or project.specs / "own") / f"{name}.yaml"
     schema = os.path.relpath(project.specs / "schema.json", path.parent)
@@ -103,9 +103,11 @@ def _spec(name: str, into: Path | None) -> dict[Path, str]:
     return {shown: _fill_in("spec.yaml", {"name": name, "path": shlex.quote(str(shown)), "schema": schema})}
 
 
-def _begin_results(path: Path, into: Path | None) -> None:
-    """Write a spec beside what it is about, and say what was guessed. Raises HarnessError for a file that holds no
-    results, or none that a metric could be made of."""
+def _write_results_spec(path: Path, into: Path | None) -> None:
+    """Write a spec on a file of results, and print what was guessed of its columns.
+
+    Raises HarnessError for a file that holds no results, or no column that could be a metric.
+    """
     from harness.experiment.results import ResultsFile
     from harness.results.cells import read_results
     from harness.results.draft import draft_spec

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from harness.commands.common import (
-    GOES_ON,
+    RESUME_HINT,
     AsJson,
     Minutes,
     Names,
@@ -19,8 +19,8 @@ from harness.commands.common import (
     console,
     contexts,
     deadline_in,
+    exit_on_interrupt,
     print_json,
-    stoppable,
     table_of,
 )
 from harness.commands.judging import write_page
@@ -29,7 +29,7 @@ from harness.errors import HarnessError
 if TYPE_CHECKING:
     from harness.execution.executor import WorkerPool
     from harness.pipeline.context import Context
-    from harness.report.preparation import Told
+    from harness.report.preparation import PreparationText
     from harness.spec.load import Loaded
 
 
@@ -43,8 +43,8 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     from harness.report.preparation import describe_preparation
 
     rows: list[dict[str, Any]] = []
-    tables: list[tuple[str, Told]] = []
-    seen: set[str] = set()
+    tables: list[tuple[str, PreparationText]] = []
+    keys_listed: set[str] = set()
     groups = contexts(specs, profile, None, quiet)
     for context, loaded in groups:
         store = Store(context.project.store)
@@ -59,17 +59,17 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             except MissingData as missing:
                 context.progress.say(f"{one.spec.id}: not run: {missing}")
                 continue
-            every = pieces_left(context, one, spec_plan)
-            pieces = [p for p in every if p.key not in seen]
-            seen |= {p.key for p in pieces}
+            pieces_of_spec = pieces_left(context, one, spec_plan)
+            pieces = [p for p in pieces_of_spec if p.key not in keys_listed]
+            keys_listed |= {p.key for p in pieces}
             missing_pieces = [p for p in pieces if not store.has(p.kind, p.key)]
             tables += [(one.spec.id, table) for table in describe_preparation(spec_plan.preparations)]
             rows.append(
                 {
                     "spec": one.spec.id,
                     "cells": len(spec_plan.cells),
-                    "pieces": len(every),
-                    "shared_with_earlier_specs": len(every) - len(pieces),
+                    "pieces": len(pieces_of_spec),
+                    "shared_with_earlier_specs": len(pieces_of_spec) - len(pieces),
                     "missing": len(missing_pieces),
                     "core_seconds": round(sum(p.cost for p in missing_pieces), 1),
                     "reductions": context.scale(one).reductions,
@@ -105,9 +105,9 @@ def _row_of_results(context: Context, one: Loaded) -> dict[str, object]:
     return {"spec": one.spec.id, "cells": cells, **pieces, "core_seconds": 0.0, "reductions": (), "tables": []}
 
 
-def print_tables(tables: list[tuple[str, Told]]) -> None:
+def print_tables(tables: list[tuple[str, PreparationText]]) -> None:
     """What becomes of tables: of each, and of each way to prepare it, the first spec's in full."""
-    shown: dict[Told, list[str]] = {}
+    shown: dict[PreparationText, list[str]] = {}
     for spec, table in tables:
         shown.setdefault(table, []).append(spec)
     for table, specs in shown.items():
@@ -196,11 +196,11 @@ def compute(
     from harness.execution.executor import OutOfTime
     from harness.pipeline.compute import worker_pool_of
     from harness.pipeline.judging import write_verdicts
-    from harness.pipeline.tables import plot
+    from harness.pipeline.tables import write_plot
 
     reached: list[tuple[Context, list[Loaded]]] = []
     try:
-        with stoppable(), worker_pool_of(groups[0][0]) as worker_pool:
+        with exit_on_interrupt(), worker_pool_of(groups[0][0]) as worker_pool:
             for context, loaded in groups:
                 reached.append((context, []))
                 # A stage of a fixed design computes for all specs at once; else each is judged as it is finished.
@@ -212,7 +212,7 @@ def compute(
         every = [one for _, loaded in groups for one in loaded]
         _say_out_of_time(every[sum(len(done) for _, done in reached) :], len(batch))
         context, loaded = reached[-1]
-        if stage != "train" and len(batch) == 1 and plot(context, batch[0]):
+        if stage != "train" and len(batch) == 1 and write_plot(context, batch[0]):
             loaded.append(batch[0])
             if stage == "all":
                 write_verdicts(context, batch[0])
@@ -220,10 +220,10 @@ def compute(
 
 
 def _say_out_of_time(left: list[Loaded], at_once: int) -> None:
-    """Say which specs are left, of which so many were begun."""
+    """Print which specs are not finished; the first `at_once` of those left were begun."""
     what = f"{left[0].spec.id} is not finished" if at_once == 1 else f"not all of {at_once} specs are finished"
     more = f" and {len(left) - at_once} more not looked at" if left[at_once:] else ""
-    print(f"harness: out of time, {what}{more}; {GOES_ON}", file=sys.stderr)
+    print(f"harness: out of time, {what}{more}; {RESUME_HINT}", file=sys.stderr)
 
 
 def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool, worker_pool: WorkerPool) -> None:

@@ -21,7 +21,7 @@ from harness.commands.common import (
 from harness.progress import Progress
 
 if TYPE_CHECKING:
-    from harness.execution.sharing import Named, Shared, Transfer
+    from harness.execution.sharing import ResultName, Shared, Transfer
     from harness.execution.store import Store
 
 store_app = typer.Typer(
@@ -75,7 +75,7 @@ def store_push(
     """Copy results to a shared store; what is there already is left alone. Exit 1 if one here is damaged."""
     from harness.execution.sharing import push
 
-    _share(push, "pushed", address, spec, profile, as_json, quiet)
+    _copy_results(push, "pushed", address, spec, profile, as_json, quiet)
 
 
 @store_app.command("pull")
@@ -92,11 +92,11 @@ def store_pull(
     """
     from harness.execution.sharing import pull
 
-    _share(pull, "pulled", address, spec, profile, as_json, quiet)
+    _copy_results(pull, "pulled", address, spec, profile, as_json, quiet)
 
 
-def _share(
-    move: Callable[[Store, Shared, Progress, set[Named] | None], Transfer],
+def _copy_results(
+    move: Callable[[Store, Shared, Progress, set[ResultName] | None], Transfer],
     word: str,
     address: str,
     specs: list[str] | None,
@@ -109,7 +109,7 @@ def _share(
     from harness.pipeline.compute import plan_of
     from harness.pipeline.judging import is_left_out
 
-    only: set[Named] | None = None
+    only: set[ResultName] | None = None
     if specs:
         only = set()
         for context, loaded in contexts(specs, profile, None, quiet):

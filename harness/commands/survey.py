@@ -16,10 +16,10 @@ from harness.commands.common import (
     Minutes,
     Quiet,
     Workers,
+    check_writable_file,
     console,
     contexts,
     deadline_in,
-    file_to_write,
     print_json,
     project_here,
     table_of,
@@ -91,7 +91,7 @@ def survey(
     from harness.data.fetch import fetch, read_table
     from harness.data.split import Sizes
     from harness.progress import Progress
-    from harness.survey import Plan, write_declaration
+    from harness.survey import SurveyPlan, write_declaration
 
     deadline = deadline_in(minutes)
     epsilons = _epsilons(epsilon)
@@ -100,7 +100,7 @@ def survey(
     dataset, written = _dataset(table, label, categorical or [], ignore or [])
     stem = re.sub(r"[^a-z0-9]+", "-", dataset.name.removeprefix("csv-").lower()).strip("-") or "table"
     path = out or Path(f"{stem}-survey.yaml")
-    file_to_write(path, "--out", ".yaml")
+    check_writable_file(path, "--out", ".yaml")
     project = project_here()
     fetch(project, dataset, Progress(quiet))
     fetched = read_table(project, dataset)
@@ -109,7 +109,7 @@ def survey(
     sets, left = _member_sets(dataset, sizes, ranges, clusters)
     if not sets:
         raise HarnessError(f"{table}: no value, range or cluster has {size + size // 4:,} rows; give fewer --members")
-    plan = Plan(Path(table).name, written, sizes, len(fetched.frame), epsilons, delta, repeats=repeats, seed=seed)
+    plan = SurveyPlan(Path(table).name, written, sizes, len(fetched.frame), epsilons, delta, repeats=repeats, seed=seed)
     _write_spec(path, write_declaration(plan, sets))
     if only_list:
         _print_sets(sets, left, path, as_json)

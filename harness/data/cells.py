@@ -19,7 +19,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.data.quoting import quote_value
-from harness.errors import AboutDataset
+from harness.errors import DatasetError
 
 SEPARATORS = {";": "';'", "\t": r'"\t"', ",": "','", "|": "'|'", ":": "':'"}
 """Tried where a file seems to need another one, and how YAML writes them."""
@@ -57,7 +57,7 @@ def normalize_text(text: str) -> str:
 
 
 def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
-    """Read a file, which messages call `name`. Raises AboutDataset."""
+    """Read a file, which messages call `name`. Raises DatasetError."""
     text, doubtful = _decode(_content(path, name), name, encoding)
     spaced = separator != " " and f'{separator} "' in text
     _, header = next((one for one in _records(text, name, separator, spaced) if one[1]), (1, []))
@@ -69,7 +69,7 @@ def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
     if any(len(row) != len(header) for _, row in rows):
         _refuse_widths(records, name)
     if not rows:
-        raise AboutDataset(f"{name}: a header and no row below it; records are needed")
+        raise DatasetError(f"{name}: a header and no row below it; records are needed")
     columns = [list(column) for column in zip(*(row for _, row in rows), strict=True)]
     lines = np.array([line for line, _ in rows])
     names = tuple(normalize_text(one) for one in header)
@@ -88,21 +88,21 @@ def _content(path: Path, name: str) -> bytes:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise AboutDataset(f"{name}: no such file (dataset csv, field path)") from None
+        raise DatasetError(f"{name}: no such file (dataset csv, field path)") from None
     except IsADirectoryError:
-        raise AboutDataset(f"{name or '.'}: a folder, not a file (dataset csv, field path)") from None
+        raise DatasetError(f"{name or '.'}: a folder, not a file (dataset csv, field path)") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise AboutDataset(f"{name!r} cannot be read: {reason} (dataset csv, field path)") from None
+        raise DatasetError(f"{name!r} cannot be read: {reason} (dataset csv, field path)") from None
     for mark, what in NOT_TEXT.items():
         if content.startswith(mark):
-            raise AboutDataset(f"{name}: {what}")
+            raise DatasetError(f"{name}: {what}")
     for mark, unpack in COMPRESSED.items():
         if content.startswith(mark):
             try:
                 return unpack(content)
             except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-                raise AboutDataset(f"{name}: not readable, its compression is damaged: {error}") from None
+                raise DatasetError(f"{name}: not readable, its compression is damaged: {error}") from None
     return content
 
 
@@ -112,28 +112,28 @@ def _decode(content: bytes, name: str, encoding: str) -> tuple[str, bool]:
     wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
     if not wide:
         if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise AboutDataset(f"{name}: the text is UTF-16; write `encoding: utf-16`")
+            raise DatasetError(f"{name}: the text is UTF-16; write `encoding: utf-16`")
         if (at := content.find(b"\0")) >= 0:
             if content[:4000].count(b"\0") * 4 > len(content[:4000]):
                 order = "le" if content[1:2] == b"\0" else "be"
-                raise AboutDataset(f"{name}: the text looks like UTF-16; write `encoding: utf-16-{order}`")
-            raise AboutDataset(f"{_line_of(content, at, name)}: a NUL byte, which no CSV has; take it out")
+                raise DatasetError(f"{name}: the text looks like UTF-16; write `encoding: utf-16-{order}`")
+            raise DatasetError(f"{_line_of(content, at, name)}: a NUL byte, which no CSV has; take it out")
     if content.startswith(codecs.BOM_UTF8):
         if not usual:
-            raise AboutDataset(f"{name}: the file begins with the mark of UTF-8; leave `encoding: {encoding}` out")
+            raise DatasetError(f"{name}: the file begins with the mark of UTF-8; leave `encoding: {encoding}` out")
         content = content[len(codecs.BOM_UTF8) :]
     try:
         text = content.decode(encoding)
         text.encode("utf-8")  # lone surrogates, which some codecs let through, would fail later
     except UnicodeDecodeError as error:
-        raise AboutDataset(_not_decoded(error, content, name, encoding)) from None
+        raise DatasetError(_not_decoded(error, content, name, encoding)) from None
     except (UnicodeError, ValueError) as error:
-        raise AboutDataset(f"{name}: not readable as {encoding}: {error}") from None
+        raise DatasetError(f"{name}: not readable as {encoding}: {error}") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise AboutDataset(f"{name}:{line}: a NUL character, which no CSV has; take it out")
+        raise DatasetError(f"{name}:{line}: a NUL character, which no CSV has; take it out")
     if not text.strip():
-        raise AboutDataset(f"{name}: not readable as CSV: the file is empty; a header and records are needed")
+        raise DatasetError(f"{name}: not readable as CSV: the file is empty; a header and records are needed")
     return text, not usual and not wide and not content.isascii() and _decodes(content, "utf-8")
 
 
@@ -170,7 +170,7 @@ def _records(text: str, name: str, separator: str, spaced: bool) -> Iterator[tup
             yield before + 1, row if len(row) > 1 or (row and row[0].strip()) else []
             before = reader.line_num
     except csv.Error as error:
-        raise AboutDataset(f"{name}:{before + 1}: not readable as CSV: {_fault(str(error))}") from None
+        raise DatasetError(f"{name}:{before + 1}: not readable as CSV: {_fault(str(error))}") from None
 
 
 def _fault(error: str) -> str:
@@ -188,23 +188,23 @@ def _hint_separator(header: str, name: str, separator: str) -> None:
     best = max(counts, key=lambda other: counts[other])
     if counts[best]:
         written = SEPARATORS[best]
-        raise AboutDataset(f"{name}: one column alone; it looks separated by {written}: write `separator: {written}`")
+        raise DatasetError(f"{name}: one column alone; it looks separated by {written}: write `separator: {written}`")
 
 
 def _refuse_widths(records: list[tuple[int, list[str]]], name: str) -> NoReturn:
-    """Raises AboutDataset for rows that have not a cell for each name of the header."""
+    """Raises DatasetError for rows that have not a cell for each name of the header."""
     (first, header), *rows = records
     width = len(header)
     named = f"the header names {width} column{'s' * (width != 1)}"
     if all(len(row) == width + 1 for _, row in rows):
         if not any(row[-1].strip() for _, row in rows):
-            raise AboutDataset(f"{name}: every row ends with a separator and {named}; take the last separator away")
+            raise DatasetError(f"{name}: every row ends with a separator and {named}; take the last separator away")
         if not header[0].lstrip().startswith("#"):
-            raise AboutDataset(f"{name}: every row has {width + 1} cells and {named}; name the first column too")
+            raise DatasetError(f"{name}: every row has {width + 1} cells and {named}; name the first column too")
     if header[0].lstrip().startswith("#"):
-        raise AboutDataset(f"{name}:{first}: begins with '#'; CSV has no comments, the first line names the columns")
+        raise DatasetError(f"{name}:{first}: begins with '#'; CSV has no comments, the first line names the columns")
     line, row = next((line, row) for line, row in rows if len(row) != width)
     hint = "quote a cell that holds the separator" if len(row) > width else "each row needs a cell for each of them"
     if row[0].lstrip().startswith("#"):
         hint = "CSV has no comments; take the line out"
-    raise AboutDataset(f"{name}:{line}: {len(row)} cell{'s' * (len(row) != 1)} where {named}; {hint}")
+    raise DatasetError(f"{name}:{line}: {len(row)} cell{'s' * (len(row) != 1)} where {named}; {hint}")

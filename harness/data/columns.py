@@ -24,7 +24,7 @@ from harness.arrays import Array
 from harness.data.cells import normalize_text
 from harness.data.quoting import LONGEST, quote_names, quote_value
 from harness.data.steps import Step
-from harness.errors import AboutDataset
+from harness.errors import DatasetError
 
 TRUE, FALSE = {"True", "TRUE", "true"}, {"False", "FALSE", "false"}
 INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE).fullmatch
@@ -158,13 +158,13 @@ class Column:
         return bool(present) and not any(math.isnan(days_of(text)) for text in present)
 
     def dates(self) -> tuple[Array, list[Step]]:
-        """Days since 1970-01-01. Raises AboutDataset for the first cell that is no date."""
+        """Days since 1970-01-01. Raises DatasetError for the first cell that is no date."""
         days = np.array([days_of(text) for text in self.texts])
         wrong = np.flatnonzero(np.isnan(days) & self.is_present)
         if len(wrong):
             row = min(self.row_of(int(level)) for level in wrong)
             written = quote_value(self.texts[self.codes[row]])
-            raise AboutDataset(
+            raise DatasetError(
                 f"{self.place(row)}: column {quote_value(self.name)}: found {written}; a date is needed, such as "
                 "2024-01-31 (field dates)"
             )
@@ -208,7 +208,7 @@ class Column:
     # --- what it may not be ---
 
     def check_mixture(self, missing: Sequence[str]) -> None:
-        """Raises AboutDataset where half of the cells or more are meant as numbers and others are not finite ones."""
+        """Raises DatasetError where half of the cells or more are meant as numbers and others are not finite ones."""
         finite = np.isfinite(self.values)
         wrong = np.flatnonzero(self.is_present & ~finite)
         if not len(wrong):
@@ -225,24 +225,24 @@ class Column:
         if np.isinf(self.values[level]) or INFINITE(text):
             why = "not finite" if INFINITE(text) else "too large for a number of 64 bits"
             hint = f"correct it, or write `missing: {yaml_list([*missing, text])}`"
-            raise AboutDataset(f"{where} is {quote_value(text)}, which is {why}; {hint}")
+            raise DatasetError(f"{where} is {quote_value(text)}, which is {why}; {hint}")
         if DECIMAL_COMMA(text) and not THOUSANDS(text):
-            raise AboutDataset(f"{where} is {quote_value(text)}, with a decimal comma; write a point, or {as_category}")
+            raise DatasetError(f"{where} is {quote_value(text)}, with a decimal comma; write a point, or {as_category}")
         if is_meant_as_number(text):
             hint = f"write its digits alone, or {as_category}"
-            raise AboutDataset(f"{where} is {quote_value(text)}, a number with a comma or spaces in it; {hint}")
+            raise DatasetError(f"{where} is {quote_value(text)}, a number with a comma or spaces in it; {hint}")
         others = len({self.texts[i] for i in wrong if i != level})
         more = f", nor {'is' if others == 1 else 'are'} {others:,} other value{'s' * (others > 1)}" if others else ""
         examples = [self.texts[i] for i in wrong] if others < 3 else [text]
         hint = f"write `missing: {yaml_list([*missing, *dict.fromkeys(examples)])}` if it stands for a missing value"
         numbers = int(self.counts[self.is_present & finite].sum())
-        raise AboutDataset(
+        raise DatasetError(
             f"{where} is {quote_value(text)}, which is no number as {numbers:,} of its {cells:,} cells are{more}; "
             f"{hint}, or {as_category}"
         )
 
     def check_levels(self, max_levels: int, file: str, label: bool) -> None:
-        """Raises AboutDataset for more distinct values than the spec allows."""
+        """Raises DatasetError for more distinct values than the spec allows."""
         count = self.levels
         if count <= max_levels:
             return
@@ -258,11 +258,11 @@ class Column:
             ignored = f"write `ignore: [{yaml_word(self.name)}]`"
             if self.are_dates():
                 ignored = f"write `dates: [{yaml_word(self.name)}]` to take them as numbers of days, {ignored[6:]}"
-            raise AboutDataset(
+            raise DatasetError(
                 f"{file}: {what} has {count:,} different values in {rows:,} rows ({example}){unique}, more than "
                 f"max_levels ({max_levels}); {ignored}, or {raised}"
             )
-        raise AboutDataset(
+        raise DatasetError(
             f"{file}: {what} has {count:,} different values in {rows:,} rows ({example}), more than max_levels "
             f"({max_levels}); {hint}"
         )

@@ -17,7 +17,7 @@ from harness.arrays import Array
 from harness.config import Config
 from harness.data.dataset import Schema
 from harness.data.quoting import quote_names
-from harness.errors import AboutDataset, AboutPreprocessing, AboutSplit
+from harness.errors import DatasetError, PreprocessingError, SplitError
 
 Scaling = Literal["none", "min-max", "standard", "unit-norm"]
 Place = Callable[[int], str]
@@ -76,7 +76,7 @@ def frame_in_use(
     for column in drop:
         if column not in table.columns or column == schema.label:
             has = quote_names([str(c) for c in table.columns if c != schema.label])
-            raise AboutSplit(f"column {column!r} cannot be removed: the dataset's columns are {has}")
+            raise SplitError(f"column {column!r} cannot be removed: the dataset's columns are {has}")
     frame = table.drop(columns=list(drop))
     _check_frame(frame, schema)
     rows = np.arange(len(frame))
@@ -89,33 +89,33 @@ def frame_in_use(
 
 
 def _check_frame(frame: pd.DataFrame, schema: Schema) -> None:
-    """Raises AboutDataset for a table that cannot be encoded whatever its cells are."""
+    """Raises DatasetError for a table that cannot be encoded whatever its cells are."""
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
-        raise AboutDataset(f"two columns are called {twice!r}; name them apart")
+        raise DatasetError(f"two columns are called {twice!r}; name them apart")
     if schema.label not in frame.columns:
         has = quote_names([*map(str, frame.columns)])
-        raise AboutDataset(f"no column {schema.label!r}, the label; the table has: {has}")
+        raise DatasetError(f"no column {schema.label!r}, the label; the table has: {has}")
     if len(frame.columns) < 2:
-        raise AboutDataset(f"no column is left beside the label {schema.label!r}; a model needs features")
+        raise DatasetError(f"no column is left beside the label {schema.label!r}; a model needs features")
     if not len(frame):
-        raise AboutDataset("the table has no row")
+        raise DatasetError("the table has no row")
     if frame[schema.label].isna().any():
         row = int(frame[schema.label].isna().to_numpy().argmax())
-        raise AboutDataset(f"row {row + 1}: the label {schema.label!r} is missing; every row needs one")
+        raise DatasetError(f"row {row + 1}: the label {schema.label!r} is missing; every row needs one")
 
 
 def _check_left(frame: pd.DataFrame, schema: Schema, complete: Array) -> None:
-    """Raises AboutPreprocessing, naming columns, where complete rows are none or of one class."""
+    """Raises PreprocessingError, naming columns, where complete rows are none or of one class."""
     labels = frame[schema.label]
     if not complete.any():
-        raise AboutPreprocessing(
+        raise PreprocessingError(
             f"impute: drop-rows leaves no row: {_gaps_text(frame)}; leave such a column out, or fill it (mean-mode)"
         )
     left = labels[complete].unique()
     if len(left) < 2 < 1 + labels.nunique():
         gone = labels[~labels.isin(left)]
-        raise AboutPreprocessing(
+        raise PreprocessingError(
             f"impute: drop-rows leaves one class of the label {schema.label!r}, {left[0]!s}: of the rows of other "
             f"classes {_gaps_text(frame.loc[gone.index])}; leave such a column out, or fill it (mean-mode)"
         )
@@ -132,7 +132,7 @@ def _gaps_text(frame: pd.DataFrame) -> str:
 def numbers_of(frame: pd.DataFrame, column: str, scaling: Scaling, place: Place = row_number) -> Array:
     """A column of numbers (n,) float64, NaN where missing.
 
-    Raises AboutDataset for one that holds no value, or one that is infinite or, unscaled, past float32's range.
+    Raises DatasetError for one that holds no value, or one that is infinite or, unscaled, past float32's range.
     """
     series = frame[column]
     if pd.api.types.is_extension_array_dtype(series.dtype):
@@ -141,7 +141,7 @@ def numbers_of(frame: pd.DataFrame, column: str, scaling: Scaling, place: Place 
         values = series.to_numpy(dtype=np.float64)
     there = values[~np.isnan(values)]
     if not len(there):
-        raise AboutDataset(f"column {column!r} holds no value; leave it out")
+        raise DatasetError(f"column {column!r} holds no value; leave it out")
     largest = max(-float(there.min()), float(there.max()))
     if largest > LARGEST and (scaling == "none" or not np.isfinite(largest)):
         row = int(np.argmax(np.abs(np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)) > LARGEST))
@@ -149,8 +149,8 @@ def numbers_of(frame: pd.DataFrame, column: str, scaling: Scaling, place: Place 
         if not np.isfinite(largest):
             row = int(np.argmax(np.isinf(values)))
             fault = f"{place(int(series.index[row]))}: column {column!r} is {series.iloc[row]}"
-            raise AboutDataset(f"{fault}, which is not finite; correct it, or mark it as missing")
-        raise AboutDataset(f"{fault}, past the range of features (3.4e38); correct it, or scale (scaling: min-max)")
+            raise DatasetError(f"{fault}, which is not finite; correct it, or mark it as missing")
+        raise DatasetError(f"{fault}, past the range of features (3.4e38); correct it, or scale (scaling: min-max)")
     return values
 
 
@@ -170,10 +170,10 @@ def mode_of(text: pd.Series) -> str:
 
 
 def text_of(frame: pd.DataFrame, column: str, impute: str) -> pd.Series:
-    """A column of categories as text without missing ones. Raises AboutDataset for one that holds no value."""
+    """A column of categories as text without missing ones. Raises DatasetError for one that holds no value."""
     text = frame[column]
     if text.isna().all():
-        raise AboutDataset(f"column {column!r} holds no value; leave it out")
+        raise DatasetError(f"column {column!r} holds no value; leave it out")
     if text.dtype == object and pd.api.types.infer_dtype(text, skipna=True) != "string":
         text = text.map(lambda value: None if pd.isna(value) else str(value)).astype(object)
     missing = MISSING if impute == "category" else mode_of(text)
@@ -217,12 +217,12 @@ def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, dr
 
 
 def sorted_classes(labels: pd.Series) -> list[object]:
-    """Distinct labels in order. Raises AboutDataset for labels of several types."""
+    """Distinct labels in order. Raises DatasetError for labels of several types."""
     try:
         return sorted(labels.unique())
     except TypeError:
         kinds = sorted({type(value).__name__ for value in labels.unique()})
-        raise AboutDataset(f"the label {labels.name!r} has values of several types: {', '.join(kinds)}") from None
+        raise DatasetError(f"the label {labels.name!r} has values of several types: {', '.join(kinds)}") from None
 
 
 def plain_features(

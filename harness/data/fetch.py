@@ -21,7 +21,7 @@ from harness.data.datasets.csv_table import CsvTable
 from harness.data.download import download, from_package, verify_hash
 from harness.data.sources import Source
 from harness.data.steps import Step
-from harness.errors import AboutDataset, HarnessError
+from harness.errors import DatasetError, HarnessError
 from harness.files import atomic_path, write_text
 from harness.hashing import code_fingerprint, fingerprint
 from harness.paths import Project
@@ -73,7 +73,7 @@ def _sidecar(project: Project, dataset: Dataset) -> Path:
 def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str, remedy: str = "") -> str:
     digest, expected = dataset.digest(frame), dataset.canonical_sha256
     if expected is not None and digest != expected:
-        raise AboutDataset(
+        raise DatasetError(
             f"{where}: corrupted: the table made from it has SHA-256 {digest}, expected {expected}{remedy}"
         )
     return digest
@@ -86,7 +86,7 @@ def _parse(dataset: TableDataset, files: dict[str, Path], where: str) -> tuple[p
         raise
     except Exception as error:
         # A third-party parser may fail in any way on damaged bytes; the user needs one line.
-        raise AboutDataset(f"{where}: unreadable: {type(error).__name__}: {error}") from None
+        raise DatasetError(f"{where}: unreadable: {type(error).__name__}: {error}") from None
     return frame, _check_digest(dataset, frame, where)
 
 
@@ -119,7 +119,7 @@ def _from_remote(
         elif raw.url is not None:
             download(raw.url, target, raw.sha256, progress)
         else:
-            raise AboutDataset(f"{source.label}: {raw.name} has no address")
+            raise DatasetError(f"{source.label}: {raw.name} has no address")
     try:
         frame, digest = _parse(dataset, files, source.label)
     except HarnessError:
@@ -216,7 +216,7 @@ def _read_canonical(project: Project, dataset: TableDataset) -> tuple[pd.DataFra
     try:
         frame = pd.read_parquet(path)
     except (OSError, ValueError) as error:
-        raise AboutDataset(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
+        raise DatasetError(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
     remedy = f"; `harness data fetch {dataset.name}` puts the right one in its place"
     return frame, _check_digest(dataset, frame, str(path), remedy)
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from harness.arrays import Array
 from harness.data.dataset import Schema, TableDataset
 from harness.data.scattering import Scattering, channels, features
-from harness.errors import AboutDataset
+from harness.errors import DatasetError
 
 LABEL, PIXELS = "class", "pixels"
 
@@ -145,4 +145,4 @@ class ScatteredImages(Images):
         try:
             return feature_table(table, features(images, self.scattering), "s")
         except MemoryError:
-            raise AboutDataset(f"{self.name}: scattering features need more memory; raise scattering.pooled") from None
+            raise DatasetError(f"{self.name}: scattering features need more memory; raise scattering.pooled") from None

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from harness.errors import AboutDataset
+from harness.errors import DatasetError
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Source:
 def read_members(path: Path, names: Collection[str] = ()) -> dict[str, bytes]:
     """Files of a tar archive by their names without folders: all of these; none named: whatever it holds.
 
-    Nothing is unpacked. Raises AboutDataset for an archive that is damaged, or that lacks one of them.
+    Nothing is unpacked. Raises DatasetError for an archive that is damaged, or that lacks one of them.
     """
     contents: dict[str, bytes] = {}
     try:
@@ -61,7 +61,7 @@ def read_members(path: Path, names: Collection[str] = ()) -> dict[str, bytes]:
                     contents[base] = stream.read()
     except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         reason = str(error).partition(":\n")[0]
-        raise AboutDataset(f"{path.name}: not a readable archive: {reason}") from None
+        raise DatasetError(f"{path.name}: not a readable archive: {reason}") from None
     if missing := [name for name in names if name not in contents]:
-        raise AboutDataset(f"{path.name}: no {', '.join(missing)} in it; is it the published archive?")
+        raise DatasetError(f"{path.name}: no {', '.join(missing)} in it; is it the published archive?")
     return contents

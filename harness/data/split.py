@@ -15,7 +15,7 @@ from harness.arrays import Array
 from harness.config import Config, Plugin, Registry
 from harness.data.dataset import GeneratorDataset
 from harness.data.encoding import Encoded
-from harness.errors import AboutSplit
+from harness.errors import SplitError
 
 
 class Sizes(Config):
@@ -161,7 +161,7 @@ class TableSplit(Split):
         owner, other = np.flatnonzero(mask), np.flatnonzero(~mask)
         need = sizes.members + sizes.test
         if len(owner) < need or len(other) < sizes.nonmembers:
-            raise AboutSplit(
+            raise SplitError(
                 f"split {self.plugin_name()}: the owner set has {len(owner)} records and the other "
                 f"{len(other)}; the sizes ask for {need} (members + test) and {sizes.nonmembers} (nonmembers)"
             )
@@ -204,7 +204,7 @@ class TableSplit(Split):
         pool = rng.permutation(draw.indices["leftover"])
         size = min(sizes.members, len(pool) // 2)
         if size < 2:
-            raise AboutSplit(
+            raise SplitError(
                 f"split {self.plugin_name()}: {len(pool)} records are left over for shadow models; "
                 "make the sizes smaller or drop the attacks that need shadow models"
             )

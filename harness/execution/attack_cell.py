@@ -28,7 +28,7 @@ def outputs(result: Result, name: str) -> Outputs:
 
 
 def half_model(result: Result, oracle: Oracle | None = None, features: Array | None = None) -> InOutModel:
-    """A model of a pool of halves, as the store holds it; with what it takes to ask it."""
+    """One model of a pool of halves, from the store; `oracle` and `features` let an attack query it."""
     trained_on = np.unpackbits(result.arrays["trained_on"])[: result.meta["at_stake"]].astype(bool)
     return InOutModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on, oracle, features)
 
@@ -45,7 +45,8 @@ def _model(piece: Piece) -> Model:
     return model
 
 
-def do_fit(project: Project, store: Store, piece: Piece) -> Result:
+def compute_fit(project: Project, store: Store, piece: Piece) -> Result:
+    """Fit an attack on the shadow models that a piece needs. Returns what it learned."""
     attack = _attack(piece)
     models = [store.get("train", need.key) for need in piece.needs]
     if attack.needs_halves:
@@ -84,8 +85,8 @@ def shadow_model(project: Project, store: Store, piece: Piece) -> ShadowModel:
     return ShadowModel(oracle_of(store, piece), inside, outside)
 
 
-def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
-    """Attack one target: keep what the attack measures. Without an attack: the model's own metrics."""
+def compute_evaluation(project: Project, store: Store, piece: Piece) -> Result:
+    """Attack one target and keep what the attack measures; without an attack, the model's own metrics."""
     if "attack" not in piece.settings:
         model = store.get("train", piece.needs[0].key)
         sets = ModelOutputs(*(outputs(model, name) for name in ("members", "test", "nonmembers")))
@@ -97,8 +98,8 @@ def do_evaluate(project: Project, store: Store, piece: Piece) -> Result:
     assert isinstance(defence, Defence)
     target, fits = piece.needs[0], piece.needs[1:]
     fitted = store.get("fit", fits[0].key).arrays if fits else {}
-    told = attack.measure(TrainedTarget(project, store, target, defence, piece.seed), fitted)
-    return Result(told.arrays, {"metrics": _as_lists(told.metrics)})
+    result = attack.measure(TrainedTarget(project, store, target, defence, piece.seed), fitted)
+    return Result(result.arrays, {"metrics": _as_lists(result.metrics)})
 
 
 def _as_lists(metrics: dict[str, Value]) -> dict[str, list[float]]:
@@ -106,7 +107,7 @@ def _as_lists(metrics: dict[str, Value]) -> dict[str, list[float]]:
 
 
 class TrainedTarget(Target):
-    """A target as the store holds it, with what defends it in front."""
+    """A target read from the store, behind its defence."""
 
     def __init__(self, project: Project, store: Store, piece: Piece, defence: Defence, seed: int) -> None:
         self._project, self._store, self._piece, self._seed = project, store, piece, seed
@@ -134,7 +135,7 @@ class TrainedTarget(Target):
         return self._kept_outputs("test")
 
     def _kept_outputs(self, name: str) -> Outputs:
-        """What the model answered when it had been trained. Raises HarnessError where labels alone are answered."""
+        """The stored outputs of the model. Raises HarnessError where the defence answers labels alone."""
         if self._oracle.answers == "labels":
             raise HarnessError("an attack asked for posteriors of a target that answers labels alone")
         return outputs(self._result, name)

@@ -25,8 +25,8 @@ from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import table_path
 from harness.errors import HarnessError
-from harness.execution.executors import Done, Executor, Outcome, WorkerDied
-from harness.execution.plan import Piece, with_needs
+from harness.execution.executors import Executor, FinishedPieces, TaskOutcome, WorkerDied
+from harness.execution.plan import Piece, iterate_with_needs
 from harness.execution.schedule import Batch
 from harness.execution.store import Store
 from harness.execution.work import run_pieces_here
@@ -54,24 +54,25 @@ def package_digest() -> str:
 
 @dataclass(frozen=True)
 class Payload:
-    """What a worker is sent: pieces, the results they stand on, and tables by the path they belong to."""
+    """What a worker is sent: pieces, the results that they need, and files of tables."""
 
     pieces: Batch
     results: dict[tuple[str, str], bytes]
     tables: dict[str, bytes]
     """Path below the project's root; only what the worker has asked for."""
-    wanted: dict[str, str]
+    table_digests: dict[str, str]
     """SHA-256 of every table file that the pieces read, by path."""
     code: str
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker sends back: finished pieces as files of the store, or the tables that it lacks."""
+    """What a worker sends back: results of finished pieces as files of the store, or the paths of tables that it
+    lacks."""
 
-    done: Done
+    done: FinishedPieces
     files: dict[tuple[str, str], bytes]
-    lacking: tuple[str, ...] = ()
+    missing_tables: tuple[str, ...] = ()
 
 
 _lock = threading.Lock()
@@ -87,26 +88,29 @@ def _scratch_project() -> Project:
     return Project(_scratch)
 
 
-def compute(parcel: Payload) -> Answer:
-    """Run on a worker. One parcel at a time a process: TensorFlow's programs are not shared between threads."""
+def compute(payload: Payload) -> Answer:
+    """Compute a payload on a worker. One payload at a time per process: TensorFlow's programs are not shared between
+    threads."""
     with _lock:
-        if parcel.code != package_digest():
+        if payload.code != package_digest():
             raise HarnessError(
                 "a worker of the cluster runs another version of this package; install the checkout's version there"
             )
         project = _scratch_project()
-        for path, data in parcel.tables.items():
+        for path, data in payload.tables.items():
             write_bytes(project.root / path, data)
-        lacking = tuple(path for path, digest in parcel.wanted.items() if not _has_file(project.root / path, digest))
-        if lacking:
-            return Answer([], {}, lacking)
+        missing_tables = tuple(
+            path for path, digest in payload.table_digests.items() if not _has_file(project.root / path, digest)
+        )
+        if missing_tables:
+            return Answer([], {}, missing_tables)
         store = Store(project.root / "cells")
         worker = _WorkerProject(project.root)
         try:
-            for (kind, key), data in parcel.results.items():
+            for (kind, key), data in payload.results.items():
                 store.put_bytes(kind, key, data)
-            done = run_pieces_here(worker, parcel.pieces)
-            return Answer(done, {(p.kind, p.key): store.bytes(p.kind, p.key) for p in parcel.pieces})
+            done = run_pieces_here(worker, payload.pieces)
+            return Answer(done, {(p.kind, p.key): store.bytes(p.kind, p.key) for p in payload.pieces})
         finally:
             shutil.rmtree(store.root, ignore_errors=True)
 
@@ -127,8 +131,10 @@ class _WorkerProject(Project):
 def _tables_of(project: Project, piece: Piece) -> set[str]:
     """Paths below the root of the table files that a piece reads. Raises HarnessError for one outside of it."""
     attack = piece.settings.get("attack")
-    reads = isinstance(attack, Attack) and (attack.asks_shadows if piece.kind == "fit" else attack.reads_features)
-    if piece.kind not in ("split", "train") and not reads:
+    reads_features = isinstance(attack, Attack) and (
+        attack.asks_shadows if piece.kind == "fit" else attack.reads_features
+    )
+    if piece.kind not in ("split", "train") and not reads_features:
         return set()
     dataset = piece.root.settings["dataset"]
     if not isinstance(dataset, TableDataset):
@@ -174,26 +180,28 @@ class DaskCluster(Executor):
 
     @property
     def workers(self) -> int:  # type: ignore[override]
-        """Threads of the cluster now; workers may come and go."""
+        """Number of threads of the cluster at present; workers may come and go."""
         return max(1, self._threads())
 
     @property
     def has_room(self) -> bool:
         return len(self._futures) < TASKS_A_THREAD * self.workers
 
-    def submit(self, task: Batch, lacking: tuple[str, ...] = ()) -> None:
+    def submit(self, task: Batch, missing_tables: tuple[str, ...] = ()) -> None:
         paths = set().union(*(_tables_of(self.project, piece) for piece in task))
-        wanted = {path: self._digest(path) for path in sorted(paths)}
+        table_digests = {path: self._digest(path) for path in sorted(paths)}
         needs = {(n.kind, n.key) for piece in task for n in piece.needs}
-        needs |= {(n.kind, n.key) for piece in task for n in with_needs(piece) if n.kind == "split" and n != piece}
-        parcel = Payload(
+        needs |= {
+            (n.kind, n.key) for piece in task for n in iterate_with_needs(piece) if n.kind == "split" and n != piece
+        }
+        payload = Payload(
             pieces=task,
             results={need: self.store.bytes(*need) for need in sorted(needs)},
-            tables={path: (self.project.root / path).read_bytes() for path in lacking},
-            wanted=wanted,
+            tables={path: (self.project.root / path).read_bytes() for path in missing_tables},
+            table_digests=table_digests,
             code=package_digest(),
         )
-        future = self.client.submit(compute, parcel, pure=False)
+        future = self.client.submit(compute, payload, pure=False)
         self._futures[future.key] = (future, task)
         future.add_done_callback(lambda f: self._finished.put(f.key))
 
@@ -206,7 +214,7 @@ class DaskCluster(Executor):
     def running_batches(self) -> list[Batch]:
         return [task for _, task in self._futures.values()]
 
-    def next_done(self) -> list[tuple[Batch, Outcome]]:
+    def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
@@ -227,15 +235,16 @@ class DaskCluster(Executor):
                 del self._futures[key]
                 return [(task, error)]
             del self._futures[key]
-            if answer.lacking:
-                self.submit(task, answer.lacking)
+            if answer.missing_tables:
+                self.submit(task, answer.missing_tables)
                 continue
             for (kind, name), data in answer.files.items():
                 self.store.put_bytes(kind, name, data)
             return [(task, answer.done)]
 
     def _watch(self) -> None:
-        """Say so when the cluster has no workers; Dask itself waits for ever for new ones."""
+        """Report that the cluster has lost its workers, and raise HarnessError after a minute: Dask would wait for
+        ever."""
         if self._threads() > 0:
             self._alone_since = None
         elif self._alone_since is None:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from harness.coordinates import Level, Place, place
-from harness.execution.plan import Piece, Plan, sort_pieces, with_needs
+from harness.execution.plan import Piece, Plan, iterate_with_needs, sort_pieces
 from harness.execution.store import Store
 from harness.hashing import canonical_json
 from harness.identity import curve_name
@@ -26,8 +26,8 @@ ATTRIBUTE = "curves"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A curve of an attack on one model."""
+class RequestedCurve:
+    """A curve that a figure requests: of an attack on one model."""
 
     curve: str
     arm: str
@@ -37,21 +37,21 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """Names what it is of; the same whichever version of the code measured it."""
+        """A name of the curve; it does not depend on the version of the code."""
         return curve_name(self.curve, self.arm, self.piece.work)
 
 
 class CurvePlace(TypedDict):
-    """What a curve of a table is of."""
+    """Where a curve of a table was measured."""
 
     arm: str
     attack: str
     at: dict[str, Level]
 
 
-def curves_asked(plan: Plan, spec: Spec) -> list[Asked]:
-    """The curves of a spec's figure, each of the first repeat of its cells."""
-    curves: dict[str, Asked] = {}
+def requested_curves(plan: Plan, spec: Spec) -> list[RequestedCurve]:
+    """The curves that a spec's figure requests, each of the first repeat of its cells."""
+    curves: dict[str, RequestedCurve] = {}
     for panel in spec.figure:
         for cell in plan.cells if panel.curve else ():
             if cell.repeat or (panel.arms and cell.arm not in panel.arms):
@@ -59,47 +59,48 @@ def curves_asked(plan: Plan, spec: Spec) -> list[Asked]:
             for (attack, own), piece in cell.evaluations.items():
                 where = place({**dict(cell.place), **dict(own), "epsilon": cell.epsilon})
                 if attack in panel.attacks and panel.at.items() <= dict(where).items():
-                    one = Asked(str(panel.curve), cell.arm, attack, where, piece)
+                    one = RequestedCurve(str(panel.curve), cell.arm, attack, where, piece)
                     curves.setdefault(one.key, one)
     return list(curves.values())
 
 
-def pieces_of(wanted: Sequence[Asked]) -> list[Piece]:
-    """What has to be in the store to draw these, in an order that respects what each needs."""
-    pieces = {piece.key: piece for one in wanted for piece in with_needs(one.piece)}
+def pieces_to_draw(requested: Sequence[RequestedCurve]) -> list[Piece]:
+    """The pieces that curves are drawn from, in an order that respects what each needs."""
+    pieces = {piece.key: piece for request in requested for piece in iterate_with_needs(request.piece)}
     return sort_pieces(pieces.values())
 
 
-def draw_curves(store: Store, wanted: Sequence[Asked], known: str | None) -> str:
-    """The points of the curves as JSON, from the store, or as an earlier table has them (`known`)."""
+def draw_curves(store: Store, requested: Sequence[RequestedCurve], known: str | None) -> str:
+    """The points of curves as JSON: from `known`, the JSON of an earlier table, where it has them, else from the
+    store."""
     before = json.loads(known) if known else {}
     curves = {}
-    for one in wanted:
-        if one.key in before:
-            curves[one.key] = before[one.key]
+    for request in requested:
+        if request.key in before:
+            curves[request.key] = before[request.key]
             continue
-        fits = [store.get("fit", need.key).arrays for need in one.piece.needs if need.kind == "fit"]
-        arrays = store.get("evaluate", one.piece.key).arrays
-        lines = CURVES[one.curve].lines(arrays, fits[0] if fits else {})
-        curves[one.key] = {
-            "curve": one.curve,
-            "arm": one.arm,
-            "attack": one.attack,
-            "at": dict(one.where),
-            "code": one.piece.code,
+        fits = [store.get("fit", need.key).arrays for need in request.piece.needs if need.kind == "fit"]
+        arrays = store.get("evaluate", request.piece.key).arrays
+        lines = CURVES[request.curve].lines(arrays, fits[0] if fits else {})
+        curves[request.key] = {
+            "curve": request.curve,
+            "arm": request.arm,
+            "attack": request.attack,
+            "at": dict(request.where),
+            "code": request.piece.code,
             "lines": [[line.beside, line.name, round_points(line.x), round_points(line.y)] for line in lines],
         }
     return canonical_json(curves)
 
 
-def missing_curves(wanted: Sequence[Asked], known: str | None) -> list[Asked]:
-    """Those that an earlier table does not have."""
+def missing_curves(requested: Sequence[RequestedCurve], known: str | None) -> list[RequestedCurve]:
+    """The requested curves that `known`, the JSON of an earlier table, does not have."""
     before = json.loads(known) if known else {}
-    return [one for one in wanted if one.key not in before]
+    return [request for request in requested if request.key not in before]
 
 
-def curves_of(table: pd.DataFrame, panel: Panel) -> Iterator[tuple[CurvePlace, list[Line]]]:
-    """What a table keeps of a panel's curve: what each is of (`arm`, `attack`, `at`), and its lines."""
+def lines_of_panel(table: pd.DataFrame, panel: Panel) -> Iterator[tuple[CurvePlace, list[Line]]]:
+    """The curves of a table that a panel draws: the place and the lines of each."""
     for one in json.loads(table.attrs.get(ATTRIBUTE) or "{}").values():
         named = one["curve"] == panel.curve and one["attack"] in panel.attacks
         if named and (not panel.arms or one["arm"] in panel.arms) and panel.at.items() <= one["at"].items():

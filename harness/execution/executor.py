@@ -32,13 +32,13 @@ class RunReport:
     by_kind: dict[str, float] = field(default_factory=dict)
 
     def count(self, piece: Piece, seconds: float) -> None:
-        """A piece was computed."""
+        """Count a piece that was computed in so many seconds."""
         self.computed += 1
         self.core_seconds += seconds
         self.by_kind[piece.kind] = self.by_kind.get(piece.kind, 0.0) + seconds
 
     def join(self, later: RunReport) -> RunReport:
-        """This run and one after it; what a later run finds there is reused only if this one did not compute it."""
+        """The report of this run and a later one. What this run computed is not counted as reused by the later one."""
         kinds = {*self.by_kind, *later.by_kind}
         return RunReport(
             self.computed + later.computed,
@@ -55,11 +55,11 @@ def default_workers() -> int:
 
 
 class OutOfTime(Exception):
-    """The time that a run was given is over; what it finished is kept."""
+    """The deadline of a run has passed; finished pieces are kept."""
 
 
 class WorkerPool:
-    """The workers of one or several runs, hired with the first piece to compute."""
+    """The workers of one or several runs; they start with the first piece to compute."""
 
     def __init__(
         self,
@@ -75,81 +75,82 @@ class WorkerPool:
         """
         self.project, self.workers, self.progress, self.scheduler = project, workers, progress, scheduler
         self.deadline = deadline
-        self.early: dict[str, float] = {}
+        self.early_seconds: dict[str, float] = {}
         """Seconds of pieces that were computed before they were asked for."""
         self.report = RunReport()
         """How the last run went, or goes."""
-        self._hired: Executor | None = None
+        self._executor: Executor | None = None
 
     @property
-    def is_late(self) -> bool:
-        """Whether the time that was given is over."""
+    def is_past_deadline(self) -> bool:
+        """Whether the deadline has passed."""
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def start(self) -> Executor:
-        """The executor; the same for as long as it is not closed."""
-        if self._hired is None:
+        """The executor, started by the first call and shared by all until the pool is closed."""
+        if self._executor is None:
             if self.scheduler is not None:
                 from harness.execution.cluster import DaskCluster
 
-                self._hired = DaskCluster(self.project, self.scheduler, self.progress)
+                self._executor = DaskCluster(self.project, self.scheduler, self.progress)
             else:
-                self._hired = (
+                self._executor = (
                     InProcess(self.project) if self.workers <= 1 else LocalProcesses(self.project, self.workers)
                 )
-        return self._hired
+        return self._executor
 
-    def get_ready(self) -> None:
-        """Have local workers start and read TensorFlow now, for there will be work in a moment."""
+    def warm_up(self) -> None:
+        """Make local workers start and import TensorFlow before there is work for them."""
         if self.scheduler is None:
-            self.start().get_ready()
+            self.start().warm_up()
 
     def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._hired is not None:
-            self._hired.close()
-            self._hired = None
+        if self._executor is not None:
+            self._executor.close()
+            self._executor = None
 
 
-def run_with(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahead: Sequence[Piece] = ()) -> RunReport:
-    """Compute every piece that the store lacks, in an order that respects what each needs.
+def run_pieces(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahead: Sequence[Piece] = ()) -> RunReport:
+    """Compute the pieces that the store lacks, in an order that respects what each needs.
 
-    Workers that would wait begin with pieces `ahead`, which a later call may ask for and then finds done or under way.
-    Raises HarnessError for a piece that cannot be computed; finished pieces stay in the store, so the
-    same call goes on where it stopped. Raises OutOfTime past the pool's deadline, once what was begun is finished.
-    KeyboardInterrupt passes through; leaving the pool's context tells workers to stop.
+    `ahead` lists pieces that a later call may ask for; workers that would otherwise wait begin with them.
+
+    Raises HarnessError for a piece that cannot be computed, and OutOfTime past the pool's deadline, once running pieces
+    are finished. Finished pieces stay in the store, so the same call resumes. KeyboardInterrupt passes through; leaving
+    the pool's context stops the workers.
     """
     store, progress = Store(worker_pool.project.store), worker_pool.progress
     started = time.perf_counter()
     todo = [p for p in pieces if not store.has(p.kind, p.key)]
     report = worker_pool.report = RunReport(reused=len(pieces) - len(todo))
     if not todo:
-        return _add_early(report, pieces, worker_pool)
+        return _count_early(report, pieces, worker_pool)
     if report.reused:
         progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
     executor = worker_pool.start()
-    likely = [p for p in ahead if not store.has(p.kind, p.key)] if executor.elsewhere else []
+    likely = [p for p in ahead if not store.has(p.kind, p.key)] if executor.is_concurrent else []
     busy = {p.key for task in executor.running_batches for p in task}
     with progress.cells(label, len(todo)) as bar:
         tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
-        _run(executor, Schedule(todo, likely, busy), tracker, worker_pool)
+        _run_schedule(executor, Schedule(todo, likely, busy), tracker, worker_pool)
     report.wall_seconds = time.perf_counter() - started
-    return _add_early(report, pieces, worker_pool)
+    return _count_early(report, pieces, worker_pool)
 
 
-def _add_early(report: RunReport, pieces: Sequence[Piece], worker_pool: WorkerPool) -> RunReport:
-    """The report, with what was computed before it was asked for."""
+def _count_early(report: RunReport, pieces: Sequence[Piece], worker_pool: WorkerPool) -> RunReport:
+    """The report with pieces that an earlier call computed ahead counted as computed, not as reused."""
     for piece in pieces:
-        if (seconds := worker_pool.early.pop(piece.key, None)) is not None:
+        if (seconds := worker_pool.early_seconds.pop(piece.key, None)) is not None:
             report.reused -= 1
             report.count(piece, seconds)
     return report
 
 
 class _Tracker:
-    """Counts finished work and estimates the time left from what finished work took against its estimate."""
+    """Counts finished pieces and estimates the time left, by actual against estimated time so far."""
 
     def __init__(self, report: RunReport, bar: Bar, total_cost: float, workers: int) -> None:
         self.report, self.bar, self.workers = report, bar, workers
@@ -165,16 +166,23 @@ class _Tracker:
         self.bar.advance(1, f"about {left / 60:.1f} min left" if left > 90 else f"about {left:.0f} s left")
 
 
-def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool: WorkerPool) -> None:
+def _run_schedule(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool: WorkerPool) -> None:
+    """Compute all pieces that a schedule wants; batches of workers that died are given to others."""
     deaths = 0
     while schedule.wanted:
-        if worker_pool.is_late and not any(p.key in schedule.wanted for task in executor.running_batches for p in task):
+        if worker_pool.is_past_deadline and not any(
+            p.key in schedule.wanted for task in executor.running_batches for p in task
+        ):
             raise OutOfTime
-        while not worker_pool.is_late and executor.has_room and (task := schedule.take(executor.workers)) is not None:
+        while (
+            not worker_pool.is_past_deadline
+            and executor.has_room
+            and (task := schedule.take(executor.workers)) is not None
+        ):
             executor.submit(task)
         _begin_ahead(executor, schedule, worker_pool)
         try:
-            for task, outcome in executor.next_done():
+            for task, outcome in executor.wait_for_finished():
                 deaths = 0
                 if isinstance(outcome, HarnessError):
                     if any(piece.key in schedule.wanted for piece in task):
@@ -184,7 +192,7 @@ def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool:
                     if (piece := schedule.finish(key)) is not None:
                         tracker.finish_piece(piece, seconds)
                     else:
-                        worker_pool.early[key] = seconds
+                        worker_pool.early_seconds[key] = seconds
         except WorkerDied:
             deaths += 1
             if deaths == MAX_DEATHS_IN_A_ROW:
@@ -202,8 +210,8 @@ def _run(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool:
 
 
 def _begin_ahead(executor: Executor, schedule: Schedule, worker_pool: WorkerPool) -> None:
-    """Have workers that are idle begin with what may be wanted later."""
-    while not worker_pool.is_late and len(executor.running_batches) < executor.workers:
+    """Give idle workers pieces that may be wanted later."""
+    while not worker_pool.is_past_deadline and len(executor.running_batches) < executor.workers:
         if (task := schedule.take(executor.workers, ahead=True)) is None:
             return
         executor.submit(task)

@@ -19,33 +19,33 @@ from harness.execution.work import run_pieces_here
 from harness.paths import Project
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
-WORKERS_SEE = {**dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONSAFEPATH": "1"}
+WORKER_ENVIRONMENT = {**dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONSAFEPATH": "1"}
 """One thread each; and no `json.py` of the folder that the user is in comes before the standard library's."""
 PIECES_PER_WORKER_PROCESS = 80
-ENOUGH_MEMORY = 2 << 30
-"""Bytes. A local process that has more, or of which that is not known, is renewed after so many pieces: TensorFlow
-keeps some memory of every graph it traced. (`max_tasks_per_child` would do it too, but can lose its last workers and
-wait for ever on Python 3.11.)"""
-SHORT_S = 1.0
-"""A process that is at less than this has the next task waiting for it."""
+RENEWAL_BYTES = 2 << 30
+"""Bytes. A local process that holds more, or an unknown amount, is replaced after `PIECES_PER_WORKER_PROCESS` pieces:
+TensorFlow keeps some memory of every graph it traced. (`max_tasks_per_child` would do it too, but can lose its last
+workers and wait for ever on Python 3.11.)"""
+SHORT_TASK_S = 1.0
+"""Seconds. Behind a batch that is estimated to take less, the next one may queue."""
 ORPHAN_POLL_S = 1.0
 
-Done = list[tuple[str, float]]
+FinishedPieces = list[tuple[str, float]]
 """Key and seconds of each finished piece."""
-Outcome = Done | HarnessError
+TaskOutcome = FinishedPieces | HarnessError
 """What came of a task: its pieces, or why one of them cannot be computed."""
 
 
 class WorkerDied(Exception):
-    """A worker process is gone; what it was at has to be given to another."""
+    """A worker process has ended; the batches that it was computing have to be submitted again."""
 
 
 class Executor(ABC):
-    """Takes tasks and hands back what is finished."""
+    """Computes batches of pieces and hands back their results."""
 
     workers: int
     """Tasks computed at the same time."""
-    elsewhere: bool = True
+    is_concurrent: bool = True
     """Whether tasks are computed while the caller does something else."""
 
     @property
@@ -55,34 +55,34 @@ class Executor(ABC):
 
     @abstractmethod
     def submit(self, task: Batch) -> None:
-        """Have a task computed."""
+        """Start computing a batch."""
 
     @property
     @abstractmethod
     def running_batches(self) -> list[Batch]:
-        """What was submitted and has not come back."""
+        """Batches that were submitted and have not been handed back."""
 
     @abstractmethod
-    def next_done(self) -> list[tuple[Batch, Outcome]]:
-        """Wait until at least one task is finished. Raises WorkerDied."""
+    def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
+        """Wait until a batch is finished. Returns finished batches with their outcomes. Raises WorkerDied."""
 
-    def get_ready(self) -> None:  # noqa: B027  (most have nothing to get ready)
-        """Have workers start and read what they need, while the caller thinks about what to give them."""
+    def warm_up(self) -> None:  # noqa: B027  (most have nothing to get ready)
+        """Make workers start and import what they need before there is work for them."""
 
     @abstractmethod
     def renew(self) -> None:
-        """Start with fresh workers; nothing may be running that is still wanted."""
+        """Replace all workers by fresh ones; running batches are dropped."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop at once: unfinished pieces leave nothing behind, so nothing has to be waited for."""
+        """Stop all workers at once; unfinished pieces leave nothing behind."""
 
 
 class InProcess(Executor):
-    """One task after another, here."""
+    """Computes one batch after another in this process."""
 
     workers = 1
-    elsewhere = False
+    is_concurrent = False
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -99,7 +99,7 @@ class InProcess(Executor):
     def running_batches(self) -> list[Batch]:
         return list(self._queue)
 
-    def next_done(self) -> list[tuple[Batch, Outcome]]:
+    def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
         task = self._queue.popleft()
         try:
             return [(task, run_pieces_here(self.project, task))]
@@ -114,7 +114,7 @@ class InProcess(Executor):
 
 
 def _start_worker(parent: int) -> None:
-    """A worker leaves Ctrl-C to its parent, and ends itself when the parent is gone (killed, out of memory)."""
+    """Initialise a worker: it ignores Ctrl-C, and ends itself when its parent is gone (killed, out of memory)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
@@ -126,7 +126,7 @@ def _start_worker(parent: int) -> None:
 
 
 def _read_tensorflow() -> None:
-    """In a worker: what takes seconds before its first model."""
+    """Import TensorFlow in a worker, which takes seconds, before its first model."""
     from harness.training.runtime import import_tensorflow
 
     import_tensorflow()
@@ -142,10 +142,10 @@ def resident_bytes(pid: int) -> int | None:
 
 
 class _Process:
-    """One spawned process, replaced after it has computed its share of pieces."""
+    """One spawned worker process, replaced after it has computed its share of pieces."""
 
     def __init__(self) -> None:
-        self.futures: dict[Future[Done], Batch] = {}
+        self.futures: dict[Future[FinishedPieces], Batch] = {}
         self._start()
 
     def _start(self) -> None:
@@ -155,21 +155,21 @@ class _Process:
         self._allowance = PIECES_PER_WORKER_PROCESS
         self._reading: Future[None] | None = None
 
-    def get_ready(self) -> None:
-        """Start, and read TensorFlow."""
+    def warm_up(self) -> None:
+        """Start the process and import TensorFlow in it."""
         self._reading = self._pool.submit(_read_tensorflow)
 
     @property
     def has_room(self) -> bool:
-        """Whether it is idle, or at something so short that the next task had better wait for it there."""
+        """Whether it is idle, or computing a batch so short that another may queue behind it."""
         if not self.futures:
             return True
         cost = sum(piece.cost for task in self.futures.values() for piece in task)
-        return len(self.futures) == 1 and cost < SHORT_S and self._allowance > 0
+        return len(self.futures) == 1 and cost < SHORT_TASK_S and self._allowance > 0
 
     def submit(self, project: Project, task: Batch) -> None:
         if self._allowance <= 0 and not self.futures:
-            if self._has_much():
+            if self._holds_much_memory():
                 self._pool.shutdown()
                 self._start()
             else:
@@ -178,16 +178,16 @@ class _Process:
         try:
             self.futures[self._pool.submit(run_pieces_here, project, task)] = task
         except BrokenProcessPool:
-            failed: Future[Done] = Future()
+            failed: Future[FinishedPieces] = Future()
             failed.set_exception(BrokenProcessPool())
             self.futures[failed] = task
 
-    def _has_much(self) -> bool:
-        """Whether it holds so much memory that another should go on."""
-        return any((resident_bytes(pid) or ENOUGH_MEMORY) >= ENOUGH_MEMORY for pid in self._pool._processes or {})
+    def _holds_much_memory(self) -> bool:
+        """Whether its memory exceeds `RENEWAL_BYTES`, or is not known, so that a fresh process should take over."""
+        return any((resident_bytes(pid) or RENEWAL_BYTES) >= RENEWAL_BYTES for pid in self._pool._processes or {})
 
     def dismiss(self) -> None:
-        """Have it end, at once if it is at something; `join` waits until it has."""
+        """Make it end, at once if it is computing; `join` waits until it has."""
         self._ending = list((self._pool._processes or {}).values())
         self._manager: threading.Thread | None = getattr(self._pool, "_executor_manager_thread", None)
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -208,13 +208,13 @@ class LocalProcesses(Executor):
 
     def __init__(self, project: Project, workers: int) -> None:
         self.project, self.workers = project, workers
-        self._environment = {name: os.environ.get(name) for name in WORKERS_SEE}
-        os.environ.update(WORKERS_SEE)
+        self._environment = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
+        os.environ.update(WORKER_ENVIRONMENT)
         self._processes = [_Process() for _ in range(workers)]
 
-    def get_ready(self) -> None:
+    def warm_up(self) -> None:
         for process in self._processes:
-            process.get_ready()
+            process.warm_up()
 
     @property
     def has_room(self) -> bool:
@@ -228,19 +228,19 @@ class LocalProcesses(Executor):
     def running_batches(self) -> list[Batch]:
         return [task for process in self._processes for task in process.futures.values()]
 
-    def next_done(self) -> list[tuple[Batch, Outcome]]:
-        at = {future: process for process in self._processes for future in process.futures}
-        finished, _ = wait(at, return_when=FIRST_COMPLETED)
-        done: list[tuple[Batch, Outcome]] = []
+    def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
+        process_of = {future: process for process in self._processes for future in process.futures}
+        finished, _ = wait(process_of, return_when=FIRST_COMPLETED)
+        done: list[tuple[Batch, TaskOutcome]] = []
         for future in finished:
-            task = at[future].futures[future]
+            task = process_of[future].futures[future]
             try:
                 done.append((task, future.result()))
             except BrokenProcessPool:
                 continue
             except HarnessError as error:
                 done.append((task, error))
-            del at[future].futures[future]
+            del process_of[future].futures[future]
         if not done:
             raise WorkerDied
         return done

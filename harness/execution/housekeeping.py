@@ -26,7 +26,7 @@ SMALL_KINDS = ("noise",)
 
 @dataclass
 class Health:
-    """What `verify` found."""
+    """What checking the store found."""
 
     checked: int = 0
     faults: list[tuple[str, str, str]] = field(default_factory=list)
@@ -48,7 +48,7 @@ def verify_results(store: Store, progress: Progress) -> Health:
 
 
 def fault_of(kind: str, key: str, result: Result | None) -> str | None:
-    """What is wrong with a result of this name; None: nothing."""
+    """What is wrong with the stored result of a kind and key; None where nothing is."""
     if result is None:
         return "cannot be read whole"
     description, needs = result.meta.get("description"), result.meta.get("needs")
@@ -63,7 +63,7 @@ def fault_of(kind: str, key: str, result: Result | None) -> str | None:
 
 @dataclass(frozen=True)
 class Waste:
-    """What `gc` would remove."""
+    """What `harness store gc` would remove."""
 
     unnamed: dict[str, list[tuple[str, int]]]
     """Key and size in bytes of results that no spec names, by kind."""
@@ -73,7 +73,7 @@ class Waste:
 
     @property
     def bytes(self) -> int:
-        """Size of everything together."""
+        """Total size in bytes of what would be removed."""
         files = sum(size for entries in self.unnamed.values() for _, size in entries)
         return files + sum(p.stat().st_size for p in self.abandoned if p.is_file())
 

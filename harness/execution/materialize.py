@@ -39,7 +39,7 @@ def _encode_table(
 
 
 def source_of(project: Project, piece: Piece) -> Source:
-    """Where a split draws its records from."""
+    """The table or generator that a split draws its records from."""
     dataset: Any = piece.settings["dataset"]
     if not isinstance(dataset, TableDataset):
         assert isinstance(dataset, GeneratorDataset)
@@ -50,12 +50,12 @@ def source_of(project: Project, piece: Piece) -> Source:
 
 
 def split_generator(piece: Piece, *purpose: Any) -> np.random.Generator:
-    """Random numbers of a split, for one purpose."""
+    """The random number generator of a split for one purpose."""
     return generator(piece.description["seed"], *split_coordinates(piece.description), *purpose)
 
 
-def do_split(project: Project, store: Store, piece: Piece) -> Result:
-    """Keep the indices (tables) and the counts; generated records are drawn again when needed."""
+def compute_split(project: Project, store: Store, piece: Piece) -> Result:
+    """Draw a split. Keeps row indices (of tables) and counts; records of a generator are drawn again when needed."""
     split, sizes = _split(piece)
     if piece.needs:
         places = split.divide(draw_of(project, piece.needs[0]), split_generator(piece))
@@ -73,6 +73,7 @@ def _split(piece: Piece) -> tuple[Split, Sizes]:
 
 @lru_cache(maxsize=2)
 def draw_of(project: Project, piece: Piece) -> Draw:
+    """The records of a split: selected from its table by the stored indices, or drawn again from its generator."""
     stored = Store(project.store).get("split", piece.key)
     if piece.needs:
         return draw_of(project, piece.needs[0]).divide(stored.arrays)
@@ -96,6 +97,7 @@ def half_of(project: Project, split_piece: Piece, index: int) -> tuple[Records, 
 
 
 def shadow_of(project: Project, split_piece: Piece, index: int) -> ShadowDraw:
+    """The records that a shadow model of this index is trained on, and those that it is not."""
     split, sizes = _split(split_piece)
     rng = split_generator(split_piece, "shadow", index)
     return split.shadow(source_of(project, split_piece), draw_of(project, split_piece), sizes, rng)

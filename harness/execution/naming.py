@@ -24,28 +24,29 @@ from harness.training.engine import ENGINES
 
 Noise = Callable[[float, int], float]
 """The noise multiplier at an epsilon for so many records."""
-Asked = tuple[str, Place, Attack]
+PlacedAttack = tuple[str, Place, Attack]
 """The name of an attack, its place on its own axes, and the attack there."""
 
 
 class Costs:
-    """What pieces roughly cost, in core-seconds, and which may be computed as one. Here nothing is known of it."""
+    """Estimated costs of pieces in core-seconds, and how many models may be stacked. This base class estimates
+    nothing."""
 
     def split(self, split: Split) -> float:
-        """Of one draw."""
+        """Cost of one draw of records."""
         return 0.0
 
     def training(self, noise_multiplier: float, records: int) -> float:
-        """Of one model on so many records."""
+        """Cost of training one model on so many records."""
         return 0.0
 
     def fitting(self, attack: Attack, pool: ShadowPool) -> float:
-        """Of what an attack learns from a pool."""
+        """Cost of fitting an attack on a pool."""
         return 0.0
 
     @property
     def stack_size(self) -> int:
-        """Models that may be trained together; below 2: none."""
+        """Number of models that may be trained as one stack; below 2, models are trained one by one."""
         return 1
 
 
@@ -59,8 +60,8 @@ SECONDS_PER_MEASURE = 0.02
 SECONDS_PER_EVALUATION = 0.05
 
 
-class _Told:
-    """What is hashed of an attack, written down once."""
+class _HashedAttack:
+    """What is hashed of an attack, computed once."""
 
     def __init__(self, attack: Attack) -> None:
         self.attack, self.learning = attack, attack.fitting()
@@ -68,21 +69,23 @@ class _Told:
 
 
 class Naming:
-    """Names the pieces of one set-up, and makes them."""
+    """Makes the pieces of one set-up, and so names them."""
 
     def __init__(self, experiment: Experiment, setup: Setup, data: str, noise: Noise, costs: Costs) -> None:
-        """`data` names the set-up's data; `noise` is asked for models on halves of the records alone."""
+        """`data` names the set-up's data. `noise` is called only for models on halves of the records."""
         self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
-        self.made: dict[str, Piece] = {}
-        self.told: dict[int, _Told] = {}
+        self.pieces: dict[str, Piece] = {}
+        self.hashed_attacks: dict[int, _HashedAttack] = {}
         self.model = setup.model.content()
         self.training = {
             private: (training, training.content())
             for private, training in ((True, setup.training), (False, setup.training.without_noise()))
         }
 
-    def cell(self, variant: Variant, noise_multiplier: float, repeat: int, attacks: Sequence[Asked]) -> CellRepeat:
-        """The pieces of one repeat at a place of the set-up's arm, whose target has this noise."""
+    def cell(
+        self, variant: Variant, noise_multiplier: float, repeat: int, attacks: Sequence[PlacedAttack]
+    ) -> CellRepeat:
+        """The pieces of one repeat at a place of the set-up's arm; the target is trained with this noise multiplier."""
         split = self.split(repeat if self.experiment.resample == "split" else 0)
         target = self.target(split, noise_multiplier, repeat)
         description = {**evaluation_of(None), "metrics": self.metrics}
@@ -95,7 +98,7 @@ class Naming:
         return CellRepeat(variant.arm, at, variant.epsilon, repeat, noise_multiplier, split, target, model, evaluations)
 
     def split(self, repeat: int) -> Piece:
-        """The draw of one repeat's records; from a universe, where the split divides one."""
+        """The piece that draws the records of one repeat; it needs the universe's, where the split divides one."""
         universe = self.setup.split.universe
         needs = () if universe is None else (self._draw_unit(universe, 0, ()),)
         return self._draw_unit(self.setup.split, repeat, needs)
@@ -126,13 +129,13 @@ class Naming:
         return self._intern(Piece("split", description, needs, self.costs.split(split), settings=settings))
 
     def target(self, split: Piece, noise_multiplier: float, repeat: int) -> Piece:
-        """The model that is attacked."""
+        """The piece that trains the target."""
         return self._train_unit(split, "target", None, noise_multiplier, repeat, self.setup.train_size)
 
     def shadows(
         self, attack: Attack, split: Piece, epsilon: float, noise_multiplier: float, repeat: int
     ) -> tuple[Piece, ...] | None:
-        """The models of the pool that an attack learns from; None: it learns from none."""
+        """The pieces that train the shadow models of an attack; None where it uses none."""
         if attack.shadow_pool is None:
             return None
         pool = self.setup.pools[attack.shadow_pool]
@@ -145,7 +148,8 @@ class Naming:
         )
 
     def halves(self, pool: ShadowPool, split: Piece, epsilon: float) -> tuple[Piece, ...]:
-        """Models on halves of the candidate records; the same for all repeats that have the same candidate records."""
+        """The pieces that train models on halves of the candidate records; repeats with the same candidates share
+        them."""
         sizes = self.setup.sizes
         half = (sizes.members + sizes.nonmembers) // 2
         noise = 0.0 if pool.privacy == "none" else self.noise(epsilon, half)
@@ -157,7 +161,7 @@ class Naming:
         private = noise_multiplier > 0
         training, content = self.training[private]
         # Else the split tells repeats apart, and halves are of none.
-        tells = self.experiment.resample == "training" and role != "half"
+        names_repeat = self.experiment.resample == "training" and role != "half"
         description = {
             **training_of(
                 role,
@@ -165,7 +169,7 @@ class Naming:
                 self.model,
                 content,
                 noise_multiplier,
-                repeat if tells else None,
+                repeat if names_repeat else None,
             ),
             **self._training_code,
         }
@@ -179,22 +183,22 @@ class Naming:
         return self._intern(Piece("train", description, (split,), cost, stack, settings))
 
     def evaluation(self, attack: Attack, target: Piece, shadows: tuple[Piece, ...] | None) -> Piece:
-        """An attack on a target, after it has learned from shadow models where it does."""
+        """The piece that attacks a target, after the attack has been fitted on shadow models where it uses them."""
         fitted: tuple[Piece, ...] = ()
-        if id(attack) not in self.told:
-            self.told[id(attack)] = _Told(attack)
-        told = self.told[id(attack)]
+        if id(attack) not in self.hashed_attacks:
+            self.hashed_attacks[id(attack)] = _HashedAttack(attack)
+        hashed = self.hashed_attacks[id(attack)]
         if shadows is not None:
             assert attack.shadow_pool is not None
-            description = {**fitting_of(told.learned), "code": told.code}
+            description = {**fitting_of(hashed.learned), "code": hashed.code}
             cost = self.costs.fitting(attack, self.setup.pools[attack.shadow_pool])
-            fitted = (self._intern(Piece("fit", description, shadows, cost, settings={"attack": told.learning})),)
+            fitted = (self._intern(Piece("fit", description, shadows, cost, settings={"attack": hashed.learning})),)
         settings: dict[str, Config] = {"attack": attack, "defence": self.setup.defence}
-        code, defence = told.code, None
+        code, defence = hashed.code, None
         if not isinstance(self.setup.defence, Undefended):
             code, defence = fingerprint([code, self.setup.defence.code]), self.setup.defence.content()
         description = {
-            **evaluation_of(told.content, defence),
+            **evaluation_of(hashed.content, defence),
             "code": code,
             "metrics": self.metrics,
         }
@@ -204,7 +208,7 @@ class Naming:
 
     @cached_property
     def metrics(self) -> str:
-        """Hash of the code that measures."""
+        """Hash of the code that computes metrics."""
         return code_fingerprint(*metric_modules(), "harness.execution.attack_cell")
 
     @cached_property
@@ -217,22 +221,23 @@ class Naming:
         }
 
     def _intern(self, piece: Piece) -> Piece:
-        return self.made.setdefault(piece.key, piece)
+        return self.pieces.setdefault(piece.key, piece)
 
 
-def in_order_of_repeats(
-    named: Sequence[tuple[Variant, Naming, float]],
-    attacks: Sequence[Asked],
+def name_cells(
+    named_variants: Sequence[tuple[Variant, Naming, float]],
+    attacks: Sequence[PlacedAttack],
     repeats: int,
     only: Collection[tuple[str, Place, int]] | None = None,
 ) -> tuple[CellRepeat, ...]:
-    """The cells of variants with the noise of their targets; `only` those of this arm, place and repeat.
+    """The repeats of all variants, with repeats outermost: a run that stops has finished whole repeats.
 
-    Repeats are outermost: a run that stops leaves whole repeats.
+    `named_variants` gives each variant with its naming and the noise multiplier of its targets. `only` keeps the
+    repeats listed by arm, place and number.
     """
     return tuple(
         naming.cell(variant, noise_multiplier, repeat, attacks)
         for repeat in range(repeats)
-        for variant, naming, noise_multiplier in named
+        for variant, naming, noise_multiplier in named_variants
         if only is None or (variant.arm, place(variant.place), repeat) in only
     )

@@ -52,12 +52,12 @@ class Piece:
 
     @cached_property
     def work(self) -> str:
-        """Names what is done, whichever version of the code does it."""
+        """Names what is done, independently of the version of the code."""
         return work_name(self.kind, self.description, (need.work for need in self.needs))
 
     @cached_property
     def code(self) -> str:
-        """Names the code, with the packages that it uses, which does this and what it needs."""
+        """Names the version of the code, and of the packages that it uses, of this piece and of what it needs."""
         versions = {k: v for k, v in self.description.items() if k in VERSIONS}
         return fingerprint([versions, sorted({need.code for need in self.needs})])[:12]
 
@@ -68,12 +68,12 @@ class Piece:
 
     @property
     def root(self) -> Piece:
-        """The split that it stands on and that stands on none."""
+        """The first split of the chain of pieces that this one needs."""
         return self.needs[0].root if self.needs else self
 
     @property
     def seed(self) -> int:
-        """Of its own random choices."""
+        """Seed of the piece's own random choices."""
         return seed_of(self.root.description["seed"], self.kind, self.coordinates)
 
     def __hash__(self) -> int:
@@ -105,12 +105,12 @@ class CellRepeat:
 
     @property
     def group(self) -> Cell:
-        """What its repeats have in common."""
+        """The cell: what repeats of the same arm and place share."""
         return self.arm, self.place
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """Those that are wanted for themselves; others are needed by them."""
+        """The pieces that measure this repeat, and its target; what they need is not included."""
         return self.target, self.model, *self.evaluations.values()
 
 
@@ -129,7 +129,7 @@ class Plan:
         wanted: dict[str, Piece] = {}
         for cell in self.cells:
             for root in cell.pieces:
-                for piece in with_needs(root):
+                for piece in iterate_with_needs(root):
                     if stage == "all" or piece.kind in ("split", "train"):
                         wanted.setdefault(piece.key, piece)
         return sort_pieces(wanted.values())
@@ -141,13 +141,15 @@ def sort_pieces(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def arms_using(plan: Plan, key: str) -> list[str]:
-    """Arms that a piece of work is for."""
-    arms = (cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in with_needs(root)))
+    """Arms that need the piece with this key."""
+    arms = (
+        cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in iterate_with_needs(root))
+    )
     return list(dict.fromkeys(arms))
 
 
 def first_repeats(plan: Plan, repeats: Mapping[Attacked, int]) -> Plan:
-    """The plan of so many repeats of each arm and place, by attack (none: of the models themselves)."""
+    """The part of a plan with so many first repeats of each cell under each attack ("": of the models themselves)."""
     cells = []
     for cell in plan.cells:
         kept = {
@@ -161,7 +163,7 @@ def first_repeats(plan: Plan, repeats: Mapping[Attacked, int]) -> Plan:
 
 
 def trained_repeats(plan: Plan, store: Store) -> Plan:
-    """The plan of the repeats 0, 1, ... of each arm and place up to the first that is not trained completely."""
+    """The part of a plan with, in each cell, the repeats 0, 1, ... before the first that is not trained completely."""
     lacking: dict[Cell, int] = {}
     for cell in plan.cells:
         if not _is_trained(cell, store):
@@ -171,19 +173,19 @@ def trained_repeats(plan: Plan, store: Store) -> Plan:
 
 
 def complete_repeats(plan: Plan, store: Store) -> Plan:
-    """The plan of those repeats alone whose targets are all trained, and their shadow models too."""
+    """The part of a plan with those repeats whose targets and shadow models are trained in every cell."""
     missing = {cell.repeat for cell in plan.cells if not _is_trained(cell, store)}
     return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in missing))
 
 
 def _is_trained(cell: CellRepeat, store: Store) -> bool:
-    """Whether the cell's target and the shadow models of its attacks are there."""
+    """Whether the target of a repeat and all shadow models of its attacks are in the store."""
     roots = (cell.target, *cell.evaluations.values())
-    return all(store.has("train", p.key) for root in roots for p in with_needs(root) if p.kind == "train")
+    return all(store.has("train", p.key) for root in roots for p in iterate_with_needs(root) if p.kind == "train")
 
 
-def with_needs(piece: Piece) -> Iterator[Piece]:
-    """What a piece needs, and what that needs, before it; then the piece."""
+def iterate_with_needs(piece: Piece) -> Iterator[Piece]:
+    """The pieces that a piece needs, directly or not, each before what needs it; then the piece. May repeat pieces."""
     for need in piece.needs:
-        yield from with_needs(need)
+        yield from iterate_with_needs(need)
     yield piece

@@ -21,8 +21,8 @@ from harness.data.fetch import FetchedTable, read_table
 from harness.data.inspection import inspect
 from harness.data.split import Split, TableSplit
 from harness.data.steps import Preparation, Step
-from harness.errors import AboutModel, AboutSizes, HarnessError
-from harness.execution.naming import Asked, Costs, Naming, in_order_of_repeats
+from harness.errors import HarnessError, ModelError, SizesError
+from harness.execution.naming import Costs, Naming, PlacedAttack, name_cells
 from harness.execution.plan import Plan
 from harness.execution.store import Result, Store
 from harness.experiment.setup import Setup, ShadowPool
@@ -58,7 +58,7 @@ def training_seconds(engine: str, steps: int, private: bool, parameters: int, op
 
 
 def data_digest(dataset: Dataset, table: FetchedTable | None) -> str:
-    """What names the data: the canonical table's hash, or what the generator's class declares."""
+    """What names the data of a dataset: the hash of its canonical table, or what a generator's class declares."""
     if isinstance(dataset, GeneratorDataset):
         return dataset.data_name()
     assert table is not None
@@ -66,7 +66,7 @@ def data_digest(dataset: Dataset, table: FetchedTable | None) -> str:
 
 
 def input_width(dataset: Dataset, table: FetchedTable | None) -> tuple[int, int]:
-    """Features and classes that models see, before an arm removes columns; for estimates, not for training."""
+    """Number of features and of classes that models see, before an arm removes columns; for estimates only."""
     if isinstance(dataset, GeneratorDataset):
         return dataset.sample(np.zeros(1, dtype=np.int64), np.random.default_rng(0))[0].shape[1], dataset.n_classes
     assert isinstance(dataset, TableDataset)
@@ -85,9 +85,9 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
     experiment = spec.own_experiment
     if experiment is None:
         return Plan(spec.id, "", ())
-    store, namings, prepared = Store(project.store), dict[str, Naming](), _Prepared()
+    store, namings, preparations = Store(project.store), dict[str, Naming](), _Preparations()
     tables: dict[str, tuple[FetchedTable | None, str]] = {}
-    named, measured = [], measured_noises(project, spec.paper)
+    named_variants, measured = [], measured_noises(project, spec.paper)
     for variant in experiment.variants():
         setup = variant.setup
         dataset = fingerprint(setup.dataset.content())
@@ -99,29 +99,29 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
             if name not in namings:
                 table, digest = tables[dataset]
                 if table is not None:
-                    prepared.add(variant.arm, setup, table)
+                    preparations.add(variant.arm, setup, table)
                 costs, noise = _Estimates(setup, table), partial(noise_multiplier, store, setup, measured=measured)
                 namings[name] = Naming(experiment, setup, digest, noise, costs)
             sigma = noise_multiplier(store, setup, variant.epsilon, setup.train_size, measured)
-            named.append((variant, namings[name], sigma))
+            named_variants.append((variant, namings[name], sigma))
         except HarnessError as error:
             error.arm = variant.arm
             raise
-    cells = in_order_of_repeats(named, attacks_of(spec), repeat_factor * experiment.repeats)
+    cells = name_cells(named_variants, attacks_of(spec), repeat_factor * experiment.repeats)
     digests = dict.fromkeys(digest for _, digest in tables.values())
-    return Plan(spec.id, " ".join(digests), cells, prepared.of_arms())
+    return Plan(spec.id, " ".join(digests), cells, preparations.as_tuple())
 
 
-class _Prepared:
-    """What becomes of the tables of a spec's arms, each looked at once."""
+class _Preparations:
+    """How the tables of a spec's arms become features; each distinct preparation is inspected once."""
 
     def __init__(self) -> None:
         self.by_data: dict[str, tuple[str, int, int, tuple[Step, ...]]] = {}
         self.arms: dict[str, dict[str, None]] = {}
 
     def add(self, arm: str, setup: Setup, table: FetchedTable) -> None:
-        """Look at an arm's table. Raises AboutDataset and the like for one that cannot be encoded, and AboutSizes for
-        sizes that ask for more than the rows that are encoded."""
+        """Inspect an arm's table. Raises HarnessError for a table that cannot be encoded, and SizesError where the
+        sizes ask for more rows than are encoded."""
         dataset, split = setup.dataset, setup.split
         assert isinstance(dataset, TableDataset)
         drop = split.drops() if isinstance(split, TableSplit) else ()
@@ -138,17 +138,17 @@ class _Prepared:
         self.arms.setdefault(name, {})[arm] = None
         rows, asked = self.by_data[name][1], setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers
         if rows < asked <= len(table.frame):
-            raise AboutSizes(
+            raise SizesError(
                 f"the sizes ask for {asked} records (members + test + nonmembers) and impute: drop-rows leaves {rows} "
                 f"of {len(table.frame)}; make them smaller"
             )
 
-    def of_arms(self) -> tuple[Preparation, ...]:
+    def as_tuple(self) -> tuple[Preparation, ...]:
         return tuple(Preparation(tuple(self.arms[name]), *facts) for name, facts in self.by_data.items())
 
 
-def attacks_of(spec: Spec) -> list[Asked]:
-    """The attacks of a spec, each at every place of its own axes."""
+def attacks_of(spec: Spec) -> list[PlacedAttack]:
+    """The attacks of a spec at every place of their own axes."""
     return [(name, place(where), attack) for name in spec.attacks for where, attack in spec.variants_of(name)]
 
 
@@ -166,11 +166,13 @@ def measured_noises(project: Project, paper: str) -> Array:
 
 
 def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int, measured: Array | None = None) -> float:
-    """Noise as declared; else calibrated for so many records and kept in the store: it takes seconds.
+    """The declared noise multiplier of a set-up at an epsilon, else the one calibrated for so many records.
+
+    Calibration takes seconds, so its result is kept in the store.
 
     Args:
-        measured: noise multipliers of earlier measurements. Calibrated noise that is one of them but for rounding is
-            taken to be it: processors differ in last digits, and pieces are named, and seeded, by all of them.
+        measured: noise multipliers of earlier measurements. Calibrated noise that differs from one of them by rounding
+            is replaced by it: pieces are named and seeded by all digits, and processors differ in the last ones.
     """
     sigma = _calibrate(store, setup, epsilon, records)
     if measured is None or not len(measured) or setup.privacy.noise_multipliers is not None:
@@ -207,14 +209,14 @@ def _calibrate(store: Store, setup: Setup, epsilon: float, records: int) -> floa
 
 
 class _Estimates(Costs):
-    """What the pieces of one set-up roughly cost."""
+    """Estimated costs of the pieces of one set-up."""
 
     def __init__(self, setup: Setup, table: FetchedTable | None) -> None:
-        """Raises AboutSizes and AboutModel for a table that is too small, and a model that its records do not fit."""
+        """Raises SizesError for a table with too few rows, and ModelError for a model that does not fit its records."""
         if table is not None:
             asked, rows = setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers, len(table.frame)
             if asked > rows:
-                raise AboutSizes(
+                raise SizesError(
                     f"the sizes ask for {asked} records (members + test + nonmembers) and the table has {rows}; "
                     "make them smaller"
                 )
@@ -223,7 +225,7 @@ class _Estimates(Costs):
         try:
             placed = placed_layers(setup.model, width, n_classes)
         except ValueError as error:
-            raise AboutModel(f"{error}; the dataset, or the model, has to be another one") from None
+            raise ModelError(f"{error}; choose another dataset or another model") from None
         self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
         self.operations = 6.0 * training.batch_size * sum(p.layer.operations(p.shape) for p in placed)
         self.capacity = ENGINES[training.engine]().capacity(setup.model, training, width, n_classes)

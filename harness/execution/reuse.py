@@ -16,7 +16,7 @@ import pandas as pd
 
 from harness.attacks import ScoringAttack
 from harness.coordinates import Attacked, Cell, Place
-from harness.execution.plan import CellRepeat, Piece, Plan, sort_pieces, with_needs
+from harness.execution.plan import CellRepeat, Piece, Plan, iterate_with_needs, sort_pieces
 from harness.execution.store import Store
 from harness.identity import runs_name
 from harness.metrics import Value
@@ -25,13 +25,13 @@ from harness.metrics.metric import metrics_of
 if TYPE_CHECKING:
     from harness.spec.model import Spec
 
-RUNS = 5
+RUNS_PER_GROUP = 5
 """Runs of which one says whether a member is exposed in every one, or in some (jayaraman2019 trains five)."""
 
 
 @dataclass
 class MeasurementCache:
-    """What tables hold, by work."""
+    """Measurements that tables hold, by the name of the work."""
 
     metrics: dict[str, dict[str, Value]] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)
@@ -42,9 +42,9 @@ class MeasurementCache:
     """What tables of other specs hold: at hand where a run asks for it, and no reason to ask."""
 
     def add(self, table: pd.DataFrame, wanted: Collection[str] | None = None) -> None:
-        """Take what a table holds, but for what is known already. One that names no work is left alone.
+        """Add what a table holds and is not known yet. A table without a column of work is ignored.
 
-        `wanted`: the table is another spec's, of which only this work is taken.
+        `wanted`: names of the work to take, for the table of another spec; None: everything.
         """
         if not {"work", "code"} <= set(table.columns):
             return
@@ -58,19 +58,20 @@ class MeasurementCache:
             self.code[work], self.cell[work] = code, cell
 
     def has(self, work: str, wanted: Collection[str] = ()) -> bool:
-        """Whether it is there, with these metrics of it."""
+        """Whether the work is known with all of these metrics."""
         return work in self.metrics and all(name in self.metrics[work] for name in wanted)
 
     def owns(self, work: str) -> bool:
-        """Whether the spec's own tables hold it."""
+        """Whether one of the spec's own tables holds the work."""
         return work in self.metrics and work not in self.borrowed
 
 
 def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[CellRepeat], str, Place]]:
-    """Where repeats are trainings on the same records: every whole group of runs, the attack and its place."""
+    """The whole groups of runs of a plan: repeats that are trainings on the same records, with the attack and its
+    place."""
     if spec.own_experiment is None or spec.own_experiment.resample != "training":
         return
-    size = min(RUNS, spec.own_experiment.repeats)
+    size = min(RUNS_PER_GROUP, spec.own_experiment.repeats)
     if size < 2:
         return
     groups: dict[tuple[Cell, str, Place, int], list[CellRepeat]] = {}
@@ -84,32 +85,32 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[CellRepeat], s
             yield cells, name, where
 
 
-def repeats_known(plan: Plan, known: MeasurementCache, store: Store | None = None) -> dict[Attacked, int]:
-    """How many repeats of each arm and place, from the first on, are known by attack (none: of the models themselves).
+def known_repeats(plan: Plan, known: MeasurementCache, store: Store | None = None) -> dict[Attacked, int]:
+    """How many repeats of each cell are known, from the first on, under each attack ("": of the models themselves).
 
-    What a spec measured once stays in its table, whether or not a claim still asks for it. With a `store`: what is
-    known of all that a plan holds, there or from other specs' tables, too.
+    Without a `store` only what the spec's own tables hold counts, whether or not a claim still asks for it. With one,
+    what the store and other specs' tables hold counts too.
     """
 
     def is_known(piece: Piece) -> bool:
         return known.owns(piece.work) if store is None else known.has(piece.work) or store.has(piece.kind, piece.key)
 
-    lacking: dict[Attacked, int] = {}
-    seen: dict[Attacked, int] = {}
+    first_unknown: dict[Attacked, int] = {}
+    repeats_planned: dict[Attacked, int] = {}
     for cell in plan.cells:
         pieces = {"": [cell.split, cell.model]}
         for (name, _), piece in cell.evaluations.items():
             pieces.setdefault(name, []).append(piece)
         for name, wanted in pieces.items():
-            of = (cell.group, name)
-            seen[of] = max(seen.get(of, 0), cell.repeat + 1)
+            attacked = (cell.group, name)
+            repeats_planned[attacked] = max(repeats_planned.get(attacked, 0), cell.repeat + 1)
             if not all(map(is_known, wanted)):
-                lacking[of] = min(cell.repeat, lacking.get(of, cell.repeat))
-    return {of: lacking.get(of, count) for of, count in seen.items()}
+                first_unknown[attacked] = min(cell.repeat, first_unknown.get(attacked, cell.repeat))
+    return {attacked: first_unknown.get(attacked, count) for attacked, count in repeats_planned.items()}
 
 
 def work_of(plan: Plan, spec: Spec) -> set[str]:
-    """The names of all that a plan's table can hold."""
+    """The names of all work that a plan's table can hold."""
     names = {
         work_of_runs([cell.evaluations[name, where] for cell in cells])
         for cells, name, where in groups_of_runs(plan, spec)
@@ -120,16 +121,16 @@ def work_of(plan: Plan, spec: Spec) -> set[str]:
 
 
 def work_of_runs(runs: Iterable[Piece]) -> str:
-    """Names what several evaluations say together."""
+    """The name of what a group of evaluations gives together."""
     return runs_name(piece.work for piece in runs)
 
 
-def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Collection[str] = ()) -> list[Piece]:
-    """The pieces of a plan whose measurements are not known, and what these need, in an order that respects it.
+def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, metrics_needed: Collection[str] = ()) -> list[Piece]:
+    """The pieces of a plan whose measurements are not known, with what they need, in an order that respects it.
 
-    `wanted`: metrics that claims are about; what is known without one of them is measured again.
+    `metrics_needed`: metrics that claims are about; work that is known without one of them is measured again.
     """
-    of_model = set(wanted) & {*metrics_of("model"), *metrics_of("epochs")}
+    of_model = set(metrics_needed) & {*metrics_of("model"), *metrics_of("epochs")}
     roots: dict[str, Piece] = {}
     for cell in plan.cells:
         if not known.has(cell.split.work):
@@ -137,7 +138,7 @@ def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Colle
         if not known.has(cell.model.work, of_model):
             roots[cell.model.key] = cell.model
         for (name, _), piece in cell.evaluations.items():
-            if not known.has(piece.work, set(wanted) & {*spec.attacks[name].measures}):
+            if not known.has(piece.work, set(metrics_needed) & {*spec.attacks[name].measures}):
                 roots[piece.key] = piece
     for cells, name, where in groups_of_runs(plan, spec):
         runs = [cell.evaluations[name, where] for cell in cells]
@@ -145,6 +146,6 @@ def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, wanted: Colle
             roots |= {piece.key: piece for piece in runs}
     wanted_pieces: dict[str, Piece] = {}
     for root in roots.values():
-        for piece in with_needs(root):
+        for piece in iterate_with_needs(root):
             wanted_pieces.setdefault(piece.key, piece)
     return sort_pieces(wanted_pieces.values())

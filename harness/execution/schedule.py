@@ -11,13 +11,14 @@ Batch = tuple[Piece, ...]
 
 
 class Schedule:
-    """The pieces that are left. A task is taken, then finished, or given back where its worker died.
+    """The pieces that are left to compute.
 
-    Pieces `ahead` may be wanted later: they are there for workers that would wait otherwise, and nobody waits for them.
+    A batch is taken, then finished, or given back where its worker died. Pieces `ahead` may be wanted later: only
+    workers that would otherwise wait take them.
     """
 
     def __init__(self, pieces: Sequence[Piece], ahead: Sequence[Piece] = (), busy: Collection[str] = ()) -> None:
-        """`busy`: keys of what is being computed already."""
+        """`busy`: keys of pieces that are being computed already."""
         self.wanted = dict.fromkeys(p.key for p in pieces)
         """What is asked for and not finished."""
         self._left = {p.key: p for p in (*ahead, *pieces)}
@@ -33,7 +34,8 @@ class Schedule:
                 self._ready[key in self.wanted][key] = None
 
     def take(self, workers: int, ahead: bool = False) -> Batch | None:
-        """The next task: a piece, or a stack that leaves enough stacks for all workers. None: nothing is ready."""
+        """The next batch: one piece, or a stack of models, at most its share among the workers. None where nothing is
+        ready."""
         ready = self._ready[not ahead]
         if not ready:
             return None
@@ -47,8 +49,11 @@ class Schedule:
         return tuple(self._left[key] for key in chosen)
 
     def finish(self, key: str) -> Piece | None:
-        """Mark a piece as done; what waited for it alone becomes ready, and goes first: a long fit that waited for
-        shadow models is not left to the end, when other workers have nothing to do. None: it was not asked for."""
+        """Mark a piece as done. Returns it, or None where it was not wanted.
+
+        Pieces that waited for it alone become ready and go first: a long fit is not left to the end, when other workers
+        have nothing to do.
+        """
         if key not in self._left:
             return None
         freed: list[str] = []
@@ -63,7 +68,7 @@ class Schedule:
         return piece if asked else None
 
     def give_back(self, tasks: Iterable[Batch]) -> None:
-        """Tasks that were taken and will not finish are ready again."""
+        """Make batches that will not finish ready again."""
         self._put_first([p.key for task in tasks for p in task if p.key in self._left])
 
     def _put_first(self, keys: Sequence[str]) -> None:

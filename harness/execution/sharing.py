@@ -25,7 +25,7 @@ from harness.progress import Progress
 
 AT_ONCE = 8
 """Transfers under way together."""
-Named = tuple[str, str]
+ResultName = tuple[str, str]
 """Kind and key."""
 
 
@@ -42,7 +42,7 @@ class Transfer:
 
 
 class Shared:
-    """A store at an address."""
+    """A store at an address that fsspec knows."""
 
     def __init__(self, address: str) -> None:
         """Raises HarnessError for an address that nothing here can reach."""
@@ -55,11 +55,11 @@ class Shared:
             raise HarnessError(f"{address!r}: no directory or bucket in it; right is s3://bucket/folder, or a path")
 
     def path(self, kind: str, key: str) -> str:
-        """Where a result lies."""
+        """The path of a result."""
         return posixpath.join(self.root, kind, key[:2], f"{key}.npz")
 
-    def list_results(self) -> set[Named]:
-        """Every result that is there."""
+    def list_results(self) -> set[ResultName]:
+        """Kind and key of every result in it."""
         with _explain_unreachable(self.address):
             self.files.invalidate_cache()
             paths = self.files.find(self.root) if self.files.exists(self.root) else []
@@ -81,18 +81,19 @@ class Shared:
             return bytes(self.files.cat_file(self.path(kind, key)))
 
 
-def push(store: Store, shared: Shared, progress: Progress, only: Collection[Named] | None = None) -> Transfer:
-    """Copy what the other side lacks to it; of `only`, or of everything. What is damaged here stays here."""
+def push(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
+    """Copy to a shared store the results that it lacks, all or those in `only`. Damaged results are not copied."""
     mine = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
     if only is not None:
         mine = [one for one in mine if one in only]
     return _transfer(mine, shared.list_results(), store.bytes, shared.put, progress, f"push to {shared.address}")
 
 
-def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Named] | None = None) -> Transfer:
-    """Copy what this side lacks from the other; of `only`, or of everything. What is damaged there is not taken.
+def pull(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
+    """Copy from a shared store the results that this store lacks, all or those in `only`. Damaged results are not
+    copied.
 
-    Raises HarnessError for a folder that is not there: nothing of what is meant would be pulled.
+    Raises HarnessError for a folder that does not exist.
     """
     with _explain_unreachable(shared.address):
         if isinstance(shared.files, LocalFileSystem) and not shared.files.isdir(shared.root):
@@ -103,18 +104,18 @@ def pull(store: Store, shared: Shared, progress: Progress, only: Collection[Name
 
 
 def _transfer(
-    names: list[Named],
-    there: set[Named],
+    names: list[ResultName],
+    present_names: set[ResultName],
     read: Callable[[str, str], bytes],
     write: Callable[[str, str, bytes], object],
     progress: Progress,
     label: str,
 ) -> Transfer:
     transfer = Transfer()
-    todo = [one for one in names if one not in there]
+    todo = [one for one in names if one not in present_names]
     transfer.there = len(names) - len(todo)
 
-    def transfer_one(name: Named) -> tuple[Named, int, str | None]:
+    def transfer_one(name: ResultName) -> tuple[ResultName, int, str | None]:
         data = read(*name)
         fault = fault_of(*name, parse_result(data))
         if fault is None:
@@ -134,7 +135,7 @@ def _transfer(
 
 @contextmanager
 def _explain_unreachable(address: str) -> Iterator[None]:
-    """Say in one line what kept an address from being reached."""
+    """Context manager: turn errors of a file system into a HarnessError of one line."""
     try:
         yield
     except HarnessError:

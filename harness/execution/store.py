@@ -33,7 +33,7 @@ UNREADABLE = (zipfile.BadZipFile, ValueError, EOFError, OSError)
 
 @dataclass(frozen=True)
 class Result:
-    """What one piece of work left behind: named arrays and a small JSON record."""
+    """The result of one piece: named arrays and a small JSON record."""
 
     arrays: dict[str, Array]
     meta: dict[str, Any]
@@ -51,11 +51,11 @@ class Store:
         self.root = root
 
     def path(self, kind: str, key: str) -> Path:
-        """Where a result lies."""
+        """The path of a result's file."""
         return self.root / kind / key[:2] / f"{key}.npz"
 
     def has(self, kind: str, key: str) -> bool:
-        """Whether a result is there and its index of members is readable."""
+        """Whether a result is stored and its file's table of contents is readable."""
         path = self.path(kind, key)
         return path.is_file() and zipfile.is_zipfile(path)
 
@@ -78,7 +78,7 @@ class Store:
         write_bytes(self.path(kind, key), data)
 
     def bytes(self, kind: str, key: str) -> bytes:
-        """The file of a result as it is. Raises KeyError where it is missing."""
+        """The content of a result's file. Raises KeyError where it is missing."""
         try:
             return self.path(kind, key).read_bytes()
         except FileNotFoundError:
@@ -89,7 +89,7 @@ class Store:
         self.path(kind, key).unlink(missing_ok=True)
 
     def kinds(self) -> list[str]:
-        """The kinds of results that are there."""
+        """The kinds of results in the store."""
         if not self.root.is_dir():
             return []
         return sorted(p.name for p in self.root.iterdir() if p.is_dir() and p.name != "index")

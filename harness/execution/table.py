@@ -48,14 +48,14 @@ ORIGIN = ("work", "code")
 
 
 def axes_of(spec: Spec) -> list[str]:
-    """Names of the columns of its axes, besides epsilon."""
+    """Names of a spec's axes other than epsilon, which are columns of its table."""
     return [axis for axis in spec.axes if axis != "epsilon"]
 
 
 def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
-    """One row a target: coordinates, noise, and the digest of its weights and outputs.
+    """One row per target: coordinates, noise multiplier, and the digest of its weights and outputs.
 
-    The digest is missing where a target is not in the store, for its measurements are known.
+    The digest is missing for a target that is not in the store since its measurements were known.
     """
     trained = [cell.target.key for cell in plan.cells if store.has("train", cell.target.key)]
     records = store.records("train", trained)
@@ -82,12 +82,13 @@ def _other_axes(where: Place) -> dict[str, Level]:
 def measurement_table(
     plan: Plan, spec: Spec, store: Store, known: MeasurementCache | None = None, unfinished: bool = False
 ) -> pd.DataFrame:
-    """All measurements of a finished plan, sorted by coordinates. `attack` is empty for a model's own metrics.
+    """All measurements of a plan, sorted by coordinates, one row per number.
 
-    A column for each axis besides epsilon; it is empty in rows that do not vary along it. What is `known` is taken from
-    there, the rest from the store. `work` names what a row's number is of (empty: it follows from others), `code` by
-    which code it was measured. Where a round was stopped (`unfinished`), what several runs say together is left out of
-    those whose answers are not all here: what a table knows of a run has its numbers and not its answers.
+    `attack` is "" for a model's own metrics. Each axis besides epsilon has a column, empty in rows that do not vary
+    along it. `work` names what a number was measured of ("" where it is derived from others), `code` the code that
+    measured it. Measurements are taken from `known`, else from the store. With `unfinished`, for a round that was
+    stopped, metrics of groups of runs are left out where the store lacks an answer: a table has numbers of runs and not
+    their answers.
     """
     axes = axes_of(spec)
     columns = [*COLUMNS, *axes]
@@ -98,19 +99,19 @@ def measurement_table(
 
     known = known or MeasurementCache()
 
-    measured = _Measured(plan, store, known)
+    source = _MeasurementSource(plan, store, known)
 
-    def add(
+    def add_row(
         cell: CellRepeat,
         attack: str,
         where: Place,
         metric: str,
         estimate: Value,
         piece: Piece,
-        named: Piece,
+        named_after: Piece,
         work: str | None = None,
     ) -> None:
-        """A row of what `piece` measured, under the name of `named`."""
+        """A row of what `piece` measured, under the name of `named_after`."""
         privacy = experiment.arms[cell.arm].privacy
         rows.append(
             {
@@ -126,53 +127,56 @@ def measurement_table(
                 "value": float(estimate.value),
                 "stderr": float(estimate.stderr),
                 "n": int(estimate.n),
-                "cell": measured.cell(piece, named),
+                "cell": source.cell(piece, named_after),
                 "work": piece.work if work is None else work,
-                "code": measured.code(piece),
+                "code": source.code(piece),
                 **_other_axes(cell.place),
                 **dict(where),
             }
         )
 
     for cell in plan.cells:
-        for name, estimate in measured.of(cell.split).items():
-            add(cell, "", (), name, estimate, cell.split, cell.split)
+        for name, estimate in source.metrics_of(cell.split).items():
+            add_row(cell, "", (), name, estimate, cell.split, cell.split)
         # A model's own metrics are those of its weights: their rows name the trained cell.
-        for name, estimate in measured.of(cell.model).items():
-            add(cell, "", (), name, estimate, cell.model, cell.target)
+        for name, estimate in source.metrics_of(cell.model).items():
+            add_row(cell, "", (), name, estimate, cell.model, cell.target)
         for (attack, where), piece in cell.evaluations.items():
-            for name, estimate in measured.of(piece).items():
-                add(cell, attack, where, name, estimate, piece, piece)
-    for cell, baseline in _with_baseline(plan):
-        for name, estimate in measure_against_baseline(measured.of(cell.model), measured.of(baseline.model)).items():
-            add(cell, "", (), name, estimate, cell.model, cell.target, work="")
+            for name, estimate in source.metrics_of(piece).items():
+                add_row(cell, attack, where, name, estimate, piece, piece)
+    for cell, baseline in _pair_with_baseline(plan):
+        for name, estimate in measure_against_baseline(
+            source.metrics_of(cell.model), source.metrics_of(baseline.model)
+        ).items():
+            add_row(cell, "", (), name, estimate, cell.model, cell.target, work="")
     for cells, attack, where in groups_of_runs(plan, spec):
         pieces = [cell.evaluations[attack, where] for cell in cells]
         work = work_of_runs(pieces)
-        if unfinished and not measured.has_runs(pieces, work):
+        if unfinished and not source.has_runs(pieces, work):
             continue
-        for name, estimate in measured.of_runs(pieces, work).items():  # in the row of the last of them
-            add(cells[-1], attack, where, name, estimate, pieces[0], pieces[0], work=work)
+        for name, estimate in source.metrics_of_runs(pieces, work).items():  # in the row of the last of them
+            add_row(cells[-1], attack, where, name, estimate, pieces[0], pieces[0], work=work)
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["arm", *axes, "epsilon", "repeat", "attack", "metric"], kind="stable", ignore_index=True)
 
 
-class _Measured:
-    """What was measured, from what is known or from the store."""
+class _MeasurementSource:
+    """Reads measurements from a cache of tables or from the store."""
 
     def __init__(self, plan: Plan, store: Store, known: MeasurementCache) -> None:
         self.store, self.known = store, known
         splits = {cell.split.key for cell in plan.cells if not known.has(cell.split.work)}
         pieces = [p for cell in plan.cells for p in (cell.model, *cell.evaluations.values())]
         self.splits = store.records("split", sorted(splits))
-        self.evaluations = store.records("evaluate", [p.key for p in pieces if not self._is_taken(p)])
+        self.evaluations = store.records("evaluate", [p.key for p in pieces if not self._is_from_cache(p)])
 
-    def _is_taken(self, piece: Piece) -> bool:
-        """What the store has by today's code is no other than what a table has of it, and may have more metrics."""
+    def _is_from_cache(self, piece: Piece) -> bool:
+        """Whether measurements of a piece are taken from the cache. The store goes first: it has the same numbers, and
+        may have more metrics."""
         return self.known.has(piece.work) and not self.store.has(piece.kind, piece.key)
 
-    def of(self, piece: Piece) -> dict[str, Value]:
-        """The counts of a split, or the metrics of a model or of an attack."""
+    def metrics_of(self, piece: Piece) -> dict[str, Value]:
+        """The counts of a split, or the metrics of a model or an attack, by name."""
         if piece.kind == "split" and piece.key in self.splits:
             return {f"count_{name}": Value(v, 0.0, 1) for name, v in self.splits[piece.key]["facts"].items()}
         if piece.key in self.evaluations:
@@ -180,43 +184,44 @@ class _Measured:
         return self.known.metrics[piece.work]
 
     def code(self, piece: Piece) -> str:
-        """By which code."""
-        return piece.code if self._is_here(piece) else self.known.code[piece.work]
+        """The name of the code that measured a piece."""
+        return piece.code if self._is_in_store(piece) else self.known.code[piece.work]
 
     def cell(self, piece: Piece, named: Piece) -> str:
-        """The name that it has in the store where it was measured."""
-        return named.key if self._is_here(piece) else self.known.cell[piece.work]
+        """The key of the piece in the store where it was measured."""
+        return named.key if self._is_in_store(piece) else self.known.cell[piece.work]
 
-    def _is_here(self, piece: Piece) -> bool:
+    def _is_in_store(self, piece: Piece) -> bool:
         return piece.key in self.splits or piece.key in self.evaluations
 
     def has_runs(self, pieces: Sequence[Piece], work: str) -> bool:
-        """Whether several runs' answers are here, or what they say together is known."""
+        """Whether the metrics of a group of runs are known or can be computed from the store."""
         return self.known.has(work) or all(self.store.has(piece.kind, piece.key) for piece in pieces)
 
-    def of_runs(self, pieces: Sequence[Piece], work: str) -> dict[str, Value]:
-        """What several runs say together."""
+    def metrics_of_runs(self, pieces: Sequence[Piece], work: str) -> dict[str, Value]:
+        """The metrics that a group of runs gives together."""
         if self.known.has(work):
             return self.known.metrics[work]
-        return _of_runs(self.store.root, tuple(piece.key for piece in pieces))
+        return _metrics_of_runs(self.store.root, tuple(piece.key for piece in pieces))
 
 
 @lru_cache(maxsize=RUNS_KEPT)
-def _of_runs(store: Path, keys: tuple[str, ...]) -> dict[str, Value]:
-    """What several answers in a store say together: that does not change, and a table is made after each round."""
+def _metrics_of_runs(store: Path, keys: tuple[str, ...]) -> dict[str, Value]:
+    """The metrics that stored answers of a group of runs give together; cached, since a table is made after each
+    round."""
     stored = [Store(store).get("evaluate", key).arrays for key in keys]
     return measure_runs([(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored])
 
 
-def _with_baseline(plan: Plan) -> Iterator[tuple[CellRepeat, CellRepeat]]:
-    """Each cell, and the one without noise that its metrics are set against, where there is one."""
+def _pair_with_baseline(plan: Plan) -> Iterator[tuple[CellRepeat, CellRepeat]]:
+    """Each repeat with that of the model without noise at the same place, where there is one."""
 
-    def but_epsilon(cell: CellRepeat) -> tuple[str, tuple[tuple[str, Level], ...], int]:
+    def key_without_epsilon(cell: CellRepeat) -> tuple[str, tuple[tuple[str, Level], ...], int]:
         return cell.arm, tuple(_other_axes(cell.place).items()), cell.repeat
 
-    without = {but_epsilon(c): c for c in plan.cells if math.isinf(c.epsilon)}
+    without = {key_without_epsilon(c): c for c in plan.cells if math.isinf(c.epsilon)}
     for cell in plan.cells:
-        if (baseline := without.get(but_epsilon(cell))) is not None:
+        if (baseline := without.get(key_without_epsilon(cell))) is not None:
             yield cell, baseline
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import harness.experiment  # noqa: F401  (registers engines, also in a worker that gets pieces alone)
 from harness.arrays import Array
 from harness.data.split import Records
-from harness.errors import AboutTraining
+from harness.errors import TrainingError
 from harness.execution.materialize import draw_of, half_of, shadow_of
 from harness.execution.plan import Piece
 from harness.execution.store import Result
@@ -25,7 +25,7 @@ from harness.training.settings import Training
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _PreparedModel:
     job: Job
     sets: dict[str, Records]
     """Records on which the model will be asked."""
@@ -34,30 +34,30 @@ class _Prepared:
 
 
 @dataclass
-class _Course:
-    """What a model does on records that it is not trained on, epoch after epoch, until it no longer improves."""
+class _EpochMonitor:
+    """Follows a model on held-out records after each epoch: its accuracies, and when early stopping ends it."""
 
     job: Job
     records: Records | None
-    kept: bool
+    keeps_accuracies: bool
     """Whether the accuracies are wanted."""
     accuracies: list[float] = field(default_factory=list)
     best: float = -np.inf
-    since: int = 0
+    epochs_without_improvement: int = 0
     """Epochs without improvement."""
     weights: Weights | None = None
     """Those to be kept, where they are not the last ones."""
-    ended: bool = False
+    has_ended: bool = False
 
     @property
-    def is_watched(self) -> bool:
-        """Whether anything is to be done after an epoch."""
-        return self.records is not None and (self.kept or self.job.training.early_stopping is not None)
+    def is_needed(self) -> bool:
+        """Whether anything has to be done after an epoch."""
+        return self.records is not None and (self.keeps_accuracies or self.job.training.early_stopping is not None)
 
-    def see(self, weights: Weights) -> None:
-        """Take the model as it is after one more epoch."""
+    def observe_epoch(self, weights: Weights) -> None:
+        """Evaluate the model after one more epoch."""
         assert self.records is not None
-        if self.ended:
+        if self.has_ended:
             return
         outputs = Outputs(log_probabilities(self.job.model, weights, self.records.features), self.records.labels)
         accuracy = float(np.mean(outputs.log_probabilities.argmax(axis=1) == outputs.labels))
@@ -67,25 +67,29 @@ class _Course:
             return
         now = accuracy if stopping.watch == "accuracy" else -float(outputs.losses().mean())
         better = now > self.best
-        self.best, self.since = max(now, self.best), 0 if better else self.since + 1
-        self.ended = self.since >= stopping.patience
-        if better if stopping.keep == "best" else self.ended:
+        self.best, self.epochs_without_improvement = (
+            max(now, self.best),
+            0 if better else self.epochs_without_improvement + 1,
+        )
+        self.has_ended = self.epochs_without_improvement >= stopping.patience
+        if better if stopping.keep == "best" else self.has_ended:
             self.weights = [np.array(w) for w in weights]
 
 
-def _measure(courses: Sequence[_Course], stack: Sequence[Weights]) -> bool:
-    """Take the models of a stack after one more epoch; True when all have ended."""
-    for course, weights in zip(courses, stack, strict=True):
-        course.see(weights)
-    return all(course.ended for course in courses)
+def _observe_epoch(monitors: Sequence[_EpochMonitor], stack: Sequence[Weights]) -> bool:
+    """Let each monitor observe its model of a stack. Returns True once all have ended."""
+    for monitor, weights in zip(monitors, stack, strict=True):
+        monitor.observe_epoch(weights)
+    return all(monitor.has_ended for monitor in monitors)
 
 
-def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
-    """Train pieces that differ in data, noise and seed only: as one stack where their shapes agree.
+def compute_training(project: Project, pieces: Sequence[Piece]) -> list[Result]:
+    """Train pieces that differ in data, noise and seed only, as one stack where their shapes agree.
 
-    Keeps the weights and the log-probabilities on every set of records that is asked about.
+    Keeps the weights and the log-probabilities on every set of records that attacks ask about. Raises TrainingError
+    where weights become infinite or not-a-number.
     """
-    prepared = [_prepare(project, piece) for piece in pieces]
+    prepared = [_prepare_model(project, piece) for piece in pieces]
     alike: dict[tuple[int, ...], list[int]] = {}
     for i, one in enumerate(prepared):
         alike.setdefault((*one.job.features.shape, one.job.n_classes), []).append(i)
@@ -93,16 +97,18 @@ def do_train(project: Project, pieces: Sequence[Piece]) -> list[Result]:
     for members in alike.values():
         stack = [prepared[i] for i in members]
         each = stack[0].job.training.epochs_measured == "each"
-        courses = [_Course(p.job, p.sets.get("test", p.sets.get("outside")), each and "test" in p.sets) for p in stack]
-        watched = courses[0].is_watched
+        monitors = [
+            _EpochMonitor(p.job, p.sets.get("test", p.sets.get("outside")), each and "test" in p.sets) for p in stack
+        ]
+        watched = monitors[0].is_needed
         engine = ENGINES[stack[0].job.training.engine]()
-        trained = engine.train_stack([p.job for p in stack], partial(_measure, courses) if watched else None)
-        for i, weights, course in zip(members, trained, courses, strict=True):
-            results[i] = _result(prepared[i], course.weights or weights, pieces[i], course)
+        trained = engine.train_stack([p.job for p in stack], partial(_observe_epoch, monitors) if watched else None)
+        for i, weights, monitor in zip(members, trained, monitors, strict=True):
+            results[i] = _store_result(prepared[i], monitor.weights or weights, pieces[i], monitor)
     return [r for r in results if r is not None]
 
 
-def _prepare(project: Project, piece: Piece) -> _Prepared:
+def _prepare_model(project: Project, piece: Piece) -> _PreparedModel:
     description, split_piece, trained_on = piece.description, piece.needs[0], None
     draw = draw_of(project, split_piece)
     if description["role"] == "half":
@@ -125,13 +131,13 @@ def _prepare(project: Project, piece: Piece) -> _Prepared:
         n_classes=draw.n_classes,
         seed=piece.seed,
     )
-    return _Prepared(job, records, trained_on)
+    return _PreparedModel(job, records, trained_on)
 
 
-def _result(prepared: _Prepared, weights: Weights, piece: Piece, course: _Course) -> Result:
+def _store_result(prepared: _PreparedModel, weights: Weights, piece: Piece, monitor: _EpochMonitor) -> Result:
     job = prepared.job
     if not all(np.isfinite(w).all() for w in weights):
-        fault = AboutTraining(
+        fault = TrainingError(
             f"training diverged (weights are not finite) in cell {piece.key[:12]}; lower learning_rate"
         )
         fault.piece = piece.key
@@ -140,11 +146,11 @@ def _result(prepared: _Prepared, weights: Weights, piece: Piece, course: _Course
     for name, records in prepared.sets.items():
         arrays[f"logp_{name}"] = log_probabilities(job.model, weights, records.features)
         arrays[f"y_{name}"] = records.labels.astype(np.int32)
-    if course.kept:
-        arrays["test_accuracies"] = np.array(course.accuracies)
+    if monitor.keeps_accuracies:
+        arrays["test_accuracies"] = np.array(monitor.accuracies)
     meta: dict[str, Any] = {"n_classes": job.n_classes}
     if job.training.early_stopping is not None:
-        meta["epochs"] = len(course.accuracies)
+        meta["epochs"] = len(monitor.accuracies)
     if prepared.trained_on is not None:
         arrays["trained_on"] = np.packbits(prepared.trained_on)
         meta["at_stake"] = len(prepared.trained_on)

@@ -12,24 +12,25 @@ from collections.abc import Callable, Sequence
 from threadpoolctl import threadpool_limits
 
 from harness.errors import HarnessError
-from harness.execution.attack_cell import do_evaluate, do_fit
-from harness.execution.materialize import do_split
+from harness.execution.attack_cell import compute_evaluation, compute_fit
+from harness.execution.materialize import compute_split
 from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
-from harness.execution.train_cell import do_train
+from harness.execution.train_cell import compute_training
 from harness.paths import Project
 
-_DOERS: dict[str, Callable[[Project, Store, Piece], Result]] = {
-    "split": do_split,
-    "fit": do_fit,
-    "evaluate": do_evaluate,
+_COMPUTE: dict[str, Callable[[Project, Store, Piece], Result]] = {
+    "split": compute_split,
+    "fit": compute_fit,
+    "evaluate": compute_evaluation,
 }
 
 
 def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str, float]]:
-    """Compute the pieces that the store lacks: each one's key and the seconds it took (0: it was there).
+    """Compute in this process the pieces that the store lacks. Returns each one's key and seconds (0 where it was
+    stored).
 
-    Several pieces are models of one stack (`Piece.stack`); they share the time that the stack took.
+    Several pieces are models of one stack (`Piece.stack`); they share the stack's time equally.
     """
     store = Store(project.store)
     missing = [p for p in pieces if not store.has(p.kind, p.key)]
@@ -37,7 +38,7 @@ def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str
     if missing and missing[0].kind == "train":
         started = time.perf_counter()
         with threadpool_limits(limits=1):
-            results = do_train(project, missing)
+            results = compute_training(project, missing)
         share = (time.perf_counter() - started) / len(missing)
         for piece, result in zip(missing, results, strict=True):
             _keep(store, piece, result, share)
@@ -47,7 +48,7 @@ def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str
         started = time.perf_counter()
         with threadpool_limits(limits=1):
             try:
-                result = _DOERS[piece.kind](project, store, piece)
+                result = _COMPUTE[piece.kind](project, store, piece)
             except HarnessError as error:
                 error.piece = piece.key
                 raise

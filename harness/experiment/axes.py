@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from harness.config import Config, one_or_many
 from harness.coordinates import Level
-from harness.errors import AboutPrivacy
+from harness.errors import PrivacyError
 from harness.formulas import FORMULAS
 from harness.formulas.formula import describe_unknown_formula
 from harness.identity import canonical, canonical_path
@@ -57,7 +57,7 @@ class Axis(Config):
         if len(set(value)) != len(value):
             raise ValueError("names a value twice")
         if any(isinstance(v, float) and not math.isfinite(v) for v in value):
-            raise ValueError("a value of an axis is finite")
+            raise ValueError("a value is infinite or no number; the values of an axis are finite")
         return value
 
 
@@ -103,7 +103,7 @@ class Derived(Config):
         return self
 
     def levels(self, known: Mapping[str, float]) -> tuple[float, ...]:
-        """Values of the formula; `known` are coordinates of the arm."""
+        """The values that the formula has to take; `known` are coordinates of the arm."""
         if not isinstance(self.equals, AtPoint):
             return self.equals
         return (FORMULAS[self.solve].value({**known, **self._given_values(self.equals.at), **self.equals.at}),)
@@ -118,7 +118,7 @@ class Derived(Config):
     def epsilon(self, level: float, known: Mapping[str, float]) -> float:
         """The epsilon at which the formula has this value; `known` are coordinates of the place.
 
-        Raises AboutPrivacy where there is none between 1e-6 and 1e6.
+        Raises PrivacyError where there is none between 1e-6 and 1e6.
         """
         formula, given = FORMULAS[self.solve], {**known, **self._given_values(known)}
 
@@ -128,7 +128,7 @@ class Derived(Config):
         low, high = math.log(1e-6), math.log(1e6)
         if excess(low) * excess(high) > 0:
             shown = ", ".join(f"{k} = {v:g}" for k, v in given.items() if k in formula.parameters)
-            raise AboutPrivacy(
+            raise PrivacyError(
                 f"epsilons: {self.solve} is {level:g} at no epsilon between 1e-6 and 1e6 ({shown}); it goes from "
                 f"{excess(low) + level:g} to {excess(high) + level:g}"
             )

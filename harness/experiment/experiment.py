@@ -57,7 +57,10 @@ class Experiment(Config):
                 raise ValueError(f"an axis cannot be named {name!r}; that name is taken")
         names = {self.epsilon_axis(arm) for arm in self.arms}
         if len(names) > 1:
-            raise ValueError(f"arms speak of different axes ({', '.join(sorted(names))}); one derivation for all")
+            raise ValueError(
+                f"arms speak of different axes ({', '.join(sorted(names))}); derive epsilon on the same "
+                "axis in all of them"
+            )
         if names & set(self.axes):
             raise ValueError(f"two axes are named {names.pop()!r}")
         return self
@@ -137,7 +140,7 @@ def with_fields(setup: Setup, values: dict[str, object]) -> Setup:
 
 
 def set_at(data: dict[str, object], field: str, value: object) -> None:
-    """Set what stands at a dotted path of nested mappings, which are made where they are not there."""
+    """Set the value at a dotted path of nested mappings, which are created where missing."""
     *way, last = field.split(".")
     for part in way:
         inner = data.get(part)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.auditing.functions import TRAINING, Contract, Tell, load_function, named_function, work_apart
+from harness.auditing.functions import TRAINING, Contract, ReportStep, load_function, named_function, run_in_process
 from harness.auditing.trials import ROUGHLY, fault
 from harness.errors import HarnessError
 from harness.model_audit.question import Question
@@ -43,10 +43,10 @@ class Job:
 
 
 def ask_model(question: Question, features: Features) -> ModelAnswer:
-    """What the model that is audited says of every record. Raises HarnessError for what is no such answer."""
+    """The answers of the audited model on all records. Raises HarnessError for an answer of another form."""
     named_function(question.predict, PREDICTION)
     given = (question.predict, features, question.logits)
-    answer = work_apart(question.predict, _ask, given, 2, "call")
+    answer = run_in_process(question.predict, _ask, given, 2, "call")
     assert isinstance(answer, ModelAnswer)
     return answer
 
@@ -54,13 +54,13 @@ def ask_model(question: Question, features: Features) -> ModelAnswer:
 def train_pool(
     question: Question, features: Features, labels: Array, classes: tuple[str, ...], jobs: list[Job], progress: Progress
 ) -> list[Array]:
-    """What each model of the pool says of every record, (n, classes) log-probabilities each.
+    """Log-probabilities, (n, classes), of each model of a pool on all records.
 
-    Raises HarnessError for a training function that fails, or gives what cannot be asked.
+    Raises HarnessError where the training function fails, or gives what cannot be asked.
     """
     assert question.train is not None
     given = (question.train, features, labels, classes, jobs, question.logits)
-    answers = work_apart(question.train, _train_and_ask, given, len(jobs), "model", progress)
+    answers = run_in_process(question.train, _train_and_ask, given, len(jobs), "model", progress)
     assert isinstance(answers, list)
     return answers
 
@@ -68,12 +68,12 @@ def train_pool(
 # --- in that process
 
 
-def _ask(tell: Tell, where: str, features: Features, logits: bool) -> ModelAnswer:
+def _ask(report_step: ReportStep, where: str, features: Features, logits: bool) -> ModelAnswer:
     path, name = named_function(where, PREDICTION)
     predict = load_function(path, name, PREDICTION)
-    tell(1)
+    report_step(1)
     logp = log_probabilities(_call(name, predict, features.copy()), len(features), logits, name)
-    tell(2)
+    report_step(2)
     asked = np.arange(len(features))[::-1][:ASKED_TWICE]
     again = log_probabilities(_call(name, predict, take_rows(features, asked)), len(asked), logits, name)
     if again.shape[1] != logp.shape[1]:
@@ -82,12 +82,18 @@ def _ask(tell: Tell, where: str, features: Features, logits: bool) -> ModelAnswe
 
 
 def _train_and_ask(
-    tell: Tell, where: str, features: Features, labels: Array, classes: tuple[str, ...], jobs: list[Job], logits: bool
+    report_step: ReportStep,
+    where: str,
+    features: Features,
+    labels: Array,
+    classes: tuple[str, ...],
+    jobs: list[Job],
+    logits: bool,
 ) -> list[Array]:
     path, name = named_function(where)
     train, answers = load_function(path, name, TRAINING), []
     for number, job in enumerate(jobs, 1):
-        tell(number)
+        report_step(number)
         chosen = np.flatnonzero(job.inside)
         try:
             model = _call(name, train, take_rows(features, chosen), labels[chosen].copy(), job.seed)

@@ -89,7 +89,7 @@ class ModelTarget(Target):
 def attack_model(
     records: Records, outputs: Outputs, pool: Sequence[InOutModel], seed: int
 ) -> dict[str, tuple[str, Answers]]:
-    """What each attack is, in words, and what it answers; LiRA and RMIA where there is a pool."""
+    """A description and the answers of each attack; LiRA and RMIA only with a pool."""
     target = ModelTarget(records, outputs)
     attacks: dict[str, ScoringAttack] = {
         BLIND: _Blind(classifier="linear" if records.encoded_features.shape[1] >= MANY_FEATURES else "boosting"),

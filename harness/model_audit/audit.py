@@ -29,7 +29,7 @@ from harness.progress import Progress
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredAttack:
     """One attack on the model."""
 
     name: str
@@ -54,18 +54,18 @@ class ModelAudit:
     """Of the model on its members, and on the non-members."""
     changes: float
     """Largest difference between two answers of the model about one record."""
-    attacks: tuple[Measured, ...]
+    attacks: tuple[MeasuredAttack, ...]
     """In their order: the blind one first."""
     per_record: PerRecord | None
     """None: no training function was given."""
 
     @property
-    def blind(self) -> Measured:
+    def blind(self) -> MeasuredAttack:
         return self.attacks[0]
 
 
 def audit_model(question: Question, progress: Progress | None = None) -> ModelAudit:
-    """Carry the audit out. The same question gives the same numbers. Raises HarnessError for what cannot be audited."""
+    """Audit a model. The same question gives the same numbers. Raises HarnessError for what cannot be audited."""
     shown = progress or Progress(quiet=True)
     records = read_records(question)
     shown.say(
@@ -86,9 +86,9 @@ def audit_model(question: Question, progress: Progress | None = None) -> ModelAu
     return ModelAudit(question, records, classes, (accuracy[0], accuracy[1]), answer.changes, attacks, per_record)
 
 
-def _measure(name: str, summary: str, answers: Mapping[str, Answers], question: Question) -> Measured:
+def _measure(name: str, summary: str, answers: Mapping[str, Answers], question: Question) -> MeasuredAttack:
     own, level = answers[name], question.level
-    return Measured(
+    return MeasuredAttack(
         name,
         summary,
         own,
@@ -100,7 +100,7 @@ def _measure(name: str, summary: str, answers: Mapping[str, Answers], question: 
 
 
 def compare(answers: Answers, blind: Answers, fprs: tuple[float, ...], level: float) -> Comparison:
-    """Numbers of an attack less those of the blind one, each at its own threshold for the same false-positive rate."""
+    """Differences of an attack and the blind one, each at its own threshold for the same false-positive rate."""
     caught = [[exposed_members(one.member_scores, one.nonmember_scores, f) for f in fprs] for one in (answers, blind)]
     rates = tuple(share_difference(own, other, level) for own, other in zip(*caught, strict=True))
     return Comparison(auc_difference(answers, blind, level), rates)

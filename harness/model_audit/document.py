@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.model_audit.audit import Measured, ModelAudit
+from harness.model_audit.audit import MeasuredAttack, ModelAudit
 from harness.model_audit.findings import advise, answer_question, find_leaks, list_assumptions
 from harness.model_audit.vulnerability import Calibration, PerRecord
 
 
 def describe_audit(audit: ModelAudit) -> dict[str, object]:
-    """Everything that the page shows, as JSON has it."""
+    """Everything that the page shows, as values for JSON."""
     findings, question, records = find_leaks(audit), audit.question, audit.records
     asked = {name: _json_value(value) for name, value in dataclasses.asdict(question).items()}
     return {
@@ -48,7 +48,7 @@ def _json_value(value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 
-def _describe_attack(one: Measured) -> dict[str, object]:
+def _describe_attack(one: MeasuredAttack) -> dict[str, object]:
     return {
         "attack": one.name,
         "summary": one.summary,
@@ -74,7 +74,7 @@ def _describe_calibration(one: Calibration) -> dict[str, object]:
 
 
 def spread_of(own_fprs: Array) -> dict[str, float]:
-    """How far records' own false-positive rates are apart: mean, median, 95% quantile and largest."""
+    """Mean, median, 95% quantile and largest of records' own false-positive rates."""
     median, high = np.quantile(own_fprs, [0.5, 0.95])
     return {
         "mean": float(own_fprs.mean()),
@@ -85,8 +85,8 @@ def spread_of(own_fprs: Array) -> dict[str, float]:
 
 
 def list_scores(audit: ModelAudit) -> str:
-    """One row a candidate record: where it stands, whether it is a member, its label, every score and decision of it,
-    and with a pool what that shows of it."""
+    """CSV with one row per candidate record: place, membership, label, scores and decisions; with a pool, also its
+    separation."""
     n, records, per_record = audit.records.candidates, audit.records, audit.per_record
     columns: dict[str, Array] = {}
     for one in audit.attacks:

@@ -47,7 +47,7 @@ def read_rows(paths: Sequence[Path], label: str | None, ignore: Sequence[str]) -
         raise HarnessError(f"{odd}: is not of the sort of {paths[0]}; give all records as CSV, or all as .npz")
     if all(arrays):
         if label is not None or ignore:
-            raise HarnessError(f"{paths[0]}: arrays have no names of columns; leave --label and --ignore away")
+            raise HarnessError(f"{paths[0]}: arrays have no names of columns; leave --label and --ignore out")
         return _read_arrays(paths)
     if label is None:
         raise HarnessError("--label: say which column is to be predicted, such as --label outcome")

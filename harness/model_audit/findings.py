@@ -48,7 +48,7 @@ class Findings:
 
 
 def find_leaks(audit: ModelAudit) -> Findings:
-    """What holds at a level divided by the number of attacks and of numbers that are looked at of each."""
+    """What each attack finds, at a level divided by the number of comparisons."""
     fprs, blind = audit.question.fprs, audit.blind
     level = 1 - (1 - audit.question.level) / (len(audit.attacks) * (2 + len(fprs)))
     areas = {one.name: auc_interval(one.answers, level) for one in audit.attacks}
@@ -72,7 +72,7 @@ def find_leaks(audit: ModelAudit) -> Findings:
 
 
 def answer_question(audit: ModelAudit, findings: Findings) -> str:
-    """Does the model give away who is in its training data? In one sentence."""
+    """One sentence on whether the model gives away who is in its training data."""
     by_name = {one.name: one for one in audit.attacks}
     if findings.beyond_blind:
         best = by_name[findings.beyond_blind[0]]
@@ -112,7 +112,7 @@ def answer_question(audit: ModelAudit, findings: Findings) -> str:
 
 
 def advise(audit: ModelAudit, findings: Findings) -> list[str]:
-    """What to do about it: every rule of this package, each with what it follows from."""
+    """Sentences on what to do about it, each with what it follows from."""
     advice = []
     if findings.blind:
         advice.append(
@@ -151,7 +151,7 @@ def advise(audit: ModelAudit, findings: Findings) -> list[str]:
             "nothing is known of single records."
         )
     if not findings.leaks and not findings.blind:
-        advice.append(_unseen(audit))
+        advice.append(_limits_text(audit))
     return advice
 
 
@@ -162,7 +162,7 @@ def _exposed_members(audit: ModelAudit) -> int:
     return int((audit.per_record.tpr[audit.records.is_member] >= OFTEN_CAUGHT).sum())
 
 
-def _unseen(audit: ModelAudit) -> str:
+def _limits_text(audit: ModelAudit) -> str:
     n = audit.records.nonmembers
     hidden = [fpr for fpr in audit.question.fprs if fpr * n < 1]
     rates = f"; false-positive rates below {1 / n:.2%} cannot be seen with {n:,} non-members" if hidden else ""
@@ -173,7 +173,7 @@ def _unseen(audit: ModelAudit) -> str:
 
 
 def list_assumptions(audit: ModelAudit) -> list[str]:
-    """What the numbers rest on, and what would make them say something else."""
+    """Sentences on what the numbers assume."""
     records, question = audit.records, audit.question
     n = records.nonmembers
     texts = [

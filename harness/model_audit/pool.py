@@ -34,7 +34,7 @@ def draw_halves(labels: Array, models: int, seed: int) -> Array:
 def make_pool(
     question: Question, records: Records, outputs: Outputs, classes: tuple[str, ...], progress: Progress
 ) -> list[InOutModel]:
-    """Train the pool and ask it about all records, as the audited model was that gave `outputs` of them."""
+    """Train the pool and ask its models about all records; `outputs` are the audited model's."""
     n, labels, smallest = records.candidates, outputs.labels, outputs.log_probabilities.min()
     halves = draw_halves(labels[:n], question.models, question.seed)
     seeds = [derive_seed(question.seed, "model audit", "model", i) % SEEDS for i in range(question.models)]

@@ -83,7 +83,7 @@ class Records:
 
 
 def read_records(question: Question) -> Records:
-    """Read what the question names. Raises HarnessError where records are too few, or on both sides."""
+    """Read the records of a question. Raises HarnessError where there are too few, or one is on both sides."""
     paths = [question.members, question.nonmembers]
     if question.reference is not None:
         paths.append(question.reference)

@@ -33,25 +33,25 @@ class StageCode:
 
     roots: tuple[str, ...]
     """Modules that do its work."""
-    by_name: tuple[str, ...] = ()
+    plugin_packages: tuple[str, ...] = ()
     """Packages of which it takes what a spec names."""
-    alone: tuple[str, ...] = ()
+    without_imports: tuple[str, ...] = ()
     """Modules that it shares with other stages: what else they import is not this stage's."""
 
     def modules(self) -> tuple[str, ...]:
         """Every module that the stage rests on, sorted."""
-        named = (module for package in self.by_name for module in modules_within(package))
-        return tuple(sorted({*closure(*self.roots, *named), *self.alone}))
+        named = (module for package in self.plugin_packages for module in modules_within(package))
+        return tuple(sorted({*closure(*self.roots, *named), *self.without_imports}))
 
 
-TRAINED = ("harness.data.datasets", "harness.data.splits", "harness.privacy", "harness.training")
-JUDGED = ("harness.claims.kinds", "harness.formulas", "harness.metrics")
+TRAINING_PLUGINS = ("harness.data.datasets", "harness.data.splits", "harness.privacy", "harness.training")
+JUDGING_PLUGINS = ("harness.claims.kinds", "harness.formulas", "harness.metrics")
 STAGES = {
     "fetch": StageCode(("harness.data.fetch",)),
     "resolve": StageCode(("harness.spec.load", "harness.spec.resolve"), PLUGINS, ("harness.pipeline.compute",)),
     "train": StageCode(
         ("harness.execution.planner", "harness.execution.train_cell", "harness.execution.table"),
-        TRAINED,
+        TRAINING_PLUGINS,
         ("harness.experiment.results", "harness.pipeline.compute"),
     ),
     "attack": StageCode(
@@ -59,22 +59,23 @@ STAGES = {
         ("harness.attacks", "harness.data.splits", "harness.defences", "harness.metrics", "harness.training"),
         ("harness.pipeline.compute", "harness.pipeline.tables"),
     ),
-    "judge": StageCode(("harness.pipeline.judging",), JUDGED),
+    "judge": StageCode(("harness.pipeline.judging",), JUDGING_PLUGINS),
     "theory": StageCode(
         ("harness.pipeline.judging",), ("harness.auditing", "harness.formulas", "harness.privacy", "harness.theory")
     ),
-    "report": StageCode(("harness.report.build",), ("harness.report", *JUDGED)),
+    "report": StageCode(("harness.report.build",), ("harness.report", *JUDGING_PLUGINS)),
 }
 """By stage. `measure` and `readings`, of the flagship, train, attack, and ask the judge what to train next."""
 STAGES["measure"] = StageCode(
     tuple(dict.fromkeys((*STAGES["train"].roots, *STAGES["attack"].roots, "harness.pipeline.compute"))),
-    tuple(dict.fromkeys((*TRAINED, *STAGES["attack"].by_name, *JUDGED))),
+    tuple(dict.fromkeys((*TRAINING_PLUGINS, *STAGES["attack"].plugin_packages, *JUDGING_PLUGINS))),
 )
 STAGES["readings"] = STAGES["measure"]
 
 
 def paths_of(modules: tuple[str, ...]) -> list[str]:
-    """Files of these modules below the checkout's root, a folder where all of its modules are among them, sorted."""
+    """The files of modules, relative to the checkout's root and sorted; a folder stands for its modules where all are
+    listed."""
     files = {path for module in modules if (path := source(module)) is not None}
     package = source("harness")
     assert package is not None
@@ -83,7 +84,8 @@ def paths_of(modules: tuple[str, ...]) -> list[str]:
 
 
 def _fold_folder(folder: Path, files: set[Path]) -> list[Path]:
-    """What of a folder is among the files: itself, or the parts of it that are."""
+    """The given files that lie in a folder: the folder itself where all of its modules are given, else its files and
+    folders."""
     own = {path for path in folder.glob("*.py") if path.stat().st_size}
     parts = {
         below: _fold_folder(below, files) for below in sorted(folder.iterdir()) if (below / "__init__.py").is_file()

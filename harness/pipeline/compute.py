@@ -14,9 +14,9 @@ from harness import tracking
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, digest_of, fetch, missing_mark
-from harness.errors import AboutAttacks, HarnessError
+from harness.errors import AttacksError, HarnessError
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, WorkerPool, run_with
+from harness.execution.executor import OutOfTime, WorkerPool, run_pieces
 from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, sort_pieces, trained_repeats
 from harness.execution.planner import data_digest, make_plan
 from harness.execution.reuse import pieces_to_run
@@ -24,10 +24,10 @@ from harness.execution.store import Store
 from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
 from harness.execution.table import read_table as read_measured
 from harness.pipeline.context import Context
-from harness.pipeline.deciding import metrics_of_claims, until_decided
-from harness.pipeline.judging import REASON, is_left_out, why_left_out
+from harness.pipeline.deciding import metrics_of_claims, run_until_decided
+from harness.pipeline.judging import REASON, is_left_out, reason_left_out
 from harness.pipeline.results import results_table, write_results
-from harness.pipeline.tables import Notes, known_of, write_curves, write_measurements
+from harness.pipeline.tables import Notes, read_known_measurements, write_curves, write_measurements
 from harness.spec.document import locate
 from harness.spec.load import Loaded
 from harness.spec.resolve import write_resolved
@@ -37,7 +37,7 @@ NOTHING_TRAINED = "results from elsewhere: nothing is trained for them"
 
 
 def resolve(context: Context, loaded: Loaded) -> None:
-    """Write what a spec's stages are to do under the profile."""
+    """Write what the stages of a spec read in place of the spec and the profile (`harness.spec.resolve`)."""
     kept = context.profile.from_tables
     named = [d for d in datasets(loaded, context) if not kept or isinstance(d, CsvTable)]
     # The data of a run whose tables are committed are what the code of their datasets says, fetched or not.
@@ -46,7 +46,7 @@ def resolve(context: Context, loaded: Loaded) -> None:
 
 
 def _digest_of(context: Context, dataset: Dataset) -> str | None:
-    """The hash of a dataset's table, or of its generator's code; None where it is not there."""
+    """The hash of a dataset's table, or what names a generator's records; None where the table is not fetched."""
     if not isinstance(dataset, TableDataset):
         return data_digest(dataset, None)
     try:
@@ -62,11 +62,14 @@ def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
 
 
 def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
-    """The plan of a spec, of `repeat_factor` times its repeats, its data fetched. Raises MissingData where those cannot
-    be had."""
+    """The plan of a spec with `repeat_factor` times its repeats; fetches its data.
+
+    Raises MissingData where data cannot be had or the profile leaves the spec out, and HarnessError, with file and
+    line, for a set-up that does not fit the data.
+    """
     if is_left_out(context, loaded):
-        raise MissingData(why_left_out(context))
-    with _located_faults(loaded, None):
+        raise MissingData(reason_left_out(context))
+    with _locate_data_faults(loaded, None):
         for dataset in datasets(loaded, context):
             if isinstance(dataset, TableDataset):
                 mark = missing_mark(context.project, dataset)
@@ -77,19 +80,20 @@ def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
 
 
 def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
-    """Pieces of a plan that tables do not make needless; whether the store has them is another question."""
+    """Pieces of a plan whose results no table holds; the store may still have them."""
     scaled = context.scale(loaded)
     if not context.profile.from_tables:
         return plan.pieces()
-    known, notes = known_of(context, loaded, plan)
-    drawn = curves.pieces_of(curves.missing_curves(curves.curves_asked(plan, scaled.spec), notes.curves))
+    known, notes = read_known_measurements(context, loaded, plan)
+    drawn = curves.pieces_to_draw(curves.missing_curves(curves.requested_curves(plan, scaled.spec), notes.curves))
     pieces = [*pieces_to_run(plan, scaled.spec, known, metrics_of_claims(scaled)), *drawn]
     return sort_pieces({piece.key: piece for piece in pieces}.values())
 
 
 @contextlib.contextmanager
-def _located_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
-    """Put file, line and field before a fault that shows only once the data are at hand."""
+def _locate_data_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
+    """Context manager: put file, line and field before a HarnessError that shows only once the data are read.
+    MissingData passes."""
     try:
         yield
     except MissingData:
@@ -100,7 +104,7 @@ def _located_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
         arm = error.arm or (arms or list(loaded.spec.own_experiment.arms))[0]
         known = error.field or error.arm or error.piece
         field = tuple(error.field.split(".")) if error.field else ()
-        path = field if isinstance(error, AboutAttacks) else ("experiment", *(("arms", arm, *field) if field else ()))
+        path = field if isinstance(error, AttacksError) else ("experiment", *(("arms", arm, *field) if field else ()))
         keys = loaded.document.keys_in_file(path)
         if not known:
             raise
@@ -108,7 +112,7 @@ def _located_faults(loaded: Loaded, plan: Plan | None) -> Iterator[None]:
 
 
 def worker_pool_of(context: Context) -> WorkerPool:
-    """The workers that a context asks for; they are started with the first piece, and serve every spec after that."""
+    """The worker pool of a context. Its workers start with the first piece and serve all specs."""
     return WorkerPool(context.project, context.workers, context.progress, context.scheduler, context.deadline)
 
 
@@ -127,14 +131,14 @@ def train(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool) ->
         if loaded.spec.results is not None:
             results_table(context.scale(loaded))  # refuses a file that is wrong before anything is written
             write_parquet(pd.DataFrame({REASON: [NOTHING_TRAINED]}), context.models_file(loaded.spec.id))
-    plans = _plans(context, specs, record_absence)
+    plans = _make_plans(context, specs, record_absence)
     if context.is_sequential:
         for loaded, plan in plans:
-            with _located_faults(loaded, plan):
-                decided, _, _ = until_decided(context, loaded, plan, worker_pool)
+            with _locate_data_faults(loaded, plan):
+                decided, _, _ = run_until_decided(context, loaded, plan, worker_pool)
             _write_models(context, loaded, decided)
     else:
-        for loaded, plan in _compute_plans(_plans_at_once(plans, worker_pool), "train", worker_pool):
+        for loaded, plan in _compute_plans(_list_plans(plans, worker_pool), "train", worker_pool):
             _write_models(context, loaded, plan)
 
 
@@ -157,19 +161,19 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
     for loaded in specs:
         if loaded.spec.results is not None:
             _write_results(context, loaded)
-    plans = _plans(context, specs, record_absence)
+    plans = _make_plans(context, specs, record_absence)
     if partial:
-        plans = ((loaded, _trained_part(context, loaded, plan)) for loaded, plan in plans)
+        plans = ((loaded, _select_trained(context, loaded, plan)) for loaded, plan in plans)
     if context.is_sequential and not partial:
         for loaded, plan in plans:
-            with _located_faults(loaded, plan):
-                decided, _, table = until_decided(context, loaded, plan, worker_pool)
+            with _locate_data_faults(loaded, plan):
+                decided, _, table = run_until_decided(context, loaded, plan, worker_pool)
             _publish(context, loaded, decided, table)
     else:
-        for loaded, plan in _compute_plans(_plans_at_once(plans, worker_pool), "all", worker_pool):
+        for loaded, plan in _compute_plans(_list_plans(plans, worker_pool), "all", worker_pool):
             store, spec = Store(context.project.store), context.scale(loaded).spec
             table = measurement_table(plan, spec, store)
-            asked = curves.curves_asked(plan, spec)
+            asked = curves.requested_curves(plan, spec)
             write_measurements(
                 context, loaded, plan, table, Notes(curves=curves.draw_curves(store, asked, None) if asked else "")
             )
@@ -177,30 +181,31 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
 
 
 def _write_results(context: Context, loaded: Loaded) -> None:
-    """Write results from elsewhere as a table like others, for whoever reads those."""
+    """Write a spec's results from elsewhere as a measurement table, with its curves."""
     scaled = context.scale(loaded)
     table = write_results(scaled, context.measurements_file(loaded.spec.id))
     write_curves(context, loaded.spec.id, table, axes_of(scaled.spec))
 
 
-def _plans_at_once(plans: Iterator[tuple[Loaded, Plan]], worker_pool: WorkerPool) -> list[tuple[Loaded, Plan]]:
-    """All plans. Workers get ready while they are made, which takes seconds: noise is calibrated."""
+def _list_plans(plans: Iterator[tuple[Loaded, Plan]], worker_pool: WorkerPool) -> list[tuple[Loaded, Plan]]:
+    """All plans as a list. Workers warm up meanwhile, since calibrating noise takes seconds."""
     first = list(itertools.islice(plans, 1))
     if first:
-        worker_pool.get_ready()
+        worker_pool.warm_up()
     return [*first, *plans]
 
 
-def _plans(
-    context: Context, specs: Sequence[Loaded], absent: Callable[[Loaded, MissingData], None]
+def _make_plans(
+    context: Context, specs: Sequence[Loaded], record_absence: Callable[[Loaded, MissingData], None]
 ) -> Iterator[tuple[Loaded, Plan]]:
-    """The plan of each spec that runs anything; of one whose data cannot be had, `absent` is told."""
+    """The plan of each spec that has an experiment to run. `record_absence` is called for a spec whose data cannot be
+    had."""
     for loaded in specs:
         if loaded.spec.own_experiment is not None:
             try:
                 plan = plan_of(context, loaded, context.repeat_factor(loaded))
             except MissingData as missing:
-                absent(loaded, missing)
+                record_absence(loaded, missing)
             else:
                 yield loaded, plan
 
@@ -208,14 +213,14 @@ def _plans(
 def _compute_plans(
     plans: Sequence[tuple[Loaded, Plan]], stage: Literal["train", "all"], worker_pool: WorkerPool
 ) -> Iterator[tuple[Loaded, Plan]]:
-    """Compute the pieces of all plans together, then hand out each plan.
+    """Compute the pieces of all plans together, then yield each plan.
 
-    Where the run ends early (its time is over, or Ctrl-C), those that are whole are handed out before it does.
+    On OutOfTime and on Ctrl-C the plans whose pieces are all finished are yielded before the exception is raised again.
     """
     pieces = {piece.key: piece for _, plan in plans for piece in plan.pieces(stage)}
     names = plans[0][0].spec.id if len(plans) == 1 else f"{len(plans)} specs"
     try:
-        run_with(worker_pool, sort_pieces(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
+        run_pieces(worker_pool, sort_pieces(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
     except (OutOfTime, KeyboardInterrupt):
         store = Store(worker_pool.project.store)
         yield from ((one, plan) for one, plan in plans if all(store.has(p.kind, p.key) for p in plan.pieces(stage)))
@@ -223,14 +228,14 @@ def _compute_plans(
     except HarnessError as error:
         for loaded, plan in plans:
             if error.piece and arms_using(plan, error.piece):
-                with _located_faults(loaded, plan):
+                with _locate_data_faults(loaded, plan):
                     raise
         raise
     yield from plans
 
 
-def _trained_part(context: Context, loaded: Loaded, plan: Plan) -> Plan:
-    """The part of a plan whose models are trained. Raises HarnessError where a cell has none."""
+def _select_trained(context: Context, loaded: Loaded, plan: Plan) -> Plan:
+    """The repeats of a plan whose models are all trained. Raises HarnessError where a cell has no such repeat."""
     choose = trained_repeats if context.is_sequential else complete_repeats
     part = choose(plan, Store(context.project.store))
     if {cell.group for cell in part.cells} != {cell.group for cell in plan.cells}:
@@ -245,16 +250,16 @@ def _write_models(context: Context, loaded: Loaded, plan: Plan) -> None:
 
 
 def _publish(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame) -> None:
-    """Beside a table: its curves for `dvc plots`, and its runs in MLflow."""
+    """Write the curves of a table for `dvc plots`, and log its runs in MLflow."""
     scaled = context.scale(loaded)
     write_curves(context, loaded.spec.id, table, axes_of(scaled.spec))
     tracking.log_run(context.project, scaled, loaded.sha256, plan, table, context.progress)
 
 
 def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]] | None:
-    """Computing time of a spec's pieces by kind, as the store remembers it; None where it lacks some.
+    """Number and core-seconds of a spec's pieces by kind, from the store; None where the store lacks a piece.
 
-    A piece shared with another spec counts in both.
+    A piece that two specs share counts in both.
     """
     try:
         plan = make_plan(context.project, context.scale(loaded).spec)

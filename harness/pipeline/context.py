@@ -42,7 +42,7 @@ class Context:
         return self.until_decided or self.profile.design == "sequential"
 
     def repeat_factor(self, loaded: Loaded) -> int:
-        """Times a spec's repeats that a cell may get."""
+        """How many times a spec's repeats a cell may get: 1 in the fixed design."""
         return self.scale(loaded).repeat_factor if self.is_sequential else 1
 
     def scale(self, loaded: Loaded) -> Scaled:
@@ -51,7 +51,8 @@ class Context:
         return scaled if self.max_repeats is None else replace(scaled, max_repeats=self.max_repeats)
 
     def command(self, verb: str, loaded: Loaded, *options: str) -> str:
-        """What to type for a spec from where the user is: an own one is named by its file, and has no profile."""
+        """The command line that runs a verb on a spec, as typed in the user's folder. A spec outside of `specs/` is
+        named by its file and without a profile."""
         path = loaded.raw.files[0]
         if self.own is not None:
             return shlex.join(["harness", verb, *options, str(from_here(path))])

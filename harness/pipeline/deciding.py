@@ -14,27 +14,27 @@ from harness.claims.kinds.any_of import AnyOf
 from harness.claims.kinds.at_least import AtLeast
 from harness.claims.operands import MetricOperand
 from harness.claims.sequential import PILOT, next_look
-from harness.claims.series import of_runs
+from harness.claims.series import is_of_runs
 from harness.claims.statistics import FEWEST
 from harness.coordinates import Attacked, Cell
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_with
+from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_pieces
 from harness.execution.plan import Plan, first_repeats
-from harness.execution.reuse import RUNS, MeasurementCache, pieces_to_run, repeats_known
+from harness.execution.reuse import RUNS_PER_GROUP, MeasurementCache, known_repeats, pieces_to_run
 from harness.execution.store import Store
 from harness.execution.table import measurement_table
 from harness.metrics import METRICS
 from harness.metrics.metric import source_of
 from harness.pipeline.context import Context
-from harness.pipeline.judging import locate_faults
-from harness.pipeline.tables import Notes, join_notes, known_of, write_measurements
+from harness.pipeline.judging import locate_claim_faults
+from harness.pipeline.tables import Notes, join_notes, read_known_measurements, write_measurements
 from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.measured import repeats_wanted
 
 
-def until_decided(
+def run_until_decided(
     context: Context, loaded: Loaded, plan: Plan, worker_pool: WorkerPool
 ) -> tuple[Plan, RunReport, pd.DataFrame]:
     """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
@@ -48,90 +48,93 @@ def until_decided(
     scaled = context.scale(loaded)
     experiment = scaled.spec.own_experiment
     assert experiment is not None
-    usual, store, total = experiment.repeats, Store(context.project.store), RunReport()
+    spec_repeats, store, total_report = experiment.repeats, Store(context.project.store), RunReport()
     metrics = metrics_of_claims(scaled)
-    known, earlier = known_of(context, loaded, plan)
-    first = max(PILOT, min(RUNS, usual)) if _over_runs(scaled, metrics) else PILOT
+    known, earlier_notes = read_known_measurements(context, loaded, plan)
+    first = max(PILOT, min(RUNS_PER_GROUP, spec_repeats)) if _needs_groups_of_runs(scaled, metrics) else PILOT
     groups = dict.fromkeys(cell.group for cell in plan.cells)
-    by = _repeats_that_choose(scaled)
-    asked = (
+    choosing_repeats = _choosing_repeats(scaled)
+    attacked = (
         _attacked_by_claims(scaled.spec, groups) if loaded.claims is not None else _all_attacked(scaled.spec, groups)
     )
-    repeats = {(group, attack): min(usual, max(first, by.get(group[0], 0))) for group, attack in asked}
-    there = repeats_known(plan, known)
-    likely = {of: FEWEST for of, asked_for in repeats.items() if there.get(of, 0) < asked_for}
-    repeats |= {of: max(repeats.get(of, 0), n) for of, n in there.items()}
-    asking = len(scaled.spec.claims)
-    for number in itertools.count(1):
-        chosen = first_repeats(plan, repeats)
-        label = f"{loaded.spec.id}, round {number}, for {asking} claims"
-        pieces = pieces_to_run(chosen, scaled.spec, known, metrics)
-        ahead = first_repeats(plan, {of: max(n, likely.get(of, 0)) for of, n in repeats.items()})
+    repeats = {
+        (group, attack): min(spec_repeats, max(first, choosing_repeats.get(group[0], 0))) for group, attack in attacked
+    }
+    repeats_in_tables = known_repeats(plan, known)
+    likely_repeats = {of: FEWEST for of, asked_for in repeats.items() if repeats_in_tables.get(of, 0) < asked_for}
+    repeats |= {of: max(repeats.get(of, 0), n) for of, n in repeats_in_tables.items()}
+    open_claims = len(scaled.spec.claims)
+    for round_number in itertools.count(1):
+        round_plan = first_repeats(plan, repeats)
+        label = f"{loaded.spec.id}, round {round_number}, for {open_claims} claims"
+        pieces = pieces_to_run(round_plan, scaled.spec, known, metrics)
+        likely_plan = first_repeats(plan, {of: max(n, likely_repeats.get(of, 0)) for of, n in repeats.items()})
         try:
-            report = run_with(worker_pool, pieces, label, pieces_to_run(ahead, scaled.spec, known, metrics))
+            report = run_pieces(worker_pool, pieces, label, pieces_to_run(likely_plan, scaled.spec, known, metrics))
         except (OutOfTime, KeyboardInterrupt):
             if context.profile.from_tables:  # a clone without this store goes on from the table
-                spent = join_notes(earlier, total.join(worker_pool.report))
-                whole = loaded if loaded.claims is None or number > 1 else replace(loaded, claims=frozenset())
-                _write_finished(context, whole, chosen, known, spent)
+                spent = join_notes(earlier_notes, total_report.join(worker_pool.report))
+                whole = loaded if loaded.claims is None or round_number > 1 else replace(loaded, claims=frozenset())
+                _write_finished(context, whole, round_plan, known, spent)
             raise
-        total = total.join(report)
-        table = measurement_table(chosen, scaled.spec, store, known)
-        notes = join_notes(earlier, total) if context.profile.from_tables else earlier
-        write_measurements(context, loaded, chosen, table, notes)
-        with locate_faults(loaded):
-            needs = repeats_wanted(scaled, table, cheapest=context.deadline is not None)
-        before, likely = dict(repeats), {}
-        for cells in needs.values():
+        total_report = total_report.join(report)
+        table = measurement_table(round_plan, scaled.spec, store, known)
+        notes = join_notes(earlier_notes, total_report) if context.profile.from_tables else earlier_notes
+        write_measurements(context, loaded, round_plan, table, notes)
+        with locate_claim_faults(loaded):
+            needed_repeats = repeats_wanted(scaled, table, cheapest=context.deadline is not None)
+        before, likely_repeats = dict(repeats), {}
+        for cells in needed_repeats.values():
             for cell, target in cells.items():
                 repeats[cell] = max(repeats.get(cell, 0), target)
-                likely[cell] = next_look(repeats[cell], experiment.repeats * scaled.repeat_factor)
+                likely_repeats[cell] = next_look(repeats[cell], experiment.repeats * scaled.repeat_factor)
         if repeats == before:
             break
-        asking = len(needs)
-    if wanted := curves.curves_asked(chosen, scaled.spec):
-        pieces = curves.pieces_of(curves.missing_curves(wanted, earlier.curves))
-        total = total.join(run_with(worker_pool, pieces, f"{loaded.spec.id}, curves"))
-        notes = join_notes(earlier, total) if context.profile.from_tables else earlier
-        notes.curves = curves.draw_curves(store, wanted, earlier.curves)
-        write_measurements(context, loaded, chosen, table, notes)
-    used = f"{len(chosen.cells)} models, of the fixed design's {len(groups) * usual}"
+        open_claims = len(needed_repeats)
+    if requested := curves.requested_curves(round_plan, scaled.spec):
+        pieces = curves.pieces_to_draw(curves.missing_curves(requested, earlier_notes.curves))
+        total_report = total_report.join(run_pieces(worker_pool, pieces, f"{loaded.spec.id}, curves"))
+        notes = join_notes(earlier_notes, total_report) if context.profile.from_tables else earlier_notes
+        notes.curves = curves.draw_curves(store, requested, earlier_notes.curves)
+        write_measurements(context, loaded, round_plan, table, notes)
+    used = f"{len(round_plan.cells)} models, of the fixed design's {len(groups) * spec_repeats}"
     context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
-    return chosen, total, table
+    return round_plan, total_report, table
 
 
-def _write_finished(context: Context, loaded: Loaded, chosen: Plan, known: MeasurementCache, notes: Notes) -> None:
-    """Write the measurements of a round that was stopped: of each arm and place the repeats that are finished."""
+def _write_finished(context: Context, loaded: Loaded, round_plan: Plan, known: MeasurementCache, notes: Notes) -> None:
+    """Write the measurements of a round that was stopped: of each cell the repeats that are finished."""
     store, spec = Store(context.project.store), context.scale(loaded).spec
-    finished = repeats_known(chosen, known, store)
-    plan = first_repeats(chosen, {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()})
+    finished = known_repeats(round_plan, known, store)
+    plan = first_repeats(round_plan, {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()})
     if plan.cells:
         write_measurements(context, loaded, plan, measurement_table(plan, spec, store, known, unfinished=True), notes)
 
 
 def metrics_of_claims(scaled: Scaled) -> set[str]:
+    """Metrics that have to be measured for the claims on measurements: their own, or those that they derive from."""
     parts = [part for claim in scaled.spec.claims if not claim.theory for part in scaled.spec.parts(claim)]
     return {source_of(m) for part in parts for o in part.operands() for m in o.metrics}
 
 
 def _all_attacked(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
-    """Every model of a plan and, there, the attacks that a claim or a figure speaks of."""
+    """Every cell with each attack that a claim or a figure names there, and once without an attack ("")."""
     return [(group, attack) for group in groups for attack in ("", *spec.attacks_asked[group[0]])]
 
 
 def _attacked_by_claims(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
-    """The models and attacks that claims cannot be judged without."""
+    """The cells and attacks without which the claims cannot be judged."""
     parts = [part for claim in spec.claims for part in _flatten_parts(spec.parts(claim))]
     return [
         (group, attack)
         for group in groups
         for attack in ("", *spec.attacks)
-        if any(attack in ("", *part.attacks().get(group[0], ())) and _looks_at(part, group) for part in parts)
+        if any(attack in ("", *part.attacks().get(group[0], ())) and _is_about(part, group) for part in parts)
     ]
 
 
 def _flatten_parts(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaimKind]:
-    """Parts, with those of which one is enough, or some, in place of what says so."""
+    """The parts of claims, each `any-of` and `at-least` replaced by the claims that it is made of."""
     for part in parts:
         if isinstance(part, AnyOf | AtLeast):
             yield from _flatten_parts(part.of)
@@ -139,31 +142,31 @@ def _flatten_parts(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaim
             yield part
 
 
-def _looks_at(part: MeasuredClaimKind, group: Cell) -> bool:
-    """Whether a part of a claim is about the models of an arm and place, or relative to them."""
+def _is_about(part: MeasuredClaimKind, group: Cell) -> bool:
+    """Whether a part of a claim needs the models of a cell, as measured or as the baseline of another cell."""
     arm, where = group
     for operand in part.operands():
         if operand.chosen is not None and operand.chosen.arm == arm:
             return True
         if arm not in operand.arm:
             continue
-        every = {*operand.mean_over, *([operand.chosen.axis] if operand.chosen is not None else [])}
-        asked = {axis: values for axis, values in part.levels_asked().items() if axis not in every}
-        asked |= {axis: [value] for axis, value in operand.fixed_axes.items()}
+        open_axes = {*operand.mean_over, *([operand.chosen.axis] if operand.chosen is not None else [])}
+        levels_asked = {axis: values for axis, values in part.levels_asked().items() if axis not in open_axes}
+        levels_asked |= {axis: [value] for axis, value in operand.fixed_axes.items()}
         relative = math.inf if _is_relative(operand) else None
-        if all(value in (*asked.get(axis, [value]), relative) for axis, value in where):
+        if all(value in (*levels_asked.get(axis, [value]), relative) for axis, value in where):
             return True
     return False
 
 
 def _is_relative(operand: MetricOperand) -> bool:
-    """Whether a metric is told beside the model without noise."""
+    """Whether an operand has a metric that is relative to the model without noise."""
     chosen = operand.chosen.metric if operand.chosen is not None else None
     return any(METRICS[m].scope == "baseline" for m in (*operand.metric, operand.minus, chosen) if m in METRICS)
 
 
-def _repeats_that_choose(scaled: Scaled) -> dict[str, int]:
-    """By arm whose first repeats choose a place on an axis for another arm: how many."""
+def _choosing_repeats(scaled: Scaled) -> dict[str, int]:
+    """By arm whose first repeats choose a place on an axis for another arm: how many repeats choose."""
     repeats: dict[str, int] = {}
     for claim in scaled.spec.claims:
         for chosen in (o.chosen for part in scaled.spec.parts(claim) for o in part.operands()):
@@ -172,6 +175,7 @@ def _repeats_that_choose(scaled: Scaled) -> dict[str, int]:
     return repeats
 
 
-def _over_runs(scaled: Scaled, metrics: Collection[str]) -> bool:
+def _needs_groups_of_runs(scaled: Scaled, metrics: Collection[str]) -> bool:
+    """Whether a metric is of several runs on the same records, so that the first round needs a whole group of them."""
     assert scaled.spec.own_experiment is not None
-    return scaled.spec.own_experiment.resample == "training" and any(map(of_runs, metrics))
+    return scaled.spec.own_experiment.resample == "training" and any(map(is_of_runs, metrics))

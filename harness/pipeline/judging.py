@@ -19,7 +19,7 @@ from harness.hashing import canonical_json
 from harness.identity import experiment_name
 from harness.metrics.metric import source_of
 from harness.pipeline.context import Context
-from harness.pipeline.parallel import Task, side_by_side
+from harness.pipeline.parallel import Task, compute_side_by_side
 from harness.pipeline.results import results_file, results_table, write_results
 from harness.spec.claim import Claim
 from harness.spec.document import locate
@@ -31,7 +31,7 @@ from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import independent_claims, judge_spec
 from harness.verdicts.measured import ClaimError
-from harness.verdicts.publish import only_counts, publish, reading_matters
+from harness.verdicts.publish import is_about_counts, publish, reading_matters
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
@@ -39,8 +39,9 @@ CLAIMS = "claims"
 """What a reading's table remembers: the claims that it was run for; without it, all."""
 
 
-def means_compared(context: Context, loaded: Loaded) -> dict[str, float]:
-    """Means over repeats of what a baseline compares within a tolerance, rounded to six digits, by what they are of."""
+def baseline_means(context: Context, loaded: Loaded) -> dict[str, float]:
+    """Means over repeats of the metrics that a baseline compares within a tolerance, to six digits, by arm, attack,
+    metric and place."""
     table, _ = measurements(context, loaded) if loaded.spec.experiment is not None else (None, "")
     if table is None:
         return {}
@@ -66,41 +67,42 @@ def is_left_out(context: Context, loaded: Loaded) -> bool:
     return loaded.spec.experiment is not None and loaded.spec.id in context.profile.skip
 
 
-def why_left_out(context: Context) -> str:
-    """In words."""
+def reason_left_out(context: Context) -> str:
+    """Why a spec has no measurements where the profile leaves it out, as a clause."""
     return f"the profile {context.profile_name!r} leaves this spec out"
 
 
 def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
     """A spec's measurements, or None and the reason why there are none. Raises HarnessError for a damaged table.
 
-    Results from elsewhere are read from their own file, whatever was written of them before.
+    Results from elsewhere are always read from their own file.
     """
     path = context.measurements_file(loaded.spec.id)
     if is_left_out(context, loaded):
-        return None, why_left_out(context)
+        return None, reason_left_out(context)
     if loaded.spec.results is not None:
         return results_table(context.scale(loaded)), ""
     if not path.is_file():
-        return None, f"no measurements at {path.relative_to(context.project.root)}; run `{_measures(context, loaded)}`"
+        where, command = path.relative_to(context.project.root), _command_to_measure(context, loaded)
+        return None, f"no measurements at {where}; run `{command}`"
     raw = read_table(path)
     if REASON in raw.columns:
         return None, str(raw[REASON].iloc[0])
     table = read_measurements(path, raw)
-    if not _is_of(table, context.scale(loaded)):
-        again = _measures(context, loaded)
+    if not _matches_experiment(table, context.scale(loaded)):
+        again = _command_to_measure(context, loaded)
         return None, f"the measurements are of another version of the experiment; run `{again}`"
     return table, ""
 
 
-def _measures(context: Context, loaded: Loaded) -> str:
-    """What to type for a spec to be measured, or a reading of it."""
+def _command_to_measure(context: Context, loaded: Loaded) -> str:
+    """The command line that measures a spec, or a reading of it."""
     is_reading = loaded.spec.id != spec_id(context.project, loaded.raw.files[0])
     return context.command("alternatives" if is_reading else "run", loaded)
 
 
-def _is_of(table: pd.DataFrame, scaled: Scaled) -> bool:
-    """Whether a table is of this experiment and of its attacks, or of some of them."""
+def _matches_experiment(table: pd.DataFrame, scaled: Scaled) -> bool:
+    """Whether a table was measured under this experiment and these attacks, or under some of these attacks."""
     if table.attrs.get("experiment_sha256") == experiment_digest(scaled):
         return True
     try:
@@ -116,57 +118,61 @@ def _is_of(table: pd.DataFrame, scaled: Scaled) -> bool:
 
 
 def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
-    """`judge` each spec, on as many cores as there are: claims that need no common table side by side too."""
+    """Judge each spec by `judge`, on several cores. Groups of claims that share no table are judged side by side."""
     pieces = [
-        Task(judge, (context, one, some), one.spec.id, _size(one.spec, some))
+        Task(judge, (context, one, some), one.spec.id, _judging_cost(one.spec, some))
         for one in loaded
         for some in independent_claims(one.spec)
     ]
     by_spec: dict[str, list[Verdict]] = {one.spec.id: [] for one in loaded}
-    for piece, verdicts in zip(pieces, side_by_side(pieces, context, "judging"), strict=True):
+    for piece, verdicts in zip(pieces, compute_side_by_side(pieces, context, "judging"), strict=True):
         by_spec[piece.name] += verdicts
     places = {f"{one.spec.id}#{claim.id}": n for one in loaded for n, claim in enumerate(one.spec.claims)}
     return [sorted(by_spec[one.spec.id], key=lambda v: places[v.id]) for one in loaded]
 
 
-def _size(spec: Spec, claims: Collection[str]) -> float:
-    """How long claims take to judge, roughly, in claims on measurements."""
+def _judging_cost(spec: Spec, claims: Collection[str]) -> float:
+    """Estimated time to judge some claims of a spec, in units of one claim on measurements."""
     proofs = sum(len(claim.theory) for claim in spec.claims if claim.id in claims)
     return 100.0 * proofs if spec.experiment is None else len(claims)
 
 
 def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = None) -> list[Verdict]:
-    """Judge a spec's claims, or some, from the measurements that are there, in the spec's reading and in those that
-    were run, and say what that makes of each."""
+    """Judge all claims of a spec, or some, and publish their verdicts.
+
+    Reads the measurements of the spec and of those of its readings that were run; a verdict follows from all of them.
+    """
     scaled, spec = context.scale(loaded), loaded.spec
     declared = {claim.id: claim for claim in spec.claims}
-    others = [
+    judged_readings = [
         (reading, _verdicts_of_reading(context, variant, claims))
         for reading, variant in other_readings(context, loaded)
     ]
     verdicts = []
-    for verdict in _judge_one(context, loaded, claims):
+    for verdict in _judge_as_declared(context, loaded, claims):
         claim = declared[verdict.id.split("#")[1]]
         parts = [] if claim.theory else scaled.spec.parts(claim)
-        read: list[tuple[Reading | SentenceReading, Verdict | None]] = [
+        readings_of_claim: list[tuple[Reading | SentenceReading, Verdict | None]] = [
             (reading, None if by_claim is None else by_claim.get(claim.id))
-            for reading, by_claim in others
+            for reading, by_claim in judged_readings
             if reading_matters(reading, parts, spec)
         ]
         for name, other in claim.other_readings():
             variant = replace(loaded, spec=spec.with_values(claims=(other,), figure=()))
-            read += [(SentenceReading(name), one) for one in _judge_one(context, variant, None, reading=True)]
-        verdicts.append(publish(verdict, claim, scaled, read))
+            readings_of_claim += [
+                (SentenceReading(name), one) for one in _judge_as_declared(context, variant, None, reading=True)
+            ]
+        verdicts.append(publish(verdict, claim, scaled, readings_of_claim))
     return verdicts
 
 
 def _verdicts_of_reading(
     context: Context, variant: Loaded, claims: Collection[str] | None
 ) -> dict[str, Verdict] | None:
-    """What a reading says of each claim; None where it was not run."""
+    """The verdicts in a reading, by claim; None where the reading was not run."""
     if not context.measurements_file(variant.spec.id).is_file():
         return None
-    return {verdict.id.split("#")[1]: verdict for verdict in _judge_one(context, variant, claims, reading=True)}
+    return {verdict.id.split("#")[1]: verdict for verdict in _judge_as_declared(context, variant, claims, reading=True)}
 
 
 def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
@@ -177,18 +183,21 @@ def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Load
 
 
 def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
-    """The readings that a claim which is violated as declared waits for, each for the claims that wait for it; those
-    that were not run first, since one of them is enough for such a claim to be open.
+    """The readings that have to be run before a claim that is violated as declared may be called so.
 
-    One that was run for all claims stays so; one that was run for some is run for these, too.
+    Readings that were not run come first, since one that says otherwise is enough to leave a claim open. Each is
+    restricted to the claims that need it and those that it was run for before; a reading that was run for all claims
+    stays unrestricted.
     """
     spec = context.scale(loaded).spec
-    violated = {v.id.split("#")[1] for v in _judge_one(context, loaded, None) if v.verdict == "violated"}
+    violated = {v.id.split("#")[1] for v in _judge_as_declared(context, loaded, None) if v.verdict == "violated"}
     waiting = {claim.id: spec.parts(claim) for claim in spec.claims if claim.id in violated and not claim.theory}
     needed = []
     for reading, variant in other_readings(context, loaded):
         ids = {
-            name for name, parts in waiting.items() if reading_matters(reading, parts, spec) and not only_counts(parts)
+            name
+            for name, parts in waiting.items()
+            if reading_matters(reading, parts, spec) and not is_about_counts(parts)
         }
         if ids:
             path = context.measurements_file(variant.spec.id)
@@ -198,8 +207,11 @@ def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loa
 
 
 def index_readings(context: Context, loaded: Loaded) -> None:
-    """Write `readings/index.json`: every reading of a spec, its folder, and the claims that it was run for (none: not
-    run). So a stage that runs readings has a file to show where no claim waits for any."""
+    """Write `readings/index.json`: every reading of a spec with its folder and the claims that it was run for.
+
+    The claims are "all", a list, or null where the reading was not run. The file is the output of the stage that runs
+    readings, also where it has none to run.
+    """
     rows = []
     for reading, variant in other_readings(context, loaded):
         path = context.measurements_file(variant.spec.id)
@@ -209,9 +221,11 @@ def index_readings(context: Context, loaded: Loaded) -> None:
     write_text(context.folder(loaded.spec.id) / "readings" / "index.json", text + "\n")
 
 
-def _judge_one(
+def _judge_as_declared(
     context: Context, loaded: Loaded, claims: Collection[str] | None, reading: bool = False
 ) -> list[Verdict]:
+    """Judge a spec, or a `reading` of it, from its own table alone; claims that the table of a reading was not run for
+    are left out."""
     scaled = context.scale(loaded)
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
     if reading and table is not None:
@@ -220,12 +234,12 @@ def _judge_one(
             for claim in scaled.spec.claims
             if (claims is None or claim.id in claims) and _is_measured_for(table, claim, scaled.spec)
         ]
-    with locate_faults(loaded):
+    with locate_claim_faults(loaded):
         return judge_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
 
 
 def _is_measured_for(table: pd.DataFrame, claim: Claim, spec: Spec) -> bool:
-    """Whether the table of a reading was measured for a claim, and has the metrics that it is about."""
+    """Whether the table of a reading was run for a claim and has the claim's metrics."""
     if claim.id not in table.attrs.get(CLAIMS, (claim.id,)):
         return False
     parts = [] if claim.theory else spec.parts(claim)
@@ -234,8 +248,8 @@ def _is_measured_for(table: pd.DataFrame, claim: Claim, spec: Spec) -> bool:
 
 
 @contextlib.contextmanager
-def locate_faults(loaded: Loaded) -> Iterator[None]:
-    """Put file, line and field before a fault of a claim that shows only on measurements."""
+def locate_claim_faults(loaded: Loaded) -> Iterator[None]:
+    """Context manager: turn a ClaimError into a HarnessError with file, line and field of the claim."""
     try:
         yield
     except ClaimError as error:
@@ -265,9 +279,10 @@ def _write_file(context: Context, loaded: Loaded, verdicts: list[Verdict]) -> No
 
 
 def has_verdicts(context: Context, loaded: Loaded) -> bool:
-    """Whether a spec was judged under the profile as it is now.
+    """Whether a spec was judged under the profile.
 
-    Of a spec that the profile leaves out counts that `judge` said so, and no verdict from before it did.
+    For a spec that the profile leaves out, only verdicts that are all *not run* count: others are from before it was
+    left out.
     """
     if not context.verdicts_file(loaded.spec.id).is_file():
         return False
@@ -277,9 +292,9 @@ def has_verdicts(context: Context, loaded: Loaded) -> bool:
 
 
 def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
-    """Read the verdicts on a spec's claims; those on claims that it no longer has are left out.
+    """Read the verdicts on a spec's claims, without those on claims that the spec no longer has.
 
-    Raises HarnessError where they are missing or malformed.
+    Raises HarnessError where the file is missing or malformed.
     """
     path, declared = context.verdicts_file(loaded.spec.id), {claim.id for claim in loaded.spec.claims}
     try:
@@ -296,7 +311,7 @@ def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
 
 
 def read_verdict(context: Context, loaded: Loaded, claim: str) -> Verdict:
-    """A claim's verdict, by the claim's name in its spec. Raises HarnessError where there is none."""
+    """The verdict on a claim, named as in its spec. Raises HarnessError where there is none."""
     every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
     if claim not in every:
         raise HarnessError(f"{loaded.spec.id}: no claim {claim!r}; it has {', '.join(every) or 'none that is judged'}")

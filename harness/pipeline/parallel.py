@@ -14,12 +14,12 @@ from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
 
 from harness.pipeline.context import Context
-from harness.progress import hush
+from harness.progress import silence_accountant_warnings
 
 T = TypeVar("T")
-FEW = 3
+FEW_TASKS = 3
 """So many pieces are done in this process: helpers would be there after they are done."""
-USED = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "dp_accounting")
+PRELOADED = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "dp_accounting")
 """What nearly every piece needs of packages that load slowly: read once, for all helpers."""
 ALLOCATIONS = 500_000
 """Objects, over those that are gone, after which the interpreter looks for cycles of dead ones. By itself it does so
@@ -28,7 +28,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THRE
 
 
 class Shared(Generic[T]):
-    """A large argument of several tasks: written once for all helpers, and read once by each."""
+    """A large argument of several tasks: pickled once for all helpers, and unpickled once in each."""
 
     def __init__(self, value: T) -> None:
         self.value = value
@@ -41,17 +41,17 @@ class Shared(Generic[T]):
 
     def __setstate__(self, written: bytes) -> None:
         self._written = written
-        self.value = _read(written)
+        self.value = _unpickle(written)
 
 
 @lru_cache(maxsize=1)
-def _read(written: bytes) -> Any:
+def _unpickle(written: bytes) -> Any:
     return pickle.loads(written)
 
 
 @dataclass(frozen=True)
 class Task(Generic[T]):
-    """A call that needs no other: of a function that helpers can import, on what can be sent to them."""
+    """A call that can be made in a helper process: an importable function and arguments that can be pickled."""
 
     function: Callable[..., T]
     arguments: tuple[object, ...]
@@ -60,45 +60,48 @@ class Task(Generic[T]):
     """The larger, the longer it is expected to take."""
 
     def compute(self) -> T:
-        """What the function gives."""
+        """Call the function. Returns its result."""
         return self.function(*(one.value if isinstance(one, Shared) else one for one in self.arguments))
 
 
-def side_by_side(pieces: Sequence[Task[T]], context: Context, doing: str) -> list[T]:
-    """What each piece gives, in their order. Raises what a piece raises.
+def compute_side_by_side(tasks: Sequence[Task[T]], context: Context, label: str) -> list[T]:
+    """The results of tasks, in their order, computed here and in helper processes. Raises what a task raises.
 
-    Helpers begin with the largest, this process with the smallest, so that the last ones to finish are short.
+    Helpers begin with the largest task, this process with the smallest, so that the last to finish are short.
     """
-    helpers = min(context.workers, len(pieces)) - 1
-    with context.progress.cells(doing, len(pieces)) as bar:
+    helpers = min(context.workers, len(tasks)) - 1
+    with context.progress.cells(label, len(tasks)) as bar:
         by_number: dict[int, T] = {}
 
         def keep(number: int, result: T) -> None:
             by_number[number] = result
-            bar.advance(1, pieces[number].name)
+            bar.advance(1, tasks[number].name)
 
-        if helpers < 1 or len(pieces) <= FEW:
-            for number, piece in enumerate(pieces):
-                keep(number, piece.compute())
+        if helpers < 1 or len(tasks) <= FEW_TASKS:
+            for number, task in enumerate(tasks):
+                keep(number, task.compute())
         else:
-            _with_helpers(pieces, helpers, keep)
-    return [by_number[number] for number in range(len(pieces))]
+            _compute_with_helpers(tasks, helpers, keep)
+    return [by_number[number] for number in range(len(tasks))]
 
 
-def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, T], None]) -> None:
-    """Helpers have all pieces as soon as they are there, so that none of them waits while this process is busy; until
-    then this process computes pieces, and from then on it takes back what no helper has begun."""
-    order = sorted(range(len(pieces)), key=lambda number: -pieces[number].size)
-    pool = _start(helpers, pieces[0].function.__module__)
+def _compute_with_helpers(tasks: Sequence[Task[T]], helpers: int, keep: Callable[[int, T], None]) -> None:
+    """Compute tasks in helpers and in this process; call `keep` with the number and result of each.
+
+    All tasks are submitted to the helpers at once. This process computes the smallest ones until the helpers are ready,
+    and then cancels and computes those that no helper has begun.
+    """
+    order = sorted(range(len(tasks)), key=lambda number: -tasks[number].size)
+    pool = _start_helpers(helpers, tasks[0].function.__module__)
     smallest, computed = reversed(order), set[int]()
 
     def compute(number: int) -> None:
         computed.add(number)
-        keep(number, pieces[number].compute())
+        keep(number, tasks[number].compute())
 
     try:
         with ThreadPoolExecutor(1) as thread:  # the first waits until the helpers' modules are read
-            sent = thread.submit(lambda: {number: pool.submit(pieces[number].compute) for number in order})
+            sent = thread.submit(lambda: {number: pool.submit(tasks[number].compute) for number in order})
             while not sent.done() and (number := next(smallest, None)) is not None:
                 compute(number)
         running = {future: number for number, future in sent.result().items()}
@@ -117,38 +120,40 @@ def _with_helpers(pieces: Sequence[Task[T]], helpers: int, keep: Callable[[int, 
         pool.shutdown(cancel_futures=True)
 
 
-def begin_helping(workers: int | None, *modules: str) -> None:
-    """Let helpers read modules, those whose functions they will call (default: the judge's) and what these read late,
-    while this process reads specs."""
+def preload_helpers(workers: int | None, *modules: str) -> None:
+    """Start importing modules in helper processes, while this process goes on (default: the judge's modules).
+
+    `workers`: the number of workers that was asked for; with 1, or on one core, nothing is started.
+    """
     collect_rarely()
     if workers != 1 and (os.cpu_count() or 1) > 1:
         _start_server(*modules or ("harness.pipeline.judging",))
 
 
 def collect_rarely() -> None:
-    """Look for cycles of dead objects more seldom than usual, in this process."""
+    """Make this process' garbage collector run more seldom."""
     gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
 
 
-def _begin_helper() -> None:
-    hush()
+def _set_up_helper() -> None:
+    silence_accountant_warnings()
     collect_rarely()
 
 
-def _start(helpers: int, module: str) -> ProcessPoolExecutor:
-    """Helpers that have read `module`."""
+def _start_helpers(helpers: int, module: str) -> ProcessPoolExecutor:
+    """A pool of helper processes that have imported `module`."""
     _start_server(module)
-    return ProcessPoolExecutor(helpers, multiprocessing.get_context("forkserver"), initializer=_begin_helper)
+    return ProcessPoolExecutor(helpers, multiprocessing.get_context("forkserver"), initializer=_set_up_helper)
 
 
 def _start_server(*modules: str) -> None:
-    """Start the server that helpers are forked from, with one thread for each of them, where there is none yet.
+    """Start the server that helpers are forked from, with one thread per helper, unless it runs.
 
-    It has read modules and nothing else. This process may have read a table, and then has threads: a copy of it may
-    wait for one of them for ever.
+    The server has imported modules and nothing else. This process may have read a table and then has threads; a fork of
+    it could wait for one of them for ever.
     """
     where = multiprocessing.get_context("forkserver")
-    where.set_forkserver_preload(["__main__", *modules, *USED])
+    where.set_forkserver_preload(["__main__", *modules, *PRELOADED])
     before = dict(os.environ)
     os.environ.update(ONE_THREAD)
     try:

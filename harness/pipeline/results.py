@@ -27,7 +27,7 @@ from harness.spec.resolve import content
 
 
 def results_file(results: ResultsFile) -> Path:
-    """The file, where the loader found it."""
+    """The path of a file of results, as the loader resolved it."""
     assert results.content_of_file is not None
     return Path(results.content_of_file.path)
 
@@ -63,7 +63,7 @@ def results_table(scaled: Scaled) -> pd.DataFrame:
 
 
 def _numbered_curves(results: ResultsFile) -> Iterator[tuple[str, dict[str, object]]]:
-    """ROC curves of scores from elsewhere, numbered."""
+    """The ROC curves of scores from elsewhere, each with its number as text."""
     path = results_file(results)
     cells = read_results(results, path)
     yield from ((str(n), one) for n, one in enumerate(read_roc(results, cells, read_places(results, cells))))
@@ -82,7 +82,9 @@ def _rows_of(results: ResultsFile) -> pd.DataFrame:
 
 @lru_cache(maxsize=8)
 def _rows_cached(path: Path, declared: bytes) -> pd.DataFrame:
-    """As read: scores of many records take seconds, and commands ask for them more than once. `declared` has the
-    file's hash."""
+    """The rows of a file of results, cached: reading scores of many records takes seconds.
+
+    `declared` is the pickled declaration, which contains the file's hash.
+    """
     results: ResultsFile = pickle.loads(declared)
     return read_rows(results, path)

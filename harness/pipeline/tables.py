@@ -42,17 +42,19 @@ class Notes:
 
 
 def join_notes(earlier: Notes, report: RunReport) -> Notes:
+    """The notes of an earlier table with the core-seconds of a further run added."""
     kinds = {*earlier.core_seconds, *report.by_kind}
     spent = {k: round(earlier.core_seconds.get(k, 0.0) + report.by_kind.get(k, 0.0), 1) for k in sorted(kinds)}
     return Notes(earlier.commits, spent, earlier.curves)
 
 
-def known_of(context: Context, loaded: Loaded, plan: Plan) -> tuple[MeasurementCache, Notes]:
-    """What tables hold of a plan, and what they remember of it.
+def read_known_measurements(context: Context, loaded: Loaded, plan: Plan) -> tuple[MeasurementCache, Notes]:
+    """What tables hold of a plan's work, and the notes of the spec's own table; nothing unless the profile reads
+    tables.
 
-    The spec's own first, then its tables in other profiles, then those of the paper's other specs: the same records,
-    model and attack come out the same, whichever spec asks. What only those hold is taken as far as a run asks for it,
-    so a table follows from its own spec.
+    Tables are read in this order: the spec's own, the spec's in other profiles, other specs' of the same paper. The
+    same records, model and attack give the same numbers whichever spec asks. Of other specs only the work of this plan
+    is taken.
     """
     known, notes = MeasurementCache(), Notes()
     if not context.profile.from_tables:
@@ -75,11 +77,7 @@ def known_of(context: Context, loaded: Loaded, plan: Plan) -> tuple[MeasurementC
 
 
 def write_measurements(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame, notes: Notes) -> None:
-    """Write a spec's measurements.
-
-    What a verdict says of their origin is kept in the file's metadata: the data and the machine of the measurements,
-    not of the judge.
-    """
+    """Write a spec's table of measurements. Its metadata name the data, the machine and the code that measured."""
     scaled = context.scale(loaded)
     table.attrs = {
         "data_sha256": plan.data_sha256,
@@ -97,13 +95,14 @@ def write_measurements(context: Context, loaded: Loaded, plan: Plan, table: pd.D
 
 
 def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, str]:
-    """By code, the commit at which it measured; for tables that are kept in git, since others change with each."""
+    """By code, the commit at which it measured. Only for tables that are kept in git: it would change others at each
+    commit."""
     now = tracking.commit(context.project, "harness", "requirements.lock")
     return {code: notes.commits.get(code, now) for code in sorted(set(table["code"]))}
 
 
-def plot(context: Context, loaded: Loaded) -> bool:
-    """Write `advantage.csv` from a spec's table as it is; whether there is one."""
+def write_plot(context: Context, loaded: Loaded) -> bool:
+    """Write `advantage.csv` from a spec's table. Returns False where there is no table."""
     path = context.measurements_file(loaded.spec.id)
     if not path.is_file():
         return False
@@ -113,13 +112,14 @@ def plot(context: Context, loaded: Loaded) -> bool:
 
 
 def write_curves(context: Context, spec_id: str, table: pd.DataFrame | None, axes: Sequence[str] = ()) -> None:
+    """Write `advantage.csv` of a table, atomically; empty where `table` is None."""
     frame = advantages(table, axes)
     with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
 
 
 def advantages(table: pd.DataFrame | None, axes: Sequence[str] = ()) -> pd.DataFrame:
-    """What `dvc plots` draws, and `advantage.csv` holds: mean advantage with its 95% interval over epsilon."""
+    """The rows of `advantage.csv`, which `dvc plots` draws: mean advantage with its 95% interval at each epsilon."""
     averages = {} if table is None else means(table, ("advantage",), ("epsilon", *axes))
     rows = []
     for (arm, name, _, where), mean in averages.items():

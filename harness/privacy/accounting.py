@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from harness.config import Config
-from harness.errors import AboutPrivacy
+from harness.errors import PrivacyError
 from harness.formulas import Adjacency
 
 Sampling = Literal["poisson", "shuffle"]
@@ -66,7 +66,7 @@ def add_remove_target(epsilon: float, delta: float, adjacency: Adjacency) -> tup
         return epsilon, delta
     target_delta = delta * float(np.exp(-np.logaddexp(0.0, epsilon / 2)))
     if target_delta < SMALLEST_DELTA:
-        raise AboutPrivacy(
+        raise PrivacyError(
             f"privacy: replace-one at epsilon {epsilon:g} follows by group privacy from a delta below "
             f"{SMALLEST_DELTA:g} under add-remove-one, which is out of reach; use a smaller epsilon, "
             "or adjacency: add-remove-one"
@@ -156,7 +156,7 @@ def epsilon_of(
     try:
         return _FewOrders().compose(_event(noise_multiplier, n, batch_size, steps, sampling)).get_epsilon(delta)
     except ValueError as error:
-        raise AboutPrivacy(
+        raise PrivacyError(
             f"privacy: dp-accounting has no epsilon for noise multiplier {noise_multiplier:g} in {steps} steps: {error}"
         ) from None
 
@@ -180,7 +180,7 @@ def noise_multiplier_for(
     if np.isinf(epsilon):
         return 0.0
     if batch_size > n or steps < 1:
-        raise AboutPrivacy(f"privacy: a batch of {batch_size} from {n} records makes no whole step")
+        raise PrivacyError(f"privacy: a batch of {batch_size} from {n} records makes no whole step")
     import dp_accounting as dpa
     from dp_accounting import mechanism_calibration
 
@@ -196,7 +196,7 @@ def noise_multiplier_for(
         )
     except (mechanism_calibration.NoBracketIntervalFoundError, ValueError) as error:
         # dp-accounting also gives up with a ValueError where rounding makes a divergence negative.
-        raise AboutPrivacy(
+        raise PrivacyError(
             f"privacy: the RDP accountant finds no noise for epsilon {epsilon} at delta {delta} and {steps} steps "
             f"({error}); use a larger epsilon or delta"
         ) from None

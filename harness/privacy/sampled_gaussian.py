@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from harness.errors import AboutPrivacy
+from harness.errors import PrivacyError
 from harness.formulas.gaussian import epsilon_of_mu
 from harness.privacy.convolution import SMALLEST, Sum
 from harness.privacy.lattice import OneStep, Step, loss
@@ -75,9 +75,9 @@ def epsilon_above(steps: Steps, delta: float) -> float:
 
 def _check(steps: Steps, delta: float) -> None:
     if not delta >= LEAST_DELTA:
-        raise AboutPrivacy(f"privacy: delta {delta:g} is out of reach of exact accounting; use {LEAST_DELTA:g} or more")
+        raise PrivacyError(f"privacy: delta {delta:g} is out of reach of exact accounting; use {LEAST_DELTA:g} or more")
     if not steps.noise >= LEAST_NOISE:
-        raise AboutPrivacy(
+        raise PrivacyError(
             f"privacy: noise multiplier {steps.noise:g} is out of reach of exact accounting; "
             f"use {LEAST_NOISE:g} or more"
         )
@@ -106,7 +106,7 @@ def _settle_sides(steps: Steps, delta: float) -> Sides:
             return Sides(low, high)
         least = sum(question.rough_sum.window) / LARGEST_WINDOW
         if width <= least or work > LARGEST_WORK:
-            raise AboutPrivacy(f"privacy: {question} is out of reach: it is between {low:.4g} and {high:.4g}")
+            raise PrivacyError(f"privacy: {question} is out of reach: it is between {low:.4g} and {high:.4g}")
         width = max(least, width * max(0.2, 0.8 * math.sqrt(AIM * high / gap)))
 
 
@@ -158,7 +158,7 @@ class _Question:
                 return 0.0, high
             high = max(high, Sum(one.from_above("add"), count, delta).epsilon(True, lost))
         except ArithmeticError as error:
-            raise AboutPrivacy(f"privacy: {self} is out of reach ({error})") from None
+            raise PrivacyError(f"privacy: {self} is out of reach ({error})") from None
         try:
             return Sum(one.from_below(), count, delta).epsilon(False), high
         except ArithmeticError:

@@ -13,13 +13,13 @@ from harness.spec.model import Spec
 
 
 def mark(arm: str, attack: str, metric: str, where: Place) -> str:
-    """A name of a metric of an arm and an attack ("" for one of the model) at a place."""
+    """The name of a metric of an arm and an attack ("" for the model's own) at a place."""
     levels = [[axis, value if isinstance(value, str) else f"{value:g}"] for axis, value in sorted(where)]
     return fingerprint([arm, attack, metric, levels])[:7]
 
 
 def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
-    """Of every number that a verdict on measurements was judged at, on either side, or that these are chosen from."""
+    """The names of all numbers on which a verdict was judged: of both sides, and of what chooses their places."""
     claim = next((claim for claim in spec.claims if f"{spec.id}#{claim.id}" == verdict.id), None)
     parts = spec.parts(claim) if claim is not None and spec.experiment is not None else []
     marks: dict[str, None] = {}
@@ -39,8 +39,8 @@ def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
 
 
 def _places(axes: Mapping[str, Sequence[Level]], where: Where, whole: Collection[str]) -> Iterator[Place]:
-    """Where on its axes a number is: at the values of `where`; at all of an axis that is taken whole, or that `where`
-    has no value of."""
+    """The places of a number: at the values of `where`, and at all values of axes that are taken whole or that `where`
+    leaves open."""
     values = {
         axis: [where[axis]] if axis not in whole and where.get(axis) in axes[axis] else axes[axis] for axis in axes
     }

@@ -19,7 +19,7 @@ _CLAIM = re.compile(r"^## +(.+?) *$")
 
 
 def read_answers(spec: Spec, file: Path) -> dict[str, str]:
-    """By claim of a spec whose file is given: the answer as HTML, in which no markup of its own stands.
+    """The authors' answers by claim of a spec whose file is given, as HTML without markup of their own.
 
     Raises HarnessError, with file and line, for an answer to a claim that the spec does not have, or to none.
     """

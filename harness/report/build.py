@@ -15,13 +15,13 @@ from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline.context import Context
 from harness.pipeline.judging import has_verdicts, is_left_out, read_verdicts
-from harness.pipeline.parallel import Shared, Task, side_by_side
+from harness.pipeline.parallel import Shared, Task, compute_side_by_side
 from harness.report.contents import Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
 from harness.report.findings import Picture, read_findings
 from harness.report.forms import FILE, read_forms
-from harness.report.gather import Section, counterexample, gather, keep_judged, read_measured, timings
+from harness.report.gather import Section, counterexample, gather, judged_specs, read_measured, timings
 from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
 from harness.report.site import common_pages, manual_pages, paper_pages, write_site
@@ -43,7 +43,7 @@ Pictures = Mapping[str, Drawing]
 
 
 def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
-    """Write the report of a profile from the verdicts that `judge` wrote, of all its specs. Returns all verdicts."""
+    """Write the report of a profile from the verdicts that `judge` wrote. Returns all verdicts."""
     sections, pictures = _draw_sections(context, specs)
     verdicts = tuple(v for s in sections for v in s.verdicts)
     everything = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=verdicts)
@@ -53,19 +53,20 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     write_text(root / "metrics.json", json.dumps({"claims": len(verdicts), **tally}, indent=1) + "\n")
     write_text(root / "summary.md", markdown(context.profile_name, sections))
     write_beside(root, verdicts)
-    _write_run(context, keep_judged(context, specs))
+    _write_run(context, judged_specs(context, specs))
     _write_site(context, specs, sections, pictures)
     return everything
 
 
 def build_site(context: Context, specs: Sequence[Loaded], root: Path | None = None) -> Path:
-    """Write the site alone, from what is there, to `root` or its own place; returns its front page."""
+    """Write the site from the verdicts that are there, to `root` or to its own place. Returns its front page."""
     return _write_site(context, specs, *_draw_sections(context, specs), root)
 
 
 def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Section], Pictures]:
-    """Every judged spec, its verdicts corrected for all claims of the profile; and the pictures of findings."""
-    judged = keep_judged(context, specs)
+    """The sections of all judged specs, with verdicts corrected for all claims of the profile; and the pictures of
+    findings."""
+    judged = judged_specs(context, specs)
     by_id = {one.spec.id: one for one in judged}
     with_picture = {f.id: f.picture for f in read_findings(context.project.specs / FINDINGS) if f.picture is not None}
     of_cards = [(name, by_id[p.of_spec], p) for name, p in with_picture.items() if p.of_spec in by_id]
@@ -73,7 +74,7 @@ def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Sect
         Task(gather, (context, one), one.spec.id, _size(context, one)) for one in judged
     ]
     pieces += [Task(draw_card, (context, one, picture), name, 1) for name, one, picture in of_cards]
-    drawn = side_by_side(pieces, context, "drawing")
+    drawn = compute_side_by_side(pieces, context, "drawing")
     sections = [one for one in drawn if isinstance(one, Section)]
     cards = zip(of_cards, drawn[len(judged) :], strict=True)
     pictures = {name: drawing for (name, *_), drawing in cards if isinstance(drawing, Drawing)}
@@ -82,13 +83,13 @@ def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Sect
 
 
 def _size(context: Context, loaded: Loaded) -> int:
-    """How long a spec takes to draw, roughly: as its measurements have bytes."""
+    """Estimated effort of drawing a spec: the size in bytes of its table."""
     file = context.measurements_file(loaded.spec.id)
     return file.stat().st_size if file.is_file() else len(loaded.spec.claims)
 
 
 def draw_card(context: Context, loaded: Loaded, picture: Picture) -> Drawing | None:
-    """The small figure of a finding; None where nothing of it was measured, or the claim is not refuted."""
+    """The small figure of a finding; None where it has no measurements, or where the claim is not refuted."""
     spec = context.scale(loaded).spec
     if picture.counterexample is not None:
         judged = read_verdicts(context, loaded).verdicts
@@ -125,7 +126,7 @@ def _write_site(
     pieces = [Task(paper_pages, (shared, paper.key), paper.key, len(paper.verdicts)) for paper in site.papers]
     pieces.append(Task(common_pages, (shared,), "front and table", len(verdicts)))
     pieces.append(Task(manual_pages, (shared,), "documentation", len(verdicts) / 3))
-    written = side_by_side(pieces, context, "writing")
+    written = compute_side_by_side(pieces, context, "writing")
     write_site(root, site, {name: text for pages in written for name, text in pages.items()})
     return root / "index.html"
 
@@ -136,7 +137,8 @@ def front(context: Context) -> Path:
 
 
 def citations(project: Project) -> dict[str, dict[str, str | int]]:
-    """`specs/papers.yaml`; nothing where there is none. Raises HarnessError where it is no mapping of papers."""
+    """The citations of `specs/papers.yaml`; empty without the file. Raises HarnessError where it is not a mapping of
+    papers."""
     path = project.specs / "papers.yaml"
     papers: dict[str, dict[str, str | int]] = load_document(path).data if path.exists() else {}
     for name, cited in papers.items():
@@ -154,7 +156,7 @@ def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdi
 
 
 def _flagship(context: Context) -> str | None:
-    """Where the front of the run that decides lies, seen from this one; None where this is it, or there is none."""
+    """The path to the flagship's front page from this one; None where this is it, or there is none."""
     name = load_params(context.project).flagship
     page = None if name is None else context.project.reports / name / "site" / "index.html"
     if page is None or name == context.profile_name or not (page.parents[1] / "verdicts.json").is_file():
@@ -172,9 +174,9 @@ def _facts(context: Context) -> dict[str, object]:
 
 
 def _write_run(context: Context, specs: Sequence[Loaded]) -> None:
-    """`run.json`: times, commit and machine of this very run, apart so that the other pages are reproducible.
+    """Write `run.json`: times, commit and machine of the run. Other pages have none of these, so they are reproducible.
 
-    Left as it is where the cells of the run are not in this machine's store (a clone that only checks).
+    The file is left as it is where this machine's store lacks the run's cells, as in a clone that only checks.
     """
     target = context.page / RUN
     known = timings(context, specs)

@@ -80,7 +80,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
 
 
 def _date(context: Context) -> datetime.datetime:
-    """Of the commit, so that the same checkout gives the same crate; now, outside of git."""
+    """The date of the commit, so that a checkout always gives the same crate; the present time outside of git."""
     asked = ["git", "-C", str(context.project.root), "log", "-1", "--format=%cI"]
     try:
         output = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
@@ -90,7 +90,7 @@ def _date(context: Context) -> datetime.datetime:
 
 
 def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
-    """Every file that the verdict follows from, and what it is."""
+    """Every file that the verdict follows from, with a description."""
     root = context.project.root
     for name in PROJECT_FILES:
         if (root / name).is_file():
@@ -129,7 +129,7 @@ def _readme(context: Context, loaded: Loaded, verdict: Verdict) -> str:
 
 
 def _command(context: Context, loaded: Loaded) -> str:
-    """What judges it again, typed in the archive's folder."""
+    """The command that judges the claim again in the archive's folder."""
     if context.own is None:
         return shlex.join(["harness", "judge", "--profile", context.profile_name, loaded.spec.id])
     return shlex.join(["harness", "judge", _archive_name(context, loaded.raw.files[0])])
@@ -143,7 +143,7 @@ def _archive_name(context: Context, path: Path) -> str:
 
 
 def _judging_action(crate: object, context: Context, loaded: Loaded, added: dict[str, object]) -> object:
-    """The act of judging, from table and spec to verdict."""
+    """The entry of the crate for the act of judging, from table and spec to verdict."""
     from rocrate.model.contextentity import ContextEntity
 
     table = context.measurements_file(loaded.spec.id)

@@ -8,8 +8,8 @@ from harness.claims.verdict import Point, Verdict, basis_text
 from harness.report.vocabulary import CERTAINTY, figure
 
 
-def _of_readings(verdict: Verdict) -> str:
-    """In how many other readings of what the paper leaves open the verdict is the same, open, or another."""
+def _readings_sentence(verdict: Verdict) -> str:
+    """In how many other readings the verdict is the same, open, or another."""
     words = [reading.verdict for reading in verdict.readings]
     same = words.count(verdict.verdict)
     open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
@@ -23,7 +23,7 @@ HELD = ("reproduced", "agrees")
 
 
 def certainty_words(verdict: Verdict) -> str:
-    """How sure, in a few words; empty where nothing is decided."""
+    """How sure a verdict is, in a few words; empty where nothing is decided."""
     if verdict.certainty is None:
         return ""
     if (verdict.certainty, verdict.verdict) == ("proved", "violated"):
@@ -32,8 +32,8 @@ def certainty_words(verdict: Verdict) -> str:
     return CERTAINTY[verdict.certainty] + runs
 
 
-def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
-    """How sure one is of a verdict, one sentence each."""
+def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
+    """Sentences on how sure a verdict is."""
     sentences = []
     if point is not None and point.holds is not None and point.share is not None and verdict.verdict in HELD:
         sentences.append(
@@ -58,7 +58,7 @@ def how_sure(verdict: Verdict, point: Point | None) -> list[str]:
     if verdict.stopped is not None:
         sentences.append(f"Runs were added until it was decided, after {verdict.stopped}.")
     if verdict.readings:
-        sentences.append(_of_readings(verdict))
+        sentences.append(_readings_sentence(verdict))
     if verdict.tally:
         sentences.append(f"{verdict.tally[:1].upper()}{verdict.tally[1:]}.")
     return sentences

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup, escape
 
 from harness.claims.verdict import Verdict
-from harness.report.certainty import how_sure
+from harness.report.certainty import certainty_sentences
 from harness.report.contents import Site, slug
 from harness.report.forest import INTERVALS_BY, forests, points_by_basis
 from harness.report.gather import Section
@@ -23,7 +23,7 @@ from harness.spec.model import Spec
 
 
 def report_link(site: Site, verdict: Verdict) -> str:
-    """Where an error in a verdict is reported; empty where the project does not say where its code is."""
+    """The address at which an error in a verdict is reported; empty where the project names none."""
     repository = str(site.about.cited.get("repository-code", ""))
     return f"{repository}/issues/new?{urlencode({'title': verdict.id})}" if repository else ""
 
@@ -46,7 +46,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         "intervals_by": INTERVALS_BY.get(verdict.basis, INTERVALS_BY["t-test"]),
         "counterexample": section.counterexamples.get(verdict.id),
         "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
-        "sure": how_sure(verdict, point),
+        "sure": certainty_sentences(verdict, point),
         "fewer_runs": _runs_of_paper(verdict, spec),
         "form": site.forms.get(verdict.id),
         "answer": Markup(section.answers.get(claim.id, "")),
@@ -57,7 +57,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
 
 
 def _runs_of_paper(verdict: Verdict, spec: Spec) -> int | None:
-    """How many runs the paper has, where the verdict is decided by fewer of them on its data."""
+    """Number of runs of the paper, where the verdict rests on fewer runs on its data; None otherwise."""
     of_paper = spec.paper_run.repeats if spec.paper_run is not None else None
     if of_paper is None or verdict.repeats is None or verdict.data not in ("paper", "smaller"):
         return None
@@ -68,7 +68,7 @@ _MEASURED_BY = re.compile(r"code (\w+) \(commit (\w+)\)")
 
 
 def _codes_by_commit(verdict: Verdict) -> list[str]:
-    """By which code it was measured, each commit once: a table that grew over months has dozens of codes."""
+    """The versions of the code that measured, one text per commit: a table of months has dozens of codes."""
     codes: defaultdict[str, list[str]] = defaultdict(list)
     for code, commit in _MEASURED_BY.findall("; ".join(verdict.measured_by)):
         codes[commit].append(code)
@@ -76,7 +76,7 @@ def _codes_by_commit(verdict: Verdict) -> list[str]:
 
 
 def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str, str]]:
-    """What judges it again, and what measures it again."""
+    """The commands that judge a claim again and that measure it again, each with a label."""
     profile = f" --profile {site.profile}"
     if section.files == "." or site.profile == "own":
         return [(f"harness judge {shlex.quote(section.called)}", "judges it again from the table that is here")]
@@ -95,7 +95,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def prose_html(text: str, spec: str, known: Collection[str]) -> Markup:
-    """Text of a spec as HTML: names in backticks are links where they are claims of it, or in full, and else code."""
+    """Text of a spec as HTML. Names of claims in backticks become links, other text in backticks code."""
 
     def link_or_code(match: re.Match[str]) -> str:
         name = match.group(1)

@@ -63,7 +63,7 @@ class Comparison:
 
 
 def comparisons(sections: Iterable[Section]) -> list[Comparison]:
-    """Each quantity that was measured at one of `EPSILONS`, in the order of the sections."""
+    """The comparison of each quantity that was measured at one of `EPSILONS`."""
     listed = list(sections)
     every = (
         Comparison(metric, metric_words(metric), tuple(row for section in listed for row in _rows_of(section, metric)))
@@ -102,20 +102,21 @@ def _is_number(label: str) -> bool:
     return True
 
 
-def draw_comparison(one: Comparison, short_names: Mapping[str, str]) -> Drawing:
-    """A row for each data set of a paper: a mark for each set-up and attack, in a lane for each epsilon."""
+def draw_comparison(comparison: Comparison, short_names: Mapping[str, str]) -> Drawing:
+    """A figure with a row for each data set of a paper, a lane for each epsilon, and a mark for each set-up and
+    attack."""
     groups: dict[tuple[str, str], list[ComparedRow]] = {}
-    for row in one.rows:
+    for row in comparison.rows:
         groups.setdefault((row.paper, row.data), []).append(row)
     heights = {key: float(-index) for index, key in enumerate(groups)}
     names = [f"{data}, {short_names[paper]}" for paper, data in groups]
 
     def paint(sketches: list[Sketch]) -> None:
         (sketch,) = sketches
-        every = [mean for row in one.rows for mean in row.means if math.isfinite(mean)]
+        every = [mean for row in comparison.rows for mean in row.means if math.isfinite(mean)]
         sketch.name_values(list(heights.values()), names)
         set_row_names(sketch, list(heights.values()), names)
-        sketch.set_places_of_values(value_range(every), one.title)
+        sketch.set_places_of_values(value_range(every), comparison.title)
         sketch.axis.set_ylim(min(heights.values()) - 0.6, 0.6)
         for lane, epsilon in enumerate(EPSILONS):
             marks = [
@@ -134,13 +135,13 @@ def draw_comparison(one: Comparison, short_names: Mapping[str, str]) -> Drawing:
             )
 
     size = (WIDE_INCHES, 0.9 + ROW_INCHES * len(groups))
-    label = f"{one.title} of every set-up and attack, by data set and paper, at four epsilons"
-    title = f"{one.title[:1].upper()}{one.title[1:]} by data set"
-    return draw_sketches(1, paint, title, label, f"compare {one.metric}", size, bare=True)
+    label = f"{comparison.title} of every set-up and attack, by data set and paper, at four epsilons"
+    title = f"{comparison.title[:1].upper()}{comparison.title[1:]} by data set"
+    return draw_sketches(1, paint, title, label, f"compare {comparison.metric}", size, bare=True)
 
 
 def epsilon_words(epsilon: float) -> str:
-    """An epsilon of the comparison, as its legend and its column are called."""
+    """The name of an epsilon in the legend and in a column."""
     return "without noise" if math.isinf(epsilon) else f"ε = {figure(epsilon)}"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.claims.verdict import Verdict
 from harness.report.drawing import Drawing
-from harness.report.findings import Finding, Shown
+from harness.report.findings import Finding, ShownFinding
 from harness.report.findings import findings_that_hold as shown_findings
 from harness.report.forms import Form
 from harness.report.gather import Section
@@ -57,7 +57,7 @@ class Site:
 
     profile: str
     papers: tuple[Paper, ...]
-    findings: tuple[Shown, ...]
+    findings: tuple[ShownFinding, ...]
     pictures: Mapping[str, Drawing]
     """By finding."""
     changes: tuple[tuple[Verdict, str], ...]
@@ -99,13 +99,13 @@ class Row:
 
 
 def slug(verdict_id: str) -> str:
-    """Name of a claim's page."""
+    """The name of a claim's page."""
     spec, _, claim = verdict_id.partition("#")
     return f"{spec.replace('/', '-')}--{claim}"
 
 
 def sort_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """The specs of a paper by name and number, what was measured besides after its figures, and then theory."""
+    """The specs of a paper in order: its figures by name and number, other measurements, then theory."""
 
     def key(section: Section) -> tuple[int, list[tuple[str, int]]]:
         spec = section.spec
@@ -118,7 +118,7 @@ def sort_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
 
 
 def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, str | int]]) -> tuple[Paper, ...]:
-    """The papers that sections belong to, in the order of the citations; own checks last."""
+    """The papers of the sections, in the order of the citations; the project's own checks come last."""
     by_paper: dict[str, list[Section]] = {}
     for section in sections:
         by_paper.setdefault(section.spec.paper, []).append(section)
@@ -143,7 +143,7 @@ def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, 
 
 def chosen_findings(
     findings: Sequence[Finding], sections: Sequence[Section], verdicts: Sequence[Verdict]
-) -> tuple[tuple[Shown, ...], list[str]]:
+) -> tuple[tuple[ShownFinding, ...], list[str]]:
     """The findings that hold under these verdicts, and a line on each that does not."""
     specs = {s.spec.id: s.spec for s in sections}
     papers = {s.spec.paper for s in sections}

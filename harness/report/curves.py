@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from harness.coordinates import place
-from harness.execution.curves import CurvePlace, curves_of
+from harness.execution.curves import CurvePlace, lines_of_panel
 from harness.metrics import metrics_of
 from harness.metrics.curves import CURVES, Curve, Line
 from harness.report.anchors import mark
@@ -21,28 +21,28 @@ from harness.report.vocabulary import attack_words, figure, level_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 
-EVERY = 6
+HOVER_EVERY = 6
 """Points of a line of which one says its values on hover."""
 BESIDE = 2.2
 """Inches of height of a row of axes that has others beside it."""
-Drawn = tuple[CurvePlace, Line]
+PlacedLine = tuple[CurvePlace, Line]
 """What a line is of, and its points."""
 
 
 def draw_curves(
     spec: Spec, table: pd.DataFrame, panel: Panel, name: str, size: tuple[float, float] = SIZE
 ) -> list[Drawing]:
-    """A panel of curves; several of at most six lines each where there are more; none where the table keeps none."""
+    """The drawings of a panel of curves, with at most six lines each; none where the table keeps no such curves."""
     assert panel.curve is not None
     curve = CURVES[panel.curve]
-    every = [(of, line) for of, lines in curves_of(table, panel) for line in lines]
+    every = [(of, line) for of, lines in lines_of_panel(table, panel) for line in lines]
     words = [_words(spec, of, line) for of, line in every]
     axes = list(dict.fromkeys(line.beside for _, line in every))
     drawings = []
     for nth, group in enumerate(split_series([{**w, "beside": ""} for w in words], MOST_SERIES * len(axes))):
         drawn = [every[i] for i in group]
 
-        def paint(sketches: list[Sketch], drawn: Sequence[Drawn] = drawn) -> None:
+        def paint(sketches: list[Sketch], drawn: Sequence[PlacedLine] = drawn) -> None:
             for sketch, which in zip(sketches, axes, strict=True):
                 lines = [(of, line) for of, line in drawn if line.beside == which]
                 _paint(sketch, spec, panel, curve, lines)
@@ -59,7 +59,7 @@ def draw_curves(
 
 
 def _words(spec: Spec, of: CurvePlace, line: Line) -> dict[str, str]:
-    """What a line is of, as series have it: in the place of a metric, what it is itself."""
+    """What a line shows, in the words that series have; its own name takes the place of a metric."""
     assert spec.experiment is not None
     arm = spec.experiment.arms[of["arm"]].label or of["arm"]
     at = ", ".join(level_words(axis, value) for axis, value in of["at"].items())
@@ -67,7 +67,7 @@ def _words(spec: Spec, of: CurvePlace, line: Line) -> dict[str, str]:
 
 
 def _summary_marks(spec: Spec, curve: Curve, of: CurvePlace) -> str:
-    """The names of all that metrics say of what a curve shows whole, which claims on them bear too."""
+    """The names of all metrics that sum up a curve, which claims on them share."""
     marks = []
     for kind in curve.sums_up:
         attack = "" if kind == "model" else of["attack"]
@@ -77,13 +77,13 @@ def _summary_marks(spec: Spec, curve: Curve, of: CurvePlace) -> str:
     return " ".join(marks)
 
 
-def _paint(sketch: Sketch, spec: Spec, panel: Panel, curve: Curve, drawn: Sequence[Drawn]) -> None:
+def _paint(sketch: Sketch, spec: Spec, panel: Panel, curve: Curve, drawn: Sequence[PlacedLine]) -> None:
     names, _ = names_of([_words(spec, of, line) for of, line in drawn])
     _set_scales(sketch, panel, curve, [line for _, line in drawn])
     for index, ((of, line), name) in enumerate(zip(drawn, names, strict=True)):
         marked = ("-", "") if curve.histogram else (DASHES[index % 4], MARKERS[index % len(MARKERS)])
         look = Look(COLOURS[index % len(COLOURS)], *marked, filled=curve.histogram)
-        x, y = (line.x, line.y) if curve.histogram else (line.x[::EVERY], line.y[::EVERY])
+        x, y = (line.x, line.y) if curve.histogram else (line.x[::HOVER_EVERY], line.y[::HOVER_EVERY])
         before = f"{name}, " if name else ""
         about = _summary_marks(spec, curve, of)
         texts = [

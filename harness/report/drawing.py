@@ -92,7 +92,7 @@ class Drawing:
 
 
 def sample(look: Look) -> str:
-    """What a legend shows of a look: a piece of its line with its mark, as one `<svg>`."""
+    """An `<svg>` of a look for a legend: a piece of its line with its mark."""
     return f'<svg class="sample" viewBox="0 0 26 10" width="26" height="10" aria-hidden="true">{_sample(look)}</svg>'
 
 
@@ -107,8 +107,10 @@ def _sample(look: Look) -> str:
     return (line if look.dash else "") + mark
 
 
-def whole_of(width: float, height: float, title: str, keys: Sequence[Key], notes: Sequence[str]) -> tuple[str, str]:
-    """What a picture needs to stand by itself: the box with room for its title and legend, and these as SVG."""
+def standalone_frame(
+    width: float, height: float, title: str, keys: Sequence[Key], notes: Sequence[str]
+) -> tuple[str, str]:
+    """The view box that leaves room for a picture's title and legend, and these as SVG."""
     lines = [key.name for key in keys] + list(notes)
     longest = max([len(title) * 6.4, *(26 + 12 + len(line) * 5.2 for line in lines)], default=0.0)
     box = f"0 {-TITLE:g} {max(width, longest):.0f} {height + TITLE + ROW * len(lines) + 8:.0f}"
@@ -122,7 +124,7 @@ def whole_of(width: float, height: float, title: str, keys: Sequence[Key], notes
 
 
 def standalone_svg(drawing: Drawing) -> str:
-    """The picture as a file of its own, with title and legend, and with colours, which no page gives it."""
+    """The picture as a file of its own: with title, legend and colours, which otherwise come from the page."""
     colours = {**{f"--c{i}": colour for i, colour in enumerate(COLOURS)}, "--ink": "#222222", "--rule": "#dddddd"}
     colours["--bound"] = "#000000"
     variables = ";".join(f"{name}:{value}" for name, value in colours.items())
@@ -135,7 +137,7 @@ def standalone_svg(drawing: Drawing) -> str:
 
 
 def csv_text(drawing: Drawing) -> str:
-    """Its numbers, one a line: series, what the number is, both axes by name, and the ends of its interval."""
+    """The numbers of a figure as CSV: series, sort of number, both axes by name, and the ends of the interval."""
     rows = []
     for datum in drawing.data:
         ends = (f"{end:.6g}" if math.isfinite(end) else "" for end in (datum.low, datum.high))
@@ -146,7 +148,7 @@ def csv_text(drawing: Drawing) -> str:
 
 
 def figure_files(figures: Mapping[str, Drawing]) -> dict[str, str]:
-    """The files that go with figures, by their path in the site; `figures` by the stem of the path."""
+    """The files that readers download with figures, by path; `figures` are given by the stem of the path."""
     files = {}
     for stem, drawing in figures.items():
         files[f"figures/{stem}.svg"] = standalone_svg(drawing)

@@ -58,7 +58,7 @@ CHARACTER = 6.4
 
 
 def badge(verdicts: Sequence[Verdict]) -> str:
-    """An SVG of one line: how many of the papers' claims, on their data, came out how; of all where there are none."""
+    """An SVG line with the outcomes of the papers' claims on their data; of all claims where there are none."""
     (first, *_) = count(verdicts) or (None,)
     by_word = {} if first is None else first.by_word
     text = " · ".join(f"{n} {WORDS[word]}" for word, n in by_word.items() if word != "not run")

@@ -16,7 +16,7 @@ from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
 from harness.report.drawing import BOUND, DASHES, Drawing, Look
 from harness.report.grouping import Group, groups_of
-from harness.report.lines import as_trained, place_of_infinity
+from harness.report.lines import epsilons_as_trained, place_of_infinity
 from harness.report.panels import Averages, Intervals, Series, averages_of, drawn_metrics, panels_of
 from harness.report.scales import Range, value_range
 from harness.report.sketch import BARE, SIZE, TOP, Sketch, draw_sketches, set_row_names, text_width
@@ -30,7 +30,7 @@ ROW_NAME, ROW_FONT = 26, 8.5
 
 
 @dataclass(frozen=True)
-class Extras:
+class PanelExtras:
     """What a picture of a finding adds to a panel."""
 
     lines: Mapping[str, float]
@@ -41,9 +41,9 @@ class Extras:
 
 
 def draw(spec: Spec, table: pd.DataFrame, intervals: Intervals | None = None) -> list[Drawing]:
-    """The panels of a spec's section: those that it declares, and those that its claims speak of besides.
+    """The panels of a spec: those that it declares, and those that its claims need besides.
 
-    `intervals`: of the table, where they are known already.
+    `intervals`: those of the table, where they are known already.
     """
     panels = panels_of(spec)
     averages = averages_of(spec, table, drawn_metrics(panels), intervals)
@@ -65,9 +65,9 @@ def draw_panel(
     averages: Averages,
     name: str,
     size: tuple[float, float] = SIZE,
-    extras: Extras | None = None,
+    extras: PanelExtras | None = None,
 ) -> list[Drawing]:
-    """A panel of measurements as one figure, or as several where it has more series than one holds."""
+    """The drawings of a panel of measurements; several where it has more series than one can hold."""
     drawings = []
     for nth, group in enumerate(groups_of(spec, panel, averages)):
 
@@ -84,13 +84,13 @@ def draw_panel(
 
 
 def paint_group(
-    sketch: Sketch, spec: Spec, table: pd.DataFrame, panel: Panel, group: Group, extras: Extras | None = None
+    sketch: Sketch, spec: Spec, table: pd.DataFrame, panel: Panel, group: Group, extras: PanelExtras | None = None
 ) -> None:
     """Draw the series of one figure of a panel."""
     if group.by_rows:
         _paint_rows(sketch, panel, group)
     else:
-        _paint_values(sketch, spec, table, panel, group, extras or Extras({}))
+        _paint_values(sketch, spec, table, panel, group, extras or PanelExtras({}))
 
 
 def _point_text(name: str, at: str, point: tuple[float, float, float], printed: float | None) -> str:
@@ -105,7 +105,7 @@ def _hovers(one: Series, places: Sequence[str]) -> list[Hover]:
     return [Hover(_point_text("", at, p, one.printed.get(i)), of) for i, (at, p, of) in enumerate(points)]
 
 
-def _value_range(group: Sequence[Series], panel: Panel, extras: Extras) -> Range:
+def _value_range(group: Sequence[Series], panel: Panel, extras: PanelExtras) -> Range:
     """The value axis of a panel."""
     core = [float(v) for one in group for v in (*one.mean, *one.printed.values())]
     core += [v for one in group for _, means in one.outcomes for v in means]
@@ -126,9 +126,9 @@ def _row_heights(group: Sequence[Series]) -> dict[str, float]:
 
 
 def _paint_rows(sketch: Sketch, panel: Panel, group: Group) -> None:
-    """Set-ups as rows: a mark and an interval for each series, one below the other."""
+    """Draw set-ups as rows, with a mark and an interval for each series."""
     heights = _row_heights(group.series)
-    within = _value_range(group.series, panel, Extras({}))
+    within = _value_range(group.series, panel, PanelExtras({}))
     edges = np.concatenate([[0.0], np.cumsum(list(heights.values()))])
     middles = dict(zip(heights, -(edges[1:] + edges[:-1]) / 2, strict=True))
     names = {name: "\n".join(wrap(name, ROW_NAME)) for name in heights}
@@ -153,7 +153,7 @@ def _paint_rows(sketch: Sketch, panel: Panel, group: Group) -> None:
 
 
 def _note_printed(sketch: Sketch, group: Sequence[Series]) -> None:
-    """Say how many of the printed values lie outside of the interval that was measured at the same place."""
+    """Add a note on how many printed values lie outside of the measured interval at the same place."""
     known = [(v, float(one.low[i]), float(one.high[i])) for one in group for i, v in one.printed.items()]
     outside = sum(not low <= value <= high for value, low, high in known if math.isfinite(low) and math.isfinite(high))
     if outside:
@@ -163,7 +163,7 @@ def _note_printed(sketch: Sketch, group: Sequence[Series]) -> None:
 
 
 @dataclass(frozen=True)
-class _Across:
+class _HorizontalAxis:
     """The horizontal axis of a panel: where each epsilon of an arm is drawn, or the axis' own values."""
 
     over: str
@@ -174,7 +174,7 @@ class _Across:
     """Where infinity is drawn."""
 
     def place_levels(self, one: Series, levels: Sequence[float | str] | None = None) -> Array:
-        """Where the levels of a series, or others of its arm, are drawn, (k,)."""
+        """Positions, (k,), of the levels of a series, or of other levels of its arm."""
         values = np.array(one.levels if levels is None else levels, float)
         if self.over != "epsilon":
             return values
@@ -183,20 +183,20 @@ class _Across:
         return np.minimum(places, self.beyond)
 
 
-def _across_of(panel: Panel, spec: Spec, table: pd.DataFrame, series: Sequence[Series]) -> _Across:
+def _horizontal_axis(panel: Panel, spec: Spec, table: pd.DataFrame, series: Sequence[Series]) -> _HorizontalAxis:
     over = "epsilon" if panel.x == "epsilon-as-trained" else panel.x
     if over != "epsilon":
-        return _Across(over, {}, math.inf)
+        return _HorizontalAxis(over, {}, math.inf)
     levels = np.array([level for one in series for level in one.levels], float)
     experiment = spec.own_experiment
     if panel.x == "epsilon" or experiment is None:
-        return _Across(over, {}, place_of_infinity(levels))
+        return _HorizontalAxis(over, {}, place_of_infinity(levels))
     trained = {}
     for arm in dict.fromkeys(one.quantity[0] for one in series):
         grid = dict(experiment.levels(arm)).get("epsilon", ())
-        trained[arm] = dict(zip(map(float, grid), map(float, as_trained(experiment, table, arm)), strict=True))
+        trained[arm] = dict(zip(map(float, grid), map(float, epsilons_as_trained(experiment, table, arm)), strict=True))
     worth = np.array([place for places in trained.values() for place in places.values()])
-    return _Across(over, trained, place_of_infinity(worth))
+    return _HorizontalAxis(over, trained, place_of_infinity(worth))
 
 
 def _paint_values(
@@ -205,26 +205,26 @@ def _paint_values(
     table: pd.DataFrame,
     panel: Panel,
     group: Group,
-    extras: Extras,
+    extras: PanelExtras,
 ) -> None:
     """Means over an axis, their intervals, printed values, formulas and lines."""
-    across = _across_of(panel, spec, table, group.series)
+    horizontal = _horizontal_axis(panel, spec, table, group.series)
     within = _value_range(group.series, panel, extras)
     sketch.set_values(within, panel.y or metric_words(panel.metrics[0]))
-    places, facts = [across.place_levels(one) for one in group.series], TableFacts.of(table)
-    _set_axis(sketch, panel, across, group.series, places)
+    places, facts = [horizontal.place_levels(one) for one in group.series], TableFacts.of(table)
+    _set_axis(sketch, panel, horizontal, group.series, places)
     for one, name, look, x in zip(group.series, group.names, group.looks, places, strict=True):
-        at = [f"{name}, {level_words(across.over, level)}" for level in one.levels]
+        at = [f"{name}, {level_words(horizontal.over, level)}" for level in one.levels]
         for levels, means in one.outcomes:
-            there = across.place_levels(one, levels).tolist()
+            there = horizontal.place_levels(one, levels).tolist()
             sketch.add_outcome(name, replace(look, marker=""), there, means)
         line, inside = (one.mean, one.low, one.high), _clip_range(within, *facts.range_of(one.quantity[2]))
         sketch.add_series(name, look, x, line, one.levels, _hovers(one, at), inside)
         texts = [Hover(f"the paper prints {figure(v)} for {at[i]}") for i, v in one.printed.items()]
         printed = [(float(x[i]), v) for i, v in one.printed.items()]
         sketch.add_printed(name, look.colour, printed, texts)
-    finite = sorted({float(v) for x in places for v in x if v < across.beyond})
-    if panel.formulas and across.over == "epsilon" and finite:
+    finite = sorted({float(v) for x in places for v in x if v < horizontal.beyond})
+    if panel.formulas and horizontal.over == "epsilon" and finite:
         grid = [e for one in group.series for e in one.levels if isinstance(e, float) and math.isfinite(e)]
         _paint_formulas(
             sketch,
@@ -239,11 +239,13 @@ def _paint_values(
 
 
 def _clip_range(within: Range, low: float, high: float) -> Range:
-    """The part of an axis that a metric with this range can have."""
+    """The part of an axis within the range of a metric."""
     return Range(max(within.low, low), min(within.high, high), within.cut)
 
 
-def _set_axis(sketch: Sketch, panel: Panel, across: _Across, group: Sequence[Series], places: Sequence[Array]) -> None:
+def _set_axis(
+    sketch: Sketch, panel: Panel, horizontal: _HorizontalAxis, group: Sequence[Series], places: Sequence[Array]
+) -> None:
     every = sorted({float(v) for x in places for v in x})
     if panel.x != "epsilon":
         name = "ε as trained (shuffled, not amplified)" if panel.x == "epsilon-as-trained" else panel.x
@@ -259,7 +261,7 @@ def _set_axis(sketch: Sketch, panel: Panel, across: _Across, group: Sequence[Ser
 
 
 def _tick_order(level: float, index: int, count: int) -> tuple[int, int]:
-    """The order in which values of epsilon are named: none, the ends, powers of ten, and the others."""
+    """Sort key of ticks by importance: infinity, the ends, powers of ten, then others."""
     if math.isinf(level):
         return 0, index
     if index == 0:
@@ -268,7 +270,7 @@ def _tick_order(level: float, index: int, count: int) -> tuple[int, int]:
 
 
 def _given_to_formulas(spec: Spec, arm: str) -> dict[str, float]:
-    """Parameters of formulas that are known of an arm."""
+    """Parameters of formulas that are known for an arm."""
     if spec.results is not None:
         known = {"delta": spec.results.delta, "prior": spec.results.prior_of(arm)}
         return {name: value for name, value in known.items() if value is not None}
@@ -279,7 +281,7 @@ def _given_to_formulas(spec: Spec, arm: str) -> dict[str, float]:
 def _paint_formulas(
     sketch: Sketch, panel: Panel, given: Mapping[str, float], finite: Sequence[float], within: Range
 ) -> None:
-    """The formulas that a panel names, from the least to the largest finite epsilon."""
+    """Draw the formulas that a panel names, from the least to the largest finite epsilon."""
     for nth, name in enumerate(panel.formulas):
         fine = np.geomspace(max(1e-6, min(finite)), max(finite), 200)
         curve = np.asarray(FORMULAS[name].curve(fine, **given), float)

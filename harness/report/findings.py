@@ -86,7 +86,7 @@ class Findings(Config):
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownFinding:
     """A finding whose claims came out as it says, with its numbers filled in."""
 
     finding: Finding
@@ -97,7 +97,7 @@ class Shown:
 
 
 def read_findings(path: Path) -> tuple[Finding, ...]:
-    """The findings declared; none where there is no file. Raises HarnessError with file, line and field."""
+    """The declared findings; empty where the file does not exist. Raises HarnessError with file, line and field."""
     if not path.is_file():
         return ()
     document = load_document(path)
@@ -122,8 +122,8 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
 
 def findings_that_hold(
     findings: Sequence[Finding], verdicts: Mapping[str, Verdict], specs: Mapping[str, Spec]
-) -> tuple[list[Shown], list[str]]:
-    """Those that hold under these verdicts, and a line on each that does not."""
+) -> tuple[list[ShownFinding], list[str]]:
+    """The findings that hold under these verdicts, and a line on each that does not."""
     kept, dropped = [], []
     for finding in findings:
         wrong = [
@@ -141,7 +141,7 @@ def findings_that_hold(
             dropped.append(f"{finding.id}: {'; '.join(lacking)}")
             continue
         title, short, text = (_with_numbers(words, values) for words in written)
-        kept.append(Shown(finding, title, short, text, tuple(known.values())))
+        kept.append(ShownFinding(finding, title, short, text, tuple(known.values())))
     return kept, dropped
 
 

@@ -13,7 +13,7 @@ from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Basis, Point, Verdict
-from harness.report.prose import add, curve_words, left_interval, subtract, where_words
+from harness.report.prose import add_bound, curve_words, left_interval, subtract_bound, where_words
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 
@@ -93,7 +93,7 @@ INTERVALS_BY: Mapping[Basis | None, str] = {
 
 
 def points_by_basis(verdict: Verdict) -> list[Point]:
-    """A verdict's points with the interval of the test that it rests on; they carry that of the design's own."""
+    """The points of a verdict, with the interval of the test that it rests on in place of the design's own."""
     if verdict.basis != "distribution-free":
         return list(verdict.points)
     return [
@@ -105,7 +105,7 @@ def points_by_basis(verdict: Verdict) -> list[Point]:
 
 
 def forests(points: Sequence[Point], parts: Sequence[ClaimKind], spec: Spec, alpha: float) -> tuple[list[Forest], int]:
-    """The forest plots of a claim, one for each part that has points, and how many points are left out of them."""
+    """One forest plot for each part that has points, and the number of points left out."""
     usable = [p for p in points if p.expectation < len(parts) and math.isfinite(p.effect)]
     kept = {id(p) for p in sorted(usable, key=lambda p: -p.p_support)[:MOST]}
     plots = []
@@ -148,7 +148,7 @@ def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) 
 
 
 def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
-    """What the axis is of, and each point on it."""
+    """The title of the axis, and each point on it."""
     if isinstance(part, Close):
         if isinstance(part.right, MetricSeries):
             return "difference", [_span_beside(p.left - p.right, 0.0, p, part.tolerance) for p in points]
@@ -161,7 +161,7 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
         upward = part.relation in (">", ">=")
         if upward:
             return "difference", [
-                Span(p.effect + part.margin, add(part.margin, p.low), add(part.margin, p.high), part.margin)
+                Span(p.effect + part.margin, add_bound(part.margin, p.low), add_bound(part.margin, p.high), part.margin)
                 for p in points
             ]
         return "difference", [
@@ -171,10 +171,10 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
 
 
 def _span_beside(value: float, to: float, point: Point, tolerance: float) -> Span:
-    """A value that is to lie within `tolerance` of another.
+    """The span of a value that is to lie within `tolerance` of another.
 
-    What is kept of a point is how far from it, at least and at most, the interval reaches. Where it reaches to both
-    sides the longer reach is drawn on either.
+    A point keeps the least and the largest distance that the interval reaches. Where it reaches to both sides, the
+    larger is drawn on either.
     """
     near, far = _mirrored_ends(point, tolerance)
     low, high = (None, None) if far is None else (to - far, to + far)
@@ -184,8 +184,8 @@ def _span_beside(value: float, to: float, point: Point, tolerance: float) -> Spa
 
 
 def _mirrored_ends(point: Point, line: float) -> tuple[float | None, float | None]:
-    """Ends of `line - effect`."""
-    return subtract(line, point.high), subtract(line, point.low)
+    """The ends of `line - effect`."""
+    return subtract_bound(line, point.high), subtract_bound(line, point.low)
 
 
 def _subject(part: ClaimKind, spec: Spec) -> str:
@@ -197,8 +197,8 @@ def _subject(part: ClaimKind, spec: Spec) -> str:
 
 
 def _state(point: Point, alpha: float) -> State:
-    """Of this point by itself: it clears the line, misses it, or neither; by its p-values, or by the distribution-free
-    interval where that is the one that is drawn."""
+    """Whether the point by itself clears its line, misses it, or neither: by its p-values, or by the distribution-free
+    interval where that is drawn."""
     clears, misses = point.p_support <= alpha / 2, point.p_oppose <= alpha / 2
     free = (point.free_low, point.free_high)
     if (point.low, point.high) == free != (None, None):
@@ -213,7 +213,7 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def _ends_of_axis(spans: Sequence[Span]) -> tuple[float, float]:
-    """From where to where: all estimates and lines, and of the intervals what does not dwarf those."""
+    """The ends of an axis: all estimates and lines, and intervals as far as they do not dwarf these."""
     core = [x for span in spans for x in (span.value, span.line, *(span.band or ()))]
     low, high = min(core), max(core)
     reach = 3 * max(high - low, 0.05 * max(abs(low), abs(high)), 1e-9)

@@ -52,7 +52,7 @@ def _day(commit: str) -> str:
 
 
 def forms_of(document: Document) -> dict[str, str]:
-    """By claim: the hash of its inequality as written, by whatever name its kind goes now."""
+    """The hash of each claim's inequality as written, with kinds by their names of version 1."""
     claims = document.data.get("claims") or {}
     items: Iterable[tuple[str, Fields | None]] = (
         claims.items() if isinstance(claims, dict) else ((str(claim.get("id")), claim) for claim in claims)
@@ -66,7 +66,7 @@ def forms_of(document: Document) -> dict[str, str]:
 
 
 def _with_kinds(form: object, names: Mapping[str, str]) -> object:
-    """What a spec says, with kinds by these names."""
+    """The text of a form with kinds replaced by these names."""
     if isinstance(form, dict):
         return {
             key: names.get(value, value) if key == "kind" and isinstance(value, str) else _with_kinds(value, names)
@@ -76,7 +76,7 @@ def _with_kinds(form: object, names: Mapping[str, str]) -> object:
 
 
 def read_forms(path: Path, loaded: Iterable[Loaded]) -> Mapping[str, Form]:
-    """Of the claims of specs whose forms are those of the file. Raises HarnessError where it is none."""
+    """The forms of those claims whose present form is the file's. Raises HarnessError for a malformed file."""
     if not path.is_file():
         return {}
     try:

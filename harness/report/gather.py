@@ -29,7 +29,7 @@ from harness.report.figures import draw
 from harness.report.noise_table import NoiseTable, compare_noises
 from harness.report.panels import Intervals, drawn_metrics, panels_of
 from harness.report.pictures import draw_bounds, draw_counterexample
-from harness.report.preparation import Told, describe_preparation, describe_steps
+from harness.report.preparation import PreparationText, describe_preparation, describe_steps
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.report.vocabulary import metric_words
 from harness.spec.load import Loaded
@@ -75,7 +75,7 @@ class Section:
     """How a command names it: its id, or the path of a file outside of specs/."""
     why_not: str
     sequential: bool
-    prepared: list[Told]
+    prepared: list[PreparationText]
     """What was done to its tables."""
     models: int
     models_fixed: int
@@ -88,19 +88,19 @@ class Section:
     """What all its models took, as the table remembers; None where it does not."""
 
 
-def keep_judged(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
-    """Those of the specs that have verdicts under the profile; the others are not run yet."""
+def judged_specs(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
+    """The specs that have verdicts under the profile."""
     return [loaded for loaded in specs if has_verdicts(context, loaded)]
 
 
 def gather(context: Context, loaded: Loaded) -> Section:
-    """A spec as it was judged."""
+    """The section of a judged spec."""
     return _section(context, loaded, read_verdicts(context, loaded).verdicts)
 
 
 def read_measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
-    """As `measurements`; of what the file remembers only what drawings are made of: pandas copies all of it with every
-    part of the table."""
+    """The measurements of a spec, as `measurements` gives them, with only those metadata that drawings need: pandas
+    copies all of them with every part of the table."""
     table, why_not = measurements(context, loaded)
     if table is not None:
         kept = ("design", RANGES, ATTRIBUTE, PREPARED, SPENT)
@@ -151,8 +151,8 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
     )
 
 
-def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> list[Told]:
-    """What was done to a spec's tables: as the measurements remember it, else as their data sets say."""
+def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> list[PreparationText]:
+    """What was done to a spec's tables: as its measurements record it, else as its data sets declare it."""
     noted = [] if table is None else table.attrs.get(PREPARED, [])
     if noted or experiment is None or table is None:
         return describe_preparation([preparation_from(one) for one in noted])
@@ -164,7 +164,7 @@ def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> 
 def _noises(
     context: Context, loaded: Loaded, experiment: Experiment | None, table: pd.DataFrame | None
 ) -> NoiseTable | None:
-    """Declared noise beside calibrated noise, where a spec has one of them and a reading that was run the other."""
+    """Declared beside calibrated noise, where a spec has one of them and a reading that was run has the other."""
     left_open = any((one.field or "").endswith(DECLARED) for one in loaded.spec.ambiguities)
     if experiment is None or table is None or not left_open:
         return None
@@ -187,7 +187,7 @@ def _figures(spec: Spec, table: pd.DataFrame | None, intervals: Intervals) -> tu
 
 
 def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing | None:
-    """Both sides of the inequality that is refuted, through the point that refutes it; None where there is no line."""
+    """A drawing of both sides of a refuted inequality through the point that refutes it; None without a line."""
     if verdict.counterexample is None:
         return None
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
@@ -214,7 +214,7 @@ def _models(table: pd.DataFrame, axes: Sequence[str]) -> int:
 
 
 def _listed_metrics(results: ResultsFile | None) -> tuple[str, ...]:
-    """What the table of means lists, in its order."""
+    """The metrics that the table of means lists, in its order."""
     rates = ("advantage", "tpr", "fpr", "auc", "tpr_at_0.1pct_fpr")
     usual = (*rates, "accuracy_train", "accuracy_test", "accuracy_nonmembers")
     own = () if results is None else tuple(name for name in results.metrics if name not in usual)
@@ -222,10 +222,10 @@ def _listed_metrics(results: ResultsFile | None) -> tuple[str, ...]:
 
 
 def _means(intervals: Intervals, metrics: Sequence[str], axes: Sequence[str]) -> list[Row]:
-    """Mean and 95% interval of every metric but counts, by arm, attack and place, ready to print.
+    """Mean and 95% interval of every metric except counts, by arm, attack and place, as rows to print.
 
-    Columns are the values of epsilon, or of the first axis where epsilon follows from others; one, where results from
-    elsewhere have no axis.
+    Columns are the values of epsilon, or of the first axis where epsilon follows from others; one where there is no
+    axis.
     """
     rows: dict[tuple[str, ...], Row] = {}
     every = {key: numbers for key, numbers in intervals.items() if key[2] in metrics}

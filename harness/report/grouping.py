@@ -34,7 +34,7 @@ class Group:
 
 
 def groups_of(spec: Spec, panel: Panel, averages: Averages) -> list[Group]:
-    """The figures that a panel is drawn as: one, or several where it has more series than one holds."""
+    """The figures of a panel: one, or several where it has more series than one can hold."""
     split = _split_panel(spec, panel, averages)
     named = [_names(series) for series, _ in split]
     every = list(dict.fromkeys(name for names in named for name in names if name))
@@ -70,26 +70,28 @@ def _split(series: Sequence[Series], by_rows: bool) -> list[tuple[Sequence[Serie
 
 def _rows(series: Sequence[Series]) -> list[tuple[Sequence[Series], bool]]:
     """Series of one value each as rows, of which one figure holds so many."""
-    names = names_of([one.words for one in series])[0] if len(series) > 1 else [name_alone(one) for one in series]
+    names = (
+        names_of([one.words for one in series])[0] if len(series) > 1 else [name_single_series(one) for one in series]
+    )
     pieces = [slice(i, i + MOST_ROWS) for i in range(0, len(series), MOST_ROWS)]
     return [([rows_of(series[piece], names[piece])], True) for piece in pieces]
 
 
-def name_alone(one: Series) -> str:
-    """The name of a series that has no others beside it: its set-up and attack, or its metric."""
+def name_single_series(one: Series) -> str:
+    """The name of a series without others beside it: its set-up and attack, or its metric."""
     words = one.words
     return ", ".join(filter(None, (words["arm"], words["attack"], words["at"]))) or words["metric"]
 
 
 def _names(series: Sequence[Series]) -> list[str]:
-    """The name of each series in its figure; of rows, which have names of their own, none."""
+    """The names of series in their figure; rows have names of their own and get none."""
     if len(series) > 1:
         return names_of([one.words for one in series])[0]
-    return [name_alone(series[0])]
+    return [name_single_series(series[0])]
 
 
 def _titles(title: str, split: Sequence[Sequence[Series]]) -> list[str]:
-    """Of the figures that a panel is split into: its title, and what tells one from the others."""
+    """The titles of the figures of a panel: the panel's, and what tells each from the others."""
     if len(split) == 1:
         return [title]
     every = [one.words for series in split for one in series if any(one.words.values())]
@@ -97,13 +99,13 @@ def _titles(title: str, split: Sequence[Sequence[Series]]) -> list[str]:
     titles = []
     for series in split:
         shared = [series[0].words[key] for key in apart if len({one.words[key] for one in series}) == 1]
-        alone = "" if apart else name_alone(series[0])
+        alone = "" if apart else name_single_series(series[0])
         titles.append(": ".join(filter(None, (title, ", ".join(filter(None, shared)) or alone))))
     return [f"{one} ({titles[:i].count(one) + 1})" if titles.count(one) > 1 else one for i, one in enumerate(titles)]
 
 
 def _looks(names: Sequence[str], every: Sequence[str]) -> tuple[Look, ...]:
-    """The look of each series; a name looks the same in all figures of a panel where it has few names."""
+    """The look of each series; a name has the same look in all figures of a panel, where there are few names."""
     order = every if len(every) <= MOST_SERIES else list(names)
     indices = [order.index(name) % MOST_SERIES if name else 0 for name in names]
     return tuple(Look(COLOURS[i], DASHES[i % len(DASHES)], MARKERS[i]) for i in indices)

@@ -15,7 +15,7 @@ MANY = 2
 
 
 def datasets_of(spec: Spec, arm: str = "") -> tuple[str, ...]:
-    """The data sets that a spec's models are trained on, or those of one arm, by their names in the field."""
+    """Names in the field of the data sets of a spec, or of one of its arms."""
     if spec.results is not None:
         return (spec.results.path,)
     if spec.own_experiment is None:
@@ -32,8 +32,8 @@ def _dataset_words(dataset: Dataset) -> str:
 
 
 def headings(verdicts: Sequence[Verdict], specs: Mapping[str, Spec]) -> dict[str, str]:
-    """Each claim's statement, by its id; where another claim has the same, followed by its data sets, and by its spec's
-    name where that is not enough."""
+    """A heading for each claim, by id: its statement, followed by its data sets and its spec's name as far as another
+    claim has the same."""
     datasets = {name: datasets_of(spec) for name, spec in specs.items()}
     shared = Counter(v.statement for v in verdicts)
     by_data = Counter((v.statement, datasets[v.spec]) for v in verdicts)

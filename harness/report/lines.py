@@ -16,21 +16,19 @@ from harness.spec.model import Spec
 
 
 def place_of_infinity(epsilon: Array) -> float:
-    """Where infinity is drawn: one decade to the right of the largest finite epsilon."""
+    """The position of infinity on the epsilon axis: one decade to the right of the largest finite epsilon."""
     finite = epsilon[np.isfinite(epsilon)]
     return float(finite.max() if len(finite) else 1.0) * 10
 
 
-def over_all_outcomes(outcomes: Mapping[int, Mapping[float, float]], levels: Array) -> Array:
-    """Which of the epsilons (n,) a curve has a mean at that is comparable with the others: where its split drew every
-    outcome that it drew elsewhere, if there are such; all of them otherwise.
+def has_comparable_mean(outcomes: Mapping[int, Mapping[float, float]], levels: Array) -> Array:
+    """At which of the epsilons (n,) a curve has a mean that is comparable with the others: (n,) bool.
+
+    Those at which its split drew every outcome that it drew elsewhere, if there are such; else all.
 
     Args:
         outcomes: the curve's mean of each outcome at each epsilon; empty where the split draws no outcome.
         levels: (n,) epsilons.
-
-    Returns:
-        (n,) of truth values.
     """
     drawn: dict[float, set[int]] = {}
     for outcome, by_epsilon in outcomes.items():
@@ -41,9 +39,12 @@ def over_all_outcomes(outcomes: Mapping[int, Mapping[float, float]], levels: Arr
     return complete if complete.any() else ~complete
 
 
-def as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
-    """What the noise at each epsilon of the grid is worth on shuffled batches, without amplification, for
-    add/remove-one neighbours."""
+def epsilons_as_trained(experiment: Experiment, table: pd.DataFrame, arm: str) -> Array:
+    """The epsilon, (k,), that the noise at each epsilon of an arm's grid gives on shuffled batches without
+    amplification.
+
+    Neighbours differ by adding or removing a record; not-a-number where the table has no noise.
+    """
     noise = table[table["arm"] == arm].groupby("epsilon")["noise_multiplier"].first()
     setup = experiment.arms[arm]
     twice = setup.training.clipping == "batch"

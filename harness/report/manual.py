@@ -123,7 +123,7 @@ def pages(folder: Path) -> list[Page]:
     return [_page(name, path, {path.resolve(): name for name, path in paths.items()}) for name, path in paths.items()]
 
 
-def by_part(manual_pages: Sequence[Page]) -> dict[str, list[Page]]:
+def group_by_part(manual_pages: Sequence[Page]) -> dict[str, list[Page]]:
     """The pages by the part of the documentation that they belong to; a page that no part names is in the last."""
     *parts, last = PARTS
     named_pages = {part: [page for page in manual_pages if page.name in PARTS[part]] for part in parts}
@@ -137,7 +137,7 @@ def title_of(text: str) -> str:
     return re.sub(r"[`*]", "", heading[1]) if heading else ""
 
 
-def opening(text: str) -> str:
+def first_sentence(text: str) -> str:
     """The first sentence of a page, which says what it is for and who reads it, without marks and "This page is"."""
     after = re.split(r"(?m)^# .*$", _COMMENT.sub("", text), maxsplit=1)[-1].strip()
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", after.split("\n\n")[0])
@@ -165,7 +165,7 @@ def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
     scroll = '<div class="scroll" tabindex="0" role="region" aria-label="Table {}"><table>'
     html = re.sub("<table>", lambda _: scroll.format(next(count)), html).replace("<th></th>", "<td></td>")
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
-    return Page(name, title_of(text) or name, opening(text), html)
+    return Page(name, title_of(text) or name, first_sentence(text), html)
 
 
 def images_of(html: str) -> list[str]:

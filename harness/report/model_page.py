@@ -153,12 +153,15 @@ def draw_roc(answers: dict[str, Answers]) -> Plot:
         for number, (name, one) in enumerate(answers.items())
     )
     ticks = tuple(
-        (_across(10.0**-power, decades), _down(10.0**-power, decades), f"{10.0**-power:g}")
+        (_x_of_rate(10.0**-power, decades), _y_of_rate(10.0**-power, decades), f"{10.0**-power:g}")
         for power in range(decades + 1)
     )
-    x, y = (_across(10.0**-decades, decades), _down(10.0**-decades, decades))
+    x, y = (_x_of_rate(10.0**-decades, decades), _y_of_rate(10.0**-decades, decades))
     return Plot(
-        lines, f"M{x:.1f} {y:.1f}L{_across(1, decades):.1f} {_down(1, decades):.1f}", ticks, _across(1 / n, decades)
+        lines,
+        f"M{x:.1f} {y:.1f}L{_x_of_rate(1, decades):.1f} {_y_of_rate(1, decades):.1f}",
+        ticks,
+        _x_of_rate(1 / n, decades),
     )
 
 
@@ -167,7 +170,7 @@ def _path(fpr: Array, tpr: Array, decades: int) -> str:
     parts: list[str] = []
     last = (math.nan, math.nan)
     for false, true in zip(fpr, tpr, strict=True):
-        x, y = round(_across(float(false), decades), 1), round(_down(float(true), decades), 1)
+        x, y = round(_x_of_rate(float(false), decades), 1), round(_y_of_rate(float(true), decades), 1)
         if not parts:
             parts.append(f"M{x} {y}")
         elif (x, y) != last:
@@ -176,9 +179,9 @@ def _path(fpr: Array, tpr: Array, decades: int) -> str:
     return "".join(parts)
 
 
-def _across(rate: float, decades: int) -> float:
+def _x_of_rate(rate: float, decades: int) -> float:
     return LEFT + SIZE * (1 + math.log10(max(rate, 10.0**-decades)) / decades)
 
 
-def _down(rate: float, decades: int) -> float:
+def _y_of_rate(rate: float, decades: int) -> float:
     return -SIZE * math.log10(max(rate, 10.0**-decades)) / decades

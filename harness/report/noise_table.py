@@ -86,7 +86,7 @@ def compare_noises(
             epsilon,
             f"{sigma:g}",
             _worth_by_maker(declared, sigma, setup),
-            _worth(setup.privacy.accountant, sigma, _run_here(setup)),
+            epsilon_of_noise(setup.privacy.accountant, sigma, _run_here(setup)),
             f"{noise[epsilon]:.4g}" if epsilon in noise.index else "",
             tuple((sides[0][key].get(epsilon, ""), sides[1].get(key, {}).get(epsilon, "")) for key in columns),
         )
@@ -110,11 +110,11 @@ def _worth_by_maker(declared: DeclaredNoise, sigma: float, setup: Setup) -> str:
     if declared.made_by is None or made is None:
         return ""
     run = Run(made.records, made.batch_size, made.epochs, setup.privacy.delta)
-    return _worth(declared.made_by, sigma, run)
+    return epsilon_of_noise(declared.made_by, sigma, run)
 
 
 @cache
-def _worth(accountant: str, sigma: float, run: Run) -> str:
+def epsilon_of_noise(accountant: str, sigma: float, run: Run) -> str:
     """Epsilon of noise by an accountant; specs of one paper share most of it."""
     return figure(ACCOUNTANTS[accountant].epsilon(sigma, run))
 

@@ -14,7 +14,7 @@ from harness.arrays import Array
 from harness.claims.series import TableFacts, intervals_of, means_by_outcome
 from harness.coordinates import Place, Where, place
 from harness.report.anchors import mark
-from harness.report.lines import over_all_outcomes, printed_values
+from harness.report.lines import has_comparable_mean, printed_values
 from harness.report.vocabulary import attack_words, level_words, metric_words
 from harness.spec.model import Spec
 from harness.spec.page import Panel
@@ -65,7 +65,7 @@ class Series:
 
 
 def panels_of(spec: Spec) -> list[Panel]:
-    """The panels that a spec declares, and one for each metric that its claims speak of where those do not show it."""
+    """The panels that a spec declares, and one for each metric of its claims that these do not show."""
     declared = list(spec.figure)
     first = spec.axes[0] if declared and spec.axes else "epsilon"
     across = next((panel.x for panel in declared if panel.x in spec.axes), first)
@@ -83,7 +83,7 @@ def panels_of(spec: Spec) -> list[Panel]:
 
 
 def _shows(spec: Spec, panel: Panel, quantity: Quantity) -> bool:
-    """Whether a panel shows something at every place: no axis is fixed there that has several values."""
+    """Whether a panel shows a quantity at every place, and fixes no axis that has several values."""
     arm, attack, _ = quantity
     axes = spec.name_scope.axes(arm, attack)
     over = "epsilon" if panel.x == "epsilon-as-trained" else panel.x
@@ -103,7 +103,7 @@ def _claimed_panel(spec: Spec, metric: str, claimed: Sequence[Quantity], across:
 
 
 def claimed_quantities(spec: Spec) -> list[Quantity]:
-    """All that the claims of a spec speak of, on either side."""
+    """The quantities on either side of a spec's claims."""
     parts = [part for claim in spec.claims for part in spec.parts(claim)]
     named: dict[Quantity, None] = {}
     for operand in (operand for part in parts for operand in part.operands()):
@@ -113,7 +113,7 @@ def claimed_quantities(spec: Spec) -> list[Quantity]:
 
 
 def quantities(spec: Spec, panel: Panel) -> list[Quantity]:
-    """What a panel draws, in the order of arms, metrics and attacks."""
+    """The quantities that a panel draws, in the order of arms, metrics and attacks."""
     assert spec.experiment is not None
     of_attacks = spec.attack_metrics
     attacks = panel.attacks or spec.attack_names
@@ -222,7 +222,7 @@ def _series(
     if attack and over == "epsilon":
         drawn = averages.outcomes.get(quantity, {})
         levels = np.array([dict(where)[over] for where in places], float)
-        places = [where for where, kept in zip(places, over_all_outcomes(drawn, levels), strict=True) if kept]
+        places = [where for where, kept in zip(places, has_comparable_mean(drawn, levels), strict=True) if kept]
         outcomes = tuple((tuple(by_epsilon), tuple(by_epsilon.values())) for by_epsilon in drawn.values())
     mean, low, high = np.array([averages.places[quantity][where] for where in places]).reshape(-1, 3).T
     known = {i: printed[quantity, where] for i, where in enumerate(places) if (quantity, where) in printed}
@@ -236,7 +236,7 @@ def _order(level: object) -> tuple[bool, object]:
 
 
 def words_of(spec: Spec, quantity: Quantity, others: Where) -> dict[str, str]:
-    """What a series is of: metric, attack, arm, and where on the axes that are left."""
+    """What a series is of, in words: metric, attack, arm, and the place on the remaining axes."""
     arm, attack, metric = quantity
     assert spec.experiment is not None
     return {
@@ -248,7 +248,7 @@ def words_of(spec: Spec, quantity: Quantity, others: Where) -> dict[str, str]:
 
 
 def series_of_arms(spec: Spec, panel: Panel, averages: Averages) -> list[Series]:
-    """The series of a panel over set-ups: each metric and attack, at the panel's place or else the largest epsilon."""
+    """The series of a panel over set-ups: each metric and attack at the panel's place, else at the largest epsilon."""
     assert spec.experiment is not None
     by_series: dict[tuple[str, str], list[tuple[Quantity, Place]]] = {}
     for quantity in quantities(spec, panel):
@@ -266,7 +266,7 @@ def series_of_arms(spec: Spec, panel: Panel, averages: Averages) -> list[Series]
 
 
 def _place_in(places: Mapping[Place, object], at: Where) -> Place | None:
-    """Where something was measured at the epsilon that is asked for, or the nearest; the largest where none is."""
+    """The place at the epsilon that is asked for, or the nearest; the largest where none is asked for."""
     fits = [where for where in places if all(at.get(a, v) == v for a, v in where if a != "epsilon")]
     if not fits:
         return None
@@ -277,7 +277,7 @@ def _place_in(places: Mapping[Place, object], at: Where) -> Place | None:
 
 
 def rows_of(series: Sequence[Series], names: Sequence[str]) -> Series:
-    """Series of one point each as the rows of one, by their names."""
+    """One series whose rows are series of one point each."""
     first = series[0]
     mean, low, high = np.array([(one.mean[0], one.low[0], one.high[0]) for one in series]).T
     known = {i: one.printed[0] for i, one in enumerate(series) if 0 in one.printed}

@@ -13,7 +13,7 @@ from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.report.curves import draw_curves
 from harness.report.drawing import BOUND, COLOURS, DASHES, MARKERS, Drawing, Look, standalone_svg
-from harness.report.figures import Extras, draw_panel
+from harness.report.figures import PanelExtras, draw_panel
 from harness.report.findings import Picture
 from harness.report.panels import averages_of
 from harness.report.scales import WIDE, Range, is_wide, log_range, value_range
@@ -30,7 +30,7 @@ Lines = dict[str, list[tuple[float, float]]]
 
 
 def draw_lines(panels: dict[str, Lines], x: str) -> str:
-    """A file of panels side by side, doubly logarithmic: by the name of its vertical axis, named lines of (x, y)."""
+    """An SVG with panels side by side on doubly logarithmic axes, each with named lines of (x, y)."""
     names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
 
     def paint(sketches: list[Sketch]) -> None:
@@ -82,7 +82,7 @@ def draw_picture(spec: Spec, table: pd.DataFrame, panel: Panel, picture: Picture
         drawings = draw_curves(spec, table, panel, name, SMALL)
     else:
         averages = averages_of(spec, table, panel.metrics)
-        extras = Extras(picture.lines, picture.bottom, picture.top)
+        extras = PanelExtras(picture.lines, picture.bottom, picture.top)
         drawings = draw_panel(spec, table, panel, averages, name, SMALL, extras)
     return drawings[0] if drawings else None
 
@@ -120,7 +120,7 @@ def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, sm
 
 
 def _spans(part: Inequality) -> dict[str, Array]:
-    """By variable: the values that it is drawn over."""
+    """The values over which each variable is drawn."""
     spans: dict[str, Array] = {}
     for variable, domain in part.over.items():
         if isinstance(domain, Interval):
@@ -162,7 +162,7 @@ COMPUTED = 7
 
 
 def _values_along(side: Term, at: Mapping[str, float], variable: str, x: Array) -> Array:
-    """Values of one side over a variable, the others as at the point; not-a-number where it has none."""
+    """Values of one side over a variable, the others fixed at the point; not-a-number where it has none."""
     values = []
     for value in x:
         try:

@@ -42,7 +42,7 @@ PHRASES: dict[What, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Told:
+class PreparationText:
     """What was done to one table, a line each kind of step; `arms` are lines on some arms alone."""
 
     table: str
@@ -50,7 +50,7 @@ class Told:
     arms: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def describe_preparation(preparations: Sequence[Preparation]) -> list[Told]:
+def describe_preparation(preparations: Sequence[Preparation]) -> list[PreparationText]:
     """In words, by table; what holds for all of its arms first."""
     tables = []
     for table in dict.fromkeys(one.dataset for one in preparations):
@@ -64,13 +64,13 @@ def describe_preparation(preparations: Sequence[Preparation]) -> list[Told]:
             )
             for one, lines in zip(mine, every, strict=True)
         )
-        tables.append(Told(table, tuple(common), arms))
+        tables.append(PreparationText(table, tuple(common), arms))
     return tables
 
 
-def describe_steps(table: str, steps: Sequence[Step]) -> Told:
+def describe_steps(table: str, steps: Sequence[Step]) -> PreparationText:
     """In words, what was done before any arm came to it."""
-    return Told(table, tuple(_lines(steps)), ())
+    return PreparationText(table, tuple(_lines(steps)), ())
 
 
 def _lines(steps: Sequence[Step]) -> list[str]:

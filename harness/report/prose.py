@@ -32,7 +32,7 @@ RELATIONS = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at leas
 
 
 def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
-    """`at ε = 5`, or nothing where there is one place alone, or where each side has its own."""
+    """`at ε = 5`; empty where there is only one place, or where each side has its own."""
     places = [level_words(name, value) for name, value in (point.at or {}).items()]
     for name, values in (point.chosen or {}).items():
         least, greatest = format_level(values[0]), format_level(values[-1])
@@ -48,7 +48,7 @@ def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
 
 
 def _has_own_epsilon(part: ClaimKind) -> bool:
-    """Whether a side of a claim is at an epsilon that is fixed or chosen for it, so that its points have none."""
+    """Whether a side has an epsilon that is fixed or chosen for it, so that points have none."""
     operands = part.operands() if isinstance(part, MeasuredClaimKind) else ()
     return any(
         (operand.chosen is not None and operand.chosen.axis == "epsilon")
@@ -59,7 +59,7 @@ def _has_own_epsilon(part: ClaimKind) -> bool:
 
 
 def curve_words(curve: MetricSeries, spec: Spec) -> str:
-    """What is measured, of which attack, on what."""
+    """What a curve measures, of which attack and on what, in words."""
     name = metric_words(curve.metric)
     if curve.minus is not None:
         name = f"{name} less {metric_words(curve.minus)}"
@@ -75,8 +75,8 @@ def curve_words(curve: MetricSeries, spec: Spec) -> str:
     return name if curve.times == 1 else f"{curve.times:g} × the {name}"
 
 
-def _of_choice(part: ClaimKind, spec: Spec) -> str:
-    """How the place of a side is chosen, as a sentence; empty where none is."""
+def _choice_sentence(part: ClaimKind, spec: Spec) -> str:
+    """A sentence on how the place of a side is chosen; empty where none is."""
     for operand in part.operands() if isinstance(part, MeasuredClaimKind) else ():
         if (chosen := operand.chosen) is not None:
             of = metric_words(chosen.metric)
@@ -89,14 +89,14 @@ def _of_choice(part: ClaimKind, spec: Spec) -> str:
 
 
 def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | None] | None:
-    """The 95% interval of the left side, where the right side is not measured itself; None where it cannot be told."""
+    """The 95% interval of the left side, where the right side is not measured; None where it cannot be told."""
     if not isinstance(part, TwoSided) or not isinstance(part.right, Number | FormulaValue | AxisValue):
         return None
     low, high = point.low, point.high
     if isinstance(part, Compare):
         if part.relation in (">", ">="):
-            return add(point.right, low), add(point.right, high)
-        return subtract(point.right, high), subtract(point.right, low)
+            return add_bound(point.right, low), add_bound(point.right, high)
+        return subtract_bound(point.right, high), subtract_bound(point.right, low)
     if isinstance(part, Close) and low is not None and high is not None and high < part.tolerance:
         above = point.left >= point.right
         near, far = part.tolerance - high, part.tolerance - low
@@ -104,18 +104,18 @@ def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | 
     return None
 
 
-def add(x: float, y: float | None) -> float | None:
-    """A sum; None: unbounded."""
+def add_bound(x: float, y: float | None) -> float | None:
+    """The sum of a number and an end of an interval; None for an unbounded end."""
     return None if y is None else x + y
 
 
-def subtract(x: float, y: float | None) -> float | None:
-    """A difference; None: unbounded."""
+def subtract_bound(x: float, y: float | None) -> float | None:
+    """The difference of a number and an end of an interval; None for an unbounded end."""
     return None if y is None else x - y
 
 
 def deciding_point(verdict: Verdict) -> Point | None:
-    """The point that the verdict's reason speaks of, with the interval that the verdict rests on."""
+    """The point that the verdict's reason is about, with the interval that the verdict rests on."""
     place = verdict.reasons[verdict.because[0]].point if verdict.because else None
     if place is None:
         return None
@@ -130,22 +130,25 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
         return f"Not run: {verdict.reason}."
     claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
     if claim is None or claim.theory:
-        return _theory(verdict)
+        return _theory_sentence(verdict)
     parts = spec.parts(claim)
     if parts and all(isinstance(part, PrintedTable) for part in parts):
-        return _of_table(verdict)
+        return _table_sentence(verdict)
     point = deciding_point(verdict)
     part = parts[point.expectation] if point is not None and point.expectation < len(parts) else None
     if point is None or not isinstance(part, Compare | Close):
         return _bare_sentence(verdict)
     left, right = part.alternatives()[0] if len(part.alternatives()) == 1 else (None, None)
     subject = curve_words(left, spec) if left is not None else "what is measured"
-    return _measured_sentence(verdict, spec, part, point, subject, right) + _of_choice(part, spec)
+    return _measured_sentence(verdict, spec, part, point, subject, right) + _choice_sentence(part, spec)
 
 
 def compared_numbers(verdict: Verdict, spec: Spec) -> tuple[str, str, str] | None:
-    """Of a comparison of numbers, at the place that decides: the number with its interval, what it is a number of and
-    where, and what it is compared with. None of other claims."""
+    """For a claim that compares numbers: the number with its interval, what and where it is, and what it is compared
+    with.
+
+    All at the place that decides; None for other claims.
+    """
     claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
     point = deciding_point(verdict)
     parts = spec.parts(claim) if claim is not None and not claim.theory else ()
@@ -171,8 +174,8 @@ def formula_words(name: str) -> str:
     return f"the {'bound' if formula.bounds is not None else 'value'} of {formula.source}"
 
 
-def _of_table(verdict: Verdict) -> str:
-    """How many entries of a printed table agree, and the one that is farthest from it or least clear."""
+def _table_sentence(verdict: Verdict) -> str:
+    """A sentence on how many entries of a printed table agree, and which is farthest off or least clear."""
     entries, point = len(verdict.points), deciding_point(verdict)
     if point is None:
         return _bare_sentence(verdict)
@@ -190,7 +193,7 @@ def _of_table(verdict: Verdict) -> str:
 
 
 def _bare_sentence(verdict: Verdict) -> str:
-    """The judge's own words where a claim is of another kind than a comparison."""
+    """The judge's own reason, for kinds of claims other than comparisons."""
     reasons = [verdict.reasons[index] for index in verdict.because]
     text = letters("; ".join(reason.text(effect=False) for reason in reasons)).replace("_", " ")
     if verdict.hangs_on:
@@ -207,7 +210,7 @@ def _measured_sentence(
 ) -> str:
     where = where_words(point, part, spec.axes)
     value = figure(point.left) + span(left_interval(part, point))
-    line = _line(part, point, right, spec)
+    line = _line_words(part, point, right, spec)
     places = len(verdict.points)
     if verdict.verdict in ("reproduced", "agrees"):
         close = f"{where[:1].upper()}{where[1:]} the" if where else "The"
@@ -239,8 +242,8 @@ def _count(verdict: Verdict, outcome: str) -> str:
     return f"{sum(p == outcome for p in verdict.parts)} of {len(verdict.parts)} parts fail"
 
 
-def _line(part: Compare | Close, point: Point, right: object, spec: Spec) -> str:
-    """What the left side has to clear."""
+def _line_words(part: Compare | Close, point: Point, right: object, spec: Spec) -> str:
+    """What the left side has to clear, in words."""
     line = figure(point.right)
     if isinstance(part, Close):
         if isinstance(right, Number):
@@ -262,12 +265,12 @@ def _line(part: Compare | Close, point: Point, right: object, spec: Spec) -> str
 GAMES = {"ppv": "positive accuracy", "tpr": "true-positive rate", "fpr": "false-positive rate"}
 
 
-def _theory(verdict: Verdict) -> str:
+def _theory_sentence(verdict: Verdict) -> str:
     reasons = [verdict.reasons[index] for index in verdict.because]
     if len(reasons) == 1:
-        return _theorem(reasons[0])
+        return _theory_part_words(reasons[0])
     if verdict.verdict == "violated":
-        return _theorem(next((r for r in reasons if r.found == "refuted"), reasons[0]))
+        return _theory_part_words(next((r for r in reasons if r.found == "refuted"), reasons[0]))
     whole = "Both" if len(reasons) == 2 else f"All {len(reasons)}"
     proved = sum(r.found == "proved" for r in reasons)
     if proved == len(reasons):
@@ -277,12 +280,12 @@ def _theory(verdict: Verdict) -> str:
             f"{proved} of {len(reasons)} parts {'is' if proved == 1 else 'are'} proved, the others hold where computed."
         )
     if reasons[0].left is None or reasons[0].found != "computed":
-        return f"{whole} parts hold where computed. Closest: {_theorem(reasons[0])}"
-    return f"{whole} parts hold wherever they were computed; closest{_sides(reasons[0])}."
+        return f"{whole} parts hold where computed. Closest: {_theory_part_words(reasons[0])}"
+    return f"{whole} parts hold wherever they were computed; closest{_sides_words(reasons[0])}."
 
 
-def _theorem(reason: Reason) -> str:
-    """One part of a claim on theory, in words."""
+def _theory_part_words(reason: Reason) -> str:
+    """The result of one part of a claim on theory, in words."""
     left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
     if reason.found == "played":
         name = GAMES.get(reason.left_name, letters(reason.left_name))
@@ -290,7 +293,7 @@ def _theorem(reason: Reason) -> str:
     if left is None:
         text = letters(reason.text())
         return f"{text[:1].upper()}{text[1:]}."
-    where = _place(reason)
+    where = _place_words(reason)
     if reason.found == "refuted":
         often = "" if reason.share is None else f" (at {reason.share:.0%} of the points)"
         often = ", as at every other point" if reason.share == 1 else often
@@ -298,19 +301,19 @@ def _theorem(reason: Reason) -> str:
     word = {"proved": "Proved", "computed": "Holds wherever it was computed"}.get(
         reason.found, "Neither proved nor refuted"
     )
-    return f"{word}; closest{_sides(reason)}."
+    return f"{word}; closest{_sides_words(reason)}."
 
 
-def _place(reason: Reason) -> str:
+def _place_words(reason: Reason) -> str:
     """` at ε = 1`; empty where it is of no place."""
     places = ", ".join(f"{letters(name).replace('_', ' ')} = {_place_text(value)}" for name, value in reason.at.items())
     return f" at {places}" if places else ""
 
 
-def _sides(reason: Reason) -> str:
+def _sides_words(reason: Reason) -> str:
     """` at ε = 1: 0.3 against 0.5`."""
     left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
-    return f"{_place(reason)}: {left} against {right}"
+    return f"{_place_words(reason)}: {left} against {right}"
 
 
 def _place_text(value: float | str | bool) -> str:

@@ -16,7 +16,7 @@ CITATION = "CITATION.cff"
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredSpec:
     """What one spec was measured on."""
 
     spec: str
@@ -31,7 +31,7 @@ class Measured:
 class Provenance:
     """What the page about a site tells."""
 
-    measured: tuple[Measured, ...]
+    measured: tuple[MeasuredSpec, ...]
     machines: tuple[str, ...]
     packages: dict[str, str]
     cited: dict[str, Any] = field(default_factory=dict)
@@ -63,7 +63,9 @@ class Provenance:
 def provenance(root: Path, sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Provenance:
     """What the tables and verdicts of a site remember, and what the project at `root` says of citing it."""
     measured = tuple(
-        Measured(section.spec.id, datasets_of(section.spec), section.data_sha256, section.models, section.core_hours)
+        MeasuredSpec(
+            section.spec.id, datasets_of(section.spec), section.data_sha256, section.models, section.core_hours
+        )
         for section in sections
         if section.models
     )

@@ -75,7 +75,7 @@ def log_range(values: Sequence[float], about: Sequence[float]) -> Range:
 
 
 def is_wide(values: Sequence[float]) -> bool:
-    """Whether numbers are all positive and their ends so far apart that a logarithmic axis shows them better."""
+    """Whether numbers are positive and spread so far that a logarithmic axis shows them better."""
     return min(values) > 0 and max(values) / min(values) > WIDE
 
 
@@ -114,10 +114,10 @@ def power_label(value: float) -> str:
     return f"{mantissa}×10{superscript(int(power))}".removeprefix("1×")
 
 
-def apart_ticks(
+def choose_ticks(
     places: Sequence[float], labels: Sequence[str], first: Sequence[int], width: float, size: float = 9.5
 ) -> list[int]:
-    """Indices of the ticks that can be labelled so that no two labels touch.
+    """Indices of ticks that can be labelled without two labels touching.
 
     Args:
         places: where each tick is along the axis, from 0 to 1.

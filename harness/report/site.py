@@ -35,7 +35,7 @@ from harness.report.glossary import define_terms, read_glossary
 from harness.report.headings import datasets_of, headings
 from harness.report.prose import compared_numbers, sentence
 from harness.report.tex import untex
-from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SAID, SIGNS, figure, letter, letters
+from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SHOWN_AS, SIGNS, figure, letter, letters
 from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, count, count_certainties, group_of
 
 STATIC = ("site.css", "site.js")
@@ -52,7 +52,7 @@ KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
 
 
 def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
-    """Write every page below `root`, remove those of claims that are gone, and return how many there are.
+    """Write every page below `root`, and remove pages of claims that are gone. Returns the number of claims' pages.
 
     Args:
         pages: text of each file by its path, of `common_pages`, of `manual_pages` and of `paper_pages` of each paper.
@@ -80,7 +80,7 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
 
 
 def common_pages(site: Site) -> dict[str, str]:
-    """Pages that are of no single paper, with their figures: text by path."""
+    """The pages that belong to no single paper, with their figures: text by path."""
     page = _page_renderer(site)
     compared = _compare(site)
     rows = [_row(paper, section, v) for paper in site.papers for section in paper.sections for v in section.verdicts]
@@ -99,7 +99,7 @@ def common_pages(site: Site) -> dict[str, str]:
     )
     pages = {
         "index.html": front,
-        "claims.html": page("claims.html", "", rows=rows, datasets=_in_use(rows)),
+        "claims.html": page("claims.html", "", rows=rows, datasets=_datasets_in_use(rows)),
         "compare.html": page("compare.html", "", **_comparison_context(site, compared)),
         "reading.html": page("reading.html", ""),
         "about.html": page("about.html", ""),
@@ -109,7 +109,7 @@ def common_pages(site: Site) -> dict[str, str]:
 
 
 def paper_pages(site: Site, key: str) -> dict[str, str]:
-    """The page of a paper and those of its claims: text by path."""
+    """The pages of a paper and of its claims: text by path."""
     page, terms = _page_renderer(site), read_glossary(site.docs / "glossary.md")
     paper = next(paper for paper in site.papers if paper.key == key)
     known = frozenset(v.id for v in site.verdicts)
@@ -180,7 +180,7 @@ def figure_stems(section: Section) -> dict[str, Drawing]:
 
 
 def _totals(site: Site) -> dict[str, object]:
-    """How many claims came out how; of the first group, how sure one is of what is decided, and what is violated."""
+    """Counts of claims by outcome; for the first group also the certainties, and the violated claims."""
     counted = count(site.verdicts)
     if not counted:
         return {"counted": (), "certain": (), "refuted": (), "theirs": 0, "decided": 0, "elsewhere": 0, "short": {}}
@@ -220,8 +220,8 @@ def _comparison_context(site: Site, compared: Compared) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _in_use(rows: Sequence[Row]) -> list[str]:
-    """Every data set that a row names, by name."""
+def _datasets_in_use(rows: Sequence[Row]) -> list[str]:
+    """All data sets that rows name, sorted."""
     return sorted({name for row in rows for name in row.datasets}, key=str.casefold)
 
 
@@ -235,7 +235,7 @@ def manual_pages(site: Site) -> dict[str, str]:
     page, written = _page_renderer(site), manual.pages(site.docs)
     index = Markup(manual.index_json(written))
     pages = {
-        "docs/index.html": page("manual.html", "../", parts=manual.by_part(written), index=index),
+        "docs/index.html": page("manual.html", "../", parts=manual.group_by_part(written), index=index),
         "docs/reference.html": page("reference.html", "../", reference=manual.reference()),
     }
     return pages | {
@@ -244,7 +244,7 @@ def manual_pages(site: Site) -> dict[str, str]:
 
 
 def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
-    """Claims that need no training, by paper: over what domain, and by what."""
+    """Claims that need no training, by paper, each with its domain and how it was settled."""
     by_paper = []
     for paper in site.papers:
         rows = []
@@ -279,7 +279,7 @@ def page_environment() -> jinja2.Environment:
     environment.filters["slug"] = slug
     environment.filters["host"] = lambda url: {"arxiv.org": "arXiv", "doi.org": "DOI"}.get(urlsplit(url).netloc, url)
     environment.filters["untex"] = untex
-    environment.filters["said"] = lambda word: SAID.get(word, word)
+    environment.filters["said"] = lambda word: SHOWN_AS.get(word, word)
     environment.filters["word"] = lambda text: text.replace(" ", "-")
     environment.filters["anchor"] = lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower())
     return environment

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.report.drawing import BOUND, INK, Datum, Drawing, Key, Look, Sort
-from harness.report.scales import CHARACTER, Range, apart_ticks, is_wide, linear_ticks, log_ticks
+from harness.report.scales import CHARACTER, Range, choose_ticks, is_wide, linear_ticks, log_ticks
 from harness.report.theme import Hover, apply_theme, render
 from harness.report.ticks import FONT, Ticks, draw_ticks
 from harness.report.vocabulary import figure
@@ -88,7 +88,7 @@ class Sketch:
         self.data += [Datum(name or self.y, "measured", a, float(m), float(b), float(c)) for a, m, b, c in rows]
 
     def add_outcome(self, name: str, look: Look, x: Sequence[float], y: Sequence[float]) -> None:
-        """A thin line for one of the outcomes that a series is the mean of."""
+        """Draw a thin line for one of the outcomes that a series averages over."""
         self.axis.plot(x, y, look.dash, color=look.colour, linewidth=0.8, alpha=0.55)
         self._enter("thin: single outcomes of the split", Look(INK, "-"))
         self.data += [Datum(name or self.y, "one outcome", a, b) for a, b in zip(x, y, strict=True)]
@@ -96,7 +96,7 @@ class Sketch:
     def add_printed(
         self, name: str, colour: str, points: Sequence[tuple[float, float]], hovers: Sequence[Hover]
     ) -> None:
-        """Crosses where the paper prints a number: place and value."""
+        """Draw crosses where the paper prints a number; `points` are places and values."""
         if points:
             x, y = zip(*points, strict=True)
             self._cross(x, y, colour, hovers)
@@ -111,7 +111,7 @@ class Sketch:
     def add_curve(
         self, name: str, look: Look, x: Array, y: Array, within: Range | None = None, sort: Sort = "formula"
     ) -> None:
-        """A curve without marks, as far as it lies `within` the value axis; a note says how far it goes on."""
+        """Draw a curve without marks, as far as it lies `within` the value axis; a note says how far it goes on."""
         shown = np.isfinite(y) if within is None else np.isfinite(y) & (y <= within.high) & (y >= within.low)
         if within is not None and not shown.all():
             self._note_rest(name, y, within)
@@ -130,7 +130,7 @@ class Sketch:
         self.data += [Datum(name, "curve", float(a), float(b)) for a, b in zip(x, y, strict=True)]
 
     def add_marks(self, look: Look, x: Array, y: Array, hovers: Sequence[Hover]) -> None:
-        """Points that say their values; those of a histogram are felt, not seen."""
+        """Draw points that show their values on hover; those of a histogram are invisible."""
         alpha, gid = 0.01 if look.filled else 1.0, self._register(hovers)
         self.axis.plot(x, y, look.marker or "o", color=look.colour, markersize=3.2, alpha=alpha, gid=gid)
 
@@ -150,7 +150,7 @@ class Sketch:
             self.notes[f"↓ {name} goes on, to {figure(float(finite.min()))}"] = None
 
     def add_level(self, name: str, value: float, nth: int = 0) -> None:
-        """A horizontal line."""
+        """Draw a horizontal line."""
         look = Look(BOUND, ("--", ":", "-.")[nth % 3])
         self.axis.axhline(value, color=look.colour, linewidth=1.2, linestyle=look.dash)
         self._enter(f"{name}: {figure(value)}", look)
@@ -210,7 +210,7 @@ class Sketch:
         self.data += [Datum(name, "measured", row, value) for row, value in zip(rows, values, strict=True)]
 
     def set_values(self, within: Range, name: str) -> None:
-        """The vertical axis: its ends, ticks, and its name, which stands above it."""
+        """Set the ends, ticks and name of the vertical axis; the name stands above it."""
         self.y = self.above = name
         ticks, labels = linear_ticks(within.low, within.high)
         self.axis.set_ylim(within.low, within.high)
@@ -228,14 +228,14 @@ class Sketch:
             self.axis.set_position((box.x0 + further / wide, box.y0, box.width - further / wide, box.height))
 
     def set_log_values(self, within: Range, name: str) -> None:
-        """The same for a logarithmic one."""
+        """Set the ends, ticks and name of a logarithmic vertical axis."""
         self.y = self.above = name
         self.axis.set_yscale("log")
         self.name_values(*log_ticks(within.low, within.high))
         self.axis.set_ylim(within.low, within.high)
 
     def set_places_of_values(self, within: Range, name: str) -> None:
-        """The horizontal axis of values, over which rows have their marks."""
+        """Set the horizontal axis of values, on which rows have their marks."""
         self.x, self.y, self.above = "set-up", name, name
         ticks, labels = linear_ticks(within.low, within.high)
         self.axis.set_xlim(within.low, within.high)
@@ -259,12 +259,12 @@ class Sketch:
         self.axis.set_xlabel(name)
 
     def set_ticks(self, places: Sequence[float], labels: Sequence[str], first: Sequence[int]) -> None:
-        """Ticks at these places, in the order in which they are wanted, as many as have room for their labels."""
+        """Set ticks at places, as many as have room for their labels, in the order in which they are wanted."""
         scale = math.log if self.axis.get_xscale() == "log" else float
         low, high = map(scale, self.axis.get_xlim())
         shares = [(scale(place) - low) / (high - low) for place in places]
         width = self.axis.get_position().width * float(self.axis.get_figure(root=True).get_figwidth())  # type: ignore[union-attr]
-        chosen = apart_ticks(shares, labels, first, width, FONT)
+        chosen = choose_ticks(shares, labels, first, width, FONT)
         self.across = Ticks([places[i] for i in chosen], [labels[i] for i in chosen])
 
     def draw_ticks(self) -> None:
@@ -274,7 +274,7 @@ class Sketch:
 
 
 def _cut(ends: Array, within: Range, unknown: float) -> Array:
-    """Ends of intervals (k,) as far as the axis goes; those that are not known are at its end."""
+    """Ends of intervals, (k,), clipped to the axis; unknown ends become the axis' end."""
     return np.clip(np.nan_to_num(ends, nan=unknown), within.low, within.high)
 
 
@@ -320,7 +320,7 @@ def draw_sketches(
 
 
 def _boxes(count: int, size: tuple[float, float], top: float) -> list[tuple[float, float, float, float]]:
-    """Where axes lie in a figure: left, bottom, width and height, as shares of it."""
+    """The boxes of axes in a figure: left, bottom, width and height, as shares of it."""
     wide, high = size
     left, right, bottom = LEFT, RIGHT, BOTTOM
     if count == 1:
@@ -339,7 +339,7 @@ def _boxes(count: int, size: tuple[float, float], top: float) -> list[tuple[floa
 
 
 def set_row_names(sketch: Sketch, heights: Sequence[float], names: Sequence[str], size: float = FONT) -> None:
-    """The vertical axis of rows, each by its name."""
+    """Set the vertical axis of rows, with their names."""
     sketch.up = Ticks(heights, names, size, bare=True)
 
 

@@ -9,7 +9,7 @@ from harness.claims.verdict import Verdict
 from harness.report.certainty import certainty_words
 from harness.report.gather import Section
 from harness.report.prose import sentence
-from harness.report.vocabulary import DATA, SAID, SIGNS
+from harness.report.vocabulary import DATA, SHOWN_AS, SIGNS
 from harness.spec.model import ALPHA
 from harness.verdicts.counts import GROUPS, count
 from harness.verdicts.multiplicity import RATE
@@ -36,7 +36,7 @@ def markdown(profile: str, sections: Sequence[Section]) -> str:
             claim = _cell(f"{v.statement} ({v.where})")
             finding = _cell(sentence(v, section.spec))
             whose = f"{v.origin}, {DATA[v.data]}"
-            verdict = f"{SIGNS[v.verdict]} **{SAID.get(v.verdict, v.verdict)}**"
+            verdict = f"{SIGNS[v.verdict]} **{SHOWN_AS.get(v.verdict, v.verdict)}**"
             lines.append(f"| {verdict} | {claim} | {whose} | {finding} | {certainty_words(v)} |")
     return "\n".join(lines) + "\n"
 
@@ -52,7 +52,8 @@ def _cell(text: str) -> str:
 
 
 def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
-    """How many verdicts on measurements stand when all claims share one level; empty where none was decided."""
+    """A sentence on how many verdicts on measurements stand when all claims share one level; empty where none was
+    decided."""
     known = [v for v in verdicts if v.p_catalogue is not None]
     if not known:
         return ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from harness.hashing import fingerprint
-from harness.report.drawing import INK, VARIABLES, Key, whole_of
+from harness.report.drawing import INK, VARIABLES, Key, standalone_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ Titles = Mapping[str, Sequence[Hover]]
 
 
 def open_canvas(size: tuple[float, float]) -> Figure:
-    """An empty figure of a size in inches, in this project's style once it is drawn by `svg_of`."""
+    """An empty figure of a size in inches, to be drawn within `style`."""
     from matplotlib.figure import Figure as Canvas
 
     figure = Canvas(figsize=size)
@@ -103,7 +103,7 @@ def apply_theme(
     width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())  # type: ignore[union-attr]
     text = re.sub(r' (?:width|height)="[\d.]+pt"', "", text, count=2)
     text = _COORDINATES.sub(lambda m: _LONG.sub(r"\1", m.group()), text)
-    box, whole = whole_of(width, height, title, keys, notes)
+    box, whole = standalone_frame(width, height, title, keys, notes)
     described = escape(label, quote=True)
     text = re.sub(r"\n\s*", "\n", text)
     text = text.replace("</svg>", f'<g class="whole" display="none">{whole}</g></svg>')

@@ -16,7 +16,7 @@ SIGNS = {
     "inconclusive": "?",
     "not run": "–",
 }
-SAID = {"beside": "compared, not judged"}
+SHOWN_AS = {"beside": "compared, not judged"}
 """Verdicts that are shown by other words."""
 ORIGINS = {
     "paper": "The paper's claim",
@@ -184,7 +184,7 @@ def level_words(axis: str, value: object) -> str:
 
 
 def span(interval: tuple[float | None, float | None] | None) -> str:
-    """` (0.92 to 0.93)`, or nothing where there is no interval."""
+    """` (0.92 to 0.93)`, or an empty text without an interval."""
     if interval is None or interval == (None, None):
         return ""
     low, high = interval

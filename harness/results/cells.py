@@ -19,7 +19,7 @@ from harness.arrays import Array
 from harness.data.cells import normalize_text, read_cells
 from harness.data.columns import number
 from harness.data.quoting import quote_names, quote_value
-from harness.errors import AboutDataset, HarnessError
+from harness.errors import DatasetError, HarnessError
 from harness.experiment import ResultsFile
 
 PARQUET = b"PAR1"
@@ -51,7 +51,7 @@ class ResultsCells:
         return len(next(iter(self.columns.values())))
 
     def place(self, row: int) -> str:
-        """Where a row is."""
+        """Where a row is, for a message."""
         return f"{self.name}: row {row + 1}" if self.lines is None else f"{self.name}:{self.lines[row]}"
 
     def refuse(self, row: int, column: str, what: str) -> NoReturn:
@@ -71,8 +71,8 @@ class ResultsCells:
         return self.columns[column]
 
     def read_each(self, column: str, field: str, read: Callable[[str], T | None], right: str) -> list[T]:
-        """What each cell of a column says. Raises ResultsFault for the first that `read` gives None for; `right` says
-        what would be right."""
+        """Each cell of a column as `read` gives it. Raises ResultsFault for the first cell for which it gives None;
+        `right` says what would be right."""
         codes, texts = pd.factorize(np.array(self.texts(column, field), dtype=object))
         values = [read(text) for text in texts]
         for index, value in enumerate(values):
@@ -143,7 +143,7 @@ def _read_cached(
 def _read_csv(path: Path, name: str, separator: str, encoding: str) -> ResultsCells:
     try:
         cells = read_cells(path, name, separator, encoding)
-    except AboutDataset as error:
+    except DatasetError as error:
         raise ResultsFault(str(error).replace(" (dataset csv, field path)", "")) from None
     _check_names(cells.names, name)
     columns = [[normalize_text(cell) for cell in column] for column in cells.columns]

@@ -45,8 +45,10 @@ def _order(values: list[Level], declared: ResultsFile, axis: str) -> tuple[Level
 
 
 def read_places(declared: ResultsFile, cells: ResultsCells) -> Places:
-    """Where rows belong. Raises ResultsFault for a column that is not there, and for a name or value that the spec does
-    not declare."""
+    """The arm, attack, place and repeat of each row.
+
+    Raises ResultsFault for a missing column, and for a name or value that the spec does not declare.
+    """
     n = len(cells)
     columns: dict[str, Sequence[Level]] = {
         "arm": _read_names(declared, cells, "arm", declared.arms),
@@ -104,7 +106,7 @@ def _number_repeats(declared: ResultsFile, cells: ResultsCells, arms: Array) -> 
 
 
 def _sort_labels(labels: dict[str, None]) -> list[str]:
-    """Numbers by size, names as they come."""
+    """Labels of repeats in order: numbers by size, names as they occur."""
     return sorted(labels, key=float) if all(label.isdecimal() for label in labels) else list(labels)
 
 

@@ -41,37 +41,37 @@ class Document:
     """Paths that were made of others: how the file calls them."""
 
     def place(self, keys: Keys) -> SourceLine:
-        """File and line of the longest known prefix of `keys`."""
+        """File and line of the longest prefix of `keys` that is known."""
         written = self.keys_in_file(keys) if self.names else keys
         while written not in self.places and written:
             written = written[:-1]
         return self.places.get(written, (self.files[0], 1))
 
     def rename(self, keys: Keys, written: Keys) -> None:
-        """Remember that what stands at `keys` is written at `written`, and its place."""
+        """Record that what stands at `keys` is written in the file at `written`."""
         self.names[keys] = self.keys_in_file(written)
         self.places[keys] = self.place(written)
 
     def keys_in_file(self, keys: Keys) -> Keys:
-        """How the file calls a path."""
+        """The path as the file writes it."""
         for length in range(len(keys), 0, -1):
             if keys[:length] in self.names:
                 return (*self.names[keys[:length]], *keys[length:])
         return keys
 
     def has(self, keys: Keys) -> bool:
-        """Whether something in the file set what stands at a path."""
+        """Whether something in the file sets what stands at a path."""
         return keys in self.places or self.keys_in_file(keys) in self.places
 
 
 def locate(document: Document, keys: Keys) -> str:
-    """`file:line` of a path, the file relative to where the user is."""
+    """`file:line` of a path; the file is relative to the current folder."""
     path, line = document.place(keys)
     return f"{from_here(path)}:{line}"
 
 
 def from_here(path: Path) -> Path:
-    """A path as one would type it from where the user is."""
+    """A path relative to the current folder, where it lies in it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
@@ -125,7 +125,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
 
 
 def _keeps_claims(base: Document, data: Fields, where: str, name: str) -> None:
-    """Raises HarnessError where a list would silently take the place of claims that are inherited."""
+    """Raises HarnessError where a list would silently replace inherited claims."""
     inherited, own = base.data.get("claims"), data.get("claims")
     if inherited and own is not None and not (isinstance(inherited, dict) and isinstance(own, dict)):
         lists = " and ".join(n for n, c in (("this", own), (name, inherited)) if not isinstance(c, dict))
@@ -136,7 +136,7 @@ def _keeps_claims(base: Document, data: Fields, where: str, name: str) -> None:
 
 
 def _printable_path(path: Path) -> str:
-    """A path with nothing that a line cannot show."""
+    """A path without characters that cannot be printed on one line."""
     return str(path).encode("unicode_escape").decode() if not str(path).isprintable() else str(path)
 
 
@@ -159,7 +159,7 @@ def _invalid(path: Path, error: MarkedYAMLError) -> HarnessError:
 
 
 def _within_limits(path: Path, text: str) -> None:
-    """Raises HarnessError for a file that is nested too deeply, or whose aliases stand for too much."""
+    """Raises HarnessError for a file that is nested too deeply, or whose aliases expand to too many values."""
     deep = f"nested more than {MOST_DEPTH} deep; a spec is far flatter"
     level = highest = 0
     for number, line in enumerate(text.splitlines(), 1):  # the parser itself is slow on thousands of brackets
@@ -266,7 +266,7 @@ def merge(base: Fields, own: Fields) -> Fields:
 
 
 def without_nulls(merged: Fields, base: Fields) -> Fields:
-    """Without the keys that are null where `base` has something: a null takes away what would be inherited."""
+    """The mapping without keys whose null removes something that `base` has."""
     kept = {key: value for key, value in merged.items() if value is not None or base.get(key) is None}
     return {
         key: without_nulls(value, base[key]) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
@@ -275,7 +275,7 @@ def without_nulls(merged: Fields, base: Fields) -> Fields:
 
 
 def _can_merge(base: object, own: object) -> bool:
-    """Whether two values merge key by key. Another `kind` replaces a mapping: its old fields would make no sense."""
+    """Whether two values are merged key by key. A mapping of another `kind` replaces the inherited one."""
     if not isinstance(base, dict) or not isinstance(own, dict):
         return False
     return not ("kind" in own and own["kind"] != base.get("kind"))

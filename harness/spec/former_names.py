@@ -18,11 +18,11 @@ KEYS = {
 """By the name of before, the name of now."""
 KINDS = {"collapse": "same-curve", "either": "any-of", "hump": "interior-peak", "explains-more": "variance-share"}
 """Of claims."""
-_printable_path: set[tuple[Path, str]] = set()
+_warned: set[tuple[Path, str]] = set()
 
 
 def current_key(key: str, parents: Keys) -> str:
-    """What a key below `parents` is called now."""
+    """The present name of a key below `parents`."""
     top = parents[0] if parents else None
     stands = {
         "unstated": not parents,
@@ -33,7 +33,7 @@ def current_key(key: str, parents: Keys) -> str:
 
 
 def current_value(value: object, keys: Keys) -> object:
-    """What a value is called now: the kind of a claim, or the path of a field that is called otherwise."""
+    """The present name of a value: of a claim's kind, or of the fields in a path."""
     if keys[:1] == ("claims",) and keys[-1] == "kind" and "expect" in keys:
         return KINDS.get(str(value), value)
     if keys[:1] == ("ambiguities",) and keys[-1] == "field" and isinstance(value, str):
@@ -43,7 +43,7 @@ def current_value(value: object, keys: Keys) -> object:
 
 
 def warn(path: Path, line: int, former: object, current: object) -> None:
-    """Say once a file what something is called now."""
-    if (path, str(former)) not in _printable_path:
-        _printable_path.add((path, str(former)))
+    """Print a warning about a former name, once per file and name."""
+    if (path, str(former)) not in _warned:
+        _warned.add((path, str(former)))
         print(f"harness: warning: {path}:{line}: `{former}` is called `{current}` now", file=sys.stderr)

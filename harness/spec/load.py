@@ -45,7 +45,7 @@ class Loaded:
     """The claims that it is run for, and for nothing else; None: all of them, and its figure."""
 
     def for_claims(self, claims: Collection[str]) -> Loaded:
-        """The same, to be run for some of its claims alone."""
+        """The same spec, to be run for some of its claims only."""
         kept = tuple(claim for claim in self.spec.claims if claim.id in claims)
         return replace(self, spec=self.spec.with_values(claims=kept, figure=()), claims=frozenset(claims))
 
@@ -62,7 +62,7 @@ def spec_paths(project: Project) -> list[Path]:
 
 
 def resolve_names(project: Project, names: list[str]) -> list[Path]:
-    """Paths for what a user typed: ids (`paper/figure`), papers, files; all specs for nothing.
+    """The files of specs that a user names by id (`paper/figure`), paper or path; all specs where no name is given.
 
     Raises HarnessError for a name that fits no spec.
     """
@@ -84,7 +84,7 @@ def resolve_names(project: Project, names: list[str]) -> list[Path]:
 
 
 def _file(project: Project, name: str) -> Path:
-    """The file of that name here; else in the checkout; else the spec whose id it is but for the ending."""
+    """The file of that name in the current folder, else in the checkout, else the spec with that id."""
     here = Path(name)
     for path in (here, project.root / name):
         if os.path.lexists(path):
@@ -116,7 +116,10 @@ def spec_id(project: Project, path: Path) -> str:
 
 
 def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded:
-    """Load and check one spec, `alternatives` of its ambiguities included. Raises HarnessError with a line a fault."""
+    """Load and check one spec, with the `alternatives` of its ambiguities unless these are False.
+
+    Raises HarnessError with one line per fault.
+    """
     raw = load_document(path)
     if "id" in raw.data:
         raise HarnessError(f"{locate(raw, ('id',))}: id: is set from the file's name; remove it")
@@ -171,7 +174,7 @@ def _check_ambiguity(document: Document, spec: Spec, index: int, field: str | No
 
 
 def _means(chosen: object, value: object) -> bool:
-    """Whether a mapping as it is written in a spec is this value."""
+    """Whether a mapping as a spec writes it stands for this value."""
     if not (isinstance(chosen, dict) and isinstance(value, BaseModel)):
         return False
     try:
@@ -181,7 +184,7 @@ def _means(chosen: object, value: object) -> bool:
 
 
 def _values(spec: Spec, field: str) -> list[object]:
-    """What stands at a path of the file: in each arm, where it is the experiment's to give."""
+    """The values at a path of the file; one per arm for fields that arms inherit from the experiment."""
     parts = field.split(".")
     roots: list[object] = [spec]
     if parts[0] == "experiment" and len(parts) > 1 and parts[1] in SHARED and spec.own_experiment is not None:
@@ -224,7 +227,7 @@ def _check_axes(document: Document, spec: Spec) -> None:
 
 
 def _real_keys(document: Document, loc: Keys) -> Keys:
-    """Pydantic's location without the union tags that are not keys of the YAML."""
+    """Pydantic's location without the union tags that are no keys of the file."""
     keys: Keys = ()
     for position, part in enumerate(loc):
         if document.has((*keys, part)) or position == len(loc) - 1:
@@ -233,7 +236,7 @@ def _real_keys(document: Document, loc: Keys) -> Keys:
 
 
 def _of_all_arms(document: Document, faults: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Faults, but one of the experiment in place of the same one in every arm."""
+    """The faults, with one fault of the experiment in place of the same fault in every arm."""
     experiment = document.data.get("experiment")
     arms = experiment.get("arms", {}) if isinstance(experiment, dict) else {}
     distinct, seen = [], set()
@@ -251,7 +254,7 @@ def _of_all_arms(document: Document, faults: list[ErrorDetails]) -> list[ErrorDe
 
 
 def _path_of(fault: ErrorDetails) -> Keys:
-    """Where a fault is, without what says which sort of experiment it is of."""
+    """The location of a fault without the tag of the experiment's sort."""
     loc = tuple(fault["loc"])
     return loc[:1] + loc[2:] if loc[:2] in (("experiment", TRAINED), ("experiment", "table")) else loc
 

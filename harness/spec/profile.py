@@ -25,7 +25,7 @@ PAPERS_ENGINE = "tf-privacy"
 
 
 def substitutes() -> dict[str, type[Dataset]]:
-    """The datasets that stand in for another, by its name."""
+    """The datasets that stand in for another, by the name of that other."""
     tables = ((c.stands_in_for, c) for _, c in DATASETS if issubclass(c, TableDataset))
     return {real: c for real, c in tables if real is not None}
 
@@ -253,7 +253,7 @@ def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile, skipped: bool
 
 
 def _reductions(before: Experiment, after: Experiment) -> list[str]:
-    """What was taken away, in words; of arms that differ in it, the most that is left."""
+    """What the profile took away, in words; where arms differ, by the most that is left in any."""
 
     def largest_of_arms(experiment: Experiment, of: Callable[[Arm], int]) -> int:
         return max(of(arm) for arm in experiment.arms.values())
@@ -285,7 +285,7 @@ def _substitute(dataset: Dataset, profile: Profile) -> tuple[Dataset, str | None
 
 
 def as_run(scaled: Scaled, repeats: int) -> Scaled:
-    """The same, with a note where only the first so many repeats have been run."""
+    """The spec with a note, where only its first `repeats` repeats have been run."""
     experiment = scaled.spec.own_experiment
     if experiment is None or repeats >= experiment.repeats:
         return scaled
@@ -293,6 +293,6 @@ def as_run(scaled: Scaled, repeats: int) -> Scaled:
 
 
 def note_early_stop(scaled: Scaled, open_claims: int) -> Scaled:
-    """The same, with a note where a run until decided was stopped before all claims were."""
+    """The spec with a note that a run until decided was stopped with so many claims open."""
     note = f"stopped while {open_claims} claim{'s' if open_claims > 1 else ''} asked for more repeats"
     return replace(scaled, reductions=(*scaled.reductions, note))

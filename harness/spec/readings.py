@@ -52,7 +52,7 @@ class SentenceReading:
 
 
 def with_field(document: Document, field: str, value: object, name: str) -> tuple[Spec, Document]:
-    """The spec with the field at a dotted path set. Raises HarnessError where the value is not a valid one."""
+    """The spec with another value at a dotted path, and its document. Raises HarnessError for an invalid value."""
     data = copy.deepcopy(document.data)
     set_at(data, field, value)
     try:

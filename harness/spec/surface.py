@@ -115,7 +115,7 @@ def _complete_arms(document: Document, experiment: Fields) -> None:
 
 def _complete_arm(document: Document, shared: Fields, arms: Fields, name: str, chain: tuple[str, ...]) -> object:
     """An arm with what it leaves out taken from the arm that it extends, or from the experiment."""
-    here: Keys = ("experiment", "arms", name)
+    arm_keys: Keys = ("experiment", "arms", name)
     base_keys: Keys = ("experiment",)
     raw = arms[name]
     if raw is not None and not isinstance(raw, dict):
@@ -125,7 +125,7 @@ def _complete_arm(document: Document, shared: Fields, arms: Fields, name: str, c
     if base_name is None:
         base = shared
     else:
-        place = locate(document, (*here, "extends"))
+        place = locate(document, (*arm_keys, "extends"))
         if not isinstance(base_name, str) or base_name not in arms:
             raise HarnessError(
                 f"{place}: experiment.arms.{name}.extends: no arm {base_name!r}; there are: {', '.join(arms)}"
@@ -140,17 +140,17 @@ def _complete_arm(document: Document, shared: Fields, arms: Fields, name: str, c
         base = {key: value for key, value in extended.items() if key != "label"}
         base_keys = ("experiment", "arms", base_name)
     inherited = {keys: (*base_keys, *keys) for keys in _paths(base)}
-    for _, keys, _axis in _axes(arm, here):
+    for _, keys, _axis in _axes(arm, arm_keys):
         raise HarnessError(
             f"{locate(document, keys)}: {'.'.join(map(str, keys))}: an axis is the experiment's, not one arm's; write "
             "it there, and a single value here for an arm that does not follow it"
         )
     merged = merge(base, arm)
     owned = set(_paths(arm))
-    document.places.setdefault(here, document.place(here))
+    document.places.setdefault(arm_keys, document.place(arm_keys))
     for keys in _paths(merged):
         if keys in inherited and keys not in owned:
-            document.rename((*here, *keys), inherited[keys])
+            document.rename((*arm_keys, *keys), inherited[keys])
     return without_nulls(merged, base)
 
 

@@ -33,7 +33,7 @@ WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
 @dataclass(frozen=True)
-class Plan:
+class SurveyPlan:
     """What is trained and measured of each member set."""
 
     title: str
@@ -67,7 +67,7 @@ def chance_margin(inside: int, outside: int, level: float) -> float:
     return NormalDist().inv_cdf(1 - level) * deviation
 
 
-def write_declaration(plan: Plan, sets: Sequence[MemberSet]) -> str:
+def write_declaration(plan: SurveyPlan, sets: Sequence[MemberSet]) -> str:
     """The YAML text of a survey's spec.
 
     Its level is the false discovery rate, divided by the number of claims and by two, for a claim may turn out either
@@ -111,12 +111,12 @@ def write_declaration(plan: Plan, sets: Sequence[MemberSet]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _training(plan: Plan) -> dict[str, object]:
+def _training(plan: SurveyPlan) -> dict[str, object]:
     batch = min(plan.batch_size, plan.sizes.members)
     return {"engine": "fast", "learning_rate": 0.01, "batch_size": batch, "epochs": plan.epochs}
 
 
-def _panel(plan: Plan, finite: Sequence[float]) -> dict[str, object]:
+def _panel(plan: SurveyPlan, finite: Sequence[float]) -> dict[str, object]:
     formulas = {"formulas": [plan.formula]} if finite else {}
     return {"title": "Random split", "metrics": ["advantage"], "arms": [RANDOM], "attacks": ["logloss"], **formulas}
 
@@ -127,7 +127,7 @@ def _claim_names(member_set: MemberSet, finite: Sequence[float]) -> list[str]:
     return [*([BOUND] if finite else []), DIRECTION, *on_split, BLIND]
 
 
-def _claim(plan: Plan, member_set: MemberSet, name: str, finite: Sequence[float], level: float) -> list[str]:
+def _claim(plan: SurveyPlan, member_set: MemberSet, name: str, finite: Sequence[float], level: float) -> list[str]:
     inside, outside = member_set.rows, plan.rows - member_set.rows
     half = float(f"{chance_margin(inside, outside, level) / 2:.3g}") if inside and outside else 0.0
     left = {"metric": "advantage", "arm": member_set.name, "attack": "blind" if name == BLIND else "logloss"}

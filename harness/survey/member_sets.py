@@ -113,7 +113,7 @@ Division = Iterator[tuple[str, Array, dict[str, object]]]
 
 
 def _by_value(column: str, values: pd.Series, ranges: int) -> Division:
-    """Rows that share a value, the most frequent value first; the only other value of two is a member set too."""
+    """Rows that share a value, most frequent first; of two values the other one makes a member set too."""
     texts = values.astype(str)
     present = values.notna().to_numpy()
     for value in texts[present].value_counts().index:
@@ -174,7 +174,7 @@ def _number_words(value: float) -> str:
 
 
 def _too_few(mask: Array, sizes: Sizes) -> str | None:
-    """Why a member set has too few rows, in it or outside of it; None where it has enough."""
+    """Why a member set has too few rows inside or outside; None where it has enough."""
     inside, outside, need = int(mask.sum()), int((~mask).sum()), sizes.members + sizes.test
     if inside < need:
         return f"{inside:,} rows, {need:,} are needed"
@@ -182,7 +182,7 @@ def _too_few(mask: Array, sizes: Sizes) -> str | None:
 
 
 def _determines(values: pd.Series, mask: Array) -> bool:
-    """Whether a column's value alone says whether a row is in a member set, (rows,) bool."""
+    """Whether the value of a column determines membership in a set of rows, (rows,) bool."""
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     if len(distinct) <= MOST_LEVELS:
         inside = np.bincount(codes[mask], minlength=len(distinct))
@@ -196,7 +196,7 @@ def _determines(values: pd.Series, mask: Array) -> bool:
 
 
 def _free_name(label: str, sets: list[MemberSet]) -> str:
-    """A name for an arm that no other has, and that says what it is as far as a name can."""
+    """A name for an arm that no other has, made from its label."""
     stem = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") or "set"
     taken = {one.name for one in sets} | {RANDOM}
     if stem not in taken:

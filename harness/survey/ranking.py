@@ -67,10 +67,10 @@ TURNED, MORE, WITHOUT = "turned round", "more than on a random split", "without 
 
 
 def rank(sets: Iterable[MemberSet], verdicts: Sequence[Verdict]) -> list[SetResult]:
-    """Every member set of a survey and the random split, ranked (`SetResult.order`).
+    """The results of all member sets and of the random split, ranked by `SetResult.order`.
 
-    Discoveries are the violated claims whose false discovery rate is at most 5% over all claims of the survey, by e-BH
-    for any dependence between them (Wang and Ramdas 2022).
+    Discoveries are violated claims at a false discovery rate of at most 5% over all claims of the survey, by e-BH (Wang
+    and Ramdas 2022), for any dependence between them.
     """
     by_claim = {verdict.id.split("#")[1]: verdict for verdict in correct_for_all_claims(verdicts)}
     every = [MemberSet(RANDOM, "random split", 0, {"kind": "random"}), *sets]
@@ -102,7 +102,7 @@ def _points(verdict: Verdict | None) -> Sequence[Point]:
 
 
 def _advantage_of(point: Point, bound: float) -> MeasuredAdvantage:
-    """The advantage at a point, whose effect is the distance to the line above it, or to the one below it."""
+    """The advantage at a point, whose effect is its distance to the line above it or below it."""
     low, high = (math.nan if end is None else end for end in (point.low, point.high))
     ends = (point.right + low, point.right + high) if math.isnan(bound) else (point.right - high, point.right - low)
     epsilon = math.inf if point.epsilon is None else point.epsilon

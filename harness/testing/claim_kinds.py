@@ -99,8 +99,10 @@ def _check_points(name: str, part: MeasuredClaimKind, table: pd.DataFrame) -> No
     result = _judge(part, table)
     if result.is_exact:
         return
-    require(len(result.points) == len(result.looks), f"{name}: judge() gives points and looks of different number")
-    for look in result.looks:
+    require(
+        len(result.points) == len(result.point_results), f"{name}: judge() gives points and looks of different number"
+    )
+    for look in result.point_results:
         require(look.cells | look.decided_on, f"{name}: a look without cells, so that more repeats cannot be asked for")
         strangers = {arm for arm, _ in look.cells} - set(part.arms())
         require(not strangers, f"{name}: looks at arms that operands() does not give: {', '.join(sorted(strangers))}")

@@ -20,7 +20,7 @@ Matrix = tuple[Vector, ...]
 
 
 def in_high_precision() -> PrecisionManager:
-    """A context, or a decorator, with `PRECISION` for what is computed in it; after it precision is as it was."""
+    """A context manager and decorator that computes with `PRECISION` bits."""
     return ctx.workprec(PRECISION)
 
 
@@ -31,13 +31,13 @@ def interval(low: float, high: float) -> arb:
 
 @cache
 def _pairs(count: int) -> tuple[tuple[int, int], ...]:
-    """Rows and columns of a symmetric matrix, from the diagonal on."""
+    """Rows and columns of a symmetric matrix in the order in which it is stored, upper triangle row by row."""
     return tuple((i, j) for i in range(count) for j in range(i, count))
 
 
 @cache
 def _zeros(count: int, order: int) -> tuple[Vector, Vector]:
-    """The derivatives of a number: its gradient, and its Hessian from the diagonal on."""
+    """Gradient and Hessian of a constant."""
     zero = arb(0)
     return (zero,) * (count if order else 0), (zero,) * (len(_pairs(count)) if order > 1 else 0)
 
@@ -45,98 +45,115 @@ def _zeros(count: int, order: int) -> tuple[Vector, Vector]:
 class Ball:
     """A ball, its gradient and its Hessian by the variables of a box, as far as they are carried along."""
 
-    __slots__ = ("bends", "flat", "gradient", "value")
+    __slots__ = ("gradient", "is_constant", "second_derivatives", "value")
 
-    def __init__(self, value: arb, gradient: Vector, bends: Vector, flat: bool = False) -> None:
+    def __init__(self, value: arb, gradient: Vector, second_derivatives: Vector, is_constant: bool = False) -> None:
         """
         Args:
-            bends: the Hessian from the diagonal on, row by row; empty where it is not carried along.
-            flat: it does not depend on the variables, so that both derivatives are zero.
+            second_derivatives: the Hessian from the diagonal on, row by row; empty where it is not carried along.
+            is_constant: it does not depend on the variables, so that both derivatives are zero.
         """
-        self.value, self.gradient, self.bends, self.flat = value, gradient, bends, flat
+        self.value, self.gradient, self.second_derivatives, self.is_constant = (
+            value,
+            gradient,
+            second_derivatives,
+            is_constant,
+        )
 
     @classmethod
     def variable(cls, low: float, high: float, index: int, count: int, order: int = 2) -> Ball:
-        """The variable of that index among `count`, anywhere in [low, high], with derivatives up to that order."""
-        zeros, bends = _zeros(count, order)
+        """Variable number `index` of `count`, anywhere in [low, high], with derivatives up to that order."""
+        zeros, second_derivatives = _zeros(count, order)
         gradient = (*zeros[:index], arb(1), *zeros[index + 1 :]) if order else ()
-        return cls(interval(low, high), gradient, bends)
+        return cls(interval(low, high), gradient, second_derivatives)
 
     @staticmethod
     def constant(value: float, count: int, order: int = 2) -> Ball:
-        """A number among `count` variables."""
+        """A constant among `count` variables."""
         return _constant(float(value), count, order)
 
     @property
     def hessian(self) -> Matrix:
         """(n, n) second derivatives."""
-        known = dict(zip(_pairs(count := len(self.gradient)), self.bends, strict=True))
+        known = dict(zip(_pairs(count := len(self.gradient)), self.second_derivatives, strict=True))
         return tuple(tuple(known[min(i, j), max(i, j)] for j in range(count)) for i in range(count))
 
     def like(self, value: float) -> Ball:
-        """A number among the same variables."""
-        return Ball.constant(value, len(self.gradient), 2 if self.bends else 1)
+        """A constant among the same variables."""
+        return Ball.constant(value, len(self.gradient), 2 if self.second_derivatives else 1)
 
     def _lift(self, other: Ball | float) -> Ball:
         return other if isinstance(other, Ball) else self.like(other)
 
     def _chain(self, value: arb, slope: arb, bend: arb) -> Ball:
         """f(self), from f and its first and second derivative at the value."""
-        if self.flat:
-            return Ball(value, self.gradient, self.bends, flat=True)
-        g, bends = self.gradient, Vector()
-        if self.bends:
+        if self.is_constant:
+            return Ball(value, self.gradient, self.second_derivatives, is_constant=True)
+        g, second_derivatives = self.gradient, Vector()
+        if self.second_derivatives:
             bent = [bend * a for a in g]
-            bends = tuple([bent[i] * g[j] + slope * h for (i, j), h in zip(_pairs(len(g)), self.bends, strict=True)])
-        return Ball(value, tuple([slope * a for a in g]), bends)
+            second_derivatives = tuple(
+                [bent[i] * g[j] + slope * h for (i, j), h in zip(_pairs(len(g)), self.second_derivatives, strict=True)]
+            )
+        return Ball(value, tuple([slope * a for a in g]), second_derivatives)
 
     def __add__(self, other: Ball | float) -> Ball:
         o = self._lift(other)
         value = self.value + o.value
-        if self.flat or o.flat:
-            curved = o if self.flat else self
-            return Ball(value, curved.gradient, curved.bends, flat=curved.flat)
-        return Ball(value, tuple(map(add, self.gradient, o.gradient)), tuple(map(add, self.bends, o.bends)))
+        if self.is_constant or o.is_constant:
+            curved = o if self.is_constant else self
+            return Ball(value, curved.gradient, curved.second_derivatives, is_constant=curved.is_constant)
+        return Ball(
+            value,
+            tuple(map(add, self.gradient, o.gradient)),
+            tuple(map(add, self.second_derivatives, o.second_derivatives)),
+        )
 
     __radd__ = __add__
 
     def __neg__(self) -> Ball:
-        if self.flat:
-            return Ball(-self.value, self.gradient, self.bends, flat=True)
-        return Ball(-self.value, tuple(map(neg, self.gradient)), tuple(map(neg, self.bends)))
+        if self.is_constant:
+            return Ball(-self.value, self.gradient, self.second_derivatives, is_constant=True)
+        return Ball(-self.value, tuple(map(neg, self.gradient)), tuple(map(neg, self.second_derivatives)))
 
     def __sub__(self, other: Ball | float) -> Ball:
         o = self._lift(other)
         value = self.value - o.value
-        if o.flat:
-            return Ball(value, self.gradient, self.bends, flat=self.flat)
-        if self.flat:
-            return Ball(value, tuple(map(neg, o.gradient)), tuple(map(neg, o.bends)))
-        return Ball(value, tuple(map(sub, self.gradient, o.gradient)), tuple(map(sub, self.bends, o.bends)))
+        if o.is_constant:
+            return Ball(value, self.gradient, self.second_derivatives, is_constant=self.is_constant)
+        if self.is_constant:
+            return Ball(value, tuple(map(neg, o.gradient)), tuple(map(neg, o.second_derivatives)))
+        return Ball(
+            value,
+            tuple(map(sub, self.gradient, o.gradient)),
+            tuple(map(sub, self.second_derivatives, o.second_derivatives)),
+        )
 
     def __rsub__(self, other: Ball | float) -> Ball:
         return self._lift(other) - self
 
     def __mul__(self, other: Ball | float) -> Ball:
         o = self._lift(other)
-        if self.flat or o.flat:
-            factor, curved = (self.value, o) if self.flat else (o.value, self)
+        if self.is_constant or o.is_constant:
+            factor, curved = (self.value, o) if self.is_constant else (o.value, self)
             return curved._scale(factor)
         x, y, g, k = self.value, o.value, self.gradient, o.gradient
-        bends = tuple(
+        second_derivatives = tuple(
             [
                 h * y + q * x + g[i] * k[j] + g[j] * k[i]
-                for (i, j), h, q in zip(_pairs(len(g)), self.bends, o.bends, strict=False)
+                for (i, j), h, q in zip(_pairs(len(g)), self.second_derivatives, o.second_derivatives, strict=False)
             ]
         )
-        return Ball(x * y, tuple([a * y + b * x for a, b in zip(g, k, strict=True)]), bends)
+        return Ball(x * y, tuple([a * y + b * x for a, b in zip(g, k, strict=True)]), second_derivatives)
 
     def _scale(self, factor: arb) -> Ball:
-        """Times a number that does not depend on the variables."""
-        if self.flat:
-            return Ball(self.value * factor, self.gradient, self.bends, flat=True)
+        """The product with a number that does not depend on the variables."""
+        if self.is_constant:
+            return Ball(self.value * factor, self.gradient, self.second_derivatives, is_constant=True)
         return Ball(
-            self.value * factor, tuple([a * factor for a in self.gradient]), tuple([h * factor for h in self.bends])
+            self.value * factor,
+            tuple([a * factor for a in self.gradient]),
+            tuple([h * factor for h in self.second_derivatives]),
         )
 
     __rmul__ = __mul__
@@ -181,4 +198,4 @@ class Ball:
 @lru_cache(maxsize=4096)
 def _constant(value: float, count: int, order: int) -> Ball:
     """The numbers of a formula come again on every box."""
-    return Ball(arb(value), *_zeros(count, order), flat=True)
+    return Ball(arb(value), *_zeros(count, order), is_constant=True)

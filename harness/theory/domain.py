@@ -65,17 +65,18 @@ Domain = dict[str, Interval | Values]
 
 
 def domain_part(domain: Domain) -> DomainPart | None:
-    """The part of an inequality that says for what it is claimed; None where it has no variables."""
+    """The domain of an inequality as a part of its tree; None where it has no variables."""
     over = tuple(chain("in", Name(name=name), values.tree()) for name, values in domain.items())
     return DomainPart(domain="for", over=over) if over else None
 
 
 def point(at: Mapping[str, float]) -> str:
+    """A point as text, such as `epsilon = 1, delta = 0`."""
     return ", ".join(f"{n} = {v:.6g}" for n, v in at.items())
 
 
 def number(term: Term, at: Mapping[str, float]) -> float:
-    """Value of a term at a point; formulas in high precision, so that far tails neither vanish nor cancel."""
+    """Value of a term at a point. Formulas take high precision, so that far tails neither vanish nor cancel."""
     if not term.is_exact():
         return compute_at(term.evaluate, at)
     from harness.theory.ball import Ball, in_high_precision
@@ -86,7 +87,7 @@ def number(term: Term, at: Mapping[str, float]) -> float:
 
 
 def compute_at(function: Callable[[Mapping[str, float]], SupportsFloat], at: Mapping[str, float]) -> float:
-    """Its value at a point. Raises HarnessError where it has none."""
+    """Value of a function at a point. Raises HarnessError where it has none."""
     try:
         with np.errstate(all="ignore"):
             return float(function(at))
@@ -95,7 +96,8 @@ def compute_at(function: Callable[[Mapping[str, float]], SupportsFloat], at: Map
         raise HarnessError(f"cannot be computed{where}: {error}") from None
 
 
-def names_fit(used: set[str], domain: Domain) -> None:
+def check_names(used: set[str], domain: Domain) -> None:
+    """Raises ValueError where `over` lacks a variable that is used, or has one that is not."""
     missing, unused = sorted(used - set(domain)), sorted(set(domain) - used)
     if missing:
         raise ValueError(f"no domain is given for {', '.join(missing)}; name it under `over`")

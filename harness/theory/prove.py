@@ -73,7 +73,7 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
     def fails(value: arb) -> bool:
         return bool(value <= threshold) if strict else bool(value < threshold)
 
-    worst, where = _look(formula, domain)
+    worst, where = _smallest_sampled(formula, domain)
     if where is not None and fails(enclose(tuple((where[n], where[n]) for n in names), 0).value):
         return Proof("refuted", 1, worst, where)
     stack: list[Box] = [tuple(domain.values())]
@@ -155,8 +155,10 @@ def _widest_variable(enclosure: Ball, box: Box) -> int:
     return int(np.argmax(widths)) if widths else 0
 
 
-def _look(formula: Formula, domain: Mapping[str, tuple[float, float]]) -> tuple[float, dict[str, float] | None]:
-    """Smallest value of the formula in floating point among sampled points."""
+def _smallest_sampled(
+    formula: Formula, domain: Mapping[str, tuple[float, float]]
+) -> tuple[float, dict[str, float] | None]:
+    """The smallest value of a formula at sampled points, in floating point, and where it is."""
     points = sample(domain)
     with np.errstate(all="ignore"):
         values = np.asarray(formula(points), float)

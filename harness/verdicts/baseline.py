@@ -26,7 +26,7 @@ COMPARED = ("advantage", "accuracy_train", "accuracy_test")
 
 SAME = 1e-6
 """How far, relatively, an effect or an end of an interval may be from the accepted one, where tables are the same."""
-Shown = tuple[float | None, float | None, float | None]
+EffectInterval = tuple[float | None, float | None, float | None]
 """An effect and its interval."""
 
 
@@ -37,7 +37,7 @@ class Accepted(Config):
     measurements_sha256: str | None
     """Hash of `measurements.parquet`; none where the spec has no measurements."""
     verdicts: dict[str, Word]
-    effects: dict[str, Shown] | None = None
+    effects: dict[str, EffectInterval] | None = None
     """By claim: its effect and the ends of its interval; where there is no tolerance."""
     values: dict[str, float] = {}
     """Mean over repeats of each of `COMPARED`, by arm, attack, metric and place; where there is a tolerance."""
@@ -84,7 +84,7 @@ def gather(
 
 
 def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
-    """By claim, and by claim and other reading."""
+    """Verdicts by claim, and by claim and other reading."""
     outcomes: dict[str, Word] = {}
     for v in verdicts:
         name = v.id.split("#")[1]
@@ -93,8 +93,8 @@ def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
     return outcomes
 
 
-def _effects(verdicts: Sequence[Verdict]) -> dict[str, Shown]:
-    """By claim that shows one."""
+def _effects(verdicts: Sequence[Verdict]) -> dict[str, EffectInterval]:
+    """Effect and interval by claim, of claims that have either."""
 
     def round_digits(number: float | None) -> float | None:
         return None if number is None else float(f"{number:.9g}")
@@ -108,8 +108,8 @@ def _effects(verdicts: Sequence[Verdict]) -> dict[str, Shown]:
     return effects
 
 
-def _equal_but_last_digits(was: Shown | None, now: Shown | None) -> bool:
-    """Whether two of them are the same but for the last digits."""
+def _equal_but_last_digits(was: EffectInterval | None, now: EffectInterval | None) -> bool:
+    """Whether two effects and intervals are the same except for the last digits."""
     if was is None or now is None:
         return was is now
     return all(
@@ -119,7 +119,7 @@ def _equal_but_last_digits(was: Shown | None, now: Shown | None) -> bool:
 
 
 def read(path: Path, writes: str = "harness compare --update") -> Baseline:
-    """Raises HarnessError where there is no baseline (`writes`: what to type for one), or it is not one."""
+    """Read a baseline. Raises HarnessError where it is missing or malformed. `writes`: what to type for one."""
     try:
         return Baseline.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def read(path: Path, writes: str = "harness compare --update") -> Baseline:
 
 
 def text(baseline: Baseline) -> str:
-    """The file's content."""
+    """The content of the baseline's file."""
     document = baseline.model_dump(mode="json")
     if baseline.tolerance is None:
         del document["tolerance"]
@@ -143,7 +143,7 @@ def text(baseline: Baseline) -> str:
 
 
 def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
-    """Everything of `now` that is not as accepted, and everything accepted that is gone."""
+    """All differences between the accepted baseline and the present one, in either direction."""
     differences = []
     for spec in sorted(accepted.specs.keys() | now.specs.keys()):
         old, new = accepted.specs.get(spec), now.specs.get(spec)
@@ -183,7 +183,7 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
     return differences
 
 
-def _text(shown: Shown | None) -> str:
+def _text(shown: EffectInterval | None) -> str:
     if shown is None:
         return "none"
     effect, low, high = ("none" if number is None else f"{number:.9g}" for number in shown)

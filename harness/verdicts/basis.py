@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.claims.design import Bounded, Design, Sequential, Summarised
 from harness.claims.evidence import Measurements
 from harness.claims.results import PartResult, PointResult
-from harness.claims.sequential import first_verdict, is_decided
+from harness.claims.sequential import first_deciding_look, is_decided
 from harness.claims.statistics import share_at_least
 from harness.claims.verdict import Basis, Outcome, Point
 
@@ -17,7 +17,7 @@ LARGEST_E = 1e12
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """A claim's findings on the basis that its verdict rests on."""
 
     findings: list[PartResult]
@@ -25,83 +25,103 @@ class Judged:
     """What the design's own test finds at the same repeats."""
     bounded: list[PartResult]
     """What the metrics' ranges alone say."""
-    looked: int | None
+    decided_at: int | None
     """Repeats at the look that decided, where the design is sequential."""
     e_value: float | None
 
 
-def judge_on_basis(judged: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float) -> Judged:
-    """A verdict that the metrics' ranges alone decide is given on these, another on the design's own test."""
-    sequential, brief = evidence.design.name == "sequential", evidence.design.brief
-    free, looked = is_decided(judged(evidence.with_design(Bounded(brief=True)))), None
+def judge_on_basis(
+    judge_claim: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float
+) -> Judgement:
+    """Judge a claim on the metrics' ranges alone where these decide it, else by the design's own test."""
+    sequential, skip_intervals = evidence.design.name == "sequential", evidence.design.skip_intervals
+    is_distribution_free, decided_at = is_decided(judge_claim(evidence.with_design(Bounded(skip_intervals=True)))), None
     if sequential:
-        _, looked = first_verdict(judged, evidence.with_design(Bounded(brief=brief)) if free else evidence)
-        evidence = evidence.take_first(looked or evidence.repeats)
-    by_t_test, bounded = judged(evidence), judged(evidence.with_design(Bounded(brief=brief)))
-    findings = bounded if free else by_t_test
+        _, decided_at = first_deciding_look(
+            judge_claim,
+            evidence.with_design(Bounded(skip_intervals=skip_intervals)) if is_distribution_free else evidence,
+        )
+        evidence = evidence.take_first(decided_at or evidence.repeats)
+    by_t_test, bounded = (
+        judge_claim(evidence),
+        judge_claim(evidence.with_design(Bounded(skip_intervals=skip_intervals))),
+    )
+    findings = bounded if is_distribution_free else by_t_test
     summary = isinstance(evidence.design, Summarised)
-    last: Design = Bounded(last=True, brief=True) if free else Sequential(last=True, brief=True)
-    last = evidence.design if summary and not free else last  # there are no repeats to bet on one after another
+    last_look_design: Design = (
+        Bounded(last_look_only=True, skip_intervals=True)
+        if is_distribution_free
+        else Sequential(last_look_only=True, skip_intervals=True)
+    )
+    last_look_design = (
+        evidence.design if summary and not is_distribution_free else last_look_design
+    )  # there are no repeats to bet on one after another
     outcome = combined_outcome([f.outcome for f in findings])
     e_value = None
     if outcome in ("reproduced", "violated") and any(f.p_value is not None for f in findings):
-        p_values = [f.support if outcome == "reproduced" else f.oppose for f in judged(evidence.with_design(last))]
+        p_values = [
+            f.support if outcome == "reproduced" else f.oppose
+            for f in judge_claim(evidence.with_design(last_look_design))
+        ]
         p_value = max(p_values) if outcome == "reproduced" else min(p_values)
         p_value = max(p_value, 1e-300)
-        if free:
+        if is_distribution_free:
             e_value = 1.0 / p_value
-        elif summary or any(look.effect.of_records for f in findings for look in f.looks):
+        elif summary or any(look.effect.of_records for f in findings for look in f.point_results):
             e_value = 0.5 / math.sqrt(p_value)  # a p-value's calibrator (Vovk and Wang 2021)
         else:
             e_value = (
                 0.5 / p_value
             )  # the t-test's martingale, which a one-sided p-value halves (harness.claims.anytime)
         e_value = min(LARGEST_E, e_value)
-    return Judged(findings, by_t_test, bounded, looked, e_value)
+    return Judgement(findings, by_t_test, bounded, decided_at, e_value)
 
 
 def combined_outcome(outcomes: list[Outcome]) -> Outcome:
-    """Outcome of a claim all of whose parts must hold."""
+    """The outcome of a claim all of whose parts must hold."""
     order: tuple[Outcome, ...] = ("violated", "not run", "inconclusive")
     return next((o for o in order if o in outcomes), "reproduced")
 
 
-def rests_on(judged: Judged, outcome: Outcome) -> tuple[Basis | None, int]:
-    """What a verdict rests on, and the fewest repeats of a point that it needs."""
+def basis_of(judgement: Judgement, outcome: Outcome) -> tuple[Basis | None, int]:
+    """The basis of a verdict, and the fewest repeats of a point that it needs."""
     if outcome not in ("reproduced", "violated"):
         return None, 0
-    deciding = [f for f in judged.findings if f.outcome == outcome]
+    deciding = [f for f in judgement.findings if f.outcome == outcome]
     if all(f.is_exact for f in deciding):
         return "exact", 0
-    if judged.findings is judged.bounded:
+    if judgement.findings is judgement.bounded:
         return "distribution-free", 0
     if any(look.effect.of_records for f in deciding for look in _deciding_points(f)):
         return "record-sampling", 0
-    every = [f for f in deciding if f.deciding is not None and not f.is_exact]
-    return "t-test", min(look.effect.tested_repeats for f in every for look in _deciding_points(f))
+    measured = [f for f in deciding if f.deciding is not None and not f.is_exact]
+    return "t-test", min(look.effect.tested_repeats for f in measured for look in _deciding_points(f))
 
 
 def _deciding_points(finding: PartResult) -> list[PointResult]:
-    """The looks without which its outcome would not be known: of as many as decide it, the clearest."""
+    """The points without which the outcome would not be known; the clearest, where only some are needed."""
     m, against = len(finding.points) + finding.absent, finding.outcome == "violated"
-    many = m - finding.needed + 1 if against else finding.needed
-    if many == 1:
-        return [look for look in finding.looks if look.point is finding.deciding]
-    clear = sorted(finding.looks, key=lambda look: look.point.p_oppose if against else look.point.p_support)
-    return clear[:many]
+    needed = m - finding.needed + 1 if against else finding.needed
+    if needed == 1:
+        return [look for look in finding.point_results if look.point is finding.deciding]
+    clearest = sorted(finding.point_results, key=lambda look: look.point.p_oppose if against else look.point.p_support)
+    return clearest[:needed]
 
 
-def points_of(judged: Judged, alpha: float, looked: bool) -> list[Point]:
-    """Every point as the design's own test sees it, with what needs no assumption beside it."""
+def points_of(judgement: Judgement, alpha: float, sequential: bool) -> list[Point]:
+    """All points as the design's own test sees them, with the shares and intervals that need no assumption.
+
+    `sequential`: whether repeats were added while one looked.
+    """
     points = []
-    for own, bounded in zip(judged.by_t_test, judged.bounded, strict=True):
-        for index, one in enumerate(own.points):
-            more: dict[str, object] = {}
-            if index < len(own.looks) and (holds := own.looks[index].holds) is not None:
+    for by_t_test, bounded in zip(judgement.by_t_test, judgement.bounded, strict=True):
+        for index, one in enumerate(by_t_test.points):
+            extra_fields: dict[str, object] = {}
+            if index < len(by_t_test.point_results) and (holds := by_t_test.point_results[index].holds) is not None:
                 count = int(holds.sum())
-                more |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, looked)}
+                extra_fields |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, sequential)}
             if index < len(bounded.points):
                 free = bounded.points[index]
-                more |= {"free_low": free.low, "free_high": free.high}
-            points.append(one.model_copy(update=more))
+                extra_fields |= {"free_low": free.low, "free_high": free.high}
+            points.append(one.model_copy(update=extra_fields))
     return points

@@ -30,9 +30,9 @@ from harness.metrics.metric import module_of
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
-from harness.verdicts.basis import Judged, combined_outcome, judge_on_basis, points_of, rests_on
+from harness.verdicts.basis import Judgement, basis_of, combined_outcome, judge_on_basis, points_of
 from harness.verdicts.flags import describe_assumptions
-from harness.verdicts.measured import ClaimError, Judge, evidence_of, judge_of, repeats_wanted
+from harness.verdicts.measured import ClaimError, JudgeClaim, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.partial import repeats_of, seconds_a_model, tally_points, would_decide
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
@@ -53,7 +53,7 @@ def hardware() -> str:
 
 
 def installed_versions(names: Iterable[str]) -> dict[str, str]:
-    """Versions of packages, of those that are there: whoever only judges has no TensorFlow."""
+    """Versions of those packages that are installed; without TensorFlow, for example, where one only judges."""
     return {name: known for name in names if (known := _installed_version(name)) is not None}
 
 
@@ -66,14 +66,14 @@ def _installed_version(name: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Spent:
+class _SpentSoFar:
     """What a spec's measurements took so far, and which claims would have more."""
 
     repeats: Mapping[Attacked, int] = field(default_factory=dict)
     """By cell and attack."""
     seconds: float | None = None
     """Core-seconds a model; None: not known."""
-    asking: Collection[str] | None = None
+    open_claims: Collection[str] | None = None
     """Claims for which a run would go on; None: not asked."""
 
 
@@ -86,18 +86,21 @@ def judge_spec(
     only: Collection[str] | None = None,
     reading: bool = False,
 ) -> list[Verdict]:
-    """Judge every claim of a spec, or `only` some. Without a table, claims that need measurements are *not run*
-    (`why_not`). Of a `reading` it is not asked how many claims wait for repeats."""
+    """Judge the claims of a spec, all or `only` some.
+
+    Without a table, claims on measurements are *not run* for the reason `why_not`. With `reading`, the notes on a run
+    that was stopped early are left out. Raises ClaimError for a claim that cannot be judged.
+    """
     spec = scaled.spec
     alpha = spec.level if alpha is None else alpha
-    evidence, judges, asking = None, dict[str, Judge](), None
+    evidence, judges, open_claims = None, dict[str, JudgeClaim](), None
     if table is not None and spec.experiment is not None:
         evidence = evidence_of(spec, table)
         if evidence.design.name == "fixed":
             scaled = as_run(scaled, evidence.repeats)
         elif not reading:
-            asking = repeats_wanted(scaled, table, alpha, evidence, judges).keys()
-            scaled = note_early_stop(scaled, len(asking)) if asking else scaled
+            open_claims = repeats_wanted(scaled, table, alpha, evidence, judges).keys()
+            scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
     common: dict[str, object] = {
         "paper": spec.paper,
         "spec": spec.id,
@@ -107,28 +110,28 @@ def judge_spec(
         "packages": installed_versions(PACKAGES),
     }
     if spec.experiment is not None:
-        common |= _origin(table)
+        common |= _origin_fields(table)
     if spec.own_experiment is not None:
         mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
         common |= {"seed": spec.own_experiment.seed, "mlflow": mlflow}
-    spent = _Spent()
+    spent = _SpentSoFar()
     if table is not None and spec.own_experiment is not None:
         axes = spec.own_experiment.coordinates
-        spent = _Spent(repeats_of(table, axes), seconds_a_model(table, axes), asking)
+        spent = _SpentSoFar(repeats_of(table, axes), seconds_a_model(table, axes), open_claims)
     verdicts = []
     for index, claim in enumerate(spec.claims):
         if only is not None and claim.id not in only:
             continue
         try:
-            judged = judges.get(claim.id) or judge_of(claim, spec, alpha)
-            verdicts.append(_judge_claim(claim, scaled, evidence, why_not, common, spent, judged))
+            judge_claim = judges.get(claim.id) or judge_of(claim, spec, alpha)
+            verdicts.append(_judge_claim(claim, scaled, evidence, why_not, common, spent, judge_claim))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
 
 
-def _origin(table: pd.DataFrame | None) -> dict[str, object]:
-    """The data, the machine and the code that the measurements come from, as their file remembers them."""
+def _origin_fields(table: pd.DataFrame | None) -> dict[str, object]:
+    """Fields of verdicts that say on which data and machine, and by which code, a table was measured."""
     known = table.attrs if table is not None else {}
     commits = known.get("commits", {})
     return {
@@ -144,13 +147,13 @@ def _judge_claim(
     evidence: Measurements | None,
     why_not: str,
     common: dict[str, object],
-    spent: _Spent,
-    judged: Judge,
+    spent: _SpentSoFar,
+    judge_claim: JudgeClaim,
 ) -> Verdict:
     parts = scaled.spec.parts(claim)
-    every: Sequence[ClaimKind] = claim.theory or parts
-    trees = tuple(_tree(part, scaled.spec) for part in every)
-    described: dict[str, object] = {
+    kinds: Sequence[ClaimKind] = claim.theory or parts
+    trees = tuple(_inequality_tree(part, scaled.spec) for part in kinds)
+    fields: dict[str, object] = {
         "id": f"{scaled.spec.id}#{claim.id}",
         "catalogue": claim.catalogue,
         "where": claim.where,
@@ -159,13 +162,13 @@ def _judge_claim(
         "inequality": tuple(tree.text() for tree in trees),
         "expressions": trees,
         "note": claim.note,
-        "code": _code(every),
+        "code": _judging_code(kinds),
     }
     if claim.theory:
         packages = installed_versions(name for e in claim.theory for name in e.packages)
-        described |= _theory(claim.theory, claim.example)
-        return Verdict.model_validate({**common, **described, "packages": packages})
-    described |= {
+        fields |= _theory_fields(claim.theory, claim.example)
+        return Verdict.model_validate({**common, **fields, "packages": packages})
+    fields |= {
         "definitions": _definitions(parts),
         "data": "own",
         "reductions": scaled.reductions,
@@ -175,28 +178,28 @@ def _judge_claim(
     }
     if evidence is None:
         nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}
-        return Verdict.model_validate({**common, **described, **nothing})
+        return Verdict.model_validate({**common, **fields, **nothing})
     alpha = float(str(common["alpha"]))
-    judgement = judge_on_basis(judged, evidence, alpha)
+    judgement = judge_on_basis(judge_claim, evidence, alpha)
     if evidence.design.name == "sequential":
         models, cells = cells_used(judgement.findings)
         assert scaled.spec.own_experiment is not None
-        described |= {
+        fields |= {
             "design": "sequential",
-            "stopped": judgement.looked,
+            "stopped": judgement.decided_at,
             "models": models,
             "models_fixed": cells * scaled.spec.own_experiment.repeats,
         }
         if combined_outcome([f.outcome for f in judgement.findings]) == "inconclusive":
-            allowed = spent.asking is None or claim.id in spent.asking
+            allowed = spent.open_claims is None or claim.id in spent.open_claims
             usual, known = scaled.spec.own_experiment.repeats, (spent.repeats, spent.seconds)
-            described["would_decide"] = would_decide(judgement.findings, *known, alpha, usual, allowed)
+            fields["would_decide"] = would_decide(judgement.findings, *known, alpha, usual, allowed)
     tally = {"tally": tally_points(judgement, parts, alpha)}
-    return Verdict.model_validate({**common, **described, **_training(judgement, evidence, alpha), **tally})
+    return Verdict.model_validate({**common, **fields, **_measured_fields(judgement, evidence, alpha), **tally})
 
 
-def _tree(part: ClaimKind, spec: Spec) -> Expression:
-    """The inequality; of results without an epsilon, over the axes that it leaves open."""
+def _inequality_tree(part: ClaimKind, spec: Spec) -> Expression:
+    """The inequality of a part; for results without an epsilon, over the axes that it leaves open."""
     if spec.results is None or "epsilon" in spec.axes or not isinstance(part, MeasuredClaimKind):
         return part.tree()
     closed = {axis for operand in part.operands() for axis in (*operand.fixed_axes, *operand.mean_over)}
@@ -204,8 +207,9 @@ def _tree(part: ClaimKind, spec: Spec) -> Expression:
     return over_axes(part.tree(), [axis for axis in spec.axes if axis not in closed])
 
 
-def _code(parts: Sequence[ClaimKind]) -> str:
-    """Hash of the code that judges these: this module and all that it imports, their kinds, formulas and metrics."""
+def _judging_code(parts: Sequence[ClaimKind]) -> str:
+    """Hash of the code that judges these parts: this module, their kinds, formulas and metrics, with all that they
+    import."""
     modules = {__name__, *(type(part).__module__ for part in parts)}
     for part in parts:
         modules |= {FORMULAS[name].function.__module__ for name in _formulas_of(part)}
@@ -223,9 +227,10 @@ def _formulas_of(part: ClaimKind) -> Iterable[str]:
 
 
 def independent_claims(spec: Spec) -> list[tuple[str, ...]]:
-    """Claims of a spec by what can be judged apart: claims on measurements share a table and are one group.
+    """Groups of claims that can be judged apart.
 
-    So are proofs that name a formula which an accountant computes: it takes seconds, and is remembered.
+    Claims on measurements share a table and are one group. Proofs that name the same formula of an accountant are one
+    group, since its values take seconds and are cached.
     """
     if spec.experiment is not None:
         return [tuple(claim.id for claim in spec.claims)]
@@ -249,11 +254,11 @@ def _definitions(parts: Sequence[MeasuredClaimKind]) -> dict[str, str]:
     return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in names}
 
 
-def _theory(parts: Sequence[TheoryClaimKind], example: Mapping[str, float]) -> dict[str, object]:
+def _theory_fields(parts: Sequence[TheoryClaimKind], example: Mapping[str, float]) -> dict[str, object]:
     findings = [e.refute_at(example, e.judge()) for e in parts]
     outcome = combined_outcome([f.outcome for f in findings])
     deciding = [f for f in findings if f.outcome == outcome]
-    shown = min(deciding, key=lambda f: (outcome == "violated" and f.basis == "simulated", f.worst))
+    shown_part = min(deciding, key=lambda f: (outcome == "violated" and f.basis == "simulated", f.worst))
     reasons = [f.why.model_copy(update={"part": index}) for index, f in enumerate(findings)]
     because = [index for index, f in enumerate(findings) if f.outcome == outcome]
     return {
@@ -264,32 +269,32 @@ def _theory(parts: Sequence[TheoryClaimKind], example: Mapping[str, float]) -> d
         "because": because,
         "parts": [f.outcome for f in findings],
         "data": "none",
-        "effect": shown.worst if math.isfinite(shown.worst) else None,
-        "counterexample": shown.counterexample,
+        "effect": shown_part.worst if math.isfinite(shown_part.worst) else None,
+        "counterexample": shown_part.counterexample,
         "test": "; ".join(dict.fromkeys(f.test for f in findings)),
         "correction": "none",
-        "basis": _weakest(deciding) if outcome in ("reproduced", "violated") else None,
+        "basis": _shared_basis(deciding) if outcome in ("reproduced", "violated") else None,
     }
 
 
-def _weakest(findings: Sequence[TheoryResult]) -> Basis:
-    """What findings rest on together, all of which are needed; of a refutation the strongest is enough."""
+def _shared_basis(findings: Sequence[TheoryResult]) -> Basis:
+    """The basis of several findings: the weakest where all are needed, the strongest of those that refute."""
     order: tuple[Basis, ...] = ("simulated", "computed", "proof")
     choose = max if findings[0].outcome == "violated" else min
     return choose((f.basis for f in findings), key=order.index)
 
 
-def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str, object]:
-    findings = judged.findings
+def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float) -> dict[str, object]:
+    findings = judgement.findings
     outcome = combined_outcome([f.outcome for f in findings])
-    shown = next(f for f in findings if f.outcome == outcome)
+    shown_part = next(f for f in findings if f.outcome == outcome)
     if outcome == "reproduced":
-        shown = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
-    deciding = shown.deciding
-    points = points_of(judged, alpha, evidence.design.name == "sequential")
+        shown_part = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
+    deciding = shown_part.deciding
+    points = points_of(judgement, alpha, evidence.design.name == "sequential")
     reasons = _number_reasons(findings)
-    which = next(index for index, f in enumerate(findings) if f is shown)
-    basis, repeats = rests_on(judged, outcome)
+    which = next(index for index, f in enumerate(findings) if f is shown_part)
+    basis, repeats = basis_of(judgement, outcome)
     fields: dict[str, object] = {
         "verdict": outcome,
         "reason": of_parts([reasons[which]], len(findings), numbered=outcome != "reproduced"),
@@ -298,12 +303,12 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
         "parts": [f.outcome for f in findings],
         "hangs_on": [f.why.unless for f in findings if f.why.unless and outcome == "inconclusive"],
         "points": [p.model_dump() for p in points],
-        "test": shown.test,
-        "correction": shown.correction,
+        "test": shown_part.test,
+        "correction": shown_part.correction,
         "p_value": _p_value(findings, outcome),
         "basis": basis,
         "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "t-test" else None,
-        "e_value": judged.e_value,
+        "e_value": judgement.e_value,
     }
     if deciding is not None:
         fields |= {
@@ -312,13 +317,13 @@ def _training(judged: Judged, evidence: Measurements, alpha: float) -> dict[str,
             "bound_value": deciding.bound,
             "repeats": deciding.repeats,
         }
-        if shown.is_exact:
+        if shown_part.is_exact:
             fields |= {"interval": None, "repeats": None}
     return fields
 
 
 def _number_reasons(findings: Sequence[PartResult]) -> list[Reason]:
-    """Their reasons, each with its part and the place of its point among those of all parts."""
+    """The reasons of parts, each with the part's index and its point's index among the points of all parts."""
     reasons, before = [], 0
     for index, one in enumerate(findings):
         place = None if one.why.point is None else before + one.why.point
@@ -328,7 +333,7 @@ def _number_reasons(findings: Sequence[PartResult]) -> list[Reason]:
 
 
 def _p_value(findings: list[PartResult], outcome: Outcome) -> float | None:
-    """Two-sided p-value of a claim's verdict: the weakest part where all must hold, the clearest where one fails."""
+    """Two-sided p-value of a verdict: the weakest part's where all must hold, the clearest's where one fails."""
     known = [f.p_value for f in findings if f.outcome == outcome and f.p_value is not None]
     if not known or outcome not in ("reproduced", "violated"):
         return None

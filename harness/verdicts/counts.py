@@ -33,7 +33,7 @@ WORDS: dict[Word, str] = {
 
 
 def group_of(verdict: Verdict) -> Group:
-    """Whose claim it is, and of a paper's on what it was judged."""
+    """The group in which a verdict is counted: whose claim it is, and for a paper's, on what data it was judged."""
     if verdict.origin == "paper":
         return "papers" if verdict.data in DATA_THAT_SETTLES else "papers elsewhere"
     return {"corrected": "corrected", "ours": "ours", "check": "checks"}[verdict.origin]  # type: ignore[return-value]
@@ -68,7 +68,7 @@ CERTAINTIES: dict[Certainty, str] = {
 
 
 def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[Certainty, Counter[Word]]:
-    """How many decided claims of a group one is how sure of, by verdict; of those words that are said of any."""
+    """Decided claims of a group by certainty and verdict, without combinations that do not occur."""
     counts: dict[Certainty, Counter[Word]] = {certainty: Counter() for certainty in CERTAINTIES}
     for v in verdicts:
         if group_of(v) == group and v.certainty is not None:
@@ -77,7 +77,7 @@ def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[Certain
 
 
 def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:
-    """One count a group, of groups that have any claim; the papers' claims on their data first."""
+    """The counts of all groups that have claims, the papers' claims on their data first."""
     counts = []
     for group in GROUPS:
         words = [v.verdict for v in verdicts if group_of(v) == group]

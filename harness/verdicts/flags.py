@@ -15,7 +15,7 @@ BATCHES = {"poisson": "Poisson sampling", "shuffle": "shuffling", "none": "takin
 
 
 def describe_assumptions(spec: Spec, parts: Sequence[MeasuredClaimKind]) -> tuple[str, ...]:
-    """Where bound, accountant and training speak of different things."""
+    """Sentences on where bound, accountant and training assume different things."""
     if spec.results is not None:
         return _flags_of_results(spec.results)
     if spec.own_experiment is None:
@@ -53,7 +53,7 @@ def describe_assumptions(spec: Spec, parts: Sequence[MeasuredClaimKind]) -> tupl
 
 
 def _flags_of_results(results: ResultsFile) -> tuple[str, ...]:
-    """What there is to know of results that were not measured here."""
+    """Sentences on results that were not measured here."""
     source = f" ({results.source.rstrip('.')})" if results.source else ""
     flags = [f"Nothing was trained or attacked here: the results are read from {results.path}{source}."]
     if results.format == "scores":

@@ -15,8 +15,8 @@ from harness.claims.evidence import Measurements, NoneChosen
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.at_least import AtLeast
 from harness.claims.results import Part, PartResult, not_run, unknown_part
-from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, first_verdict, is_decided
-from harness.claims.series import of_runs
+from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, first_deciding_look, is_decided
+from harness.claims.series import is_of_runs
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell, Place, place
@@ -29,7 +29,7 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.partial import repeats_of
 
-NEAR = 2
+CHEAPEST_FACTOR = 2
 """Times the fewest models that claims are expected to need: what others may need to be served beside them."""
 
 
@@ -42,7 +42,7 @@ class ClaimError(HarnessError):
 
 
 def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
-    """A spec's measurements, with what claims need to know of its arms."""
+    """A spec's measurements as claims read them, with the facts of its arms."""
     if spec.results is not None:
         return _evidence_of_results(spec.results, spec.axes, table)
     experiment = spec.own_experiment
@@ -67,24 +67,25 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
 
 
 def _evidence_of_results(results: ResultsFile, axes: Sequence[str], table: pd.DataFrame) -> Measurements:
-    """The same of results from elsewhere: of their arms what the spec says is known, and nothing of training."""
+    """The same for results from elsewhere: only what the spec says is known of the arms, nothing of training."""
     draws = "the same in all arms" if results.paired else ""
     arms = {name: ArmFacts(results.delta, results.prior_of(name), draws=draws) for name in results.arms}
     return Measurements(table, arms, design_of(table), axes, results.coordinates)
 
 
-Judge = Callable[[Measurements], list[PartResult]]
+JudgeClaim = Callable[[Measurements], list[PartResult]]
 
 
-def judge_of(claim: Claim, spec: Spec, alpha: float) -> Judge:
-    """What judges a claim; it remembers what it found in the evidence of one table, by design and repeats."""
+def judge_of(claim: Claim, spec: Spec, alpha: float) -> JudgeClaim:
+    """A function that judges a claim on measurements. It caches its results by design and number of repeats, for one
+    table."""
     parts = spec.parts(claim)
     known: dict[tuple[Design, int], list[PartResult]] = {}
 
     def judge_parts(evidence: Measurements) -> list[PartResult]:
         design, first = evidence.design, evidence.repeats
-        if evidence.first is not None:
-            first = min(first, evidence.first)
+        if evidence.first_repeats is not None:
+            first = min(first, evidence.first_repeats)
         for key in ((design, first), (design.without_intervals(False), first)):
             if key in known:
                 return known[key]
@@ -101,7 +102,7 @@ def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evid
         finding = _part_left_out(part, spec, evidence)
         if finding is None:
             try:
-                finding = _judge_twice(part, evidence, Part(index, len(parts), alpha / 2, fewest))
+                finding = _judge_with_doubled_tolerance(part, evidence, Part(index, len(parts), alpha / 2, fewest))
             except NoneChosen as none:
                 finding = unknown_part(str(none))
         if finding.points and any(operand.chosen is not None for operand in part.operands()):
@@ -114,11 +115,11 @@ def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evid
     return findings
 
 
-def _judge_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) -> PartResult:
-    """What is found of a part: violated only if it is so with twice its tolerance too.
+def _judge_with_doubled_tolerance(part: MeasuredClaimKind, evidence: Measurements, which: Part) -> PartResult:
+    """Judge a part; it is violated only if it is so with twice its tolerance too.
 
-    Where it is not, its points are those of the tolerance as declared, and its looks those of the wider one, at which
-    more repeats may decide.
+    A part that is not keeps its points, with the tolerance as declared, and takes from the wider tolerance what tells
+    where more repeats may decide.
     """
     finding = part.judge(evidence, which)
     wider = part.relax() if finding.outcome == "violated" else None
@@ -132,7 +133,9 @@ def _judge_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) -
         finding,
         outcome="inconclusive",
         why=finding.why.model_copy(update={"unless": text}),
-        looks=tuple(replace(new, holds=old.holds) for old, new in zip(finding.looks, again.looks, strict=True)),
+        point_results=tuple(
+            replace(new, holds=old.holds) for old, new in zip(finding.point_results, again.point_results, strict=True)
+        ),
         support=again.support,
         oppose=again.oppose,
         p_value=None,
@@ -140,7 +143,7 @@ def _judge_twice(part: MeasuredClaimKind, evidence: Measurements, which: Part) -
 
 
 def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
-    """Which values of an axis were chosen, of sides whose place on it is chosen in each repeat."""
+    """Texts on the values of axes that were chosen, for sides whose place is chosen in each repeat."""
     choices = dict[str, None]()
     for operand in part.operands():
         if operand.chosen is None:
@@ -165,7 +168,7 @@ def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
 
 
 def _choices_at(point: Point, part: MeasuredClaimKind, evidence: Measurements) -> dict[str, tuple[float, ...]]:
-    """By axis: the values that are chosen in the repeats for either side of a point."""
+    """By axis, the values chosen in the repeats for either side of a point."""
     where = dict(point.at or {}) | ({} if point.epsilon is None else {"epsilon": point.epsilon})
     chosen: dict[str, set[float]] = {}
     for operand in part.operands():
@@ -179,84 +182,107 @@ def repeats_wanted(
     table: pd.DataFrame,
     alpha: float | None = None,
     evidence: Measurements | None = None,
-    judges: dict[str, Judge] | None = None,
+    judges: dict[str, JudgeClaim] | None = None,
     cheapest: bool = False,
 ) -> dict[str, dict[Attacked, int]]:
-    """By claim that is still open: the repeats that each cell and attack needs next; none of claims that need none.
+    """Repeats that each cell and attack needs next, by claim; only claims that are open and need some.
 
-    Repeats past the spec's are only asked for where no claim asks for any within it, and where all models together
-    would stay within a share of the fixed design's. Once none asks for any, and where the profile asks for verdicts
-    that are distribution-free, so do the decided claims that are not yet. Raises ClaimError for a claim that
-    cannot be judged. `evidence` is the table's, where it is at hand; what judges of it is put into `judges`, by claim.
-    `cheapest`: only of the claims that are expected to need the fewest models more, and of those that need at most
-    `NEAR` times as many.
+    Repeats beyond the spec's are asked for only where no claim needs any within it, and while all models together stay
+    within a share of the fixed design's. After that, where the profile asks for distribution-free verdicts, decided
+    claims whose verdicts are not get more repeats.
+
+    Args:
+        evidence: that of the table, where it is at hand.
+        judges: filled with what judges each claim.
+        cheapest: keep only claims expected to need at most `CHEAPEST_FACTOR` times the fewest further models.
+
+    Raises ClaimError for a claim that cannot be judged.
     """
     experiment = scaled.spec.own_experiment
     assert experiment is not None
-    usual, axes = experiment.repeats, experiment.coordinates
+    spec_repeats, axes = experiment.repeats, experiment.coordinates
     alpha = scaled.spec.level if alpha is None else alpha
     evidence = evidence or evidence_of(scaled.spec, table)
     judges = {} if judges is None else judges
     judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
     by_claim = _all_findings(scaled, evidence, judges)
     repeat_limit = scaled.repeat_limit
-    within = {
-        claim: allocate_repeats(findings, alpha, usual, reach=repeat_limit) for claim, findings in by_claim.items()
+    within_spec = {
+        claim: allocate_repeats(findings, alpha, spec_repeats, repeats_in_reach=repeat_limit)
+        for claim, findings in by_claim.items()
     }
-    cells = experiment.models() / usual
-    there = by_cell(repeats_of(table, axes))
+    cells = experiment.models() / spec_repeats
+    repeats_present = by_cell(repeats_of(table, axes))
 
-    def choose(needs: dict[str, dict[Attacked, int]]) -> dict[str, dict[Attacked, int]]:
-        asking = {claim: repeats for claim, repeats in needs.items() if repeats}
-        if not cheapest or not asking:
-            return asking
-        expected = {
-            c: allocate_repeats(by_claim[c], alpha, usual, repeat_limit, whole=True, reach=repeat_limit) for c in asking
+    def keep_cheapest(needs: dict[str, dict[Attacked, int]]) -> dict[str, dict[Attacked, int]]:
+        needed = {claim: repeats for claim, repeats in needs.items() if repeats}
+        if not cheapest or not needed:
+            return needed
+        repeats_to_decide = {
+            c: allocate_repeats(
+                by_claim[c], alpha, spec_repeats, repeat_limit, until_decision=True, repeats_in_reach=repeat_limit
+            )
+            for c in needed
         }
-        more = {c: max(1, _models_with(there, [expected[c]]) - sum(there.values())) for c in asking}
-        return {claim: asking[claim] for claim in asking if more[claim] <= NEAR * min(more.values())}
+        models_missing = {
+            c: max(1, _count_models(repeats_present, [repeats_to_decide[c]]) - sum(repeats_present.values()))
+            for c in needed
+        }
+        return {
+            claim: needed[claim]
+            for claim in needed
+            if models_missing[claim] <= CHEAPEST_FACTOR * min(models_missing.values())
+        }
 
-    if any(within.values()):
-        return choose(within)
-    allowed = cells * max(SHARE * usual, 2 * FEWEST, SHARE * repeat_limit if repeat_limit > CEILING * usual else 0)
-    past = {
-        claim: allocate_repeats(findings, alpha, usual, repeat_limit, whole=True)
+    if any(within_spec.values()):
+        return keep_cheapest(within_spec)
+    models_allowed = cells * max(
+        SHARE * spec_repeats, 2 * FEWEST, SHARE * repeat_limit if repeat_limit > CEILING * spec_repeats else 0
+    )
+    past_spec = {
+        claim: allocate_repeats(findings, alpha, spec_repeats, repeat_limit, until_decision=True)
         for claim, findings in by_claim.items()
     }
     chosen: dict[str, dict[Attacked, int]] = {}
-    for claim in sorted(past, key=lambda claim: _models_with(there, [past[claim]])):
-        reserved = [*(past[other] for other in chosen), past[claim]]
-        if past[claim] and _models_with(there, reserved) <= allowed:
-            chosen[claim] = allocate_repeats(by_claim[claim], alpha, usual, repeat_limit)
+    for claim in sorted(past_spec, key=lambda claim: _count_models(repeats_present, [past_spec[claim]])):
+        reserved = [*(past_spec[other] for other in chosen), past_spec[claim]]
+        if past_spec[claim] and _count_models(repeats_present, reserved) <= models_allowed:
+            chosen[claim] = allocate_repeats(by_claim[claim], alpha, spec_repeats, repeat_limit)
     if chosen or scaled.basis != "distribution-free":
-        return choose(chosen)
+        return keep_cheapest(chosen)
     settled = {claim for claim, findings in by_claim.items() if is_decided(findings)}
-    free = _all_findings(scaled, evidence, judges, Bounded())
-    limit = min(CEILING * usual, repeat_limit)
-    on = {claim: allocate_repeats(free[claim], alpha, usual, limit, likely=True) for claim in settled}
-    return {claim: needs for claim, needs in on.items() if needs}
+    by_ranges = _all_findings(scaled, evidence, judges, Bounded())
+    at_most = min(CEILING * spec_repeats, repeat_limit)
+    continued = {
+        claim: allocate_repeats(by_ranges[claim], alpha, spec_repeats, at_most, only_likely=True) for claim in settled
+    }
+    return {claim: needs for claim, needs in continued.items() if needs}
 
 
-def _models_with(there: Mapping[Cell, int], needs: list[dict[Attacked, int]]) -> int:
-    """Trained models of a table with the repeats that are `there`, once it has these too."""
-    repeats = dict(there)
+def _count_models(repeats_present: Mapping[Cell, int], needs: list[dict[Attacked, int]]) -> int:
+    """Number of models of a table once it has the repeats `repeats_present` and these needs."""
+    repeats = dict(repeats_present)
     for cell, target in (item for asked in needs for item in by_cell(asked).items()):
         repeats[cell] = max(repeats.get(cell, 0), target)
     return sum(repeats.values())
 
 
 def _all_findings(
-    scaled: Scaled, evidence: Measurements, judges: Mapping[str, Judge], design: Design | None = None
+    scaled: Scaled, evidence: Measurements, judges: Mapping[str, JudgeClaim], design: Design | None = None
 ) -> dict[str, list[PartResult]]:
-    """By claim on measurements: the findings of the first look that decides it; those of all repeats with a
-    `design`. Without intervals."""
-    by_claim, brief = {}, (evidence if design is None else evidence.with_design(design)).without_intervals()
+    """The results of each claim on measurements, without intervals: at the first look that decides it, or, with a
+    `design`, at all repeats."""
+    by_claim, without_intervals = {}, (evidence if design is None else evidence.with_design(design)).without_intervals()
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
             continue
         try:
-            judged = judges[claim.id]
-            findings = first_verdict(judged, brief)[0] if design is None else judged(brief)
+            judge_claim = judges[claim.id]
+            findings = (
+                first_deciding_look(judge_claim, without_intervals)[0]
+                if design is None
+                else judge_claim(without_intervals)
+            )
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
         by_claim[claim.id] = findings
@@ -264,7 +290,7 @@ def _all_findings(
 
 
 def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -> PartResult | None:
-    """A part that speaks of something that the profile leaves out, or that is not measured yet, is not run."""
+    """A *not run* result for a part that the profile leaves out or that is not measured yet; None for others."""
     operands = part.operands()
     metrics = {m for o in operands for m in o.metrics}
     attacks = {attack for o in operands for attack in o.attack}
@@ -279,6 +305,6 @@ def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) 
         why = f"the attack {', '.join(not_yet)} is not measured yet"
     elif relative and spec.own_experiment is not None and any(math.inf not in grid for grid in grids):
         why = "the profile leaves out the model without noise, which accuracy loss is relative to"
-    elif any(map(of_runs, metrics)) and spec.own_experiment is not None and spec.own_experiment.repeats < 2:
+    elif any(map(is_of_runs, metrics)) and spec.own_experiment is not None and spec.own_experiment.repeats < 2:
         why = "the profile runs one repeat, and members exposed in every run need two"
     return None if why is None else not_run(why)

@@ -33,12 +33,11 @@ def e_bh(e_values: Sequence[float], hypotheses: int, rate: float = RATE) -> list
 
 
 def correct_for_all_claims(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """The verdicts with their p-values corrected over all claims on measurements that were judged, and whether they
-    stand
-    among those whose share of wrong ones is at most `RATE`.
+    """The verdicts with p-values corrected over all claims on measurements, and whether each stands.
 
-    A claim that is inconclusive counts as one that was tested; proofs, computations and exact counts do not. Of each
-    claim two hypotheses are tested, that it holds and that it does not.
+    Those that stand have an expected share of wrong verdicts of at most `RATE`. An inconclusive claim counts as tested;
+    proofs, computations and exact counts do not. Of each claim two hypotheses are tested, that it holds and that it
+    does not.
     """
     tested = [v for v in verdicts if v.p_value is not None or (v.verdict == "inconclusive" and v.points)]
     adjusted = holm([1.0 if v.p_value is None else v.p_value for v in tested])
@@ -46,10 +45,10 @@ def correct_for_all_claims(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     bets = [v for v in tested if v.e_value is not None]
     stand = dict(zip(map(id, bets), e_bh([v.e_value or 0.0 for v in bets], 2 * len(tested)), strict=True))
 
-    def with_all(v: Verdict) -> Verdict:
+    def with_corrections(v: Verdict) -> Verdict:
         stands = stand.get(id(v), False)
         sure = {"certainty": "stands"} if stands and v.certainty == "by itself" else {}
         update = {"p_catalogue": p_values[id(v)], "claims_tested": len(tested), "stands": stands, **sure}
         return v.model_copy(update=update)
 
-    return tuple(with_all(v) if id(v) in p_values else v for v in verdicts)
+    return tuple(with_corrections(v) if id(v) in p_values else v for v in verdicts)

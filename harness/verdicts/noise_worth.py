@@ -10,9 +10,10 @@ from harness.privacy.accountants import ACCOUNTANTS, Run
 
 
 def worth_of_noise(setup: Setup) -> str:
-    """Which epsilons the declared noise of a set-up is worth, by the accountant that made it and by the set-up's own.
+    """In words, which epsilons the declared noise of a set-up gives, by the accountant that made it and by the set-up's
+    own.
 
-    Empty where noise is not declared but calibrated.
+    Empty where noise is calibrated.
     """
     privacy, training = setup.privacy, setup.training
     declared = privacy.noise_multipliers

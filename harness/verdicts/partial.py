@@ -13,7 +13,7 @@ from harness.claims.sequential import allocate_repeats, by_cell
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Word
 from harness.coordinates import Attacked, Level, place
-from harness.verdicts.basis import Judged
+from harness.verdicts.basis import Judgement
 
 FAR = 10_000
 """Repeats past which nothing is promised."""
@@ -34,19 +34,21 @@ def parts_text(words: Sequence[Word]) -> str:
     return ", ".join(counted)
 
 
-def tally_points(judged: Judged, parts: Sequence[object], alpha: float) -> str:
-    """Points by what is known of them, where a claim is not reproduced, or not by every entry of a table.
+def tally_points(judgement: Judgement, parts: Sequence[object], alpha: float) -> str:
+    """How many points hold, fail and are open, of a claim that is not reproduced, or not by every entry of a table.
 
-    Empty where there is one.
+    Empty where there is only one point.
     """
-    outcomes = [f.outcome for f in judged.findings]
-    by_share = any(f.quantifier == "share" for f in judged.findings)
+    outcomes = [f.outcome for f in judgement.findings]
+    by_share = any(f.quantifier == "share" for f in judgement.findings)
     if set(outcomes) == {"reproduced"} and not by_share:
         return ""
     holds = fails = total = 0
-    for own, bounded in zip(judged.by_t_test, judged.bounded, strict=True):
+    for by_t_test, bounded in zip(judgement.by_t_test, judgement.bounded, strict=True):
         known = [
-            _settled_points(f, len(parts), alpha / 2, least) for f, least in ((own, FEWEST), (bounded, 1)) if f.points
+            _settled_points(f, len(parts), alpha / 2, least)
+            for f, least in ((by_t_test, FEWEST), (bounded, 1))
+            if f.points
         ]
         for either in zip(*known, strict=False):
             total += 1
@@ -61,10 +63,10 @@ def tally_points(judged: Judged, parts: Sequence[object], alpha: float) -> str:
 
 
 def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) -> list[int]:
-    """Of each point: 1 where it is known to hold, -1 where it is known to fail, 0 where neither is."""
+    """For each point 1 where it is known to hold, -1 where it is known to fail, 0 otherwise."""
     support, oppose = finding.levels(alpha, parts)
     settled = []
-    for point, look in zip(finding.points, finding.looks, strict=False):
+    for point, look in zip(finding.points, finding.point_results, strict=False):
         enough = finding.is_exact or point.repeats >= fewest or look.effect.of_records
         settled.append(1 if enough and point.p_support <= support else -1 if enough and point.p_oppose <= oppose else 0)
     return settled
@@ -75,43 +77,43 @@ def would_decide(
     repeats: Mapping[Attacked, int],
     seconds: float | None,
     alpha: float,
-    usual: int,
+    spec_repeats: int,
     allowed: bool = True,
 ) -> str:
-    """About how many more models would decide an open claim if its effects stay as they are, and their cost.
+    """A sentence on how many more models would decide an open claim if its effects stay as they are, and at what cost.
 
     Args:
-        repeats: that there are, of each cell under each attack.
+        repeats: present repeats of each cell under each attack.
         seconds: core-seconds that one more model takes with all attacks on it; None: not known.
-        allowed: whether a run may train any more for the claim, by the repeats that its profile allows.
+        allowed: whether the limits of the profile allow any more models for the claim.
     """
-    needs = allocate_repeats(findings, alpha, max(usual, *repeats.values()), FAR, whole=True)
+    needs = allocate_repeats(findings, alpha, max(spec_repeats, *repeats.values()), FAR, until_decision=True)
     more = sum(by_cell({key: max(0, target - repeats.get(key, 0)) for key, target in needs.items()}).values())
     if not more:
         return "no number of repeats is likely to decide it: what is left lies too close to its margin"
     if max(needs.values()) >= FAR:
         return f"more than {FAR:,} repeats of a cell: what is left lies too close to its margin"
-    cost = "" if seconds is None else f", {_time(more * seconds)} on one core"
+    cost = "" if seconds is None else f", {_time_text(more * seconds)} on one core"
     models = "1 more model" if more == 1 else f"{more:,} more models"
     past = "" if allowed else "; that is past the limit of repeats"
     return f"about {models}{cost}, if effects stay as they are{past}"
 
 
-def _time(seconds: float) -> str:
+def _time_text(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def seconds_a_model(table: pd.DataFrame, axes: Sequence[str]) -> float | None:
-    """Core-seconds that a table's models took on average, everything included, as its file remembers."""
+    """Core-seconds per model of a table, attacks included, as its file records; None where it does not."""
     spent = table.attrs.get("core_seconds")
     models = len(table.drop_duplicates(["arm", *axes, "repeat"]))
     return sum(spent.values()) / models if spent and models else None
 
 
 def repeats_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[Attacked, int]:
-    """Repeats that a table has, by cell and attack; an empty one: of the models themselves."""
+    """Number of repeats in a table by cell and attack ("": of the models themselves)."""
     repeats: dict[Attacked, int] = {}
     for key, count in table.groupby(["arm", "attack", *axes])["repeat"].nunique().items():
         names: tuple[Level, ...] = key  # type: ignore[assignment]

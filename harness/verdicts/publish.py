@@ -33,10 +33,10 @@ from harness.verdicts.partial import parts_text
 DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsewhere")
 """Where a claim is reproduced or violated."""
 WORD_ON_OTHER_DATA: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
-UNCOUNTED = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
+OPEN_BEFORE_COUNTING = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
 WAITS_FOR = "it waits for "
 NOT_RUN = "readings that were not run"
-UNDECIDED: dict[str, None] = {
+WITHOUT_DECISION: dict[str, None] = {
     "p_value": None,
     "e_value": None,
     "basis": None,
@@ -48,7 +48,7 @@ UNDECIDED: dict[str, None] = {
 
 
 def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
-    """What a claim is judged on, and what there is less of than in the paper."""
+    """What a claim is judged on, and in words what there is less of than in the paper."""
     spec = scaled.spec
     if claim.theory:
         return ("stand-in" if any(part.on_toy for part in claim.theory) else "none"), ()
@@ -71,21 +71,21 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
     return ("smaller" if smaller else "paper"), smaller
 
 
-def is_about_print(parts: Sequence[MeasuredClaimKind]) -> bool:
-    """Whether a claim is about numbers that a paper prints, and nothing else."""
+def is_about_printed_numbers(parts: Sequence[MeasuredClaimKind]) -> bool:
+    """Whether a claim is about numbers that a paper prints and nothing else."""
     return bool(parts) and all(
         isinstance(part, PrintedTable | Count) or (isinstance(part, Close) and isinstance(part.right, Number))
         for part in parts
     )
 
 
-def only_counts(parts: Sequence[MeasuredClaimKind]) -> bool:
-    """Whether a claim is about how many records there are."""
+def is_about_counts(parts: Sequence[MeasuredClaimKind]) -> bool:
+    """Whether a claim is about numbers of records and nothing else."""
     return all(isinstance(part, Count) for part in parts)
 
 
 def reading_matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: Spec) -> bool:
-    """Whether a reading changes anything that a claim is about."""
+    """Whether a reading changes anything that the parts of a claim depend on."""
     path = reading.field.split(".")
     attacks = {attack for part in parts for names in part.attacks().values() for attack in names}
     if path[0] == "attacks":
@@ -106,17 +106,17 @@ def publish(
     verdict: Verdict,
     claim: Claim,
     scaled: Scaled,
-    read: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
+    readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
 ) -> Verdict:
-    """A verdict as it is said.
+    """The verdict that is published, from what the test finds.
 
     Args:
         verdict: what the test finds.
-        read: the readings that matter to the claim, with what the test finds in each; None: it was not run.
+        readings: the readings that matter to the claim, with what the test finds in each; None: it was not run.
     """
     data, smaller = data_of(claim, scaled)
     parts = [] if claim.theory else scaled.spec.parts(claim)
-    raw: Outcome = verdict.verdict  # type: ignore[assignment]
+    outcome: Outcome = verdict.verdict  # type: ignore[assignment]
     update: dict[str, object] = {
         "origin": claim.origin,
         "corrects": claim.corrects,
@@ -133,27 +133,29 @@ def publish(
                 verdict=word_for(other.verdict, data),  # type: ignore[arg-type]
                 reason=other.reason,
             )
-            for reading, other in read
+            for reading, other in readings
             if other is not None and other.verdict != "not run"
         ),
     }
-    if raw == "violated" and not claim.theory:
-        uncounted = claim.origin == "paper" and only_counts(parts)
-        hangs = UNCOUNTED if uncounted and scaled.spec.ambiguities else tuple(_hangs_on(read, data))
+    if outcome == "violated" and not claim.theory:
+        uncounted = claim.origin == "paper" and is_about_counts(parts)
+        hangs = (
+            OPEN_BEFORE_COUNTING if uncounted and scaled.spec.ambiguities else tuple(_flipping_readings(readings, data))
+        )
         if hangs:
             reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"
-            update |= {**UNDECIDED, "certainty": None, "hangs_on": hangs, "reason": reason}
-            if hangs == UNCOUNTED:
+            update |= {**WITHOUT_DECISION, "certainty": None, "hangs_on": hangs, "reason": reason}
+            if hangs == OPEN_BEFORE_COUNTING:
                 update["would_decide"] = "a way to prepare the data that gives the printed count"
             elif all(text.startswith(NOT_RUN) for text in hangs):
-                update["would_decide"] = _what_readings_take(read, scaled.spec)
-            raw = "inconclusive"
-    if raw == "inconclusive" and scaled.spec.results is not None:
+                update["would_decide"] = _what_readings_take(readings, scaled.spec)
+            outcome = "inconclusive"
+    if outcome == "inconclusive" and scaled.spec.results is not None:
         update["reason"] = f"{update.get('reason', verdict.reason)}; {_no_more_repeats(scaled.spec.results)}"
-    word = word_for(raw, data)
-    if data not in DATA_THAT_SETTLES and raw != "not run" and is_about_print(parts):
+    word = word_for(outcome, data)
+    if data not in DATA_THAT_SETTLES and outcome != "not run" and is_about_printed_numbers(parts):
         word = "beside"
-        update |= {**UNDECIDED, "certainty": None, "hangs_on": (), "would_decide": ""}
+        update |= {**WITHOUT_DECISION, "certainty": None, "hangs_on": (), "would_decide": ""}
     words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]
     update |= {"verdict": word, "parts": words, "tally": "; ".join(filter(None, (parts_text(words), verdict.tally)))}
     return verdict.model_copy(update=update)
@@ -187,15 +189,15 @@ def certainty(verdict: Verdict) -> Certainty | None:
     return known.get(verdict.basis, "by itself")
 
 
-def _hangs_on(read: Sequence[tuple[Reading | SentenceReading, Verdict | None]], data: Data) -> list[str]:
-    """Which readings flip a verdict of violated, or might."""
+def _flipping_readings(readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]], data: Data) -> list[str]:
+    """Texts on the readings that turn a violated verdict, or might since they were not run."""
     flipping = [
         f"the reading {reading.text} ({other.verdict})"
-        for reading, other in read
+        for reading, other in readings
         if other is not None and other.verdict not in ("violated", "not run")
     ]
     if data in ("paper", "smaller"):
-        unknown = [reading.text for reading, other in read if other is None or other.verdict == "not run"]
+        unknown = [reading.text for reading, other in readings if other is None or other.verdict == "not run"]
         if unknown:
             flipping.append(f"{NOT_RUN}: {', '.join(unknown)}")
     return flipping

@@ -147,7 +147,7 @@ def test_bounds_are_never_negative_and_fall_with_delta(inside: list[float], outs
     [
         (lambda: Trials(np.array([1.0]), np.zeros(5)), "1 runs with the canary; at least 2"),
         (lambda: Trials(np.ones(3), np.array([0, np.nan, 0])), "run 1 without the canary has the score nan, no number"),
-        (lambda: OneRun(np.ones(3), np.ones(4, bool)), "3 scores, but 4 coins"),
+        (lambda: OneRun(np.ones(3), np.ones(4, bool)), "3 scores for 4 canaries"),
         (lambda: Gaussian().bound(Trials(np.ones(3), np.zeros(3)), 0.0), "delta above 0"),
         (lambda: ClopperPearson().bound(Trials(np.ones(3), np.zeros(3)), 2.0), "delta is 2"),
         (lambda: AllThresholds().bound(Trials(np.ones(3), np.zeros(3)), 0.0, 1.0), "level is 1"),

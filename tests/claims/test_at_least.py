@@ -10,7 +10,7 @@ import pytest
 
 from harness.claims.combine import combine
 from harness.claims.design import Sequential
-from harness.claims.kinds.at_least import _as_one_look
+from harness.claims.kinds.at_least import _as_one_point
 from harness.claims.results import Part, PartResult, PointResult, point
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import Estimate
@@ -86,9 +86,9 @@ def test_a_panel_counts_whole() -> None:
 def test_a_panel_holds_in_a_repeat_where_all_its_points_do() -> None:
     frame = table_of({1.0: UP, 2.0: UP}, by=0.0)
     frame.loc[(frame["bound"] == 1.0) & (frame["p"] == 0.9) & (frame["repeat"] < 3), "value"] = 0.7
-    looks = judge(claim(1, [1.0, 2.0]), evidence_of(frame, axes=AXES)).looks
+    looks = judge(claim(1, [1.0, 2.0]), evidence_of(frame, axes=AXES)).point_results
     assert [None if look.holds is None else int(look.holds.sum()) for look in looks] == [9, 12]
-    some = judge(claim(1, [1.0, 2.0], **{"for": "some"}), evidence_of(frame, axes=AXES)).looks
+    some = judge(claim(1, [1.0, 2.0], **{"for": "some"}), evidence_of(frame, axes=AXES)).point_results
     assert [look.holds for look in some] == [None, None]
 
 
@@ -165,7 +165,7 @@ def test_repeats_go_to_the_place_that_decides_the_panel_that_is_missing() -> Non
         (("bound", 2.0), ("epsilon", 1.0), ("p", 0.1)),
         (("bound", 2.0), ("epsilon", 1.0), ("p", 0.5)),
     }
-    stands_on = {cell for look in result.looks for cell in look.cells | look.decided_on}
+    stands_on = {cell for look in result.point_results for cell in look.cells | look.decided_on}
     assert len(stands_on) == 9
 
 
@@ -225,7 +225,7 @@ def test_a_claim_of_several_names_fails_at_the_level_over_their_number_and_holds
     other = frame.assign(arm="b", value=frame["value"] + 0.1 * (frame["p"] == 0.5))
     evidence = evidence_of(pd.concat([frame, other]), axes=AXES)
     counted = claim(2, [1.0, 2.0, 3.0], left={"metric": "accuracy_test", "arm": ["a", "b"]})
-    for look, bound in zip(judge(counted, evidence).looks, (1.0, 2.0, 3.0), strict=True):
+    for look, bound in zip(judge(counted, evidence).point_results, (1.0, 2.0, 3.0), strict=True):
         at = {"p": [0.1, 0.9], "bound": [bound]}
         parts = parts_of({**counted["of"][0], "at": at}, evidence)
         alone = [part.judge(evidence, Part(0, 1, 0.025)) for part in parts]
@@ -251,7 +251,7 @@ def test_where_some_place_is_enough_for_one_of_its_names_nothing_is_said_of_sing
         one = {"kind": "compare", "left": left, "relation": ">", "right": {"value": 0.5}, "for": {"p": "some"}}
         result = judge({"kind": "at-least", "needed": 1, "of": [one]}, evidence)
         assert result.outcome == "reproduced"
-        return result.looks[0].holds
+        return result.point_results[0].holds
 
     assert holds("a") is None
     assert holds("b").all()
@@ -274,6 +274,6 @@ def test_of_a_claim_that_is_shown_neither_way_the_part_farthest_from_holding_is_
         return combine(([PointResult(result, Estimate(), frozenset())], "all"), Part(0, 1, 0.025), "")
 
     for parts in ([part(0.3, 0.7, 0.1), part(1.0, 0.9, -0.1)], [part(0.3, 0.1, -0.2), part(1.0, 0.9, -0.1)]):
-        look = _as_one_look(parts)
+        look = _as_one_point(parts)
         assert (look.point.p_support, look.point.p_oppose) == (1.0, pytest.approx(min(1.0, 2 * parts[0].oppose)))
         assert look.point.effect == (-0.1 if look.point.p_oppose == 1 else -0.2)

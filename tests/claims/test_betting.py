@@ -149,7 +149,7 @@ def test_the_interval_is_what_no_look_excludes(values: np.ndarray) -> None:
     # The largest capital of all looks counts, or the last one's.
     looked = max(capital(values[:n], 0.3) for n in range(1, len(values) + 1))
     assert one.p_above(0.3) == pytest.approx(min(1.0, 1 / looked), rel=1e-6)
-    last = BettingMean(one.streams, last=True)
+    last = BettingMean(one.streams, last_look_only=True)
     assert last.p_above(0.3) == pytest.approx(min(1.0, 1 / max(1e-300, capital(values, 0.3))), rel=1e-6)
 
 
@@ -239,7 +239,7 @@ def test_two_arms_are_bet_on_apart_and_one_arm_on_its_differences() -> None:
     assert apart.mean == pytest.approx(0.7)
     assert apart.p_above(0.0) < paired.p_above(0.0)
     assert apart.repeat_values == pytest.approx([0.7] * 8)
-    assert Bounded(last=True).mean_between_arms(left, right).last  # type: ignore[attr-defined]
+    assert Bounded(last_look_only=True).mean_between_arms(left, right).last_look_only  # type: ignore[attr-defined]
     of_all_runs = Bounded().of_records([series([5.0]), series([3.0])], 5)
     assert of_all_runs.p_above(0.0) == of_all_runs.p_below(4.0) == 1.0
     assert Fixed().of_records([series([5.0])], 5).of_records
@@ -273,7 +273,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
         assert result.martingale(value, sign) == pytest.approx(won)
         p = result.p_above(value) if sign > 0 else result.p_below(value)
         assert p == pytest.approx(0.5 / won.max())
-        last = Sequential(last=True).mean(one)
+        last = Sequential(last_look_only=True).mean(one)
         assert (last.p_above(value) if sign > 0 else last.p_below(value)) == pytest.approx(0.5 / won[-1])
     assert result.tested_repeats == 26
     assert result.n == 30
@@ -304,7 +304,7 @@ def test_an_interval_ends_where_a_mean_is_excluded_and_no_sooner(seed: int, last
     n = int(rng.integers(9, 60))
     drawn = rng.integers(3, size=n)
     skewed = rng.exponential(size=n) - 1 if seed % 2 else rng.standard_normal(n)
-    result = Sequential(last=last).mean(series(np.array([-0.3, 0.0, 0.4])[drawn] + 0.02 * skewed, drawn, 3))
+    result = Sequential(last_look_only=last).mean(series(np.array([-0.3, 0.0, 0.4])[drawn] + 0.02 * skewed, drawn, 3))
     assert isinstance(result, TwoStakeCS)
     for sign, end in zip((-1.0, 1.0), result.interval(), strict=True):
         excludes = (lambda at: result.p_above(at) <= 0.025) if sign < 0 else (lambda at: result.p_below(at) <= 0.025)
@@ -403,7 +403,7 @@ def test_what_is_not_to_be_shown_has_no_interval_and_the_same_p_values(design: A
     seed=st.integers(0, 2**16),
     constant=st.booleans(),
 )
-@pytest.mark.parametrize("design", [Sequential(), Sequential(brief=True), Fixed(), Bounded()])
+@pytest.mark.parametrize("design", [Sequential(), Sequential(skip_intervals=True), Fixed(), Bounded()])
 def test_intervals_of_many_series_are_those_of_each(
     design: Any, lengths: list[int], with_draws: int, seed: int, constant: bool
 ) -> None:

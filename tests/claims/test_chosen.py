@@ -102,7 +102,7 @@ def test_another_arm_can_choose() -> None:
     evidence = evidence_of(of_two_arms(lambda _: 0, lambda repeat: 1 + repeat % 2, 200))
     result = judge(close(0.65, 0.02, chosen=by_another()), evidence)
     assert result.outcome == "reproduced", result.reason
-    (look,) = result.looks
+    (look,) = result.point_results
     assert {(arm, dict(where)["epsilon"]) for arm, where in look.cells} == set(product("as", EPSILONS[:-1]))
 
 
@@ -127,7 +127,7 @@ def test_it_can_choose_once_by_the_mean_of_its_first_repeats(
     evidence = evidence_of(of_two_arms(lambda _: 0, lambda repeat: first[repeat] if repeat < 2 else 0))
     result = judge(close(value, chosen=once), evidence)
     assert result.outcome == "reproduced", result.reason
-    (look,) = result.looks
+    (look,) = result.point_results
     assert [arm for arm, _ in look.cells] == ["a"]  # repeats go where it is measured, and to the place chosen alone
     (part,) = parts_of(close(value, chosen=once), evidence)
     for n in (2, 3, 5):  # nor does the choice move from look to look

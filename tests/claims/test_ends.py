@@ -70,7 +70,7 @@ def test_where_neither_end_can_tell_no_more_repeats_are_asked_for(high: float, a
     (part,) = parts_of(claim("<="), evidence)
     result = part.judge(evidence, Part(0, 1, 0.025))
     assert result.outcome == "inconclusive"
-    assert bool(allocate_repeats([result], 0.05, 8, 400, likely=True)) == asked
+    assert bool(allocate_repeats([result], 0.05, 8, 400, only_likely=True)) == asked
 
 
 def test_where_nothing_is_held_out_the_attacks_own_threshold_shows_that_a_bound_is_exceeded() -> None:

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from harness.claims.combine import any_of
+from harness.claims.combine import combine_alternatives
 from harness.claims.design import Bounded, Sequential
 from harness.claims.judge import compare_equivalence
 from harness.claims.results import Part, PartResult, PointResult, point
@@ -455,8 +455,8 @@ def test_equivalence_shows_how_far_inside_its_tolerance_the_difference_is() -> N
         assert point.p_support == pytest.approx(inside)
         outside = min(estimate(values).p_above(0.05), estimate(values).p_below(-0.05))
         assert point.p_oppose == pytest.approx(min(1.0, 2 * outside))
-        assert result.looks[0].holds is not None
-        assert result.looks[0].holds.tolist() == (np.abs(values) < 0.05).tolist()
+        assert result.point_results[0].holds is not None
+        assert result.point_results[0].holds.tolist() == (np.abs(values) < 0.05).tolist()
 
 
 def test_either_shares_its_level_over_the_comparisons_and_holds_where_one_does() -> None:
@@ -469,14 +469,14 @@ def test_either_shares_its_level_over_the_comparisons_and_holds_where_one_does()
         ps = [f.points[i].p_support for f in (first, second)]
         assert place.p_support == pytest.approx(min(1.0, 2 * min(ps)))
         assert place.p_oppose == pytest.approx(max(f.points[i].p_oppose for f in (first, second)))
-        holds = [f.looks[i].holds for f in (first, second)]
-        assert result.looks[i].holds is not None
-        assert result.looks[i].holds.tolist() == np.logical_or(*holds).tolist()
+        holds = [f.point_results[i].holds for f in (first, second)]
+        assert result.point_results[i].holds is not None
+        assert result.point_results[i].holds.tolist() == np.logical_or(*holds).tolist()
 
 
 def test_strict_and_weak_inequalities_in_one_repeat() -> None:
     frame = table({"a/x/advantage": 0.2}, repeats=6, sd=0.0, stderr=0.0)
-    held = {r: verdict(compare(r, {"value": 0.2}), frame).looks[0].holds for r in (">", ">=", "<", "<=")}
+    held = {r: verdict(compare(r, {"value": 0.2}), frame).point_results[0].holds for r in (">", ">=", "<", "<=")}
     assert {r: bool(h.all()) for r, h in held.items() if h is not None} == {
         ">": False,
         ">=": True,
@@ -502,8 +502,8 @@ def test_alternatives_of_different_repeats_are_compared_in_those_that_both_have(
     one, other = compare(">", {"value": 0.4}), compare("<", {"value": 0.15})
     other["left"] = {**other["left"], "arm": "b"}
     result = verdict({"kind": "any-of", "of": [one, other]}, frame)
-    assert result.looks[0].holds is not None
-    assert result.looks[0].holds.tolist() == [True] * 5
+    assert result.point_results[0].holds is not None
+    assert result.point_results[0].holds.tolist() == [True] * 5
 
 
 @pytest.mark.parametrize("mean", [0.03, -0.03, 0.001, 0.3])
@@ -530,8 +530,8 @@ def test_p_values_of_alternatives_end_at_one() -> None:
         result = Estimate(0.1, 0.1, 9.0, 10)
         return PointResult(point(0, {}, 0.0, 0.0, result, None, p, 0.5), result, frozenset())
 
-    assert any_of([look(0.7), look(0.9)]).point.p_support == 1.0
-    assert any_of([look(0.2), look(0.9)]).point.p_support == pytest.approx(0.4)
+    assert combine_alternatives([look(0.7), look(0.9)]).point.p_support == 1.0
+    assert combine_alternatives([look(0.2), look(0.9)]).point.p_support == pytest.approx(0.4)
 
 
 def test_repeats_that_are_too_few_support_nothing() -> None:
@@ -566,7 +566,7 @@ def test_the_outlook_of_a_claim_for_some_point_is_at_the_level_shared_by_all() -
     frame = table({"a/x/advantage": (0.21, 0.1, 0.1)}, repeats=8, sd=0.05)
     result = verdict(compare(">", {"value": 0.2}, "some"), frame)
     assert result.outcome == "inconclusive"
-    best = max(result.looks, key=lambda look: look.effect.mean)
+    best = max(result.point_results, key=lambda look: look.effect.mean)
     needed = repeats_needed(best.effect, 0.025 / 3)
     assert needed is not None
     assert f"about {needed} repeats would decide" in result.reason
@@ -584,7 +584,7 @@ def test_each_look_at_one_curve_by_hand(off: float) -> None:
         (("b", 1.0), ("a", 1.0), ("a", 10.0)),
     ]
     claim = {"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": tolerance}
-    looks = verdict(claim, frame).looks
+    looks = verdict(claim, frame).point_results
     assert len(looks) == len(enclosed)
     for look, (own, *ends) in zip(looks, enclosed, strict=True):
         low, high = sorted(ends, key=lambda end: value[end].mean())
@@ -651,7 +651,7 @@ def test_where_one_may_look_a_reason_says_after_how_many_repeats_and_how_many_wo
     frame = table({"a/x/advantage": 0.22}, repeats=8, sd=0.05)
     claim = compare(">", {"value": 0.2}, at=[1.0])
     result = verdict(claim, evidence_of(frame, Sequential()))
-    effect = result.looks[0].effect
+    effect = result.point_results[0].effect
     assert isinstance(effect, SequentialEstimate)
     many = effect.project_repeats(0.025, 10_000)
     assert result.outcome == "inconclusive"
@@ -678,7 +678,7 @@ def test_what_would_decide_and_what_could_be_found_are_at_the_level_of_a_point_t
         at = frame["epsilon"] == epsilon
         frame.loc[at, "value"] += 0.2 + effect - frame.loc[at, "value"].mean()
     result = verdict(compare(">", {"value": 0.2}, quantifier), frame)
-    effect = next(look.effect for look in result.looks if look.point is result.deciding)
+    effect = next(look.effect for look in result.point_results if look.point is result.deciding)
     needed = repeats_needed(effect, 0.025 / over)
     assert needed is not None
     assert 9 < needed < 10_000
@@ -719,7 +719,7 @@ def test_a_value_may_lie_as_far_beyond_an_end_of_the_curve_as_its_tolerance(lift
     }
     frame["value"] = [at[place] for place in zip(frame["arm"], frame["epsilon"], strict=True)]
     claim = {"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.25}
-    look = verdict(claim, frame).looks[2]
+    look = verdict(claim, frame).point_results[2]
     assert look.point.left == 0.5 + lift
     assert look.holds is not None
     assert look.holds.tolist() == [inside] * 8

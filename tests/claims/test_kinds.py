@@ -317,7 +317,7 @@ def test_a_mean_over_repeats_is_tested_against_its_limit_on_the_side_claimed(
     assert point.effect == pytest.approx(sign * (ranks.mean() - limit))
     tested = estimate(sign * (ranks - limit))
     assert (point.p_support, point.p_oppose) == pytest.approx((tested.p_above(0), tested.p_below(0)))
-    assert answer.looks[0].holds.tolist() == (sign * (ranks - limit) > 0).tolist()
+    assert answer.point_results[0].holds.tolist() == (sign * (ranks - limit) > 0).tolist()
 
 
 @pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
@@ -372,7 +372,7 @@ def test_what_is_exactly_at_its_limit_is_not_above_it_in_a_repeat(kind: dict[str
         for attack, metric in (("x", "advantage"), ("", "accuracy_test"))
         for repeat in range(8)
     ]
-    (look, *_) = verdict(kind, pd.DataFrame(rows, columns=HUMP.columns)).looks
+    (look, *_) = verdict(kind, pd.DataFrame(rows, columns=HUMP.columns)).point_results
     assert look.effect.mean == 0.0
     assert look.holds.tolist() == [False] * 8
 
@@ -381,7 +381,7 @@ def test_what_is_exactly_at_its_limit_is_not_above_it_in_a_repeat(kind: dict[str
 @pytest.mark.parametrize("limit", [0.3, 0.95])
 def test_bets_on_a_correlation_are_within_its_range(side: str, sign: float, limit: float) -> None:
     frame = scattered_ranks()
-    answer = judge({**RANKS, side: limit}, evidence_of(frame, Bounded(), AXES)).looks[0]
+    answer = judge({**RANKS, side: limit}, evidence_of(frame, Bounded(), AXES)).point_results[0]
     ranks = answer.effect.repeat_values + sign * limit  # or the negative ones
     assert np.abs(ranks).max() <= 1.0 + 1e-12
     every = bet_on_streams([Stream(ranks, np.full(len(ranks), -1.0), np.full(len(ranks), 1.0))])
@@ -400,7 +400,7 @@ def test_bets_on_a_plain_correlation_are_within_its_range(limit: float) -> None:
     ]
     frame = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"]).assign(stderr=0.0)
     claim = {"kind": "correlation", "left": OF, "right": {"metric": "accuracy_test"}, "above": limit}
-    answer = judge(claim, evidence_of(frame, Bounded())).looks[0]
+    answer = judge(claim, evidence_of(frame, Bounded())).point_results[0]
     every = bet_on_streams([Stream(answer.effect.repeat_values + limit, np.full(12, -1.0), np.full(12, 1.0))])
     assert (answer.point.p_support, answer.point.p_oppose) == (
         pytest.approx(every.p_above(limit)),
@@ -420,7 +420,7 @@ def test_along_epsilon_the_model_without_noise_is_left_out_unless_it_is_asked_fo
     other_axis = frame.assign(p=frame["p"].replace(0.9, np.inf))
     peak = verdict({"kind": "interior-peak", "of": OF, "along": "p"}, other_axis)
     assert peak.outcome == "reproduced"
-    assert {cell for look in peak.looks for cell in look.cells} >= {("a", place({"p": np.inf, "epsilon": 1.0}))}
+    assert {cell for look in peak.point_results for cell in look.cells} >= {("a", place({"p": np.inf, "epsilon": 1.0}))}
 
 
 def test_margins_that_make_a_comparison_easier_are_doubled_in_each_of_an_any_of_that_has_one() -> None:
@@ -476,7 +476,7 @@ def test_a_bend_by_hand_in_each_repeat() -> None:
     asked = {"p": [0.1, 0.3, 0.9], "epsilon": [1.0]}
     for scale, share in (("linear", 0.25), ("log", np.log(3) / np.log(9))):
         kind = {"kind": "concave", "of": OF, "along": "p", "scale": scale, "margin": 0.01, "at": asked}
-        (look,) = verdict(kind, frame).looks
+        (look,) = verdict(kind, frame).point_results
         line = (1 - share) * value[0.1] + share * value[0.9]
         above = value[0.3] - line - 0.01
         assert (look.point.left, look.point.right) == pytest.approx((value[0.3].mean(), line.mean()))
@@ -507,7 +507,7 @@ def test_correlations_are_weighed_by_the_outcome_that_the_split_drew() -> None:
     assert expected.mean == pytest.approx((each[:8].mean() + each[8:].mean()) / 2)
     assert answer.points[0].left == pytest.approx(np.tanh(expected.mean))
     assert answer.points[0].p_support == pytest.approx(expected.p_above(np.arctanh(0.2)))
-    assert answer.looks[0].holds.tolist() == (np.tanh(each) > 0.2).tolist()
+    assert answer.point_results[0].holds.tolist() == (np.tanh(each) > 0.2).tolist()
 
 
 def test_a_peak_by_hand() -> None:
@@ -518,7 +518,7 @@ def test_a_peak_by_hand() -> None:
     peaks = {}
     for peak in RATES[1:-1]:
         kind = {"kind": "interior-peak", "of": OF, "along": "p", "peak": peak, "at": {"epsilon": [1.0]}, "margin": 0.02}
-        (look,) = verdict(kind, frame).looks
+        (look,) = verdict(kind, frame).point_results
         gaps = [value[peak] - value[end] - 0.02 for end in (0.1, 0.9)]
         sides = [estimate(gap) for gap in gaps]
         weak = max(sides, key=lambda side: side.p_above(0))
@@ -527,7 +527,7 @@ def test_a_peak_by_hand() -> None:
         assert look.point.p_oppose == pytest.approx(min(1.0, 2 * min(side.p_below(0) for side in sides)))
         assert look.holds.tolist() == ((gaps[0] > 0) & (gaps[1] > 0)).tolist()
         peaks[peak] = look
-    (either,) = verdict({**kind, "peak": None}, frame).looks
+    (either,) = verdict({**kind, "peak": None}, frame).point_results
     assert either.point.p_support == pytest.approx(min(1.0, 3 * min(look.point.p_support for look in peaks.values())))
     assert either.point.p_oppose == max(look.point.p_oppose for look in peaks.values())
     assert min(look.point.p_oppose for look in peaks.values()) < 1.0

@@ -48,7 +48,7 @@ def test_one_owner_set_is_enough_where_the_mean_is_not() -> None:
     assert point.at == {"owner_set": 2674.0}
     assert point.left == pytest.approx(0.9, abs=0.011)
     assert point.repeats == DRAWN.count(1)
-    assert result.looks[0].among == result.looks[0].repeats == len(DRAWN)
+    assert result.point_results[0].repeats_among == result.point_results[0].repeats == len(DRAWN)
 
 
 def test_nothing_refutes_it() -> None:
@@ -120,8 +120,8 @@ def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:
     ((cell, target),) = allocate_repeats([result], 0.05, 40).items()
     assert cell[0][0] == "a"
     assert 12 < target <= 40
-    ((_, expected),) = allocate_repeats([result], 0.05, 400, max_repeats=4000, whole=True).items()
-    effect = result.looks[0].effect
+    ((_, expected),) = allocate_repeats([result], 0.05, 400, max_repeats=4000, until_decision=True).items()
+    effect = result.point_results[0].effect
     assert isinstance(effect, SequentialEstimate)
     assert expected == 2 * (effect.project_repeats(0.025, 4000) or 0)
 

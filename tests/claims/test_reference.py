@@ -25,7 +25,7 @@ from harness.claims.betting import BettingMean, Stream, bet_on_streams
 from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.reasons import reason_in_words
 from harness.claims.results import PartResult, PointResult
-from harness.claims.sequential import _Rule, _turns
+from harness.claims.sequential import _is_on_deciding_side, _Rule
 from harness.claims.statistics import FEWEST, Estimate, detectable_effect, estimate, moments, repeats_needed
 from harness.claims.verdict import Point
 from harness.formulas import FORMULAS
@@ -106,7 +106,7 @@ def test_moments_of_each_look(values: np.ndarray, error: float) -> None:
 @given(SERIES, st.floats(-0.2, 0.6), st.booleans())
 def test_p_values_of_all_looks_and_of_the_last(values: np.ndarray, value: float, last: bool) -> None:
     nothing = np.zeros(len(values))
-    result = replace(t_mixture_cs(values, nothing), last=last)
+    result = replace(t_mixture_cs(values, nothing), last_look_only=last)
     for sign, p in ((1.0, result.p_above(value)), (-1.0, result.p_below(value))):
         won = looks(values, nothing, value, sign)
         assert p == pytest.approx(min(1.0, 0.5 / max(0.5, won[-1] if last else max(won))), rel=1e-6)
@@ -116,7 +116,7 @@ def test_p_values_of_all_looks_and_of_the_last(values: np.ndarray, value: float,
 def test_a_divided_stake_is_the_sum_of_both(values: np.ndarray, left_out: int, value: float, last: bool) -> None:
     nothing = np.zeros(len(values))
     result = two_stake_cs(values, nothing, left_out)
-    result = replace(result, whole=replace(result.whole, last=last))
+    result = replace(result, whole=replace(result.whole, last_look_only=last))
     assert isinstance(result, TwoStakeCS)
     won = looks(values, nothing, value, 1.0)
     if len(values) - left_out >= FEWEST:
@@ -215,11 +215,11 @@ def test_levels_are_shared_among_points_and_parts() -> None:
     nothing = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
     two = tuple(PointResult(nothing, Estimate(), frozenset()) for _ in range(2))
     rule = _Rule(0.025, 3, 40, 40)
-    every = rule._levels(PartResult("inconclusive", reason_in_words(""), looks=two))
+    every = rule._levels(PartResult("inconclusive", reason_in_words(""), point_results=two))
     assert every == pytest.approx((0.025, 0.025 / 6))  # each point to support, one of six to oppose
-    some = rule._levels(PartResult("inconclusive", reason_in_words(""), looks=two, quantifier="some"))
+    some = rule._levels(PartResult("inconclusive", reason_in_words(""), point_results=two, quantifier="some"))
     assert some == pytest.approx((0.025 / 3, 0.025 / 2))
-    assert not rule.likely
+    assert not rule.only_likely
 
 
 def test_levels_and_numbers_of_the_attack_metrics() -> None:
@@ -294,24 +294,26 @@ def test_a_bound_is_held_at_the_level_of_one_side() -> None:
 
 
 def test_rounds_for_a_better_basis_are_of_half_as_many_more() -> None:
-    rule = _Rule(0.025, 1, 40, 120, likely=True)
+    rule = _Rule(0.025, 1, 40, 120, only_likely=True)
     for repeats, expected in ((6, 9), (7, 11), (8, 12)):
         point = Point(
             expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=repeats
         )
         look = PointResult(point, Estimate(), frozenset())
-        assert rule.next_look(look, PartResult("inconclusive", reason_in_words(""), looks=(look,))) == expected
+        assert rule.next_look(look, PartResult("inconclusive", reason_in_words(""), point_results=(look,))) == expected
 
 
 def test_a_point_without_effect_turns_nothing() -> None:
     zero = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
     for quantifier in ("all", "some"):
-        assert not _turns(
+        assert not _is_on_deciding_side(
             PointResult(zero, Estimate(), frozenset()),
             PartResult("inconclusive", reason_in_words(""), quantifier=quantifier),
         )
     against = zero.model_copy(update={"effect": -0.1})
-    assert _turns(PointResult(against, Estimate(), frozenset()), PartResult("inconclusive", reason_in_words("")))
+    assert _is_on_deciding_side(
+        PointResult(against, Estimate(), frozenset()), PartResult("inconclusive", reason_in_words(""))
+    )
 
 
 def test_grid_points_that_the_profile_does_not_run_are_named() -> None:
@@ -335,7 +337,7 @@ def test_designs_count_every_look_unless_told_otherwise() -> None:
     """Values that were far above for a while and are not any more: the best look counts, not the last."""
     values = np.concatenate([np.tile([0.8, 0.9], 10), np.tile([0.1, 0.2], 20)])
     one = Series(values, np.zeros(60), low=0.0, high=1.0)
-    for design, last in ((Sequential(), Sequential(last=True)), (Bounded(), Bounded(last=True))):
+    for design, last in ((Sequential(), Sequential(last_look_only=True)), (Bounded(), Bounded(last_look_only=True))):
         assert design.mean(one).p_above(0.5) < 0.01
         assert last.mean(one).p_above(0.5) > 0.1
 

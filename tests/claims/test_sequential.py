@@ -21,7 +21,7 @@ from harness.claims.anytime import PRIOR_PRECISION, t_mixture_cs
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.reasons import reason_in_words
 from harness.claims.results import PartResult
-from harness.claims.sequential import CEILING, PILOT, cells_used, first_verdict, is_decided, next_look
+from harness.claims.sequential import CEILING, PILOT, cells_used, first_deciding_look, is_decided, next_look
 from harness.claims.sequential import allocate_repeats as wanted_cells
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import basis_text
@@ -162,7 +162,7 @@ def evidence_of(values: dict[tuple[str, float], Any]) -> TableEvidence:
 
 def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
     evidence = evidence_of({("a", 1.0): noisy(0.5, 40)})
-    findings, stopped = first_verdict(partial(judged, above(0.4)), evidence)
+    findings, stopped = first_deciding_look(partial(judged, above(0.4)), evidence)
     assert findings[0].outcome == "reproduced"
     assert stopped is not None
     assert FEWEST <= stopped < 20
@@ -182,7 +182,7 @@ def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
 )
 def test_quantifiers_stop_with_the_right_verdict(quantifier: str, means: tuple[float, ...], outcome: str) -> None:
     evidence = evidence_of({("a", float(i)): noisy(mean, 40, i) for i, mean in enumerate(means)})
-    findings, stopped = first_verdict(partial(judged, above(0.35, quantifier)), evidence)
+    findings, stopped = first_deciding_look(partial(judged, above(0.35, quantifier)), evidence)
     assert findings[0].outcome == outcome
     assert stopped is not None
     assert stopped < 20
@@ -265,7 +265,7 @@ def test_a_projection_of_skewed_values_is_where_the_same_values_over_again_decid
     n = 16
     result = t_mixture_cs(values[:n], np.zeros(n)).project_repeats(0.025, 400)
     looks = range(n, 400, 8)
-    means = (replace(t_mixture_cs(values[:k], np.zeros(k)), last=True) for k in looks)
+    means = (replace(t_mixture_cs(values[:k], np.zeros(k)), last_look_only=True) for k in looks)
     reached = next(
         k for k, m in zip(looks, means, strict=True) if (m.p_above(0) if sign > 0 else m.p_below(0)) <= 0.025
     )
@@ -340,7 +340,7 @@ def test_of_several_parts_the_clearest_is_told_by_p_values_not_by_standard_error
     result = [
         judge(above(0.4), evidence_of({("a", i + 1.0): values}), 0.05, i, 2) for i, values in enumerate((few, many))
     ]
-    effects = [f.looks[0].effect for f in result]
+    effects = [f.point_results[0].effect for f in result]
     assert effects[0].p_below(0) < effects[1].p_below(0)
     assert effects[0].mean / effects[0].stderr > effects[1].mean / effects[1].stderr  # both are negative
     assert wanted(result, 0.05, 40) == {("a", 1.0): 7}
@@ -417,7 +417,7 @@ def test_where_time_is_short_claims_that_need_the_fewest_models_go_first(
     assert all(first[claim] == every[claim] for claim in first)
 
     def chosen(times: float) -> set[str]:
-        monkeypatch.setattr(measured, "NEAR", times)
+        monkeypatch.setattr(measured, "CHEAPEST_FACTOR", times)
         return set(repeats_wanted(scaled, table, cheapest=True))
 
     assert chosen(1) == {"near"}
@@ -655,7 +655,7 @@ def test_levels_of_several_parts_for_some_point() -> None:
     finding = judge(above(0.4, "some"), evidence, 0.05, 0, 2)
     assert 0.0125 < finding.points[0].p_oppose < 0.025
     assert wanted([finding], 0.05, 40) == {("a", 2.0): 13}
-    open_ = PartResult("inconclusive", reason_in_words(""), finding.points, None, "", "", finding.looks, "some")
+    open_ = PartResult("inconclusive", reason_in_words(""), finding.points, None, "", "", finding.point_results, "some")
     assert set(wanted([open_, open_], 0.05, 40)) == {("a", 1.0), ("a", 2.0)}
 
 
@@ -664,7 +664,9 @@ def test_models_that_a_verdict_stands_on() -> None:
     result = [*judged(above(0.4), evidence), *judged(above(0.0, arm="b"), evidence)]
     assert cells_used(result) == (12 + 7 + 7, 3)
     nobody = [
-        replace(f, looks=tuple(replace(k, point=k.point.model_copy(update={"repeats": 0})) for k in f.looks))
+        replace(
+            f, point_results=tuple(replace(k, point=k.point.model_copy(update={"repeats": 0})) for k in f.point_results)
+        )
         for f in result
     ]
     assert cells_used(nobody) == (0, 3)

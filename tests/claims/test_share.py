@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.claims.combine import at_least, combine
+from harness.claims.combine import combine, needed_points
 from harness.claims.design import Sequential
 from harness.claims.reasons import reason_in_words
 from harness.claims.results import Part, PartResult, PointResult, not_run
@@ -66,7 +66,7 @@ def test_of_few_entries_all_have_to_agree_unless_the_claim_says_otherwise() -> N
     assert verdict(1, entries=4, share=0.75).outcome == "reproduced"
     assert verdict(2, entries=4, share=0.75).outcome == "violated"
     assert verdict(1, entries=20, share=1.0).outcome == "violated"
-    assert [at_least(0.9, n) for n in (1, 9, 10, 11, 44, 65)] == [1, 9, 9, 10, 40, 59]
+    assert [needed_points(0.9, n) for n in (1, 9, 10, 11, 44, 65)] == [1, 9, 9, 10, 40, 59]
 
 
 def test_the_reason_says_how_many_and_shows_the_one_that_decides() -> None:
@@ -172,7 +172,7 @@ def test_of_more_entries_than_refute_it_the_clearest_by_p_values_go_first_though
     }
     means |= {float(i): around(0.5, 8, 0.001) for i in range(5, 21)}
     finding = judge(printed(20), evidence_of(table_of(means), Sequential()), 0.05, 0, 1)
-    effects = [one.effect for one in finding.looks[:2]]
+    effects = [one.effect for one in finding.point_results[:2]]
     assert effects[0].mean / effects[0].stderr < effects[1].mean / effects[1].stderr < 0
     for others in ([], [not_run("the profile leaves it out")]):
         assert {e for _, e in plain(allocate_repeats([finding, *others], 0.05, 40))} == {2.0, 3.0, 4.0}
@@ -187,7 +187,7 @@ def test_p_values_of_a_part_are_those_of_a_partial_conjunction(
     Of points of which nothing is known p-values are 1.
     """
     m = len(pairs) + absent
-    k = {"all": m, "some": 1, "share": at_least(share, m)}[quantifier]
+    k = {"all": m, "some": 1, "share": needed_points(share, m)}[quantifier]
     result = combine(([look(*pair) for pair in pairs], quantifier), Part(0, parts, 0.025), "", share, absent)
     support, oppose = (sorted([*side, *[1.0] * absent]) for side in zip(*pairs, strict=True))
     assert result.support == pytest.approx(min(1.0, support[k - 1] * (m - k + 1)))

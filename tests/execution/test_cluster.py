@@ -125,16 +125,16 @@ def test_a_table_travels_once_and_only_as_itself(make_project: Make, running: Cl
     parcel = cluster.Payload((piece,), {}, {}, {"cancer.csv": digest}, cluster.package_digest())
     scratch = cluster._scratch_project().root
     shutil.rmtree(scratch, ignore_errors=True)
-    assert cluster.compute(parcel).lacking == ("cancer.csv",)
+    assert cluster.compute(parcel).missing_tables == ("cancer.csv",)
     (scratch / "cancer.csv").parent.mkdir(parents=True, exist_ok=True)
     (scratch / "cancer.csv").write_text("not,this\n1,2\n")
-    assert cluster.compute(parcel).lacking == ("cancer.csv",)
+    assert cluster.compute(parcel).missing_tables == ("cancer.csv",)
     table = {"cancer.csv": (project.root / "cancer.csv").read_bytes()}
-    answer = cluster.compute(cluster.Payload((piece,), {}, table, parcel.wanted, parcel.code))
+    answer = cluster.compute(cluster.Payload((piece,), {}, table, parcel.table_digests, parcel.code))
     assert list(answer.files) == [(piece.kind, piece.key)]
-    assert cluster.compute(parcel).lacking == ()
+    assert cluster.compute(parcel).missing_tables == ()
     with pytest.raises(HarnessError, match="another version"):
-        cluster.compute(cluster.Payload((piece,), {}, {}, parcel.wanted, "other"))
+        cluster.compute(cluster.Payload((piece,), {}, {}, parcel.table_digests, "other"))
 
 
 def test_an_absolute_path_is_refused_for_a_cluster(make_project: Make, running: Cluster) -> None:

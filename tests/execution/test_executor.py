@@ -42,7 +42,7 @@ def test_a_process_that_holds_much_is_renewed_and_nothing_is_lost(
 
     monkeypatch.setattr(executors._Process, "_start", counted)
     monkeypatch.setattr(executors, "PIECES_PER_WORKER_PROCESS", 10)
-    monkeypatch.setattr(executors, "ENOUGH_MEMORY", enough)
+    monkeypatch.setattr(executors, "RENEWAL_BYTES", enough)
     project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 14"))
     pieces = splits_of(project)
     assert len(pieces) == 28

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.errors import HarnessError
-from harness.execution.executor import WorkerPool, run_with
+from harness.execution.executor import WorkerPool, run_pieces
 from harness.execution.plan import Piece, StackKey
 from harness.execution.planner import make_plan
 from harness.execution.schedule import Schedule
@@ -81,9 +81,9 @@ def test_workers_that_would_wait_begin_with_the_next_round(make_project: Make) -
         pieces = [p for p in make_plan(project, load_specs(project, [])[0].spec).pieces() if p.kind == "split"]
         first = pieces[:1]
         with WorkerPool(project, workers, Progress(quiet=True)) as worker_pool:
-            one = run_with(worker_pool, first, "one", pieces)
+            one = run_pieces(worker_pool, first, "one", pieces)
             assert bool(worker_pool.start().running_batches) == (workers > 1)
-            both = one.join(run_with(worker_pool, pieces, "two"))
+            both = one.join(run_pieces(worker_pool, pieces, "two"))
         assert (both.computed, both.reused) == (len(pieces), 0)
         assert sum(both.by_kind.values()) == pytest.approx(both.core_seconds)
         made.append([Store(project.store).get(p.kind, p.key).digest for p in pieces])
@@ -102,8 +102,8 @@ def test_a_fault_in_what_nobody_asked_for_stops_nothing_until_it_is_asked_for(ma
     )
     others = [p for p in pieces if p.kind in ("split", "train")]
     with WorkerPool(project, 2, Progress(quiet=True)) as worker_pool:
-        run_with(worker_pool, [split], "one", [diverging])
+        run_pieces(worker_pool, [split], "one", [diverging])
         assert any(diverging in task for task in worker_pool.start().running_batches)
-        assert run_with(worker_pool, others, "two").computed == len(others) - 1, "all but the split, which is there"
+        assert run_pieces(worker_pool, others, "two").computed == len(others) - 1, "all but the split, which is there"
         with pytest.raises(HarnessError, match="diverged"):
-            run_with(worker_pool, [diverging], "three")
+            run_pieces(worker_pool, [diverging], "three")

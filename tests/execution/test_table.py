@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.execution.store import Result, Store
-from harness.execution.table import _of_runs
+from harness.execution.table import _metrics_of_runs
 from harness.metrics.metric import measure_runs
 
 
@@ -18,9 +18,13 @@ def test_what_runs_say_together_is_computed_once_for_a_store_and_its_keys(tmp_pa
         for i, (inside, outside) in enumerate(runs):
             arrays = {"member_scores": inside + offset, "nonmember_scores": outside}
             Store(tmp_path / place).put("evaluate", f"ab{i}", Result(arrays, {}))
-    result = _of_runs(tmp_path / "one", ("ab0", "ab1"))
+    result = _metrics_of_runs(tmp_path / "one", ("ab0", "ab1"))
     assert result == measure_runs(runs[:2])
-    assert _of_runs(tmp_path / "one", ("ab2", "ab3")) == measure_runs(runs[2:]) != result
-    assert _of_runs(tmp_path / "other", ("ab0", "ab1")) == measure_runs([(a + 1.0, b) for a, b in runs[:2]]) != result
+    assert _metrics_of_runs(tmp_path / "one", ("ab2", "ab3")) == measure_runs(runs[2:]) != result
+    assert (
+        _metrics_of_runs(tmp_path / "other", ("ab0", "ab1"))
+        == measure_runs([(a + 1.0, b) for a, b in runs[:2]])
+        != result
+    )
     Store(tmp_path / "one").path("evaluate", "ab0").unlink()
-    assert _of_runs(tmp_path / "one", ("ab0", "ab1")) == result
+    assert _metrics_of_runs(tmp_path / "one", ("ab0", "ab1")) == result

@@ -18,8 +18,8 @@ import pandas as pd
 
 from harness.coordinates import Place, place
 from harness.data.dataset import GeneratorDataset
-from harness.execution.curves import curves_asked
-from harness.execution.naming import Costs, Naming, in_order_of_repeats
+from harness.execution.curves import requested_curves
+from harness.execution.naming import Costs, Naming, name_cells
 from harness.execution.plan import Plan
 from harness.execution.planner import attacks_of
 from harness.execution.reuse import work_of
@@ -120,7 +120,7 @@ class Table:
             named.append((variant, namings[name], noise[where]))
         assert not repeats, f"{self.name}: rows of no cell of the spec: {sorted(repeats)[:3]}"
         most = max(repeat for _, _, repeat in only) + 1
-        cells = in_order_of_repeats(named, attacks_of(spec), most, only)
+        cells = name_cells(named, attacks_of(spec), most, only)
         return Plan(spec.id, str(self.rows.attrs["data_sha256"]), cells)
 
     def noise_of(self, setup: Setup) -> Any:
@@ -147,7 +147,7 @@ class Table:
 
     def curves_today(self) -> set[str]:
         """The names of all curves that the spec's figure asks for."""
-        return {one.key for one in curves_asked(self.plan, self.scaled.spec)}
+        return {one.key for one in requested_curves(self.plan, self.scaled.spec)}
 
 
 def noise_question(setup: Setup, epsilon: float, records: int) -> str:

@@ -19,7 +19,7 @@ from harness.data.encoding import Preprocessing
 from harness.data.split import SPLITS, Sizes
 from harness.defences import DEFENCES
 from harness.execution.materialize import split_generator
-from harness.execution.plan import CellRepeat, Piece, with_needs
+from harness.execution.plan import CellRepeat, Piece, iterate_with_needs
 from harness.experiment.axes import Axis, Derived
 from harness.experiment.setup import Privacy, ShadowPool
 from harness.hashing import fingerprint
@@ -71,7 +71,7 @@ def pieces(cells: Iterable[CellRepeat]) -> dict[str, Piece]:
         roots = {"": cell.target, "model": cell.model}
         roots |= {f"{attack} {dict(where) or ''}".strip(): piece for (attack, where), piece in cell.evaluations.items()}
         for of, root in roots.items():
-            for piece in with_needs(root):
+            for piece in iterate_with_needs(root):
                 what = piece.kind
                 if piece.kind == "split":
                     what = "split of a universe" if piece.needs else "split"

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from harness.auditing.functions import Elsewhere
+from harness.auditing.functions import RemoteTraceback
 from harness.errors import HarnessError
 from harness.model_audit import ModelAudit, Question, audit_model
 from harness.model_audit.document import describe_audit, list_scores
@@ -191,4 +191,4 @@ def test_the_traceback_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(folder)
     with pytest.raises(HarnessError, match=r"audit: mine\.py:train: train.* cannot be called with features") as raised:
         audited(folder, "train")
-    assert isinstance(raised.value.__cause__, Elsewhere)
+    assert isinstance(raised.value.__cause__, RemoteTraceback)

@@ -19,7 +19,7 @@ from harness.paths import Project
 from harness.report.drawing import csv_text, standalone_svg
 from harness.report.figures import draw, paint_group
 from harness.report.grouping import groups_of
-from harness.report.lines import over_all_outcomes
+from harness.report.lines import has_comparable_mean
 from harness.report.panels import MOST_SERIES, averages_of, split_series
 from harness.report.sketch import Sketch
 from harness.spec.load import load_specs
@@ -256,7 +256,7 @@ def test_no_mean_where_an_outcome_was_not_drawn_that_others_have(spec: Spec) -> 
     curve, levels = ("l2-1e-5", "logloss", "advantage"), np.array([1.0, math.inf])
 
     def kept(table: pd.DataFrame, levels: Array) -> list[bool]:
-        return over_all_outcomes(means_by_outcome(table, [curve[2]]).get(curve, {}), levels).tolist()
+        return has_comparable_mean(means_by_outcome(table, [curve[2]]).get(curve, {}), levels).tolist()
 
     assert kept(together, levels) == [True, False]
     assert kept(together[together["epsilon"] == math.inf], levels[1:]) == [True]

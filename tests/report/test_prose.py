@@ -26,7 +26,7 @@ from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.waits_for import WaitsFor
 from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
-from harness.report.certainty import _of_readings
+from harness.report.certainty import _readings_sentence
 from harness.report.forest import WIDTH, forests, points_by_basis
 from harness.report.mathml import mathml
 from harness.report.prose import deciding_point, left_interval, sentence
@@ -282,5 +282,5 @@ def test_formulas_of_a_quotation_are_plain_text() -> None:
 )
 def test_readings_that_are_open_do_not_agree(verdict: str, others: list[str], said: str) -> None:
     readings = [SimpleNamespace(verdict=word) for word in others]
-    result = _of_readings(SimpleNamespace(verdict=verdict, readings=readings))  # type: ignore[arg-type]
+    result = _readings_sentence(SimpleNamespace(verdict=verdict, readings=readings))  # type: ignore[arg-type]
     assert result == f"Of what the paper leaves open {said}"

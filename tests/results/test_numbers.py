@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from harness.claims.design import Series, Summarised
 from harness.claims.verdict import Verdict
-from harness.execution.curves import curves_of
+from harness.execution.curves import lines_of_panel
 from harness.experiment.results import ResultsFile
 from harness.pipeline.results import results_table
 from harness.report.figures import draw
@@ -165,7 +165,7 @@ def test_a_roc_curve_of_scores_is_that_of_scikit_learn(make_project: Make) -> No
     expect = COMPARE | {"left": {"metric": "auc", "attack": "loss", "arm": "b"}, "right": {"value": 0.5}}
     loaded = load_written(project, declared, expect, figure=[panel])
     scaled = context_of(project).scale(loaded)
-    ((of, (line,)),) = curves_of(results_table(scaled), loaded.spec.figure[0])
+    ((of, (line,)),) = lines_of_panel(results_table(scaled), loaded.spec.figure[0])
     assert (of["arm"], of["attack"]) == ("b", "loss")
     own = frame[(frame["repeat"] == 0) & (frame["method"] == "DP-SGD")]
     fpr, tpr, _ = roc_curve(own["member"], own["score"], drop_intermediate=False)
@@ -189,7 +189,7 @@ def test_an_axis_of_epsilon_may_have_models_without_noise(make_project: Make) ->
     assert len(verdict.points) == 2
     loaded = load_written(project, declared, expect, figure=figure)
     table = results_table(context_of(project).scale(loaded))
-    ((of, _),) = curves_of(table, loaded.spec.figure[0])
+    ((of, _),) = lines_of_panel(table, loaded.spec.figure[0])
     assert of["at"] == {"epsilon": math.inf}
     assert draw(loaded.spec, table)
 

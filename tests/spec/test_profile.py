@@ -16,7 +16,7 @@ from harness.paths import Project
 from harness.pipeline.context import Context
 from harness.pipeline.judging import write_verdicts
 from harness.progress import Progress
-from harness.report.gather import keep_judged
+from harness.report.gather import judged_specs
 from harness.spec.load import load_spec, load_specs
 from harness.spec.profile import Profile, choose, load_params, scale
 from harness.verdicts.check import judge_spec
@@ -113,11 +113,11 @@ def test_verdicts_from_before_a_profile_left_a_spec_out_do_not_count(make_projec
     write_verdicts(context, loaded[0])
     path = context.verdicts_file("own/cancer")
     path.write_text(path.read_text().replace('"verdict": "not run"', '"verdict": "reproduced"'))
-    assert keep_judged(context, loaded) == loaded
+    assert judged_specs(context, loaded) == loaded
     without = replace(context, profile=Profile(skip=("own/cancer",)))
-    assert keep_judged(without, loaded) == []
+    assert judged_specs(without, loaded) == []
     write_verdicts(without, loaded[0])
-    assert keep_judged(without, loaded) == loaded
+    assert judged_specs(without, loaded) == loaded
 
 
 ARMS = (

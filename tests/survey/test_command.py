@@ -95,7 +95,10 @@ def test_list_trains_nothing_and_says_what_is_left_out(project: Project) -> None
             ("adult", "--label", "income"),
             "adult is a data set of the harness; --label, --categorical, --ignore are for a file",
         ),
-        (("leaky.csv", "--label", "label", "-o", "x.txt"), "--out x.txt: what is written is YAML; name it so"),
+        (
+            ("leaky.csv", "--label", "label", "-o", "x.txt"),
+            "--out x.txt: what is written is YAML; the name has to end in .yaml",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(project: Project, arguments: tuple[str, ...], message: str) -> None:

@@ -16,14 +16,16 @@ from harness.data.splits.attribute import Attribute
 from harness.paths import Project
 from harness.spec.load import load_spec
 from harness.spec.model import Spec
-from harness.survey import MemberSet, Plan, write_declaration
+from harness.survey import MemberSet, SurveyPlan, write_declaration
 from harness.survey.declaration import chance_margin
 
-PLAN = Plan("a table", {"kind": "csv", "path": "t.csv", "label": "y"}, Sizes(members=20, test=5, nonmembers=20), 1000)
+PLAN = SurveyPlan(
+    "a table", {"kind": "csv", "path": "t.csv", "label": "y"}, Sizes(members=20, test=5, nonmembers=20), 1000
+)
 ONE = MemberSet("site-a", "site = A", 300, {"kind": "attribute", "attribute": "site", "values": ["A"]})
 
 
-def declared(folder: Path, sets: list[MemberSet], plan: Plan = PLAN) -> Spec:
+def declared(folder: Path, sets: list[MemberSet], plan: SurveyPlan = PLAN) -> Spec:
     path = folder / "survey.yaml"
     path.write_text(write_declaration(plan, sets))
     return load_spec(Project(folder), path).spec
@@ -82,5 +84,5 @@ def test_text_that_yaml_would_take_for_something_else_is_quoted(tmp_path: Path, 
 
 
 def test_without_noise_there_is_no_bound_to_claim(tmp_path: Path) -> None:
-    plan = Plan(PLAN.title, PLAN.dataset, PLAN.sizes, PLAN.rows, (math.inf,))
+    plan = SurveyPlan(PLAN.title, PLAN.dataset, PLAN.sizes, PLAN.rows, (math.inf,))
     assert not [claim.id for claim in declared(tmp_path, [ONE], plan).claims if claim.id.endswith("-bound")]

@@ -254,7 +254,7 @@ class Faulty(Compare):
         result = super().judge(evidence, part)
         if self.fault == "always holds":
             return replace(result, outcome="reproduced")
-        return replace(result, looks=()) if self.fault == "looks nowhere" else result
+        return replace(result, point_results=()) if self.fault == "looks nowhere" else result
 
     def relax(self) -> tuple[str, Faulty] | None:
         return ("a margin of 1", self.model_copy(update={"margin": 1.0})) if self.fault == "narrows" else None

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from harness.data.split import Records
-from harness.execution.train_cell import _Course, _measure
+from harness.execution.train_cell import _EpochMonitor, _observe_epoch
 from harness.training.engine import ENGINES, Job
 from harness.training.forward import log_probabilities
 from harness.training.model import Weights
@@ -38,10 +38,10 @@ def loss(todo: Job, weights: Weights, records: Records) -> float:
     return -float(np.take_along_axis(logp, records.labels[:, None], axis=1).mean())
 
 
-def trained(*jobs: Job) -> list[tuple[_Course, Weights]]:
-    courses = [_Course(todo, held_out(todo.seed), kept=True) for todo in jobs]
-    result = ENGINES[jobs[0].training.engine]().train_stack(jobs, partial(_measure, courses))
-    return [(course, course.weights or weights) for course, weights in zip(courses, result, strict=True)]
+def trained(*jobs: Job) -> list[tuple[_EpochMonitor, Weights]]:
+    monitors = [_EpochMonitor(todo, held_out(todo.seed), keeps_accuracies=True) for todo in jobs]
+    result = ENGINES[jobs[0].training.engine]().train_stack(jobs, partial(_observe_epoch, monitors))
+    return [(monitor, monitor.weights or weights) for monitor, weights in zip(monitors, result, strict=True)]
 
 
 @pytest.mark.parametrize("engine", ["fast", "tf-privacy"])
@@ -55,21 +55,21 @@ def test_training_ends_after_so_many_epochs_without_improvement_and_goes_back_to
     ENGINES[engine]().train(todo, look)
     assert len(seen) == 20
     best = next(i for i in range(20) if seen[i] == min(seen[: i + 4]))
-    ((course, weights),) = trained(todo)
-    assert len(course.accuracies) == best + 1 + 3 < 20
+    ((monitor, weights),) = trained(todo)
+    assert len(monitor.accuracies) == best + 1 + 3 < 20
     assert loss(todo, weights, held_out(0)) == pytest.approx(seen[best], abs=1e-6)
-    ((course, weights),) = trained(job(engine=engine, patience=3, keep="last"))
+    ((monitor, weights),) = trained(job(engine=engine, patience=3, keep="last"))
     assert loss(todo, weights, held_out(0)) == pytest.approx(seen[best + 3], abs=1e-6)
 
 
 def test_a_model_ends_when_it_would_alone_whatever_it_is_stacked_with() -> None:
     jobs = [job(seed, patience=2, watch="accuracy") for seed in range(4)]
     together = trained(*jobs)
-    epochs = [len(course.accuracies) for course, _ in together]
+    epochs = [len(monitor.accuracies) for monitor, _ in together]
     assert len(set(epochs)) > 1
-    for todo, (course, weights) in zip(jobs, together, strict=True):
+    for todo, (monitor, weights) in zip(jobs, together, strict=True):
         ((alone, own),) = trained(todo)
-        assert alone.accuracies == course.accuracies
+        assert alone.accuracies == monitor.accuracies
         for one, other in zip(own, weights, strict=True):
             assert np.array_equal(one, other)
 

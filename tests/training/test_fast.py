@@ -203,7 +203,7 @@ def test_gradients_of_kernels_are_sums_over_slices(kernel: int, stride: int, pad
 
 
 def test_a_stride_wider_than_its_kernel_is_refused() -> None:
-    with pytest.raises(ValueError, match="a stride of 2 passes over pixels with a kernel of 1: at most that"):
+    with pytest.raises(ValueError, match="a stride of 2 passes over pixels with a kernel of 1; give at most that"):
         Conv2d(filters=2, kernel=1, stride=2)
 
 

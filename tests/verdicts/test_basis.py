@@ -135,7 +135,7 @@ def test_a_sequential_verdict_is_that_of_the_first_look_on_its_basis(loaded: Loa
     assert short.e_value is not None
     evidence = evidence_of(loaded.spec, table_of(both(around(0.5, 6, 0.05), around(0.1, 6, 0.05))))
     left, right = loaded.spec.parts(loaded.spec.claims[0])[0].operands()
-    gap = evidence.with_design(Sequential(last=True)).gap(left.curve, right.curve, {"epsilon": 1.0})
+    gap = evidence.with_design(Sequential(last_look_only=True)).gap(left.curve, right.curve, {"epsilon": 1.0})
     assert short.e_value == pytest.approx(0.5 / gap.p_above(0))
 
 

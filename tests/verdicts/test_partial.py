@@ -19,7 +19,7 @@ from harness.paths import Project
 from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile, scale
 from harness.verdicts import partial
-from harness.verdicts.basis import Judged
+from harness.verdicts.basis import Judgement
 from harness.verdicts.check import judge_spec
 from harness.verdicts.partial import parts_text, repeats_of, seconds_a_model, tally_points, would_decide
 from tests.claims.judged import PARSE
@@ -132,12 +132,14 @@ def part_of(outcome: Any, points: list[tuple[float, float, int]], **more: Any) -
         for s, o, n in points
     )
     looks = tuple(PointResult(point, Estimate(), frozenset()) for point in made)
-    return PartResult(outcome, Reason(found="undecided"), made, looks=looks, **more)
+    return PartResult(outcome, Reason(found="undecided"), made, point_results=looks, **more)
 
 
 def text_of(parts: list[Any], by_t_test: list[PartResult], bounded: list[PartResult] | None = None) -> str:
-    nothing = [replace(part, points=(), looks=()) for part in by_t_test]
-    return tally_points(Judged(by_t_test, by_t_test, nothing if bounded is None else bounded, None, None), parts, 0.05)
+    nothing = [replace(part, points=(), point_results=()) for part in by_t_test]
+    return tally_points(
+        Judgement(by_t_test, by_t_test, nothing if bounded is None else bounded, None, None), parts, 0.05
+    )
 
 
 HOLDS, OPEN, FAILS = (0.001, 0.9, 9), (0.5, 0.5, 9), (0.9, 0.001, 9)
@@ -219,7 +221,7 @@ def test_what_more_models_would_cost(
     assert would_decide([], there, seconds, 0.05, 9) == said
     past = "; that is past the limit of repeats" if said.startswith("about") else ""
     assert would_decide([], there, seconds, 0.05, 3, allowed=False) == said + past
-    assert asked == [((0.05, repeats, 10_000), {"whole": True}) for repeats in (4, 9, 4)]
+    assert asked == [((0.05, repeats, 10_000), {"until_decision": True}) for repeats in (4, 9, 4)]
 
 
 def test_a_model_costs_what_its_table_took_over_its_models() -> None:

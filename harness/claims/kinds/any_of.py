@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from harness.claims.combine import any_of, over_grid
+from harness.claims.combine import combine_alternatives, over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, points_part
@@ -53,7 +53,9 @@ class AnyOf(OfSeveral):
             self.at,
             test,
             frozenset(),
-            lambda where: [any_of([one.look(evidence, part, left, right, where) for one, left, right in pairs])],
+            lambda where: [
+                combine_alternatives([one.look(evidence, part, left, right, where) for one, left, right in pairs])
+            ],
         )
 
 

@@ -23,8 +23,8 @@ from harness.claims.operands import NAMED
 from harness.claims.results import Part, PartResult, PointResult, unknown_part
 from harness.coordinates import Cell, Level
 
-Counted = ArgMax | Close | Compare | Monotone | Order
-OPERAND = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left", "order": "of"}
+CountedKind = ArgMax | Close | Compare | Monotone | Order
+OPERAND_FIELD = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left", "order": "of"}
 """Which field of a kind names what is measured."""
 
 
@@ -40,7 +40,7 @@ class AtLeast(OfSeveral):
     takes_ends: ClassVar[bool] = True
     needed: Annotated[int, Field(ge=1)]
     """How many of them have to hold."""
-    of: tuple[Annotated[Counted, Field(discriminator="kind")], ...] = Field(min_length=1)
+    of: tuple[Annotated[CountedKind, Field(discriminator="kind")], ...] = Field(min_length=1)
     """The claims that are counted, each whole: for every metric, arm and attack that it lists."""
     over: dict[str, tuple[Level, ...]] = {}
     """Values of axes, or names of `arm`, `attack` or `metric`: each claim is counted once at each."""
@@ -64,14 +64,14 @@ class AtLeast(OfSeveral):
         whole._sizes = tuple(map(len, each))
         return [whole]
 
-    def _groups(self) -> list[tuple[Counted, ...]]:
+    def _groups(self) -> list[tuple[CountedKind, ...]]:
         """The parts of each claim that is counted."""
         ends = np.cumsum(self._sizes or [1] * len(self.of))
         return [self.of[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
     def judge(self, evidence: Measurements, part: Part) -> PartResult:
         each = Part(part.index, 1, part.alpha, part.fewest)
-        looks, tests, unknown_ones = [], [], []
+        point_results, tests, unknown_ones = [], [], []
         for group in self._groups():
             try:
                 results = [one.judge(evidence, each) for one in group]
@@ -80,22 +80,22 @@ class AtLeast(OfSeveral):
                 continue
             if (missing := next((one for one in results if one.outcome == "not run"), None)) is not None:
                 return missing
-            looks.append(_as_one_look(results))
+            point_results.append(_as_one_point(results))
             tests.append(results[0].test)
-        if not looks:
+        if not point_results:
             return unknown_part("; ".join(unknown_ones))
         test = f"each claim by itself: {tests[0]}"
-        share = self.needed / (len(looks) + len(unknown_ones))
-        return combine((looks, "share"), part, test, share, len(unknown_ones))
+        share = self.needed / (len(point_results) + len(unknown_ones))
+        return combine((point_results, "share"), part, test, share, len(unknown_ones))
 
 
-def _claim_at(one: Counted, where: Mapping[str, Level]) -> Counted:
+def _claim_at(one: CountedKind, where: Mapping[str, Level]) -> CountedKind:
     """A claim at values of axes, and of these names."""
     names = {name: (str(value),) for name, value in where.items() if name in NAMED}
     at = {name: (value,) for name, value in where.items() if name not in NAMED}
     update: dict[str, object] = {"at": {**(one.at or {}), **at}} if at else {}
     if names:
-        field = OPERAND[one.kind]
+        field = OPERAND_FIELD[one.kind]
         measured = getattr(one, field)
         first = measured[0] if isinstance(measured, tuple) else measured
         named = first.model_copy(update=names)
@@ -103,7 +103,7 @@ def _claim_at(one: Counted, where: Mapping[str, Level]) -> Counted:
     return one.model_copy(update=update)
 
 
-def _as_one_look(results: Sequence[PartResult]) -> PointResult:
+def _as_one_point(results: Sequence[PartResult]) -> PointResult:
     """A claim that is counted as one place: its p-values, and the place that decides it.
 
     All of its parts have to hold, each at the whole level; one fails at the level over their number.
@@ -112,9 +112,9 @@ def _as_one_look(results: Sequence[PartResult]) -> PointResult:
     failing = min(results, key=lambda result: result.oppose)
     support, oppose = weakest.support, min(1.0, failing.oppose * len(results))
     result = failing if oppose < support else weakest
-    decides = next(look for look in result.looks if look.point is result.deciding)
+    decides = next(look for look in result.point_results if look.point is result.deciding)
     point = decides.point.model_copy(update={"p_support": support, "p_oppose": oppose})
-    every = [look for one in results for look in one.looks]
+    every = [look for one in results for look in one.point_results]
     rest: frozenset[Cell] = frozenset().union(*(look.cells for look in every)) - decides.cells
     holds = combine_by_repeat(every, np.logical_and) if all(one.quantifier == "all" for one in results) else None
-    return PointResult(point, decides.effect, decides.cells, holds, decides.among, rest)
+    return PointResult(point, decides.effect, decides.cells, holds, decides.repeats_among, rest)

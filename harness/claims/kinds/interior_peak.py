@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from harness.claims.combine import any_of, combine_by_repeat, over_grid
+from harness.claims.combine import combine_alternatives, combine_by_repeat, over_grid
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
@@ -67,5 +67,5 @@ class InteriorPeak(Along):
             self.other_axes(),
             f"above both ends: one-sided {evidence.test(curves)}",
             frozenset(),
-            lambda where: [any_of([above_both(level, where) for level in between])],
+            lambda where: [combine_alternatives([above_both(level, where) for level in between])],
         )

@@ -39,7 +39,7 @@ class Monotone(Along):
         steps = [(self.curve_at(a), self.curve_at(b), b) for a, b in pairwise(levels)]
         rising = self.direction == "rising"
 
-        def looks(where: Where) -> list[PointResult]:
+        def compare_steps(where: Where) -> list[PointResult]:
             return [
                 compare_at(
                     evidence,
@@ -55,5 +55,5 @@ class Monotone(Along):
 
         curves = [curve for step in steps for curve in step[:2]]
         return over_grid(
-            evidence, part, curves, self.other_axes(), f"one-sided {evidence.test(curves)}", frozenset(), looks
+            evidence, part, curves, self.other_axes(), f"one-sided {evidence.test(curves)}", frozenset(), compare_steps
         )

@@ -81,7 +81,7 @@ class SameCurve(MeasuredClaimKind):
         if not noisy:
             asked = ", ".join(f"{e:g}" for e in (self.at or {}).get("epsilon", ()))
             return not_run(f"the profile runs none of the epsilon {asked}")
-        looks = []
+        point_results = []
         known = {curve.arm: {epsilon: _Value.of(evidence, curve, epsilon) for epsilon in noisy} for curve in curves}
         for own, other in permutations(curves, 2):
             line = sorted((evidence.noise(other.arm, epsilon), epsilon) for epsilon in noisy)
@@ -90,10 +90,12 @@ class SameCurve(MeasuredClaimKind):
                 around = [(a[1], b[1]) for a, b in pairwise(line) if a[0] <= place <= b[0]]
                 if around:
                     ends = [known[other.arm][at] for at in around[0]]
-                    looks.append(self._judge_between(evidence, part.index, epsilon, known[own.arm][epsilon], ends))
-        if not looks:
+                    point_results.append(
+                        self._judge_between(evidence, part.index, epsilon, known[own.arm][epsilon], ends)
+                    )
+        if not point_results:
             return not_run("no two arms have noise multipliers that overlap")
-        return combine((looks, "all"), part, f"above one end and below the other: {evidence.test(curves)}")
+        return combine((point_results, "all"), part, f"above one end and below the other: {evidence.test(curves)}")
 
     def _judge_between(
         self, evidence: Measurements, index: int, epsilon: float, own: _Value, ends: Sequence[_Value]

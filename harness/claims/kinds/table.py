@@ -92,12 +92,12 @@ class PrintedTable(MeasuredClaimKind):
         if not run:
             asked = ", ".join(f"{level:g}" for level in sorted({e.level for e in self.entries()}))
             return not_run(f"the profile runs none of the {self.along} {asked}")
-        looks = [
+        point_results = [
             close(evidence, part.index, e.curve, Number(value=e.printed), e.tolerance, {self.along: e.level})
             for e in run
         ]
         test = f"each entry's equivalence by two one-sided tests: {evidence.test([e.curve for e in run])}"
-        return combine((looks, "share"), part, test, self.share)
+        return combine((point_results, "share"), part, test, self.share)
 
     def relax(self) -> tuple[str, Self]:
         rows = tuple(

@@ -68,18 +68,18 @@ class TwoSided(MeasuredClaimKind):
         some = some_of(self.quantifier, evidence.axes)
         any_owner_set = not isinstance(self.quantifier, str) and self.quantifier.get(OWNER_SET) == "some"
 
-        def looks(where: Where) -> list[PointResult]:
+        def judge_place(where: Where) -> list[PointResult]:
             if any_owner_set:
                 return [
-                    some_owner_set(evidence, left, where, part, partial(_look_again, look, left, right, where))
+                    some_owner_set(evidence, left, where, part, partial(_judge_selection, look, left, right, where))
                     for left, right in pairs
                 ]
             return [look(evidence, left, right, where) for left, right in pairs]
 
-        return over_grid(evidence, part, curves, self.at, f"{test} {evidence.test(curves)}", some, looks)
+        return over_grid(evidence, part, curves, self.at, f"{test} {evidence.test(curves)}", some, judge_place)
 
 
-def _look_again(look: Look, left: MetricSeries, right: Right, where: Where, evidence: Measurements) -> PointResult:
+def _judge_selection(look: Look, left: MetricSeries, right: Right, where: Where, evidence: Measurements) -> PointResult:
     return look(evidence, left, right, where)
 
 

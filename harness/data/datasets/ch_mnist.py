@@ -16,7 +16,7 @@ from harness.arrays import Array
 from harness.data.dataset import DATASETS
 from harness.data.images import Images, image_table
 from harness.data.sources import RawFile, Source
-from harness.errors import AboutDataset
+from harness.errors import DatasetError
 from harness.hashing import generator
 
 SIDE, CLASSES, EACH, TILE = 64, 8, 625, 150
@@ -43,23 +43,23 @@ def read_tiles(path: Path) -> tuple[Array, Array]:
                     continue
                 tissue = where.parent.name[:2]
                 if not tissue.isdecimal() or not 1 <= int(tissue) <= CLASSES:
-                    raise AboutDataset(f"{path.name}: {where}: its folder begins with no tissue from 01 to 08")
+                    raise DatasetError(f"{path.name}: {where}: its folder begins with no tissue from 01 to 08")
                 if member.file_size > MOST_BYTES:
-                    raise AboutDataset(f"{path.name}: {where}: {member.file_size:,} bytes are no tile")
+                    raise DatasetError(f"{path.name}: {where}: {member.file_size:,} bytes are no tile")
                 try:
                     image = Image.open(io.BytesIO(archive.read(member)), formats=["TIFF"])
                     size = image.size
                     grey = image.convert("L").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
                 except (UnidentifiedImageError, OSError) as error:
-                    raise AboutDataset(f"{path.name}: {where}: no readable TIFF image: {error}") from None
+                    raise DatasetError(f"{path.name}: {where}: no readable TIFF image: {error}") from None
                 if size != (TILE, TILE):
-                    raise AboutDataset(f"{path.name}: {where}: {size[0]} x {size[1]} pixels, 150 x 150 are right")
+                    raise DatasetError(f"{path.name}: {where}: {size[0]} x {size[1]} pixels, 150 x 150 are right")
                 labels.append(int(tissue) - 1)
                 pixels.append(np.asarray(grey, np.uint8))
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
-        raise AboutDataset(f"{path.name}: not a readable archive: {error}") from None
+        raise DatasetError(f"{path.name}: not a readable archive: {error}") from None
     if not pixels:
-        raise AboutDataset(f"{path.name}: no TIFF image in it")
+        raise DatasetError(f"{path.name}: no TIFF image in it")
     return np.array(labels), np.stack(pixels)
 
 
@@ -79,7 +79,7 @@ class ChMnist(Images):
         labels, pixels = read_tiles(files[TILES])
         counts = np.bincount(labels, minlength=CLASSES)
         if (counts != cls.each).any():
-            raise AboutDataset(
+            raise DatasetError(
                 f"{TILES}: {len(labels):,} images in tissues of {counts.tolist()}, {cls.each} each are right"
             )
         return image_table(labels, pixels[..., None])

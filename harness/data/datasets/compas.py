@@ -11,7 +11,7 @@ import pandas as pd
 from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.sources import PackageMember, RawFile, Source
 from harness.data.steps import Step
-from harness.errors import AboutDataset
+from harness.errors import DatasetError
 
 CATEGORIES = ("c_charge_degree", "race", "age_cat", "sex", "c_charge_desc")
 NUMBERS = (
@@ -88,5 +88,5 @@ class Compas(TableDataset):
         unknown = [c for c in self.features if c not in (*NUMBERS, *CATEGORIES)]
         if unknown:
             known = ", ".join((*NUMBERS, *CATEGORIES))
-            raise AboutDataset(f"dataset compas: unknown features {', '.join(unknown)}; known: {known}")
+            raise DatasetError(f"dataset compas: unknown features {', '.join(unknown)}; known: {known}")
         return table[[*self.features, LABEL]]

@@ -22,7 +22,7 @@ from harness.data.columns import Column, number
 from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.quoting import quote_names, quote_value
 from harness.data.steps import Step
-from harness.errors import AboutDataset
+from harness.errors import DatasetError
 
 MOST_LEVELS = 100
 
@@ -102,10 +102,10 @@ class CsvTable(TableDataset):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        raise AboutDataset("dataset csv is read from its path and needs no parsing of sources")
+        raise DatasetError("dataset csv is read from its path and needs no parsing of sources")
 
     def read(self, root: Path) -> OwnTable:
-        """The table as the spec describes it. Raises AboutDataset naming the file, and the row and column."""
+        """The table as the spec describes it. Raises DatasetError naming the file, and the row and column."""
         cells = read_cells(root / self.path, self.path, self.separator, self.encoding)
         ignored = {normalize_text(name) for name in self.ignore}
         self._check_names(cells, ignored)
@@ -151,12 +151,12 @@ class CsvTable(TableDataset):
                     hint = separator_hint(header, self.separator, normalize_text(column))
                     if not hint and not any(math.isnan(number(name)) for name in cells.names):
                         hint = "; the first line has to name the columns"
-                    raise AboutDataset(f"{self.path}: no column {column!r} (field {field}); it has: {has}{hint}")
+                    raise DatasetError(f"{self.path}: no column {column!r} (field {field}); it has: {has}{hint}")
         unnamed = [i for i, name in enumerate(cells.names) if not name]
         if unnamed and "" not in ignored:
             begin = [text.strip() for text in cells.columns[unnamed[0]][:3]]
             like = f"its cells begin {quote_names(begin)}" if any(begin) else "its cells begin empty"
-            raise AboutDataset(
+            raise DatasetError(
                 f'{self.path}: column {unnamed[0] + 1} has no name, {like}; name it, or write `ignore: [""]` to '
                 "leave it out"
             )
@@ -164,7 +164,7 @@ class CsvTable(TableDataset):
             if count > 1 and name not in ignored:
                 *some, last = [i + 1 for i, one in enumerate(cells.names) if one == name]
                 where = f"{', '.join(map(str, some))} and {last}"
-                raise AboutDataset(f"{self.path}: columns {where} are all called {quote_value(name)}; name them apart")
+                raise DatasetError(f"{self.path}: columns {where} are all called {quote_value(name)}; name them apart")
 
     def _label(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
         column.check_levels(self.max_levels, self.path, label=True)
@@ -174,11 +174,11 @@ class CsvTable(TableDataset):
             marker = column.texts[column.codes[row]]
             what = f" ({quote_value(marker)} is one of the markers in `missing`)" if marker else ""
             name = f"{column.place(row)}: the label {self.label!r}"
-            raise AboutDataset(f"{name} is missing{what}; every row needs one")
+            raise DatasetError(f"{name} is missing{what}; every row needs one")
         places, classes = pd.factorize(values)
         counts = np.bincount(places)
         if len(classes) < 2:
-            raise AboutDataset(
+            raise DatasetError(
                 f"{self.path}: the label {self.label!r} has one value only, {quote_value(column.example())}; two or "
                 "more are needed"
             )

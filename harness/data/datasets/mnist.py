@@ -15,7 +15,7 @@ from harness.arrays import Array
 from harness.data.dataset import DATASETS
 from harness.data.images import ScatteredImages, image_table
 from harness.data.sources import RawFile, Source
-from harness.errors import AboutDataset
+from harness.errors import DatasetError
 
 PARTS = {"train": 60000, "t10k": 10000}
 """Images in each part; training images first."""
@@ -34,7 +34,7 @@ def read_idx(path: Path, shape: tuple[int, ...]) -> Array:
         with gzip.open(path) as stream:
             return np.frombuffer(stream.read(), np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
     except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise AboutDataset(f"{path.name}: not the published IDX file: {error}") from None
+        raise DatasetError(f"{path.name}: not the published IDX file: {error}") from None
 
 
 @DATASETS.register

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.sources import RawFile, Source, read_members
-from harness.errors import AboutDataset
+from harness.errors import DatasetError
 
 LABEL = "class"
 ADDRESS = "https://raw.githubusercontent.com/privacytrustlab/datasets/master/"
@@ -54,28 +54,28 @@ class LabelledBits(TableDataset):
         ((name, path),) = files.items()
         contents = [*read_members(path).values()]
         if len(contents) != 1:
-            raise AboutDataset(f"{name}: holds {len(contents)} files, the published archive holds one")
+            raise DatasetError(f"{name}: holds {len(contents)} files, the published archive holds one")
         raw = pd.read_csv(io.BytesIO(contents[0]), header=None)
         return cls._check_shape(raw, name)
 
     @classmethod
     def _check_shape(cls, raw: pd.DataFrame, name: str) -> pd.DataFrame:
         if raw.shape[1] != cls.features + 1:
-            raise AboutDataset(f"{name}: {raw.shape[1]} columns, {cls.features + 1} are right (label and features)")
+            raise DatasetError(f"{name}: {raw.shape[1]} columns, {cls.features + 1} are right (label and features)")
         if len(raw) != cls.rows:
-            raise AboutDataset(f"{name}: {len(raw):,} rows, {cls.rows:,} are right; a part is missing or added")
+            raise DatasetError(f"{name}: {len(raw):,} rows, {cls.rows:,} are right; a part is missing or added")
         values = raw.apply(pd.to_numeric, errors="coerce").to_numpy(float)
         labels, bits = values[:, 0], values[:, 1:]
         wrong = ~np.isin(bits, (0, 1))
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
-            raise AboutDataset(
+            raise DatasetError(
                 f"{name}: row {row + 1}, column {column + 2}: {raw.iat[row, column + 1]!r} is no binary feature; "
                 "the label comes first, then features of 0 and 1"
             )
         expected = np.arange(1, cls.classes + 1)
         if not np.array_equal(np.unique(labels), expected):
-            raise AboutDataset(f"{name}: the first column is not a label: it has to take the values 1 to {cls.classes}")
+            raise DatasetError(f"{name}: the first column is not a label: it has to take the values 1 to {cls.classes}")
         columns = [LABEL, *(f"f{i:04d}" for i in range(cls.features))]
         return pd.DataFrame(values.astype(np.uint8), columns=columns)
 
@@ -83,7 +83,7 @@ class LabelledBits(TableDataset):
         if self.most_frequent is None:
             return table
         if self.most_frequent > self.features:
-            raise AboutDataset(
+            raise DatasetError(
                 f"dataset {self.name}: most_frequent is {self.most_frequent}, there are {self.features} features"
             )
         counts = table.drop(columns=LABEL).sum()

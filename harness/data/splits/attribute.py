@@ -9,7 +9,7 @@ import numpy as np
 from harness.data.encoding import Encoded
 from harness.data.quoting import quote_names
 from harness.data.split import SPLITS, Owners, Sizes, TableSource, TableSplit
-from harness.errors import AboutSplit
+from harness.errors import SplitError
 
 
 @SPLITS.register
@@ -37,10 +37,10 @@ class Attribute(TableSplit):
     def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
         if self.attribute not in source.table.columns:
             has = quote_names([*map(str, source.table.columns)])
-            raise AboutSplit(f"split attribute: no column {self.attribute!r}; the table has: {has}")
+            raise SplitError(f"split attribute: no column {self.attribute!r}; the table has: {has}")
         column = source.table[self.attribute].iloc[encoded.rows].astype(str)
         unknown = [v for v in self.values if not (column == v).any()]
         if unknown:
             seen = quote_names(sorted(column.unique()))
-            raise AboutSplit(f"split attribute: {self.attribute!r} is never {', '.join(unknown)}; it is: {seen}")
+            raise SplitError(f"split attribute: {self.attribute!r} is never {', '.join(unknown)}; it is: {seen}")
         return Owners(column.isin(self.values).to_numpy())

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from harness.arrays import Array
 from harness.data.encoding import Encoded
 from harness.data.split import SPLITS, Owners, Sizes, TableSource, TableSplit
-from harness.errors import AboutSplit
+from harness.errors import SplitError
 
 SEED = 0
 """Of k-means: the clusters are those of the table, the same in every repeat."""
@@ -54,12 +54,12 @@ class Cluster(TableSplit):
 def clusters_by_size(features: Array, clusters: int, n_init: int) -> Array:
     """Which cluster each record of features (n, d) is in, (n,) int, the largest cluster being 0.
 
-    Raises AboutSplit where there are fewer records than clusters.
+    Raises SplitError where there are fewer records than clusters.
     """
     from sklearn.cluster import KMeans
 
     if len(features) < clusters:
-        raise AboutSplit(f"split cluster: {len(features)} rows cannot make {clusters} clusters")
+        raise SplitError(f"split cluster: {len(features)} rows cannot make {clusters} clusters")
     # One thread: the order of a parallel sum would make clusters depend on the machine's load.
     with threadpool_limits(limits=1):
         kmeans = KMeans(clusters, n_init=n_init, random_state=SEED).fit(features)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from harness.arrays import Array
 from harness.data.encoding import Encoded
 from harness.data.split import SPLITS, Owners, Sizes, TableSource, TableSplit
-from harness.errors import AboutSplit
+from harness.errors import SplitError
 
 LISTED_CLASSES = 12
 """Up to so many classes, every assignment of clusters is looked at: 4,096."""
@@ -51,7 +51,7 @@ class KMeansPerClass(TableSplit):
             of_class = encoded.labels == label
             records = encoded.features[of_class]
             if not (records != records[0]).any():
-                raise AboutSplit(
+                raise SplitError(
                     f"split kmeans-per-class: the {len(records)} records of class {encoded.classes[label]!r} are all "
                     "the same, and two clusters are wanted of each class; leave the class out, or take another split"
                 )
@@ -67,7 +67,7 @@ class KMeansPerClass(TableSplit):
         choose = _draw_from_list if n_classes <= LISTED_CLASSES else _draw_by_counting
         drawn = choose(counts, need, min(largest, n - sizes.nonmembers), rng)
         if drawn is None:
-            raise AboutSplit(
+            raise SplitError(
                 f"split kmeans-per-class: no assignment of clusters gives {need} owner records "
                 f"(members + test) and {sizes.nonmembers} non-owner records; make the sizes smaller"
             )

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from harness.data.encoding import Encoded
 from harness.data.split import SPLITS, Owners, Sizes, TableSource, TableSplit
-from harness.errors import AboutSplit
+from harness.errors import SplitError
 
 
 @SPLITS.register
@@ -45,7 +45,7 @@ class NumericRange(TableSplit):
     def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
         column = source.table[self.attribute].iloc[encoded.rows]
         if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
-            raise AboutSplit(f"split range: {self.attribute!r} is no column of numbers; take the split attribute")
+            raise SplitError(f"split range: {self.attribute!r} is no column of numbers; take the split attribute")
         values = column.to_numpy(np.float64)
         low = -np.inf if self.low is None else self.low
         high = np.inf if self.high is None else self.high

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from harness.data.encoding import Encoded
 from harness.data.split import SPLITS, Draw, Owners, Sizes, Source, TableSource, TableSplit
-from harness.errors import AboutSplit
+from harness.errors import SplitError
 
 
 @SPLITS.register
@@ -50,7 +50,7 @@ class Quarters(TableSplit):
             return replace(drawn, test=drawn.nonmembers, indices=indices, facts=facts)
         left = rng.permutation(indices["leftover"])
         if len(left) < 2 * sizes.members:
-            raise AboutSplit(
+            raise SplitError(
                 f"split quarters: {len(left)} records are left for the parts of a shadow model, which the target has "
                 f"with swap_roles; the sizes ask for {2 * sizes.members}"
             )

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import scipy
 
-from harness.errors import AboutPrivacy
+from harness.errors import PrivacyError
 from harness.formulas import Adjacency
 from harness.privacy.accounting import Sampling, add_remove_target
 from harness.privacy.sampled_gaussian import Sides
@@ -31,9 +31,9 @@ class Run:
 
     def __post_init__(self) -> None:
         if self.batch_size > self.n or self.batch_size < 1 or self.epochs < 1:
-            raise AboutPrivacy(f"privacy: a batch of {self.batch_size} from {self.n} records makes no whole step")
+            raise PrivacyError(f"privacy: a batch of {self.batch_size} from {self.n} records makes no whole step")
         if not 0 < self.delta < 1:
-            raise AboutPrivacy(f"privacy: delta is {self.delta:g}, it has to lie between 0 and 1")
+            raise PrivacyError(f"privacy: delta is {self.delta:g}, it has to lie between 0 and 1")
 
     @property
     def steps(self) -> int:
@@ -78,7 +78,7 @@ class Accountant(ABC):
     def noise_multiplier(self, epsilon: float, run: Run) -> float:
         """Least noise multiplier for epsilon (0 for infinity). Raises HarnessError where it finds none."""
         if not epsilon > 0:
-            raise AboutPrivacy(f"privacy: epsilon is {epsilon:g}, it has to be above 0")
+            raise PrivacyError(f"privacy: epsilon is {epsilon:g}, it has to be above 0")
         if math.isinf(epsilon):
             return 0.0
         return self._solve(epsilon, run)
@@ -87,7 +87,7 @@ class Accountant(ABC):
         """The same for a neighbouring relation (replace-one by group privacy) and a sampling that it is stated for."""
         if sampling not in self.samplings:
             known = " or ".join(self.samplings)
-            raise AboutPrivacy(f"privacy: the {self.name} accountant is stated for {known} batches, not {sampling}")
+            raise PrivacyError(f"privacy: the {self.name} accountant is stated for {known} batches, not {sampling}")
         target, delta = add_remove_target(epsilon, run.delta, adjacency)
         return self.noise_multiplier(target, replace(run, delta=delta))
 
@@ -113,7 +113,7 @@ class Accountant(ABC):
         here, stride = 0.0, 0.25
         while len(sides) < 2:
             if not math.log(SMALLEST) <= here <= math.log(LARGEST):
-                raise AboutPrivacy(
+                raise PrivacyError(
                     f"privacy: the {self.name} accountant finds no noise multiplier from {SMALLEST:g} to {LARGEST:g} "
                     f"for epsilon {epsilon:g} at delta {run.delta:g} and {run.epochs} epochs"
                 )

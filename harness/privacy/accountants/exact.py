@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from harness.errors import AboutPrivacy
+from harness.errors import PrivacyError
 from harness.formulas.gaussian import epsilon_of_mu, least_shuffled_epsilon, shuffled_epsilon
 from harness.privacy import convolution, lattice, sampled_gaussian
 from harness.privacy.accountants.accountant import Accountant, Run, register
@@ -33,7 +33,7 @@ class Gaussian(Accountant):
         try:
             return shuffled_epsilon(noise_multiplier, run.epochs, run.delta)
         except ArithmeticError as error:
-            raise AboutPrivacy(f"privacy: {error}") from None
+            raise PrivacyError(f"privacy: {error}") from None
 
 
 @register
@@ -65,10 +65,10 @@ class Pld(Accountant):
                 if spent <= epsilon:
                     return sigma
                 sigma *= max(spent / epsilon, 1 + 1e-7)
-        except AboutPrivacy as error:
+        except PrivacyError as error:
             why = str(error).removeprefix("privacy: ")
-            raise AboutPrivacy(f"privacy: the pld accountant finds no noise for epsilon {epsilon:g}: {why}") from None
-        raise AboutPrivacy(f"privacy: the pld accountant finds no noise for epsilon {epsilon:g} at delta {run.delta:g}")
+            raise PrivacyError(f"privacy: the pld accountant finds no noise for epsilon {epsilon:g}: {why}") from None
+        raise PrivacyError(f"privacy: the pld accountant finds no noise for epsilon {epsilon:g} at delta {run.delta:g}")
 
 
 def _steps(noise_multiplier: float, run: Run) -> Steps:
@@ -90,7 +90,7 @@ class Gdp(Accountant):
         exponent = noise_multiplier**-2
         log_mu = math.log(run.rate) + 0.5 * math.log(run.steps) + 0.5 * (exponent + math.log(-math.expm1(-exponent)))
         if log_mu > math.log(1e150):
-            raise AboutPrivacy(
+            raise PrivacyError(
                 f"privacy: at noise multiplier {noise_multiplier:g} the central limit's epsilon is beyond 1e300"
             )
         return epsilon_of_mu(math.exp(log_mu), run.delta)

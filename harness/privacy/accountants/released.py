@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from harness.errors import AboutPrivacy
+from harness.errors import PrivacyError
 from harness.formulas.gaussian import noise_advanced, noise_naive, noise_zcdp
 from harness.privacy.accountants.accountant import Accountant, Run, register
 
@@ -43,7 +43,7 @@ class Released(Accountant):
         while excess(high) > 0:
             high *= 2
             if high > 1e300:
-                raise AboutPrivacy(f"privacy: at noise multiplier {noise_multiplier:g} epsilon is beyond 1e300")
+                raise PrivacyError(f"privacy: at noise multiplier {noise_multiplier:g} epsilon is beyond 1e300")
         return float(optimize.brentq(excess, low, high, xtol=1e-12 * low, rtol=1e-12)) if low < high else low
 
 

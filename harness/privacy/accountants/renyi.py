@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from harness.errors import AboutPrivacy, HarnessError
+from harness.errors import HarnessError, PrivacyError
 from harness.formulas import Adjacency
 from harness.privacy.accountants.accountant import Accountant, Run, register
 from harness.privacy.accounting import Sampling, noise_multiplier_for
@@ -78,7 +78,7 @@ class Renyi2019(Accountant):
     def noise_multiplier(self, epsilon: float, run: Run) -> float:
         least = math.log(1 / run.delta) / (ORDERS_2019[-1] - 1)
         if 0 < epsilon <= least:
-            raise AboutPrivacy(
+            raise PrivacyError(
                 f"privacy: no noise gives epsilon {epsilon:g} by the {self.name} accountant; at delta {run.delta:g} "
                 f"its largest order reaches {least:.3g}"
             )

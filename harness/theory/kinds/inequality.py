@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
 from harness.claims.expression import Expression, aside, chain, numeral, phrase
 from harness.claims.reasons import Found, Reason, proof_in_words, reason_in_words
-from harness.theory.domain import Domain, Interval, Values, compute_at, domain_part, names_fit, number, point
+from harness.theory.domain import Domain, Interval, Values, check_names, compute_at, domain_part, number, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
 
@@ -46,7 +46,7 @@ class Inequality(TheoryClaimKind):
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Inequality:
-        names_fit(self.left.variables() | self.right.variables(), self.over)
+        check_names(self.left.variables() | self.right.variables(), self.over)
         if self.relation in ("<", ">") and self.tolerance != TOLERANCE:
             raise ValueError(f"a tolerance has no meaning with {self.relation!r}; use '<=', '>=' or '='")
         return self

@@ -10,7 +10,7 @@ from pydantic import model_validator
 from harness.claims.expectation import CLAIM_KINDS, TheoryClaimKind, TheoryResult
 from harness.claims.expression import Expression, Name, phrase
 from harness.claims.reasons import proof_in_words, reason_in_words
-from harness.theory.domain import Domain, Interval, Values, domain_part, names_fit, point
+from harness.theory.domain import Domain, Interval, Values, check_names, domain_part, point
 from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
 
@@ -28,7 +28,7 @@ class Trend(TheoryClaimKind):
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Trend:
-        names_fit(self.of.variables(), self.over)
+        check_names(self.of.variables(), self.over)
         if not isinstance(self.over.get(self.along), Interval):
             raise ValueError(f"`along` ({self.along}) must be a variable of `over` with an interval")
         if not self.of.is_exact():

@@ -110,7 +110,7 @@ class ConvolutionRule(GhostLayer):
         return tf.pad(images, [(0, 0), *zeros, (0, 0)])[:, :height, :width]
 
     def _kernel(self, gradient: Tensor) -> Tensor:
-        """(replicates, window * filters) of `_formed` as the kernel has it."""
+        """What `_form_gradients` gives, summed to (replicates, window * filters), in the order of the kernel."""
         k, s, b, channels, filters = (
             self.config.kernel,
             self.config.stride,

@@ -59,7 +59,7 @@ class Conv2d(Layer):
         # TensorFlow's gradient of a kernel smaller than its stride writes past its memory on CPUs.
         if self.stride > self.kernel:
             raise ValueError(
-                f"a stride of {self.stride} passes over pixels with a kernel of {self.kernel}: at most that"
+                f"a stride of {self.stride} passes over pixels with a kernel of {self.kernel}; give at most that"
             )
         return self
 
