@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from harness.commands.common import AsJson, Quiet, console, print_json, table_of
+from harness.commands.common import AsJson, Quiet, check_writable_file, console, print_json, table_of
 from harness.errors import HarnessError
 from harness.files import write_text
 from harness.progress import Progress
@@ -49,8 +49,7 @@ def accountants(
     from harness.privacy.accountants import ACCOUNTANTS, Run
 
     run = Run(n, batch_size, epochs, delta)
-    if plot is not None and plot.suffix != ".svg":
-        raise HarnessError(f"--plot {plot}: the plot is an SVG; the name has to end in .svg")
+    check_writable_file(plot, "--plot", ".svg")
     asked = epsilon or EPSILONS
     for value in asked:
         if not value > 0:

@@ -24,7 +24,7 @@ from harness.pipeline.results import results_file, results_table, write_results
 from harness.spec.claim import Claim
 from harness.spec.document import locate
 from harness.spec.load import Loaded, spec_id
-from harness.spec.model import ALPHA, Spec
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content
@@ -274,7 +274,7 @@ def write_all_verdicts(context: Context, loaded: Sequence[Loaded]) -> list[list[
 
 
 def _write_file(context: Context, loaded: Loaded, verdicts: list[Verdict]) -> None:
-    file = VerdictFile(profile=context.profile_name, alpha=ALPHA, verdicts=tuple(verdicts))
+    file = VerdictFile(profile=context.profile_name, alpha=loaded.spec.level, verdicts=tuple(verdicts))
     write_text(context.verdicts_file(loaded.spec.id), dump(file))
 
 

@@ -113,7 +113,6 @@ def _write_site(
         sentence=catalogue_sentence(verdicts),
         facts=_facts(context),
         flagship=_flagship(context),
-        alpha=ALPHA,
         docs=context.project.root / "docs",
         tables=context.page,
         forms=read_forms(context.project.specs / FILE, specs),

@@ -67,7 +67,6 @@ class Site:
     facts: Mapping[str, object]
     """Commit, machine and times of the run, where they are known."""
     flagship: str | None
-    alpha: float
     docs: Path
     """Folder of Markdown; none of its pages where it is not there."""
     tables: Path

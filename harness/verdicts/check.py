@@ -17,7 +17,7 @@ from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaim
 from harness.claims.expression import Expression, over_axes
 from harness.claims.reasons import Reason, of_parts
 from harness.claims.results import PartResult
-from harness.claims.sequential import cells_used
+from harness.claims.sequential import JudgeClaim, cells_used
 from harness.claims.statistics import rarity_bound
 from harness.claims.verdict import Basis, Outcome, Verdict
 from harness.coordinates import Attacked
@@ -32,7 +32,7 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
 from harness.verdicts.basis import Judgement, basis_of, combined_outcome, judge_on_basis, points_of
 from harness.verdicts.flags import describe_assumptions
-from harness.verdicts.measured import ClaimError, JudgeClaim, evidence_of, judge_of, repeats_wanted
+from harness.verdicts.measured import ClaimError, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.partial import repeats_of, seconds_a_model, tally_points, would_decide
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -15,7 +15,15 @@ from harness.claims.evidence import Measurements, NoneChosen
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.at_least import AtLeast
 from harness.claims.results import Part, PartResult, not_run, unknown_part
-from harness.claims.sequential import CEILING, SHARE, allocate_repeats, by_cell, first_deciding_look, is_decided
+from harness.claims.sequential import (
+    CEILING,
+    SHARE,
+    JudgeClaim,
+    allocate_repeats,
+    by_cell,
+    first_deciding_look,
+    is_decided,
+)
 from harness.claims.series import is_of_runs
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Point
@@ -71,9 +79,6 @@ def _evidence_of_results(results: ResultsFile, axes: Sequence[str], table: pd.Da
     draws = "the same in all arms" if results.paired else ""
     arms = {name: ArmFacts(results.delta, results.prior_of(name), draws=draws) for name in results.arms}
     return Measurements(table, arms, design_of(table), axes, results.coordinates)
-
-
-JudgeClaim = Callable[[Measurements], list[PartResult]]
 
 
 def judge_of(claim: Claim, spec: Spec, alpha: float) -> JudgeClaim:

@@ -135,7 +135,9 @@ def test_the_command_lists_and_draws(tmp_path: Path) -> None:
     assert 0.995 < rows[("naive", 10.0)]["exact_poisson_from"] / rows[("naive", 10.0)]["exact_poisson"] <= 1
     assert plot.read_text().count("<svg") == 1
     for arguments, message in (
-        (["--plot", "x.png"], "the plot is an SVG"),
+        (["--plot", "x.png"], "what is written is SVG"),
+        (["--plot", "."], "what is written is SVG"),
+        (["--plot", "README.md/x.svg"], "README.md"),
         (["--n", "100"], "a batch of 200 from 100 records"),
         (["--epsilon", "-1"], "epsilon is -1, it has to be above 0"),
         (["--delta", "0"], "delta is 0, it has to lie between 0 and 1"),
