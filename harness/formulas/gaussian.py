@@ -226,6 +226,11 @@ def shuffled_epsilon(noise_multiplier: float, epochs: int, delta: float, replace
     return epsilon_of_mu((2 if replace else 1) * math.sqrt(epochs) / noise_multiplier, delta)
 
 
+def whole_batches(n: int, batch_size: int) -> int | None:
+    """Batches of an epoch that together have each of n records once; None where training leaves out what remains."""
+    return None if n % batch_size else n // batch_size
+
+
 def least_shuffled_epsilon(
     noise_multiplier: float, batches: int, epochs: int, delta: float, replace: bool = False
 ) -> float:
@@ -239,7 +244,8 @@ def least_shuffled_epsilon(
     the others' gradients are zero.
 
     Args:
-        batches: of an epoch; where the last one is smaller, it counts as one.
+        batches: of an epoch, in one of which each record is (`whole_batches`): it is not shown for a record that is
+            left out of some epochs.
     """
     if noise_multiplier == 0:
         return math.inf

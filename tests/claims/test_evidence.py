@@ -103,6 +103,11 @@ def test_an_epsilon_as_trained_is_of_the_neighbours_asked_for_or_of_a_batch_that
     most = shuffled_epsilon(1.5, 3, 1e-5, replaced or batch_clipped)
     least = 0.0 if batch_clipped else least_shuffled_epsilon(1.5, 20, 3, 1e-5, replaced)
     assert result == (pytest.approx(least), pytest.approx(most))
+    rest = replace(facts, batches=None)  # an epoch leaves records out
+    assert Measurements(frame, {"a": rest, "b": facts}).epsilon_as_trained(curve, at, replaced) == (
+        0.0,
+        pytest.approx(most),
+    )
     assert shuffled_epsilon(1.5, 3, 1e-5, True) > shuffled_epsilon(1.5, 3, 1e-5, False)
     as_said = replace(facts, shuffled_epochs=None)
     assert Measurements(frame, {"a": as_said, "b": facts}).epsilon_as_trained(curve, at, replaced) is None

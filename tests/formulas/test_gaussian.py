@@ -16,7 +16,12 @@ from harness.formulas.gaussian import (
     gaussian_delta,
     least_shuffled_epsilon,
     shuffled_epsilon,
+    whole_batches,
 )
+from harness.privacy.accountants import ACCOUNTANTS
+from harness.privacy.accountants.accountant import Run
+from harness.training.batches import batches
+from harness.training.settings import Training
 
 
 @given(st.floats(0.01, 30), st.floats(0.05, 8))
@@ -85,3 +90,13 @@ def test_what_is_known_from_below_is_never_above(
     least = least_shuffled_epsilon(sigma, batches, epochs, delta, replace)
     assert 0 <= least <= shuffled_epsilon(sigma, epochs, delta, replace) * (1 + 1e-9)
     assert least_shuffled_epsilon(sigma, batches, epochs + 1, delta, replace) >= least * (1 - 1e-9)
+
+
+def test_batches_are_whole_where_every_record_is_trained_on_in_each_epoch() -> None:
+    """As they are cut for training: otherwise no bound from below is known."""
+    for n, size in ((2059, 200), (10000, 200), (12, 5), (12, 12)):
+        training = Training(epochs=1, batch_size=size)
+        trained = np.unique(batches(n, training, seed=1))
+        assert (whole_batches(n, size) is not None) == (len(trained[trained >= 0]) == n)
+    assert ACCOUNTANTS["gaussian"].sides(7.0, Run(2059, 200, 100, 1e-5)).low == 0.0
+    assert ACCOUNTANTS["gaussian"].sides(7.0, Run(2000, 200, 100, 1e-5)).low > 0.0
