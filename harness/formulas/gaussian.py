@@ -232,7 +232,7 @@ def whole_batches(n: int, batch_size: int) -> int | None:
 
 
 def least_shuffled_epsilon(
-    noise_multiplier: float, batches: int, epochs: int, delta: float, replace: bool = False
+    noise_multiplier: float, batches: int | None, epochs: int, delta: float, replace: bool = False
 ) -> float:
     """Lower bound on the same epsilon, whatever the accounting: some adversary tells neighbours apart so well.
 
@@ -244,9 +244,11 @@ def least_shuffled_epsilon(
     the others' gradients are zero.
 
     Args:
-        batches: of an epoch, in one of which each record is (`whole_batches`): it is not shown for a record that is
-            left out of some epochs.
+        batches: of an epoch, in one of which each record is (`whole_batches`); None: some records are left out of an
+            epoch, and nothing is shown, which is a bound of 0.
     """
+    if batches is None:
+        return 0.0
     if noise_multiplier == 0:
         return math.inf
     together = epsilon_of_mu((2 if replace else 1) * math.sqrt(epochs / batches) / noise_multiplier, delta)

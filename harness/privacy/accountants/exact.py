@@ -28,7 +28,7 @@ class Gaussian(Accountant):
         """From below what no accounting can go under (Chua et al. 2024), from above what this one certifies. Where an
         epoch leaves records out, nothing is shown from below: 0."""
         batches = whole_batches(run.n, run.batch_size)
-        low = 0.0 if batches is None else least_shuffled_epsilon(noise_multiplier, batches, run.epochs, run.delta)
+        low = least_shuffled_epsilon(noise_multiplier, batches, run.epochs, run.delta)
         return Sides(low, self.epsilon(noise_multiplier, run))
 
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
