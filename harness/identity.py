@@ -45,9 +45,11 @@ Role = Literal["target", "shadow", "half"]
 """Of trained models."""
 VERSIONS = ("code", "packages", "metrics")
 """What of a description says by which version of the code the work is done: it is in no name of work."""
-NOT_COORDINATES = (*VERSIONS, "data", "engine", "defence")
+THRESHOLD_FROM = "threshold_from"
+"""The field of an attack that says where its threshold comes from."""
+NOT_COORDINATES = (*VERSIONS, "data", "engine", "defence", THRESHOLD_FROM)
 """What names a piece without choosing its random numbers: a changed version repeats the same draws, and an attack asks
-the same questions whatever defends the target."""
+the same questions whatever defends the target and wherever its threshold comes from."""
 
 
 def canonical(config: BaseModel, exclude: set[str] | None = None) -> dict[str, Any]:

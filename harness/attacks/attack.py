@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -197,9 +197,24 @@ class Attack(Plugin):
 class ScoringAttack(Attack):
     """Tells members from non-members by a score of each record."""
 
+    threshold_from: Literal["rule", "rehearsal"] = "rule"
+    """Which scores are called members: `rule`, as the attack says; `rehearsal`, those from the threshold on that is
+    best (TPR - FPR) in one more repeat of the same arm and place, of which the adversary knows the members."""
+    added_later: ClassVar[dict[str, Any]] = {"threshold_from": "rule"}
+
     @property
     def measures(self) -> tuple[str, ...]:
         return metrics_of("attack")
+
+    def by_rule(self) -> Self:
+        """The same attack with its own rule for decisions."""
+        return self if self.threshold_from == "rule" else self.model_copy(update={"threshold_from": "rule"})
+
+    def decide_from(self, threshold: float, result: AttackResult) -> AttackResult:
+        """A result with the decisions, and what they are worth, that a threshold on its scores gives."""
+        inside, outside = result.arrays["member_scores"], result.arrays["nonmember_scores"]
+        decided = self.pack_answers(Answers(inside, outside, inside >= threshold, outside >= threshold))
+        return AttackResult({**result.arrays, **decided.arrays}, {**result.metrics, **decided.metrics})
 
     def pack_answers(self, answers: Answers) -> AttackResult:
         """Scores and decisions, packed, and what they are worth."""

@@ -8,7 +8,7 @@ import numpy as np
 
 import harness.spec.model  # noqa: F401  (registers what pieces are made of, also in a worker that gets pieces alone)
 from harness.arrays import Array
-from harness.attacks import Attack, InOutModel, ShadowModel, ShadowOutputs, Target
+from harness.attacks import Attack, InOutModel, ScoringAttack, ShadowModel, ShadowOutputs, Target
 from harness.defences import Defence, ModelOracle, Oracle
 from harness.errors import HarnessError
 from harness.execution.materialize import draw_of, shadow_of
@@ -16,6 +16,7 @@ from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
 from harness.hashing import derive_seed
 from harness.metrics import ModelOutputs, Outputs, Value
+from harness.metrics.membership import best_threshold
 from harness.metrics.metric import measure_epochs, measure_model
 from harness.paths import Project
 from harness.training.inference import Labels, gradient_norms, log_probabilities
@@ -96,9 +97,14 @@ def compute_evaluation(project: Project, store: Store, piece: Piece) -> Result:
         return Result({}, {"metrics": _as_lists(metrics)})
     attack, defence = _attack(piece), piece.settings["defence"]
     assert isinstance(defence, Defence)
-    target, fits = piece.needs[0], piece.needs[1:]
+    fits, rehearsals = ([need for need in piece.needs if need.kind == kind] for kind in ("fit", "evaluate"))
     fitted = store.get("fit", fits[0].key).arrays if fits else {}
-    result = attack.measure(TrainedTarget(project, store, target, defence, piece.seed), fitted)
+    result = attack.measure(TrainedTarget(project, store, piece.needs[0], defence, piece.seed), fitted)
+    if rehearsals:
+        assert isinstance(attack, ScoringAttack)
+        rehearsed = store.get("evaluate", rehearsals[0].key).arrays
+        threshold = best_threshold(rehearsed["member_scores"], rehearsed["nonmember_scores"])
+        result = attack.decide_from(threshold, result)
     return Result(result.arrays, {"metrics": _as_lists(result.metrics)})
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache, cached_property
 from importlib.metadata import version
 
-from harness.attacks import Attack
+from harness.attacks import Attack, ScoringAttack
 from harness.config import Config
 from harness.coordinates import Place, place
 from harness.data.split import Split
@@ -60,11 +60,20 @@ SECONDS_PER_MEASURE = 0.02
 SECONDS_PER_EVALUATION = 0.05
 
 
+REHEARSAL = 1 << 20
+"""The number of the repeat that thresholds are learnt from, where an attack has them from there; no table has it."""
+
+
+def _by_rule(attack: Attack) -> Attack:
+    """The attack with its own rule for decisions."""
+    return attack.by_rule() if isinstance(attack, ScoringAttack) else attack
+
+
 class _HashedAttack:
     """What is hashed of an attack, computed once."""
 
     def __init__(self, attack: Attack) -> None:
-        self.attack, self.learning = attack, attack.fitting()
+        self.attack, self.learning = attack, _by_rule(attack).fitting()
         self.content, self.learned, self.code = attack.content(), self.learning.content(), attack.code
 
 
@@ -76,6 +85,7 @@ class Naming:
         self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
         self.pieces: dict[str, Piece] = {}
         self.hashed_attacks: dict[int, _HashedAttack] = {}
+        self.rehearsals: dict[tuple[int, float, float], Piece] = {}
         self.model = setup.model.content()
         self.training = {
             private: (training, training.content())
@@ -93,9 +103,26 @@ class Naming:
         evaluations = {}
         for name, where, attack in attacks:
             shadows = self.shadows(attack, split, variant.epsilon, noise_multiplier, repeat)
-            evaluations[name, where] = self.evaluation(attack, target, shadows)
+            rehearsal = self.rehearsal(attack, variant.epsilon, noise_multiplier)
+            evaluations[name, where] = self.evaluation(attack, target, shadows, rehearsal)
         at = place(variant.place)
         return CellRepeat(variant.arm, at, variant.epsilon, repeat, noise_multiplier, split, target, model, evaluations)
+
+    def rehearsal(self, attack: Attack, epsilon: float, noise_multiplier: float) -> Piece | None:
+        """The piece that attacks the target from which the attack has its threshold; None where it has it by its rule.
+
+        It is of one more repeat with a split of its own, also where repeats share theirs.
+        """
+        by_rule = _by_rule(attack)
+        if by_rule is attack:
+            return None
+        key = id(attack), epsilon, noise_multiplier
+        if key not in self.rehearsals:
+            split = self.split(REHEARSAL)
+            shadows = self.shadows(by_rule, split, epsilon, noise_multiplier, REHEARSAL)
+            target = self.target(split, noise_multiplier, REHEARSAL)
+            self.rehearsals[key] = self.evaluation(by_rule, target, shadows)
+        return self.rehearsals[key]
 
     def split(self, repeat: int) -> Piece:
         """The piece that draws the records of one repeat; it needs the universe's, where the split divides one."""
@@ -182,8 +209,11 @@ class Naming:
         settings: dict[str, Config] = {"model": self.setup.model, "training": training}
         return self._intern(Piece("train", description, (split,), cost, stack, settings))
 
-    def evaluation(self, attack: Attack, target: Piece, shadows: tuple[Piece, ...] | None) -> Piece:
-        """The piece that attacks a target, after the attack has been fitted on shadow models where it uses them."""
+    def evaluation(
+        self, attack: Attack, target: Piece, shadows: tuple[Piece, ...] | None, rehearsal: Piece | None = None
+    ) -> Piece:
+        """The piece that attacks a target, after the attack has been fitted on shadow models where it uses them, and
+        rehearsed where its threshold is from there."""
         fitted: tuple[Piece, ...] = ()
         if id(attack) not in self.hashed_attacks:
             self.hashed_attacks[id(attack)] = _HashedAttack(attack)
@@ -193,6 +223,7 @@ class Naming:
             description = {**fitting_of(hashed.learned), "code": hashed.code}
             cost = self.costs.fitting(attack, self.setup.pools[attack.shadow_pool])
             fitted = (self._intern(Piece("fit", description, shadows, cost, settings={"attack": hashed.learning})),)
+        rehearsed = () if rehearsal is None else (rehearsal,)
         settings: dict[str, Config] = {"attack": attack, "defence": self.setup.defence}
         code, defence = hashed.code, None
         if not isinstance(self.setup.defence, Undefended):
@@ -203,7 +234,7 @@ class Naming:
             "metrics": self.metrics,
         }
         return self._intern(
-            Piece("evaluate", description, (target, *fitted), SECONDS_PER_EVALUATION, settings=settings)
+            Piece("evaluate", description, (target, *fitted, *rehearsed), SECONDS_PER_EVALUATION, settings=settings)
         )
 
     @cached_property

@@ -1,6 +1,6 @@
 """Name every piece of work that a spec needs.
 
-    split ──► train (target) ──────────────► evaluate
+    split ──► train (target) ──────────────► evaluate ──► evaluate (of another repeat, if this one is a rehearsal)
           └─► train (shadow) ──► fit attack ─┘
 
 A piece is named by the hash of its description and of the pieces it stands on, so two specs that
@@ -63,8 +63,8 @@ class Piece:
 
     @cached_property
     def coordinates(self) -> list[object]:
-        """What its seed derives from."""
-        return coordinates(self.description, [need.coordinates for need in self.needs])
+        """What its seed derives from. A rehearsal, whose threshold an attack takes, is no part of it."""
+        return coordinates(self.description, [need.coordinates for need in self.needs if need.kind != "evaluate"])
 
     @property
     def root(self) -> Piece:
