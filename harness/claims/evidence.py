@@ -158,7 +158,8 @@ class Measurements:
         if facts.shuffled_epochs is None or facts.delta is None or cell not in self._index.noise:
             return None
         sigma, epochs, delta = self._index.noise[cell], facts.shuffled_epochs, facts.delta
-        least = 0.0 if facts.batch_clipped else least_shuffled_epsilon(sigma, facts.batches, epochs, delta, replace)
+        batches, share = facts.batches
+        least = 0.0 if facts.batch_clipped else least_shuffled_epsilon(sigma, batches, epochs, delta, replace, share)
         return least, shuffled_epsilon(sigma, epochs, delta, replace or facts.batch_clipped)
 
     def cell(self, curve: MetricSeries, where: Where) -> Cell:

@@ -226,48 +226,80 @@ def shuffled_epsilon(noise_multiplier: float, epochs: int, delta: float, replace
     return epsilon_of_mu((2 if replace else 1) * math.sqrt(epochs) / noise_multiplier, delta)
 
 
-def whole_batches(n: int, batch_size: int) -> int | None:
-    """Batches of an epoch that together have each of n records once; None where training leaves out what remains."""
-    return None if n % batch_size else n // batch_size
+def batches_of_epoch(n: int, batch_size: int) -> tuple[int, float]:
+    """Batches that an epoch cuts from a permutation of n records, and the share of the records that are in one of them;
+    training leaves out what remains."""
+    batches = n // batch_size
+    return batches, batches * batch_size / n
 
 
 def least_shuffled_epsilon(
-    noise_multiplier: float, batches: int | None, epochs: int, delta: float, replace: bool = False
+    noise_multiplier: float, batches: int, epochs: int, delta: float, replace: bool = False, share: float = 1.0
 ) -> float:
     """Lower bound on the same epsilon, whatever the accounting: some adversary tells neighbours apart so well.
 
-    The larger of two. All sums of all epochs together, of which the record moves one an epoch, are one Gaussian
-    mechanism of mu = d sqrt(epochs / batches) / sigma, where d is 1, or 2 for a record that is replaced. And in one
-    epoch the largest of the sums, as Chua et al. 2024 ("How private are DP-SGD implementations?", Section 4) have it
-    for records whose gradients are all alike but one: it has the distribution Phi(x / sigma)^(batches - 1)
-    Phi((x - a) / sigma), of a = 2 with the record and 1 without it (0 with another in its place); or 1 and 0 where
-    the others' gradients are zero.
+    The larger of two. The sum over all batches of all epochs has a standard deviation of sigma sqrt(epochs batches)
+    and is moved by d for each epoch that has the record, where d is 1, or 2 for a record that is replaced; so many
+    epochs have it as a binomial variable of `epochs` and `share`. And in one epoch the largest of the batches' sums, as
+    Chua et al. 2024 ("How private are DP-SGD implementations?", Section 4) have it for records whose gradients are all
+    alike but one: it has the distribution Phi(x / sigma)^(batches - 1) Phi((x - a) / sigma), of a = 2 with the record
+    and 1 without it (0 with another in its place); or 1 and 0 where the others' gradients are zero. Where the record is
+    left out, a = 0.
 
     Args:
-        batches: of an epoch, in one of which each record is (`whole_batches`); None: some records are left out of an
-            epoch, and nothing is shown, which is a bound of 0.
+        batches: of an epoch (`batches_of_epoch`).
+        share: of the records that an epoch's batches have, drawn anew each epoch; at least `delta`.
     """
-    if batches is None:
-        return 0.0
     if noise_multiplier == 0:
         return math.inf
-    together = epsilon_of_mu((2 if replace else 1) * math.sqrt(epochs / batches) / noise_multiplier, delta)
+    moved = 2 if replace else 1
+    if share == 1:
+        together = epsilon_of_mu(moved * math.sqrt(epochs / batches) / noise_multiplier, delta)
+    else:
+        together = _epsilon_of_total(noise_multiplier * math.sqrt(epochs * batches), moved, epochs, share, delta)
     shifts = ((2.0, 0.0),) if replace else ((2.0, 1.0), (1.0, 0.0))
-    return max(together, *(_epsilon_of_largest(noise_multiplier, batches, delta, *pair) for pair in shifts))
+    return max(together, *(_epsilon_of_largest(noise_multiplier, batches, delta, *pair, share) for pair in shifts))
 
 
-def _epsilon_of_largest(sigma: float, batches: int, delta: float, with_it: float, without: float) -> float:
-    """What the largest of an epoch's sums shows, by the best threshold of many: each is a lower bound."""
+def _epsilon_of_total(deviation: float, moved: float, epochs: int, share: float, delta: float) -> float:
+    """What the sum of all epochs shows, of which each has the record with chance `share`."""
+    cuts = np.linspace(-9 * deviation, moved * epochs + 9 * deviation, 4000)
+    times = np.arange(epochs + 1)
+    chances = scipy.stats.binom.pmf(times, epochs, share)
+    shifted = (cuts[:, None] - moved * times) / deviation
+    above, below = (scipy.special.ndtr(side * shifted) @ chances for side in (-1, 1))
+    return _epsilon_of_tails(
+        (above, below), (scipy.special.ndtr(-cuts / deviation), scipy.special.ndtr(cuts / deviation)), delta
+    )
+
+
+def _epsilon_of_largest(
+    sigma: float, batches: int, delta: float, with_it: float, without: float, share: float = 1.0
+) -> float:
+    """What the largest of an epoch's sums shows."""
     cuts = np.linspace(-5 * sigma, with_it + sigma * (math.sqrt(2 * math.log(batches + 1)) + 9), 4000)
 
-    def log_below(shift: float) -> Array:
-        alone: Array = scipy.special.log_ndtr((cuts - shift) / sigma)
-        return (batches - 1) * scipy.special.log_ndtr(cuts / sigma) + alone
+    def tails(shift: float) -> tuple[Array, Array]:
+        """Chances (4000,) that the largest is above each cut, and that it is below."""
+        sides: list[Array] = []
+        for weight, at in ((share, shift), (1 - share, 0.0)):
+            of_one = scipy.special.log_ndtr((cuts - at) / sigma)
+            log_below = (batches - 1) * scipy.special.log_ndtr(cuts / sigma) + of_one
+            sides.append(weight * np.stack([-np.expm1(log_below), np.exp(log_below)]))
+        above, below = sides[0] + sides[1]
+        return above, below
 
-    first, second = log_below(with_it), log_below(without)
+    return _epsilon_of_tails(tails(with_it), tails(without), delta)
+
+
+def _epsilon_of_tails(with_it: tuple[Array, Array], without: tuple[Array, Array], delta: float) -> float:
+    """What the best threshold of many shows; each is a lower bound.
+
+    Given are the chances (k,) above and below each threshold, with the record and without it.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        above = np.log(-np.expm1(first) - delta) - np.log(-np.expm1(second))
-        below = np.log(np.exp(second) - delta) - first
+        above = np.log(with_it[0] - delta) - np.log(without[0])
+        below = np.log(without[1] - delta) - np.log(with_it[1])
     known = np.concatenate([above, below])
     return float(max(0.0, *known[np.isfinite(known)])) if np.isfinite(known).any() else 0.0
 

@@ -30,7 +30,7 @@ from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
 from harness.experiment.results import ResultsFile
-from harness.formulas.gaussian import whole_batches
+from harness.formulas.gaussian import batches_of_epoch
 from harness.hashing import fingerprint
 from harness.metrics import METRICS
 from harness.spec.claim import Claim
@@ -68,7 +68,7 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
             prior=arm.prior,
             at=places.get(name, {}),
             shuffled_epochs=arm.training.epochs if shuffled else None,
-            batches=whole_batches(arm.sizes.members, arm.training.batch_size),
+            batches=batches_of_epoch(arm.train_size, arm.training.batch_size),
             batch_clipped=arm.training.clipping == "batch",
             draws=fingerprint([*drawn, arm.split.content()]),
         )

@@ -95,7 +95,7 @@ def test_an_epsilon_as_trained_is_of_the_neighbours_asked_for_or_of_a_batch_that
 ) -> None:
     """A record moves the mean of a clipped batch by up to twice the norm, be it removed or replaced; nothing is known
     of it from below."""
-    facts = ArmFacts(1e-5, shuffled_epochs=3, batches=20, batch_clipped=batch_clipped)
+    facts = ArmFacts(1e-5, shuffled_epochs=3, batches=(20, 1.0), batch_clipped=batch_clipped)
     frame = evidence().frame.assign(noise_multiplier=1.5)
     curve, at = MetricSeries("advantage", "a", "x"), {"epsilon": 1.0}
     result = Measurements(frame, {"a": facts, "b": ArmFacts(1e-5)}).epsilon_as_trained(curve, at, replaced)
@@ -103,11 +103,13 @@ def test_an_epsilon_as_trained_is_of_the_neighbours_asked_for_or_of_a_batch_that
     most = shuffled_epsilon(1.5, 3, 1e-5, replaced or batch_clipped)
     least = 0.0 if batch_clipped else least_shuffled_epsilon(1.5, 20, 3, 1e-5, replaced)
     assert result == (pytest.approx(least), pytest.approx(most))
-    rest = replace(facts, batches=None)  # an epoch leaves records out
+    rest = replace(facts, batches=(20, 0.9))  # an epoch leaves a tenth of the records out
+    fewer = 0.0 if batch_clipped else least_shuffled_epsilon(1.5, 20, 3, 1e-5, replaced, 0.9)
     assert Measurements(frame, {"a": rest, "b": facts}).epsilon_as_trained(curve, at, replaced) == (
-        0.0,
+        pytest.approx(fewer),
         pytest.approx(most),
     )
+    assert fewer < least or batch_clipped
     assert shuffled_epsilon(1.5, 3, 1e-5, True) > shuffled_epsilon(1.5, 3, 1e-5, False)
     as_said = replace(facts, shuffled_epochs=None)
     assert Measurements(frame, {"a": as_said, "b": facts}).epsilon_as_trained(curve, at, replaced) is None

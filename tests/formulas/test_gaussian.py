@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from harness.formulas.gaussian import (
     _epsilon_of_largest,
+    _epsilon_of_total,
+    batches_of_epoch,
     epsilon_of_mu,
     gaussian_delta,
     least_shuffled_epsilon,
     shuffled_epsilon,
-    whole_batches,
 )
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.privacy.accountants.accountant import Run
@@ -63,40 +64,80 @@ def test_of_one_batch_both_sides_are_the_exact_epsilon() -> None:
             assert least_shuffled_epsilon(sigma, 1, 1, 1e-5, replace) == pytest.approx(exact, rel=1e-9)
 
 
-@pytest.mark.parametrize(("sigma", "batches", "pair"), [(1.0, 4, (2, 1)), (0.6, 7, (1, 0)), (1.6, 5, (2, 0))])
+@pytest.mark.parametrize(
+    ("sigma", "batches", "pair", "share"),
+    [(1.0, 4, (2, 1), 1.0), (0.6, 7, (1, 0), 1.0), (1.6, 5, (2, 0), 1.0), (1.0, 4, (2, 1), 0.8), (0.6, 7, (1, 0), 0.6)],
+)
 def test_the_largest_sum_of_an_epoch_shows_as_much_where_it_is_drawn(
-    sigma: float, batches: int, pair: tuple[int, int]
+    sigma: float, batches: int, pair: tuple[int, int], share: float
 ) -> None:
     """Two million epochs with the record and as many without it, at delta 0.01: the best threshold on the largest sum."""
     rng, delta, n = np.random.default_rng(7), 0.01, 2_000_000
     largest = []
     for shift in pair:
         sums = sigma * rng.standard_normal((n, batches), dtype=np.float32)
-        sums[:, 0] += shift  # which batch has it does not matter to the largest
+        # Which batch has it does not matter to the largest, nor what an epoch that leaves it out has instead.
+        sums[:, 0] += shift * (rng.random(n) < share)
         largest.append(np.sort(sums.max(axis=1)))
     cuts = np.linspace(largest[0][0], largest[0][-1], 400)
     above = [1 - np.searchsorted(one, cuts) / n for one in largest]
     often = above[1] > 1e-4  # 200 of them: a rate that is known to 7%
     seen = np.log(np.maximum(above[0] - delta, 1e-12)[often] / above[1][often]).max()
-    shown = _epsilon_of_largest(sigma, batches, delta, *map(float, pair))
+    shown = _epsilon_of_largest(sigma, batches, delta, *map(float, pair), share)
     assert shown == pytest.approx(seen, abs=0.1)
-    assert least_shuffled_epsilon(sigma, batches, 1, delta, pair == (2, 0)) >= shown
+    assert least_shuffled_epsilon(sigma, batches, 1, delta, pair == (2, 0), share) >= shown
 
 
-@given(st.floats(0.2, 50), st.integers(1, 500), st.integers(1, 200), st.sampled_from([1e-3, 1e-5, 1e-7]), st.booleans())
+def test_the_total_of_all_epochs_shows_as_much_where_it_is_drawn() -> None:
+    """Two million runs of twelve epochs, of which each has the record with chance 0.7."""
+    rng, delta, n, epochs, share, deviation = np.random.default_rng(11), 0.01, 2_000_000, 12, 0.7, 12.0
+    noise = deviation * rng.standard_normal((2, n))
+    with_it, without = np.sort(noise[0] + rng.binomial(epochs, share, n)), np.sort(noise[1])
+    cuts = np.linspace(with_it[0], with_it[-1], 400)
+    above, above_without = (1 - np.searchsorted(one, cuts) / n for one in (with_it, without))
+    often = above_without > 1e-4
+    seen = np.log(np.maximum(above - delta, 1e-12)[often] / above_without[often]).max()
+    assert _epsilon_of_total(deviation, 1, epochs, share, delta) == pytest.approx(seen, abs=0.1)
+
+
+@given(
+    st.floats(0.2, 50),
+    st.integers(1, 500),
+    st.integers(1, 200),
+    st.sampled_from([1e-3, 1e-5, 1e-7]),
+    st.booleans(),
+    st.floats(0.5, 1),
+)
 def test_what_is_known_from_below_is_never_above(
-    sigma: float, batches: int, epochs: int, delta: float, replace: bool
+    sigma: float, batches: int, epochs: int, delta: float, replace: bool, share: float
 ) -> None:
-    least = least_shuffled_epsilon(sigma, batches, epochs, delta, replace)
+    least = least_shuffled_epsilon(sigma, batches, epochs, delta, replace, share)
     assert 0 <= least <= shuffled_epsilon(sigma, epochs, delta, replace) * (1 + 1e-9)
-    assert least_shuffled_epsilon(sigma, batches, epochs + 1, delta, replace) >= least * (1 - 1e-9)
+    whole = least_shuffled_epsilon(sigma, batches, epochs, delta, replace)
+    assert least <= whole * (1 + 1e-9)
+    assert least_shuffled_epsilon(sigma, batches, epochs + 1, delta, replace) >= whole * (1 - 1e-9)
 
 
-def test_batches_are_whole_where_every_record_is_trained_on_in_each_epoch() -> None:
-    """As they are cut for training: otherwise no bound from below is known."""
+def test_records_that_an_epoch_leaves_out_are_counted_as_training_leaves_them_out() -> None:
     for n, size in ((2059, 200), (10000, 200), (12, 5), (12, 12)):
         training = Training(epochs=1, batch_size=size)
-        trained = np.unique(batches(n, training, seed=1))
-        assert (whole_batches(n, size) is not None) == (len(trained[trained >= 0]) == n)
-    assert ACCOUNTANTS["gaussian"].sides(7.0, Run(2059, 200, 100, 1e-5)).low == 0.0
-    assert ACCOUNTANTS["gaussian"].sides(7.0, Run(2000, 200, 100, 1e-5)).low > 0.0
+        trained = batches(n, training, seed=1)
+        count, share = batches_of_epoch(n, size)
+        assert len(trained) == count
+        assert len(np.unique(trained[trained >= 0])) == pytest.approx(share * n)
+    # Nearly whole epochs show nearly as much as whole ones.
+    whole, nearly, less = (ACCOUNTANTS["gaussian"].sides(1.0, Run(n, 200, 100, 1e-5)).low for n in (2000, 2001, 2199))
+    assert whole > nearly > less > 0.8 * whole > 1
+    assert nearly == pytest.approx(whole, rel=1e-3)
+
+
+@pytest.mark.parametrize(("sigma", "share"), [(0.7, 0.6), (2.0, 0.9)])
+def test_a_single_batch_that_may_leave_the_record_out_shows_what_is_known(sigma: float, share: float) -> None:
+    """A replaced record: ln(1 - q + q exp(eps)) of eps at delta / q (Balle, Barthe and Gaboardi 2018). A removed one: the
+    others' gradients nearly show whether its place was in the batch, so that little but delta is divided by q."""
+    exact = math.log1p(share * math.expm1(shuffled_epsilon(sigma, 1, 1e-5 / share, True)))
+    assert least_shuffled_epsilon(sigma, 1, 1, 1e-5, True, share) == pytest.approx(exact, rel=1e-4)
+    exact = shuffled_epsilon(sigma, 1, 1e-5 / share)
+    least = least_shuffled_epsilon(sigma, 1, 1, 1e-5, False, share)
+    assert math.log1p(share * math.expm1(exact)) < least <= exact * (1 + 1e-9)
+    assert least == pytest.approx(exact, rel=0.01)

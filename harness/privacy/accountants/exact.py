@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from harness.errors import PrivacyError
-from harness.formulas.gaussian import epsilon_of_mu, least_shuffled_epsilon, shuffled_epsilon, whole_batches
+from harness.formulas.gaussian import batches_of_epoch, epsilon_of_mu, least_shuffled_epsilon, shuffled_epsilon
 from harness.privacy import convolution, lattice, sampled_gaussian
 from harness.privacy.accountants.accountant import Accountant, Run, register
 from harness.privacy.sampled_gaussian import Sides, Steps, epsilon_above, sampled_epsilon
@@ -25,10 +25,9 @@ class Gaussian(Accountant):
     source = "Balle and Wang 2018, Theorem 8; E compositions are one of mu = sqrt(E) / sigma"
 
     def sides(self, noise_multiplier: float, run: Run) -> Sides:
-        """From below what no accounting can go under (Chua et al. 2024), from above what this one certifies. Where an
-        epoch leaves records out, nothing is shown from below: 0."""
-        batches = whole_batches(run.n, run.batch_size)
-        low = least_shuffled_epsilon(noise_multiplier, batches, run.epochs, run.delta)
+        """From below what no accounting can go under (Chua et al. 2024), from above what this one certifies."""
+        batches, share = batches_of_epoch(run.n, run.batch_size)
+        low = least_shuffled_epsilon(noise_multiplier, batches, run.epochs, run.delta, share=share)
         return Sides(low, self.epsilon(noise_multiplier, run))
 
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
