@@ -81,9 +81,12 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
 
 
 def _assumptions(verdict: Verdict) -> list[str]:
+    from harness.report.contents import NO_PAPERS
+
     reduced = [f"Smaller than in the paper: {'; '.join(verdict.smaller)}."] if verdict.smaller else []
     reduced += [f"Less than the spec declares: {'; '.join(verdict.reductions)}."] if verdict.reductions else []
-    differs = [f"Differs from the paper: {text}" for text in verdict.deviations]
+    start = "" if verdict.paper in NO_PAPERS else "Differs from the paper: "
+    differs = [f"{start}{text}" for text in verdict.deviations]
     read = [f"Read otherwise ({r.field} = {r.value}): {r.verdict}." for r in verdict.readings]
     return [*reduced, *verdict.flags, *differs, *read]
 

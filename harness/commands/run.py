@@ -45,11 +45,13 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     rows: list[dict[str, Any]] = []
     tables: list[tuple[str, PreparationText]] = []
     keys_listed: set[str] = set()
+    left_out: list[str] = []
     groups = contexts(specs, profile, None, quiet)
     for context, loaded in groups:
         store = Store(context.project.store)
         for one in loaded:
             if is_left_out(context, one):
+                left_out.append(one.spec.id)
                 continue
             if one.spec.results is not None:
                 rows.append(_row_of_results(context, one))
@@ -78,6 +80,9 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             )
     total = sum(float(r["core_seconds"]) for r in rows)
     context = groups[0][0]
+    if left_out:
+        which = ", ".join(left_out) if specs else f"{len(left_out)} specs"
+        context.progress.say(f"left out by the profile {context.profile_name!r}: {which}")
     if as_json:
         summary = {"profile": context.profile_name, "workers": context.workers, "core_seconds": total}
         print_json({**summary, "specs": rows})
@@ -86,7 +91,8 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     for r in rows:
         counts = (str(r[key]) for key in ("spec", "cells", "pieces", "shared_with_earlier_specs", "missing"))
         table.add_row(*counts, f"{float(r['core_seconds']) / 60:.1f} core-min")
-    console.print(table)
+    if rows:
+        console.print(table)
     print_tables(tables)
     wall = total / context.workers / 60
     at_most = "at most " if context.is_sequential else ""

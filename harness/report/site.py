@@ -94,7 +94,6 @@ def common_pages(site: Site) -> dict[str, str]:
         pictures=_finding_pictures(site),
         others=OTHERS,
         surveys=surveys,
-        no_papers=NO_PAPERS,
         **totals,
     )
     pages = {
@@ -269,6 +268,7 @@ def page_environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.globals["no_papers"] = NO_PAPERS
     environment.filters["number"] = lambda x: "" if x is None else figure(float(x))
     environment.filters["level"] = format_level
     environment.filters["value"] = value_text
