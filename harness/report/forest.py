@@ -13,7 +13,14 @@ from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Basis, Point, Verdict
-from harness.report.prose import add_bound, curve_words, left_interval, subtract_bound, where_words
+from harness.report.prose import (
+    add_bound,
+    curve_with_article,
+    curve_words,
+    left_interval,
+    subtract_bound,
+    where_words,
+)
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 
@@ -192,7 +199,7 @@ def _subject(part: ClaimKind, spec: Spec) -> str:
     if not isinstance(part, TwoSided):
         return ""
     left, right = part.alternatives()[0]
-    against = f" against the {curve_words(right, spec)}" if isinstance(right, MetricSeries) else ""
+    against = f" against {curve_with_article(right, spec)}" if isinstance(right, MetricSeries) else ""
     return curve_words(left, spec) + against
 
 

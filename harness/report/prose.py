@@ -75,6 +75,11 @@ def curve_words(curve: MetricSeries, spec: Spec) -> str:
     return name if curve.times == 1 else f"{curve.times:g} × the {name}"
 
 
+def curve_with_article(curve: MetricSeries, spec: Spec) -> str:
+    """The same as a sentence names it: "the AUC of LiRA", or "10 × the AUC of LiRA"."""
+    return f"{'the ' if curve.times == 1 else ''}{curve_words(curve, spec)}"
+
+
 def _choice_sentence(part: ClaimKind, spec: Spec) -> str:
     """A sentence on how the place of a side is chosen; empty where none is."""
     for operand in part.operands() if isinstance(part, MeasuredClaimKind) else ():
@@ -162,7 +167,7 @@ def compared_numbers(verdict: Verdict, spec: Spec) -> tuple[str, str, str] | Non
     if isinstance(part, Close):
         line += f" ± {figure(part.tolerance)}"
     if isinstance(right, MetricSeries):
-        line += f", the {curve_words(right, spec)}"
+        line += f", {curve_with_article(right, spec)}"
     elif isinstance(right, FormulaValue):
         line += f", {formula_words(right.formula)}"
     return figure(point.left) + span(left_interval(part, point)), subject, line
@@ -248,7 +253,7 @@ def _line_words(part: Compare | Close, point: Point, right: object, spec: Spec) 
     if isinstance(part, Close):
         if isinstance(right, Number):
             return f"where {line} is claimed, give or take {figure(part.tolerance)}"
-        what = f"the {curve_words(right, spec)} is" if isinstance(right, MetricSeries) else "the formula gives"
+        what = f"{curve_with_article(right, spec)} is" if isinstance(right, MetricSeries) else "the formula gives"
         return f"and {what} {line}; they may differ by {figure(part.tolerance)}"
     need = RELATIONS[part.relation]
     if isinstance(right, MetricSeries):
@@ -256,7 +261,7 @@ def _line_words(part: Compare | Close, point: Point, right: object, spec: Spec) 
         room = f"; {figure(abs(point.effect))} {'to spare' if point.effect >= 0 else 'short'}"
         room += f", 95% interval {gap}" if gap else ""
         shift = ", margin included" if part.margin else ""
-        return f"where {need} the {curve_words(right, spec)} is claimed, {line}{shift}{room}"
+        return f"where {need} {curve_with_article(right, spec)} is claimed, {line}{shift}{room}"
     if isinstance(right, FormulaValue):
         return f"where {need} {line} is claimed ({formula_words(right.formula)})"
     return f"where {need} {line} is claimed"
