@@ -44,8 +44,7 @@ class Plugin(Config):
     also_decided_by: ClassVar[tuple[str, ...]] = ()
     """Modules, besides its own and what that imports of its package, whose code decides what it does."""
     added_later: ClassVar[dict[str, object]] = {}
-    """Fields, as they are hashed, that came after results had been named: at these values they stay out of a name.
-    Those of base classes too."""
+    """Fields, as they are hashed, that came after results had been named: at these values they stay out of a name."""
     hashed_kind: ClassVar[str | None] = None
     """What names hash for its `kind`, where specs call it by another name than before. It is not inherited."""
 
@@ -63,10 +62,7 @@ class Plugin(Config):
 
     def content(self) -> dict[str, object]:
         """What is hashed into a cell's name: every field, defaults included (but see `added_later`)."""
-        later: dict[str, object] = {}
-        for base in reversed(type(self).__mro__):
-            later |= vars(base).get("added_later", {})
-        return without_defaults(canonical(self), later)
+        return without_defaults(canonical(self), self.added_later)
 
 
 P = TypeVar("P", bound=Plugin)

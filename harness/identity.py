@@ -47,9 +47,9 @@ VERSIONS = ("code", "packages", "metrics")
 """What of a description says by which version of the code the work is done: it is in no name of work."""
 THRESHOLD_FROM = "threshold_from"
 """The field of an attack that says where its threshold comes from."""
-NOT_COORDINATES = (*VERSIONS, "data", "engine", "defence", THRESHOLD_FROM)
+NOT_COORDINATES = (*VERSIONS, "data", "engine", "defence")
 """What names a piece without choosing its random numbers: a changed version repeats the same draws, and an attack asks
-the same questions whatever defends the target and wherever its threshold comes from."""
+the same questions whatever defends the target; and wherever its threshold comes from (`THRESHOLD_FROM`)."""
 
 
 def canonical(config: BaseModel, exclude: set[str] | None = None) -> dict[str, Any]:
@@ -201,9 +201,10 @@ def coordinates(description: dict[str, object], needs: Sequence[list[object]]) -
     return [_coordinates_of(description), list(needs)]
 
 
-def _coordinates_of(value: object) -> object:
+def _coordinates_of(value: object, of_attack: bool = False) -> object:
     if isinstance(value, dict):
-        return {k: _coordinates_of(v) for k, v in value.items() if k not in NOT_COORDINATES}
+        left_out = (*NOT_COORDINATES, THRESHOLD_FROM) if of_attack else NOT_COORDINATES
+        return {k: _coordinates_of(v, k == "attack") for k, v in value.items() if k not in left_out}
     return value
 
 

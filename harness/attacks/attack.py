@@ -13,6 +13,7 @@ from harness.arrays import Array
 from harness.config import Plugin, Registry
 from harness.defences import Oracle
 from harness.errors import HarnessError
+from harness.identity import THRESHOLD_FROM
 from harness.metrics import Answers, Outputs, Value, metrics_of
 from harness.metrics.metric import measure_answers
 
@@ -200,21 +201,55 @@ class ScoringAttack(Attack):
     threshold_from: Literal["rule", "rehearsal"] = "rule"
     """Which scores are called members: `rule`, as the attack says; `rehearsal`, those from the threshold on that is
     best (TPR - FPR) in one more repeat of the same arm and place, of which the adversary knows the members."""
-    added_later: ClassVar[dict[str, Any]] = {"threshold_from": "rule"}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Raises TypeError for an attack that has a field of the same name for something else."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if THRESHOLD_FROM in vars(cls).get("__annotations__", {}):
+            raise TypeError(f"{cls.__module__}.{cls.__qualname__}: every attack on scores has {THRESHOLD_FROM} already")
 
     @property
     def measures(self) -> tuple[str, ...]:
         return metrics_of("attack")
 
+    def content(self) -> dict[str, object]:
+        """What is hashed into a cell's name; a rule, which was all that there was, stays out of it."""
+        content = super().content()
+        if content[THRESHOLD_FROM] == "rule":
+            del content[THRESHOLD_FROM]
+        return content
+
     def by_rule(self) -> Self:
         """The same attack with its own rule for decisions."""
-        return self if self.threshold_from == "rule" else self.model_copy(update={"threshold_from": "rule"})
+        if self.threshold_from != "rehearsal":
+            return self
+        return self.model_copy(update={THRESHOLD_FROM: "rule"})
 
-    def decide_from(self, threshold: float, result: AttackResult) -> AttackResult:
-        """A result with the decisions, and what they are worth, that a threshold on its scores gives."""
-        inside, outside = result.arrays["member_scores"], result.arrays["nonmember_scores"]
-        decided = self.pack_answers(Answers(inside, outside, inside >= threshold, outside >= threshold))
-        return AttackResult({**result.arrays, **decided.arrays}, {**result.metrics, **decided.metrics})
+    def decide_from(self, threshold: float, result: AttackResult, target: Target) -> AttackResult:
+        """A result with the decisions, and what they are worth, that a threshold on its scores gives.
+
+        What does not depend on decisions stays as it was measured. Raises HarnessError where no scores were kept.
+        """
+        try:
+            inside, outside = result.arrays["member_scores"], result.arrays["nonmember_scores"]
+            before = [
+                np.unpackbits(result.arrays[name])[: len(scores)].astype(bool)
+                for name, scores in (("member_decisions", inside), ("nonmember_decisions", outside))
+            ]
+        except KeyError as error:
+            raise HarnessError(
+                f"attack {self.plugin_name()}: {THRESHOLD_FROM} is rehearsal, and its results keep no {error.args[0]}"
+            ) from None
+        after = [scores >= threshold for scores in (inside, outside)]
+        was, now = (self.worth(Answers(inside, outside, *decided), target) for decided in (before, after))
+        changed = {name: value for name, value in now.items() if value != was[name]}
+        decisions = {"member_decisions": np.packbits(after[0]), "nonmember_decisions": np.packbits(after[1])}
+        return AttackResult({**result.arrays, **decisions}, {**result.metrics, **changed})
+
+    def worth(self, answers: Answers, target: Target) -> dict[str, Value]:
+        """What scores and decisions on a target are worth, by the name of the metric."""
+        return measure_answers(answers)
 
     def pack_answers(self, answers: Answers) -> AttackResult:
         """Scores and decisions, packed, and what they are worth."""

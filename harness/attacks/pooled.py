@@ -16,7 +16,7 @@ from harness.errors import HarnessError
 from harness.metrics.answers import Answers, Outputs
 from harness.metrics.membership import best_threshold
 from harness.metrics.metric import measure_answers
-from harness.metrics.value import mean_of
+from harness.metrics.value import Value, mean_of
 
 
 def confidence(outputs: Outputs) -> Array:
@@ -194,10 +194,14 @@ class PooledAttack(ScoringAttack):
         """Keep scores and decisions, and what they are worth; with `blocks: all`, in the mean over blocks."""
         answers = self.answers(target, fitted)
         result = self.pack_answers(answers)
+        return result if self.blocks == "first" else AttackResult(result.arrays, self.worth(answers, target))
+
+    def worth(self, answers: Answers, target: Target) -> dict[str, Value]:
+        """What scores and decisions are worth, in the mean over blocks where `blocks` is all."""
         if self.blocks == "first":
-            return result
+            return super().worth(answers, target)
         by_block = [measure_answers(block) for block in self._split_into_blocks(answers, target)]
-        return AttackResult(result.arrays, {name: mean_of([of[name] for of in by_block]) for name in result.metrics})
+        return {name: mean_of([of[name] for of in by_block]) for name in by_block[0]}
 
     def _split_into_blocks(self, answers: Answers, target: Target) -> list[Answers]:
         """Answers on the records of each block. Raises HarnessError where one has no members, or nobody else."""

@@ -20,8 +20,11 @@ class ArmFacts:
     """Where axes vary them: `delta` and `prior` at each place."""
     shuffled_epochs: int | None = None
     """Where the accountant assumes other batches than the shuffled ones trained on: for how long."""
-    batches: tuple[int, float] = (1, 1.0)
-    """Of an epoch, and the share of the records in one of them (`harness.formulas.gaussian.batches_of_epoch`)."""
+    batches: tuple[int, float] | None = (1, 1.0)
+    """Of an epoch, and the share of the records in one of them (`harness.formulas.gaussian.batches_of_epoch`); None: it
+    varies by chance how many records are trained on."""
+    batches_at: Mapping[Place, tuple[int, float] | None] = field(default_factory=dict)
+    """The same at each place, where axes vary it."""
     batch_clipped: bool = False
     """The mean of a batch is clipped, which one record moves by up to twice the norm, be it removed or replaced."""
     draws: str = ""

@@ -158,8 +158,9 @@ class Measurements:
         if facts.shuffled_epochs is None or facts.delta is None or cell not in self._index.noise:
             return None
         sigma, epochs, delta = self._index.noise[cell], facts.shuffled_epochs, facts.delta
-        batches, share = facts.batches
-        least = 0.0 if facts.batch_clipped else least_shuffled_epsilon(sigma, batches, epochs, delta, replace, share)
+        batches, least = facts.batches_at.get(cell[1], facts.batches), 0.0
+        if batches is not None and not facts.batch_clipped:
+            least = least_shuffled_epsilon(sigma, batches[0], epochs, delta, replace, batches[1])
         return least, shuffled_epsilon(sigma, epochs, delta, replace or facts.batch_clipped)
 
     def cell(self, curve: MetricSeries, where: Where) -> Cell:

@@ -107,6 +107,11 @@ class Split(Plugin, ABC):
         """Records that a target is trained on."""
         return sizes.members
 
+    @property
+    def size_varies(self) -> bool:
+        """Whether it varies by chance how many records a target is trained on."""
+        return False
+
     def prior(self, sizes: Sizes) -> float:
         """Share of members among the records attacked."""
         return sizes.members / (sizes.members + sizes.nonmembers)

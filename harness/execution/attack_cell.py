@@ -99,12 +99,13 @@ def compute_evaluation(project: Project, store: Store, piece: Piece) -> Result:
     assert isinstance(defence, Defence)
     fits, rehearsals = ([need for need in piece.needs if need.kind == kind] for kind in ("fit", "evaluate"))
     fitted = store.get("fit", fits[0].key).arrays if fits else {}
-    result = attack.measure(TrainedTarget(project, store, piece.needs[0], defence, piece.seed), fitted)
+    target = TrainedTarget(project, store, piece.needs[0], defence, piece.seed)
+    result = attack.measure(target, fitted)
     if rehearsals:
         assert isinstance(attack, ScoringAttack)
         rehearsed = store.get("evaluate", rehearsals[0].key).arrays
         threshold = best_threshold(rehearsed["member_scores"], rehearsed["nonmember_scores"])
-        result = attack.decide_from(threshold, result)
+        result = attack.decide_from(threshold, result, target)
     return Result(result.arrays, {"metrics": _as_lists(result.metrics)})
 
 

@@ -136,8 +136,8 @@ class Plan:
 
 
 def sort_pieces(pieces: Iterable[Piece]) -> list[Piece]:
-    """Pieces in an order that respects what each needs."""
-    return sorted(pieces, key=lambda p: KINDS.index(p.kind))
+    """Pieces in an order that respects what each needs: by kind, and those that need another of their kind last."""
+    return sorted(pieces, key=lambda p: (KINDS.index(p.kind), any(need.kind == p.kind for need in p.needs)))
 
 
 def arms_using(plan: Plan, key: str) -> list[str]:
@@ -165,6 +165,7 @@ def first_repeats(plan: Plan, repeats: Mapping[Attacked, int]) -> Plan:
 def trained_repeats(plan: Plan, store: Store) -> Plan:
     """The part of a plan with, in each cell, the repeats 0, 1, ... before the first that is not trained completely."""
     lacking: dict[Cell, int] = {}
+    plan = _rehearsed(plan, store)
     for cell in plan.cells:
         if not _is_trained(cell, store):
             lacking[cell.group] = min(cell.repeat, lacking.get(cell.group, cell.repeat))
@@ -174,14 +175,35 @@ def trained_repeats(plan: Plan, store: Store) -> Plan:
 
 def complete_repeats(plan: Plan, store: Store) -> Plan:
     """The part of a plan with those repeats whose targets and shadow models are trained in every cell."""
+    plan = _rehearsed(plan, store)
     missing = {cell.repeat for cell in plan.cells if not _is_trained(cell, store)}
     return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in missing))
 
 
+def _rehearsed(plan: Plan, store: Store) -> Plan:
+    """The plan without attacks whose rehearsal is not trained completely, of which no repeat can be measured."""
+
+    def can_be_measured(piece: Piece) -> bool:
+        return all(_is_trained_for(store, need) for need in piece.needs if need.kind == "evaluate")
+
+    return replace(
+        plan,
+        cells=tuple(
+            replace(cell, evaluations={at: piece for at, piece in cell.evaluations.items() if can_be_measured(piece)})
+            for cell in plan.cells
+        ),
+    )
+
+
 def _is_trained(cell: CellRepeat, store: Store) -> bool:
     """Whether the target of a repeat and all shadow models of its attacks are in the store."""
-    roots = (cell.target, *cell.evaluations.values())
-    return all(store.has("train", p.key) for root in roots for p in iterate_with_needs(root) if p.kind == "train")
+    return _is_trained_for(store, cell.target, *cell.evaluations.values())
+
+
+def _is_trained_for(store: Store, *pieces: Piece) -> bool:
+    """Whether all models that pieces need are in the store, and the pieces that are models."""
+    needed = (one for piece in pieces for one in iterate_with_needs(piece))
+    return all(store.has("train", piece.key) for piece in needed if piece.kind == "train")
 
 
 def iterate_with_needs(piece: Piece) -> Iterator[Piece]:

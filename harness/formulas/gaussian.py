@@ -248,7 +248,7 @@ def least_shuffled_epsilon(
 
     Args:
         batches: of an epoch (`batches_of_epoch`).
-        share: of the records that an epoch's batches have, drawn anew each epoch; at least `delta`.
+        share: of the records that an epoch's batches have, drawn anew each epoch.
     """
     if noise_multiplier == 0:
         return math.inf
@@ -265,12 +265,13 @@ def _epsilon_of_total(deviation: float, moved: float, epochs: int, share: float,
     """What the sum of all epochs shows, of which each has the record with chance `share`."""
     cuts = np.linspace(-9 * deviation, moved * epochs + 9 * deviation, 4000)
     times = np.arange(epochs + 1)
-    chances = scipy.stats.binom.pmf(times, epochs, share)
+    log_chances = scipy.stats.binom.logpmf(times, epochs, share)
     shifted = (cuts[:, None] - moved * times) / deviation
-    above, below = (scipy.special.ndtr(side * shifted) @ chances for side in (-1, 1))
-    return _epsilon_of_tails(
-        (above, below), (scipy.special.ndtr(-cuts / deviation), scipy.special.ndtr(cuts / deviation)), delta
+    above, below = (
+        scipy.special.logsumexp(scipy.special.log_ndtr(side * shifted) + log_chances, axis=1) for side in (-1, 1)
     )
+    without = scipy.special.log_ndtr(-cuts / deviation), scipy.special.log_ndtr(cuts / deviation)
+    return _epsilon_of_tails((above, below), without, delta)
 
 
 def _epsilon_of_largest(
@@ -279,27 +280,29 @@ def _epsilon_of_largest(
     """What the largest of an epoch's sums shows."""
     cuts = np.linspace(-5 * sigma, with_it + sigma * (math.sqrt(2 * math.log(batches + 1)) + 9), 4000)
 
-    def tails(shift: float) -> tuple[Array, Array]:
-        """Chances (4000,) that the largest is above each cut, and that it is below."""
-        sides: list[Array] = []
+    def log_tails(shift: float) -> tuple[Array, Array]:
+        """Logarithms (4000,) of the chances that the largest is above each cut, and that it is below."""
+        above, below = [], []
         for weight, at in ((share, shift), (1 - share, 0.0)):
-            of_one = scipy.special.log_ndtr((cuts - at) / sigma)
-            log_below = (batches - 1) * scipy.special.log_ndtr(cuts / sigma) + of_one
-            sides.append(weight * np.stack([-np.expm1(log_below), np.exp(log_below)]))
-        above, below = sides[0] + sides[1]
-        return above, below
+            if weight > 0:
+                of_one = scipy.special.log_ndtr((cuts - at) / sigma)
+                log_below = (batches - 1) * scipy.special.log_ndtr(cuts / sigma) + of_one
+                below.append(math.log(weight) + log_below)
+                above.append(math.log(weight) + np.log(-np.expm1(log_below)))
+        return np.logaddexp.reduce(above), np.logaddexp.reduce(below)
 
-    return _epsilon_of_tails(tails(with_it), tails(without), delta)
+    with np.errstate(divide="ignore"):
+        return _epsilon_of_tails(log_tails(with_it), log_tails(without), delta)
 
 
 def _epsilon_of_tails(with_it: tuple[Array, Array], without: tuple[Array, Array], delta: float) -> float:
     """What the best threshold of many shows; each is a lower bound.
 
-    Given are the chances (k,) above and below each threshold, with the record and without it.
+    Given are logarithms (k,) of the chances above and below each threshold, with the record and without it.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        above = np.log(with_it[0] - delta) - np.log(without[0])
-        below = np.log(without[1] - delta) - np.log(with_it[1])
+        above = np.log(np.exp(with_it[0]) - delta) - without[0]
+        below = np.log(np.exp(without[1]) - delta) - with_it[1]
     known = np.concatenate([above, below])
     return float(max(0.0, *known[np.isfinite(known)])) if np.isfinite(known).any() else 0.0
 

@@ -30,6 +30,7 @@ from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
 from harness.experiment.results import ResultsFile
+from harness.experiment.setup import Setup
 from harness.formulas.gaussian import batches_of_epoch
 from harness.hashing import fingerprint
 from harness.metrics import METRICS
@@ -57,9 +58,11 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
     experiment = spec.own_experiment
     assert experiment is not None
     arms, places = {}, dict[str, dict[Place, dict[str, float]]]()
+    batches = dict[str, dict[Place, tuple[int, float] | None]]()
     for variant in experiment.variants() if experiment.axes else ():
         known = {"delta": variant.setup.privacy.delta, "prior": variant.setup.prior}
         places.setdefault(variant.arm, {})[place(variant.place)] = known
+        batches.setdefault(variant.arm, {})[place(variant.place)] = _batches_of(variant.setup)
     for name, arm in experiment.arms.items():
         shuffled = arm.training.sampling == "shuffle" and arm.privacy.sampling != "shuffle"
         drawn = [arm.dataset.content(), arm.preprocessing.model_dump(mode="json"), arm.sizes.model_dump(mode="json")]
@@ -68,11 +71,19 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
             prior=arm.prior,
             at=places.get(name, {}),
             shuffled_epochs=arm.training.epochs if shuffled else None,
-            batches=batches_of_epoch(arm.train_size, arm.training.batch_size),
+            batches=_batches_of(arm),
+            batches_at=batches.get(name, {}),
             batch_clipped=arm.training.clipping == "batch",
             draws=fingerprint([*drawn, arm.split.content()]),
         )
     return Measurements(table, arms, design_of(table), spec.axes, experiment.coordinates)
+
+
+def _batches_of(setup: Setup) -> tuple[int, float] | None:
+    """Batches of an epoch and the share of the records in one of them; None where their number varies by chance."""
+    if setup.split.size_varies:
+        return None
+    return batches_of_epoch(setup.train_size, setup.training.batch_size)
 
 
 def _evidence_of_results(results: ResultsFile, axes: Sequence[str], table: pd.DataFrame) -> Measurements:

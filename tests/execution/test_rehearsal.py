@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pytest
 
+from harness.arrays import Array
 from harness.attacks import ATTACKS, Target
 from harness.attacks.attack import AttackResult, Fitted, ScoringAttack
+from harness.attacks.lira import Lira
+from harness.attacks.pooled import PoolTarget
+from harness.errors import HarnessError
+from harness.execution.plan import complete_repeats, sort_pieces, trained_repeats
 from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.execution.table import read_table
@@ -16,6 +22,7 @@ from harness.metrics import Answers
 from harness.metrics.metric import measure_answers
 from harness.paths import Project
 from harness.spec.load import load_specs
+from tests.attacks.test_pooled import pool_and_target
 from tests.conftest import SMALL_SPEC, run_cli
 
 BOTH = SMALL_SPEC.replace(
@@ -49,7 +56,7 @@ def test_a_rehearsal_gives_the_threshold_and_changes_no_score(
                 assert values[(*at, rehearsed, metric)] == pytest.approx(values[(*at, by_rule, metric)], abs=1e-6)
             piece = cell.evaluations[rehearsed, ()]
             (rehearsal,) = [need for need in piece.needs if need.kind == "evaluate"]
-            # Another model on other records, that no row is of.
+            # Another model on a draw of its own, that no row is of.
             assert rehearsal.root not in {c.split for c in plan.cells}
             assert rehearsal.key not in set(table["cell"])
             own, earlier = (store.get("evaluate", p.key).arrays for p in (piece, rehearsal))
@@ -82,7 +89,13 @@ def test_one_rehearsal_serves_all_repeats_of_a_place_and_draws_for_itself(make_p
     }
     assert len(rehearsals) == 2 * 6
     assert all(len(keys) == 1 for keys in rehearsals.values())
+    repeats = {cell.target.seed for cell in plan.cells} | {cell.split.seed for cell in plan.cells}
     for cell in plan.cells:
+        (rehearsal,) = [need for need in cell.evaluations["rehearsed", ()].needs if need.kind == "evaluate"]
+        assert not {rehearsal.needs[0].seed, rehearsal.root.seed} & repeats
+        assert {k: v for k, v in rehearsal.needs[0].description.items() if k != "repeat"} == {
+            k: v for k, v in cell.target.description.items() if k != "repeat"
+        }
         for rehearsed, by_rule in PAIRS.items():
             one, other = cell.evaluations[rehearsed, ()], cell.evaluations[by_rule, ()]
             assert one.seed == other.seed
@@ -92,9 +105,30 @@ def test_one_rehearsal_serves_all_repeats_of_a_place_and_draws_for_itself(make_p
 
 def test_a_plan_computes_a_rehearsal_before_what_needs_it(make_project: Callable[..., Project]) -> None:
     project = make_project(BOTH)
-    order = {piece.key: i for i, piece in enumerate(make_plan(project, load_specs(project, [])[0].spec).pieces())}
     pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
+    assert sum(need.kind == "evaluate" for piece in pieces for need in piece.needs) == 2 * 12
+    order = {piece.key: i for i, piece in enumerate(sort_pieces(reversed(pieces)))}
     assert all(order[need.key] < order[piece.key] for piece in pieces for need in piece.needs)
+
+
+def test_a_run_in_part_leaves_out_what_is_not_rehearsed_and_nothing_else(make_project: Callable[..., Project]) -> None:
+    project = make_project(BOTH)
+    done = run_cli(project.root, "run", "--quiet", "-p", "full")
+    assert done.returncode == 0, done.stderr
+    plan, store = make_plan(project, load_specs(project, [])[0].spec), Store(project.store)
+    assert trained_repeats(plan, store) == complete_repeats(plan, store) == plan
+    rehearsal = next(n for n in plan.cells[0].evaluations["rehearsed", ()].needs if n.kind == "evaluate")
+    store.path("train", rehearsal.needs[0].key).unlink()
+    for part in (trained_repeats(plan, store), complete_repeats(plan, store)):
+        assert [cell.repeat for cell in part.cells] == [cell.repeat for cell in plan.cells]
+        lost = [
+            (cell.group, name)
+            for cell, whole in zip(part.cells, plan.cells, strict=True)
+            for name in whole.evaluations.keys() - cell.evaluations.keys()
+        ]
+        # Both attacks have their threshold from the same target there.
+        assert {group for group, _ in lost} == {plan.cells[0].group}
+        assert {name for _, (name, _) in lost} == set(PAIRS)
 
 
 @pytest.mark.parametrize("kind", [name for name, cls in ATTACKS if issubclass(cls, ScoringAttack)])
@@ -109,26 +143,108 @@ def test_every_score_attack_has_the_field_and_keeps_its_name_without_it(kind: st
     assert rehearsed.by_rule().content() == by_rule.content()
 
 
+class Scores(ScoringAttack):
+    """Scores that are given."""
+
+    kind: Literal["scores"] = "scores"
+
+    def measure(self, target: Target, fitted: Fitted) -> AttackResult:
+        raise NotImplementedError
+
+
+class Nobody(Target):
+    """A target of which nothing is asked."""
+
+    members = nonmembers = property(lambda self: pytest.fail("asked"))  # type: ignore[assignment]
+
+    def features(self) -> tuple[Array, Array]:
+        raise NotImplementedError
+
+
 def test_what_does_not_depend_on_decisions_stays() -> None:
-    class Scores(ScoringAttack):
-        kind: str = "scores"
-
-        def measure(self, target: Target, fitted: Fitted) -> AttackResult:
-            raise NotImplementedError
-
     rng = np.random.default_rng(3)
-    inside, outside = (rng.normal(shift, 1, 300).astype(np.float32) for shift in (1.0, 0.0))
+    inside, outside = (rng.normal(shift, 1, 301).astype(np.float32) for shift in (1.0, 0.0))
     attack = Scores()
     first = attack.pack_answers(Answers(inside, outside, inside > 9, outside > 9))
-    more = AttackResult({**first.arrays, "other": inside}, {**first.metrics, "queries": first.metrics["auc"]})
-    decided = attack.decide_from(0.5, more)
-    assert decided.metrics == {
-        **measure_answers(Answers(inside, outside, inside >= 0.5, outside >= 0.5)),
-        "queries": first.metrics["auc"],
-    }
-    assert decided.metrics["advantage"].value > 0.3 > more.metrics["advantage"].value == 0
-    assert decided.metrics["auc"] == more.metrics["auc"]
+    own = {**first.metrics, "queries": first.metrics["auc"], "auc": first.metrics["tpr_at_1pct_fpr"]}
+    decided = attack.decide_from(0.5, AttackResult({**first.arrays, "other": inside}, own), Nobody())
+    at_half = measure_answers(Answers(inside, outside, inside >= 0.5, outside >= 0.5))
+    changed = {"advantage", "tpr", "fpr", "attack_accuracy"}
+    assert {name for name in own if decided.metrics[name] != own[name]} == changed
+    assert {name: decided.metrics[name] for name in changed} == {name: at_half[name] for name in changed}
+    assert decided.metrics["advantage"].value > 0.3 > own["advantage"].value == 0
     assert decided.arrays["other"] is inside
+    assert np.unpackbits(decided.arrays["member_decisions"])[:301].sum() == (inside >= 0.5).sum()
+
+
+def test_an_attack_that_keeps_no_scores_cannot_be_decided_again() -> None:
+    with pytest.raises(HarnessError, match="attack scores: threshold_from is rehearsal, and its results keep no"):
+        Scores().decide_from(0.5, AttackResult({}, {}), Nobody())
+
+
+def test_an_attack_cannot_have_a_field_of_that_name_for_something_else() -> None:
+    with pytest.raises(TypeError, match="has threshold_from already"):
+        type("Other", (Scores,), {"__annotations__": {"threshold_from": "str"}, "threshold_from": "own"})
+
+
+def test_blocks_are_decided_block_by_block() -> None:
+    """A mean over blocks of what each block's decisions are worth, and scores that stay."""
+    pool, _ = pool_and_target(np.random.default_rng(8), 10, m=70, n=50)
+    target, attack = PoolTarget(pool[0]), Lira(variance="record", points=30, blocks="all")
+    fitted = attack.fit_halves(pool[2:], 0)
+    by_rule = attack.measure(target, fitted)
+    decided = attack.decide_from(0.1, by_rule, target)
+    stay = {name for name in by_rule.metrics if decided.metrics[name] == by_rule.metrics[name]}
+    assert {"auc", "tpr_at_5pct_fpr", "held_out_advantage"} <= stay
+    answers = attack.answers(target, fitted)
+    places = [at // 30 for at in target.places]
+    of_blocks = [
+        np.mean(answers.member_scores[places[0] == block].astype(np.float32) >= 0.1)
+        - np.mean(answers.nonmember_scores[places[1] == block].astype(np.float32) >= 0.1)
+        for block in range(4)
+    ]
+    assert decided.metrics["advantage"].value == pytest.approx(np.mean(of_blocks), abs=1e-12)
+
+
+UNIVERSE = """\
+paper: own
+title: Breast cancer, members by coin
+where: a table of one's own
+experiment:
+  seed: 7
+  dataset: {kind: csv, path: cancer.csv, label: target, categorical: [size]}
+  preprocessing: {impute: mean-mode, scaling: standard}
+  sizes: {members: 200, test: 60}
+  arms: {only: {split: {kind: sub-sample, probability: 0.5}}}
+  model: {kind: logistic}
+  training: {engine: fast, learning_rate: 0.05, batch_size: 20, epochs: 3}
+  privacy: {epsilons: [.inf], delta: 1.0e-3}
+  pools: {halves: {count: 4, trained_on: halves, privacy: none}}
+  repeats: 2
+attacks:
+  lira: {kind: lira, pool: halves}
+  rehearsed: {kind: lira, pool: halves, threshold_from: rehearsal}
+claims:
+  - id: any
+    where: here
+    statement: The attack gains something.
+    expect: {kind: compare, left: {metric: advantage, attack: rehearsed}, relation: ">", right: {value: 0}, at: [.inf]}
+"""
+
+
+def test_where_a_split_divides_a_universe_a_rehearsal_has_other_members_of_it_and_the_same_pool(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project(UNIVERSE)
+    done = run_cli(project.root, "run", "--quiet", "-p", "full")
+    assert done.returncode == 0, done.stderr
+    plan = make_plan(project, load_specs(project, [])[0].spec)
+    for cell in plan.cells:
+        piece = cell.evaluations["rehearsed", ()]
+        (rehearsal,) = [need for need in piece.needs if need.kind == "evaluate"]
+        assert rehearsal.root == piece.root
+        assert rehearsal.needs[0].needs[0] != cell.split
+        assert {n.key for n in rehearsal.needs if n.kind == "fit"} == {n.key for n in piece.needs if n.kind == "fit"}
 
 
 def test_what_a_threshold_may_come_from_is_said(make_project: Callable[..., Project]) -> None:

@@ -115,7 +115,16 @@ def test_what_is_known_from_below_is_never_above(
     assert 0 <= least <= shuffled_epsilon(sigma, epochs, delta, replace) * (1 + 1e-9)
     whole = least_shuffled_epsilon(sigma, batches, epochs, delta, replace)
     assert least <= whole * (1 + 1e-9)
+    # Thresholds of a mixture are tried on a grid.
+    assert least_shuffled_epsilon(sigma, batches, epochs + 1, delta, replace, share) >= least * (1 - 1e-4) - 1e-6
     assert least_shuffled_epsilon(sigma, batches, epochs + 1, delta, replace) >= whole * (1 - 1e-9)
+
+
+def test_nearly_whole_epochs_of_little_noise_show_nearly_as_much_as_whole_ones() -> None:
+    whole = least_shuffled_epsilon(0.219, 1, 100, 1e-5)
+    assert whole > 1000
+    assert least_shuffled_epsilon(0.219, 1, 100, 1e-5, share=1 - 1e-9) == pytest.approx(whole, rel=0.01)
+    assert _epsilon_of_largest(0.04, 1000, 1e-5, 2.0, 0.0) > 1000
 
 
 def test_records_that_an_epoch_leaves_out_are_counted_as_training_leaves_them_out() -> None:

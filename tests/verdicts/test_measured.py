@@ -8,12 +8,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Verdict
+from harness.execution.table import read_table
+from harness.experiment.experiment import Experiment
+from harness.formulas.gaussian import least_shuffled_epsilon
 from harness.paths import Project
-from harness.spec.load import Loaded, load_spec
+from harness.spec.load import Loaded, load_spec, load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
-from tests.conftest import SMALL_SPEC
+from harness.verdicts.measured import evidence_of
+from tests.conftest import REPO, SMALL_SPEC
 
 SIDE = "metric: advantage, arm: iid, attack: logloss, chosen: {metric: accuracy_test, at_least: 0.6"
 CHOSEN = f"""\
@@ -118,3 +123,48 @@ def test_a_spec_of_many_claims_may_ask_for_a_level_of_its_own(make_project: Any,
     one = next(v for v in judge_spec(scale(loaded.spec, "full", Profile()), "", table) if v.id.endswith("iid-held"))
     assert one.alpha == (1e-30 if level else 0.05)
     assert one.verdict == verdict
+
+
+def test_batches_are_counted_at_each_place_where_an_axis_varies_how_many_records_are_trained_on() -> None:
+    """thudi2022's p is the share of 3,000 candidate records that are members, and batches have 200."""
+    project = Project(REPO)
+    (fig4,) = load_specs(project, ["thudi2022/fig4-mnist"])
+    experiment = fig4.spec.own_experiment
+    assert experiment is not None
+    arm = experiment.arms["linear"]
+    size, candidates = arm.training.batch_size, arm.sizes.members
+    table = read_table(project.reports / "sequential" / fig4.spec.id / "measurements.parquet")
+    curve = MetricSeries("best_precision", "linear", "lira")
+    seen = set()
+    for p in (0.1, 0.5, 0.9):
+        evidence, where = evidence_of(fig4.spec, table), {"epsilon": 1.0, "p": p}
+        sigma = table[(table["p"] == p) & (table["epsilon"] == 1.0)]["noise_multiplier"].iloc[0]
+        batches, share = round(p * candidates) // size, round(p * candidates) // size * size / round(p * candidates)
+        result = evidence.epsilon_as_trained(curve, where, replace=False)
+        assert result is not None
+        least = least_shuffled_epsilon(sigma, batches, arm.training.epochs, arm.privacy.delta, False, share)
+        assert result[0] == pytest.approx(least)
+        assert 0 < result[0] < result[1]
+        seen.add(batches)
+    assert len(seen) == 3
+
+
+def test_nothing_is_known_from_below_where_coins_say_how_many_records_are_trained_on() -> None:
+    project = Project(REPO)
+    (fig4,) = load_specs(project, ["thudi2022/fig4-mnist"])
+    table = read_table(project.reports / "sequential" / fig4.spec.id / "measurements.parquet")
+    curve, where = MetricSeries("best_precision", "linear", "lira"), {"epsilon": 1.0, "p": 0.5}
+    by_coins = fig4.spec.model_copy(update={"experiment": with_coins(fig4.spec.own_experiment)})
+    result = evidence_of(by_coins, table).epsilon_as_trained(curve, where, replace=False)
+    assert result is not None
+    assert result[0] == 0 < result[1]
+
+
+def with_coins(experiment: Experiment | None) -> Experiment:
+    """The same experiment whose records are members by a coin each."""
+    assert experiment is not None
+    arms = {
+        name: arm.model_copy(update={"split": arm.split.model_copy(update={"drawn": "coins"})})
+        for name, arm in experiment.arms.items()
+    }
+    return experiment.model_copy(update={"arms": arms})

@@ -36,6 +36,10 @@ class SubSample(Random):
     def train_size(self, sizes: Sizes) -> int:
         return round(self.probability * sizes.members)
 
+    @property
+    def size_varies(self) -> bool:
+        return self.drawn == "coins"
+
     def prior(self, sizes: Sizes) -> float:
         return self.probability
 
