@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.coordinates import Place
+from harness.formulas.gaussian import least_shuffled_epsilon, shuffled_epsilon
 
 
 @dataclass(frozen=True)
@@ -29,3 +30,18 @@ class ArmFacts:
     """The mean of a batch is clipped, which one record moves by up to twice the norm, be it removed or replaced."""
     draws: str = ""
     """Names the way to draw records; arms of one name have the same records in each repeat."""
+
+    def epsilon_as_trained(self, noise_multiplier: float, at: Place, replace: bool) -> tuple[float, float] | None:
+        """What noise gives at a place for the shuffled batches that were trained on, from below and from above; None:
+        the accountant assumes these batches, or nothing is known of delta.
+
+        `replace`: for a record that is replaced, else for one that is removed.
+        """
+        if self.shuffled_epochs is None or self.delta is None:
+            return None
+        batches, least = self.batches_at.get(at, self.batches), 0.0
+        if batches is not None and not self.batch_clipped:
+            count, share = batches
+            least = least_shuffled_epsilon(noise_multiplier, count, self.shuffled_epochs, self.delta, replace, share)
+        above = shuffled_epsilon(noise_multiplier, self.shuffled_epochs, self.delta, replace or self.batch_clipped)
+        return least, above

@@ -22,7 +22,6 @@ from harness.coordinates import Cell, Level, Place, Where, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
 from harness.formulas import formula_named
-from harness.formulas.gaussian import least_shuffled_epsilon, shuffled_epsilon
 from harness.metrics import METRICS
 
 
@@ -154,14 +153,10 @@ class Measurements:
     def epsilon_as_trained(self, curve: MetricSeries, where: Where, replace: bool) -> tuple[float, float] | None:
         """What a nominal epsilon's noise gives for the batches that were trained on, from below and from above; None:
         the nominal one."""
-        facts, cell = self.arm(curve.arm), self.cell(curve, where)
-        if facts.shuffled_epochs is None or facts.delta is None or cell not in self._index.noise:
+        cell = self.cell(curve, where)
+        if cell not in self._index.noise:
             return None
-        sigma, epochs, delta = self._index.noise[cell], facts.shuffled_epochs, facts.delta
-        batches, least = facts.batches_at.get(cell[1], facts.batches), 0.0
-        if batches is not None and not facts.batch_clipped:
-            least = least_shuffled_epsilon(sigma, batches[0], epochs, delta, replace, batches[1])
-        return least, shuffled_epsilon(sigma, epochs, delta, replace or facts.batch_clipped)
+        return self.arm(curve.arm).epsilon_as_trained(self._index.noise[cell], cell[1], replace)
 
     def cell(self, curve: MetricSeries, where: Where) -> Cell:
         """The cell that a curve's value at a place is measured on."""

@@ -165,7 +165,7 @@ def first_repeats(plan: Plan, repeats: Mapping[Attacked, int]) -> Plan:
 def trained_repeats(plan: Plan, store: Store) -> Plan:
     """The part of a plan with, in each cell, the repeats 0, 1, ... before the first that is not trained completely."""
     lacking: dict[Cell, int] = {}
-    plan = _rehearsed(plan, store)
+    plan = _with_rehearsals(plan, store)
     for cell in plan.cells:
         if not _is_trained(cell, store):
             lacking[cell.group] = min(cell.repeat, lacking.get(cell.group, cell.repeat))
@@ -175,12 +175,12 @@ def trained_repeats(plan: Plan, store: Store) -> Plan:
 
 def complete_repeats(plan: Plan, store: Store) -> Plan:
     """The part of a plan with those repeats whose targets and shadow models are trained in every cell."""
-    plan = _rehearsed(plan, store)
+    plan = _with_rehearsals(plan, store)
     missing = {cell.repeat for cell in plan.cells if not _is_trained(cell, store)}
     return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in missing))
 
 
-def _rehearsed(plan: Plan, store: Store) -> Plan:
+def _with_rehearsals(plan: Plan, store: Store) -> Plan:
     """The plan without attacks whose rehearsal is not trained completely, of which no repeat can be measured."""
 
     def can_be_measured(piece: Piece) -> bool:
