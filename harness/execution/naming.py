@@ -85,7 +85,7 @@ class Naming:
         self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
         self.pieces: dict[str, Piece] = {}
         self.hashed_attacks: dict[int, _HashedAttack] = {}
-        self.rehearsals: dict[tuple[int, float, float], Piece] = {}
+        self.by_rule: dict[int, Attack] = {}
         self.model = setup.model.content()
         self.training = {
             private: (training, training.content())
@@ -103,26 +103,27 @@ class Naming:
         evaluations = {}
         for name, where, attack in attacks:
             shadows = self.shadows(attack, split, variant.epsilon, noise_multiplier, repeat)
-            rehearsal = self.rehearsal(attack, variant.epsilon, noise_multiplier)
+            rehearsal = self.rehearsal(attack, shadows, variant.epsilon, noise_multiplier)
             evaluations[name, where] = self.evaluation(attack, target, shadows, rehearsal)
         at = place(variant.place)
         return CellRepeat(variant.arm, at, variant.epsilon, repeat, noise_multiplier, split, target, model, evaluations)
 
-    def rehearsal(self, attack: Attack, epsilon: float, noise_multiplier: float) -> Piece | None:
+    def rehearsal(
+        self, attack: Attack, shadows: tuple[Piece, ...] | None, epsilon: float, noise_multiplier: float
+    ) -> Piece | None:
         """The piece that attacks the target from which the attack has its threshold; None where it has it by its rule.
 
-        It is of one more repeat with a split of its own, also where repeats share theirs.
+        The target is that of one more repeat, with a split of its own also where repeats share theirs. The attack is
+        as it was fitted on `shadows`, those of the repeat that it is rehearsed for; but a pool of halves knows the
+        candidate records of its own split alone, so that it is the rehearsal's.
         """
-        by_rule = _by_rule(attack)
+        by_rule = self.by_rule.setdefault(id(attack), _by_rule(attack))
         if by_rule is attack:
             return None
-        key = id(attack), epsilon, noise_multiplier
-        if key not in self.rehearsals:
-            split = self.split(REHEARSAL)
+        split = self.split(REHEARSAL)
+        if attack.needs_halves:
             shadows = self.shadows(by_rule, split, epsilon, noise_multiplier, REHEARSAL)
-            target = self.target(split, noise_multiplier, REHEARSAL)
-            self.rehearsals[key] = self.evaluation(by_rule, target, shadows)
-        return self.rehearsals[key]
+        return self.evaluation(by_rule, self.target(split, noise_multiplier, REHEARSAL), shadows)
 
     def split(self, repeat: int) -> Piece:
         """The piece that draws the records of one repeat; it needs the universe's, where the split divides one."""

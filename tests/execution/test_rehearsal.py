@@ -78,29 +78,31 @@ def _advantage_at(threshold: float, arrays: Fitted) -> float:
     return float((arrays["member_scores"] >= threshold).mean() - (arrays["nonmember_scores"] >= threshold).mean())
 
 
-def test_one_rehearsal_serves_all_repeats_of_a_place_and_draws_for_itself(make_project: Callable[..., Project]) -> None:
+def test_one_more_target_serves_all_repeats_of_a_place_and_draws_for_itself(
+    make_project: Callable[..., Project],
+) -> None:
     project = make_project(BOTH)
     plan = make_plan(project, load_specs(project, [])[0].spec)
-    rehearsals = {
-        (cell.group, name): {need.key for need in piece.needs if need.kind == "evaluate"}
-        for cell in plan.cells
-        for (name, _), piece in cell.evaluations.items()
-        if name in PAIRS
-    }
-    assert len(rehearsals) == 2 * 6
-    assert all(len(keys) == 1 for keys in rehearsals.values())
+    targets: dict[object, set[str]] = {}
     repeats = {cell.target.seed for cell in plan.cells} | {cell.split.seed for cell in plan.cells}
     for cell in plan.cells:
-        (rehearsal,) = [need for need in cell.evaluations["rehearsed", ()].needs if need.kind == "evaluate"]
-        assert not {rehearsal.needs[0].seed, rehearsal.root.seed} & repeats
-        assert {k: v for k, v in rehearsal.needs[0].description.items() if k != "repeat"} == {
-            k: v for k, v in cell.target.description.items() if k != "repeat"
-        }
         for rehearsed, by_rule in PAIRS.items():
             one, other = cell.evaluations[rehearsed, ()], cell.evaluations[by_rule, ()]
             assert one.seed == other.seed
             assert one.work != other.work
-            assert [need for need in one.needs if need.kind == "fit"] == [n for n in other.needs if n.kind == "fit"]
+            (rehearsal,) = [need for need in one.needs if need.kind == "evaluate"]
+            target = rehearsal.needs[0]
+            targets.setdefault((cell.group, rehearsed), set()).add(target.key)
+            assert not {target.seed, rehearsal.root.seed} & repeats
+            assert {k: v for k, v in target.description.items() if k != "repeat"} == {
+                k: v for k, v in cell.target.description.items() if k != "repeat"
+            }
+            # The attack is rehearsed as it was fitted for this repeat.
+            fits = [[need for need in piece.needs if need.kind == "fit"] for piece in (one, other, rehearsal)]
+            assert fits[0] == fits[1] == fits[2]
+            assert len(fits[0]) == (by_rule == "shokri")
+    assert len(targets) == 2 * 6
+    assert all(len(keys) == 1 for keys in targets.values())
 
 
 def test_a_plan_computes_a_rehearsal_before_what_needs_it(make_project: Callable[..., Project]) -> None:
