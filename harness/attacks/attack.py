@@ -200,7 +200,7 @@ class ScoringAttack(Attack):
 
     threshold_from: Literal["rule", "rehearsal"] = "rule"
     """Which scores are called members: `rule`, as the attack says; `rehearsal`, those from the threshold on that is
-    best (TPR - FPR) in one more repeat of the same arm and place, of which the adversary knows the members."""
+    best (TPR - FPR) on one more target of the same arm and place, of which the adversary knows the members."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
