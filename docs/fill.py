@@ -338,6 +338,10 @@ def _claims_table(page: Path) -> str:
     fixed, sequential = (_calibration()["designs"][name] for name in ("fixed", "sequential"))
     names = {"true": "true", "false": "false", "margin": "exactly on the margin (any decision is wrong)"}
     pairs = [(names[key], fixed["truth"][key], sequential["truth"][key]) for key in names]
+    pairs += [
+        (f"on the margin, {name}", _on_margin(fixed, rare=rare), _on_margin(sequential, rare=rare))
+        for name, rare in (("rare outcomes", True), ("other shapes", False))
+    ]
     rows = [
         [
             name,
@@ -350,6 +354,15 @@ def _claims_table(page: Path) -> str:
     return _table_text(
         ["truth", "claims", "wrong, fixed", "wrong, sequential", "decided, fixed", "decided, sequential"], rows
     )
+
+
+def _on_margin(design: dict[str, Any], *, rare: bool) -> dict[str, Any]:
+    """What claims on the margin come to whose results do (`rare`), or do not, have an outcome that is seldom drawn."""
+    by = design["margin, by noise and repeats"]
+    rows = [row for name, row in by.items() if name.startswith("outcome of 1 in") == rare]
+    claims = sum(row["claims"] for row in rows)
+    shares = {key: sum(row[key] * row["claims"] for row in rows) / claims for key in ("wrong", "decided")}
+    return {"claims": claims, **shares}
 
 
 def _power(page: Path) -> str:
