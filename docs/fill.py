@@ -11,7 +11,10 @@ where a per cent sign stands between them:
     0.24<!-- formula humphries epsilon=0.5 delta=1e-5 -->   a registered formula
     8.4<!-- accountant gaussian of=rdp epsilon=1 -->   an accountant's ε of the noise that another gives for an ε
     0.81<!-- accountant rdp noise=7 n=10000 -->   an accountant's ε of a noise multiplier
-    47<!-- core-hours -->   what the flagship's tables took on one core, by their own clock; of a paper that is named
+    47<!-- core-hours -->   what the flagship's tables and those of readings took on one core, by their own clock;
+                            of a paper that is named
+    3<!-- tables-without-clock -->   of these, how many do not say
+    434<!-- core-hours-to-decide -->   the costs that open claims of papers print, added up; of a paper that is named
 
 Accountants are asked for 100 epochs of batches of 200, from 10,000 records unless `n` says otherwise. `paper:` before a
 spec takes it from the profile `paper` instead of the flagship. Between `<!-- begin NAME -->` and `<!-- end -->` stands
@@ -104,6 +107,10 @@ def value_of(source: str) -> float:
         return scale * _of_accountant(rest[0], _pairs(rest[1:]))
     if first == "core-hours":
         return scale * _core_hours(*rest)
+    if first == "tables-without-clock":
+        return scale * sum(not _seconds(table) for table in _tables("*"))
+    if first == "core-hours-to-decide":
+        return scale * _core_hours_to_decide(*rest)
     if first.endswith(".json"):
         return scale * _of_file(first, " ".join(rest))
     profile, _, name = first.rpartition(":")
@@ -133,9 +140,33 @@ def _of_accountant(name: str, where: Mapping[str, str]) -> float:
     return float(ACCOUNTANTS[name].epsilon(multiplier, run))
 
 
+def _tables(paper: str) -> list[Path]:
+    """The flagship's tables and those of its readings."""
+    reports = ROOT / "reports/sequential"
+    tables = reports.glob(f"{paper}/**/measurements.parquet")
+    return sorted(table for table in tables if table.relative_to(reports).parts[0] != "site")
+
+
+@functools.cache
+def _seconds(table: Path) -> float:
+    return float(sum(read_table(table).attrs.get(SPENT, {}).values()))
+
+
 def _core_hours(paper: str = "*") -> float:
-    tables = (ROOT / "reports/sequential").glob(f"{paper}/*/measurements.parquet")
-    return sum(sum(read_table(table).attrs.get(SPENT, {}).values()) for table in tables) / 3600
+    return sum(_seconds(table) for table in _tables(paper)) / 3600
+
+
+def _core_hours_to_decide(paper: str = "*") -> float:
+    """What open claims of papers, on their own data, say that deciding them would cost; one without a cost counts 0."""
+    verdicts = json.loads((ROOT / "reports/sequential/verdicts.json").read_text(encoding="utf-8"))["verdicts"]
+    hours = 0.0
+    for verdict in verdicts:
+        own = verdict["origin"] == "paper" and verdict["data"] in ("paper", "smaller", "none")
+        if own and verdict["verdict"] == "inconclusive" and paper in ("*", verdict["paper"]):
+            cost = re.search(r"([\d.,]+) (hours?|minutes?|seconds?) on one core", verdict["would_decide"] or "")
+            if cost:
+                hours += float(cost[1].replace(",", "")) / {"h": 1, "m": 60, "s": 3600}[cost[2][0]]
+    return hours
 
 
 def _of_file(path: str, keys: str) -> float:

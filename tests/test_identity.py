@@ -33,7 +33,7 @@ BY_THEMSELVES = {
 }
 """Tables whose classes declare no hash; a table's own is its name all the same."""
 WITHOUT_WORK = {
-    *(f"paper/jayaraman2019/{spec}-purchase100" for spec in ("l2-lr", "l2-nn", "nn")),
+    *(f"paper/jayaraman2019/{spec}-purchase100" for spec in ("l2-lr", "l2-nn")),
 }
 """Tables made before rows named their work."""
 

@@ -144,7 +144,7 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
     if point is None or not isinstance(part, Compare | Close):
         return _bare_sentence(verdict)
     left, right = part.alternatives()[0] if len(part.alternatives()) == 1 else (None, None)
-    subject = curve_words(left, spec) if left is not None else "what is measured"
+    subject = curve_words(left, spec) if left is not None else "measured value"
     return _measured_sentence(verdict, spec, part, point, subject, right) + _choice_sentence(part, spec)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import dp_accounting
 import pytest
+from scipy.optimize import brentq
 
 from harness.errors import HarnessError
 from harness.execution.planner import make_plan
@@ -48,6 +49,38 @@ def test_released_noises_come_out_of_it(epsilon: float, text: str) -> None:
     """To the digits printed; the others were rounded up (150, 70), or are of less noise than it asks for."""
     digits = len(text.replace(".", "").lstrip("0"))
     assert f"{ACCOUNTANTS['rdp-2019'].noise_multiplier(epsilon, RUN):.{digits}g}" == text
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"),
+    [
+        (0.5, "13.8"),
+        (1, "7"),
+        (5, "1.669"),
+        (10, "1.057"),
+        (50, "0.551"),
+        (100, "0.445"),
+        (500, "0.276"),
+        (1000, "0.219"),
+    ],
+)
+def test_with_finer_orders_those_of_large_epsilons_come_out_too(epsilon: float, text: str) -> None:
+    """Orders 1.05, 1.1, 1.2, ... beside those of `rdp-2019`; printed are 1.056 and 0.275 (docs/accounting.md).
+
+    Divergences by dp-accounting's sums, the conversion written out.
+    """
+    orders = sorted({1.05, *(1 + tenths / 10 for tenths in range(1, 100)), *ORDERS_2019})
+
+    def worth(noise: float) -> float:
+        accountant = dp_accounting.rdp.RdpAccountant(orders)
+        step = dp_accounting.PoissonSampledDpEvent(RUN.rate, dp_accounting.GaussianDpEvent(noise))
+        accountant.compose(dp_accounting.SelfComposedDpEvent(step, RUN.steps))
+        more = math.log(1 / RUN.delta)
+        return float(min(rdp + more / (order - 1) for order, rdp in zip(orders, accountant._rdp, strict=True)))
+
+    noise = brentq(lambda noise: worth(noise) - epsilon, 0.2, 20, xtol=1e-6)
+    digits = len(text.replace(".", "").lstrip("0"))
+    assert f"{noise:.{digits}g}" == text
 
 
 def test_an_epsilon_below_its_reach_is_one_line() -> None:
