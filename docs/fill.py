@@ -14,6 +14,8 @@ where a per cent sign stands between them:
     47<!-- core-hours -->   what the flagship's tables and those of readings took on one core, by their own clock;
                             of a paper that is named
     3<!-- tables-without-clock -->   of these, how many do not say
+    205<!-- claims-of-papers measured -->   claims of papers that are proved or on their data; of these those that are
+                            `measured`, are open for want of `models`, or lie too `close` to their margin
     434<!-- core-hours-to-decide -->   the costs that open claims of papers print, added up; of a paper that is named
 
 Accountants are asked for 100 epochs of batches of 200, from 10,000 records unless `n` says otherwise. `paper:` before a
@@ -109,6 +111,8 @@ def value_of(source: str) -> float:
         return scale * _core_hours(*rest)
     if first == "tables-without-clock":
         return scale * sum(not _seconds(table) for table in _tables("*"))
+    if first == "claims-of-papers":
+        return scale * len(_claims_of_papers(*rest))
     if first == "core-hours-to-decide":
         return scale * _core_hours_to_decide(*rest)
     if first.endswith(".json"):
@@ -158,15 +162,24 @@ def _core_hours(paper: str = "*") -> float:
 
 def _core_hours_to_decide(paper: str = "*") -> float:
     """What open claims of papers, on their own data, say that deciding them would cost; one without a cost counts 0."""
-    verdicts = json.loads((ROOT / "reports/sequential/verdicts.json").read_text(encoding="utf-8"))["verdicts"]
     hours = 0.0
-    for verdict in verdicts:
-        own = verdict["origin"] == "paper" and verdict["data"] in ("paper", "smaller", "none")
-        if own and verdict["verdict"] == "inconclusive" and paper in ("*", verdict["paper"]):
-            cost = re.search(r"([\d.,]+) (hours?|minutes?|seconds?) on one core", verdict["would_decide"] or "")
-            if cost:
-                hours += float(cost[1].replace(",", "")) / {"h": 1, "m": 60, "s": 3600}[cost[2][0]]
+    for verdict in _claims_of_papers("models"):
+        cost = re.search(r"([\d.,]+) (hours?|minutes?|seconds?) on one core", verdict["would_decide"])
+        if cost and paper in ("*", verdict["paper"]):
+            hours += float(cost[1].replace(",", "")) / {"h": 1, "m": 60, "s": 3600}[cost[2][0]]
     return hours
+
+
+def _claims_of_papers(which: str = "") -> list[dict[str, Any]]:
+    """The flagship's verdicts on claims of papers that are proved or on their data, or some of these."""
+    verdicts = json.loads((ROOT / "reports/sequential/verdicts.json").read_text(encoding="utf-8"))["verdicts"]
+    own = [v for v in verdicts if v["origin"] == "paper" and v["data"] in ("paper", "smaller", "none")]
+    if which == "measured":
+        return [v for v in own if v["data"] != "none"]
+    if not which:
+        return own
+    starts = {"models": ("about",), "close": ("more than", "no number")}[which]
+    return [v for v in own if v["verdict"] == "inconclusive" and (v["would_decide"] or "").startswith(starts)]
 
 
 def _of_file(path: str, keys: str) -> float:

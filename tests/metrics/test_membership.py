@@ -263,7 +263,7 @@ def test_the_two_ends_cover_the_largest_advantage_of_many_attacks(kind: str) -> 
     assert above <= 0.025
     assert below <= 0.035
     assert above + below <= 0.05
-    assert width < 0.7 * dkw_width(300)
+    assert width < 2 / 3 * dkw_width(300)
 
 
 def test_decisions_that_are_all_alike_have_an_error_of_two_more_of_each() -> None:
