@@ -35,4 +35,5 @@ def worth_of_noise(setup: Setup) -> str:
 
 @cache
 def _epsilon_text(accountant: str, noises: tuple[float, ...], run: Run) -> str:
-    return ", ".join(f"{ACCOUNTANTS[accountant].epsilon(noise, run):.3g}" for noise in noises)
+    worth = (ACCOUNTANTS[accountant].epsilon(noise, run) for noise in noises)
+    return ", ".join(f"{epsilon:.3g}" if epsilon < 999.5 else f"{epsilon:.0f}" for epsilon in worth)
