@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 
@@ -36,6 +37,26 @@ def test_the_accountant_of_2019_is_all_its_orders_with_its_conversion(noise: flo
     assert ACCOUNTANTS["rdp-2019"].epsilon(noise, RUN) == pytest.approx(expected, rel=1e-6)
 
 
+HISTORY = json.loads((REPO / "benchmarks" / "tf_privacy_history.json").read_text(encoding="utf-8"))
+NEW_CONVERSION = "2020-12-30"
+"""From when on TensorFlow Privacy converts Renyi divergences as it does today."""
+
+
+@pytest.mark.parametrize("place", range(len(HISTORY["noises"])), ids=lambda place: f"{HISTORY['noises'][place]:g}")
+def test_the_accountant_of_2019_is_every_version_of_tensorflow_privacy_until_its_new_conversion(place: int) -> None:
+    """By the versions' own code (`benchmarks/tf_privacy_history.py`); by later ones the noise is worth less epsilon."""
+    noise = HISTORY["noises"][place]
+    own = ACCOUNTANTS["rdp-2019"].epsilon(noise, RUN)
+    before = [v for v in HISTORY["versions"] if v["date"] < NEW_CONVERSION]
+    after = [v for v in HISTORY["versions"] if v["date"] >= NEW_CONVERSION]
+    assert len(before) == 12
+    assert [v["scripts"][place] for v in before] == pytest.approx([own] * 12, rel=1e-6)
+    assert len(after) == 16
+    today = ACCOUNTANTS["rdp"].epsilon(noise, RUN)
+    assert all(today <= min(v["scripts"][place], v["tutorials"][place]) * (1 + 1e-9) for v in after)
+    assert all(v["scripts"][place] < own for v in after)
+
+
 @pytest.mark.parametrize(
     ("epsilon", "worth"),
     [(0.05, 0.0453), (0.1, 0.0975), (0.5, 0.499), (1, 1.00), (5, 5.00), (10, 10.0), (50, 50.3), (100, 103), (500, 808)],
@@ -65,7 +86,7 @@ def test_released_noises_come_out_of_it(epsilon: float, text: str) -> None:
     ],
 )
 def test_with_finer_orders_those_of_large_epsilons_come_out_too(epsilon: float, text: str) -> None:
-    """Orders 1.05, 1.1, 1.2, ... beside those of `rdp-2019`; printed are 1.056 and 0.275 (docs/accounting.md).
+    """Orders 1.05, 1.1, 1.2, ... beside those of `rdp-2019`, all but 1.05 of its time's tutorials; printed are 1.056 and 0.275 (docs/accounting.md).
 
     Divergences by dp-accounting's sums, the conversion written out.
     """
