@@ -15,7 +15,7 @@ from harness.defences import Oracle
 from harness.errors import HarnessError
 from harness.identity import THRESHOLD_FROM
 from harness.metrics import Answers, Outputs, Value, metrics_of
-from harness.metrics.metric import measure_answers
+from harness.metrics.metric import depends_on_decisions, measure_answers
 
 
 @dataclass(frozen=True)
@@ -145,6 +145,15 @@ class Attack(Plugin):
         return ("advantage",)
 
     @property
+    def reported(self) -> tuple[str, ...]:
+        """Names of those of `measures` that tables have and claims may name."""
+        return self.measures
+
+    def leaves_out(self, metric: str) -> bool:
+        """Whether tables have no row of a metric that was measured."""
+        return False
+
+    @property
     def shadow_pool(self) -> str | None:
         """Name of the pool of shadow models that the attack learns from, if any."""
         return None
@@ -198,9 +207,10 @@ class Attack(Plugin):
 class ScoringAttack(Attack):
     """Tells members from non-members by a score of each record."""
 
-    threshold_from: Literal["rule", "rehearsal"] = "rule"
+    threshold_from: Literal["rule", "rehearsal", "none"] = "rule"
     """Which scores are called members: `rule`, as the attack says; `rehearsal`, those from the threshold on that is
-    best (TPR - FPR) on one more target of the same arm and place, of which the adversary knows the members."""
+    best (TPR - FPR) on one more target of the same arm and place, of which the adversary knows the members; `none`, no
+    threshold is chosen, and what depends on one is not measured."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -213,10 +223,17 @@ class ScoringAttack(Attack):
     def measures(self) -> tuple[str, ...]:
         return metrics_of("attack")
 
+    @property
+    def reported(self) -> tuple[str, ...]:
+        return tuple(name for name in self.measures if not self.leaves_out(name))
+
+    def leaves_out(self, metric: str) -> bool:
+        return self.threshold_from == "none" and depends_on_decisions(metric)
+
     def content(self) -> dict[str, object]:
-        """What is hashed into a cell's name; a rule, which was all that there was, stays out of it."""
+        """What is hashed into a cell's name: a rehearsal alone, since without a threshold scores are as by the rule."""
         content = super().content()
-        if content[THRESHOLD_FROM] == "rule":
+        if content[THRESHOLD_FROM] != "rehearsal":
             del content[THRESHOLD_FROM]
         return content
 

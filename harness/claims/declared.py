@@ -12,7 +12,7 @@ from harness.coordinates import Level
 from harness.formulas import FORMULAS
 from harness.formulas.formula import describe_unknown_formula
 from harness.metrics import METRICS, metrics_of
-from harness.metrics.metric import MODEL_SCOPES
+from harness.metrics.metric import MODEL_SCOPES, depends_on_decisions
 
 COORDINATES = ("epsilon", "delta", "prior")
 """Of every cell, besides its axes."""
@@ -40,6 +40,8 @@ class NameScope:
     """Of every cell, besides its axes."""
     summary: bool = False
     """Repeats are known by their mean and its standard error alone."""
+    without_threshold: frozenset[str] = frozenset()
+    """Attacks that make no decisions."""
 
     def refuse_single_repeats(self, kind: str) -> None:
         """Raises ValueError where what is asked needs every repeat by itself, and means are all that there is."""
@@ -114,6 +116,11 @@ class NameScope:
             known, of = self.of_models, "of the model (no attack named)"
         else:
             known, of = tuple(m for what in MODEL_SCOPES for m in metrics_of(what)), "of the model (no attack named)"
+        if metric not in known and attack in self.without_threshold and depends_on_decisions(metric):
+            raise ValueError(
+                f"{metric} depends on decisions, and the attack {attack!r} makes no decisions (threshold_from: none); "
+                "give it threshold_from: rule or rehearsal, or ask for what its scores tell, such as auc"
+            )
         if metric not in known:
             raise ValueError(describe_unknown_name("metric", metric, known, of))
         if self.of_models is not None:

@@ -70,17 +70,17 @@ def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Val
     return Value(tpr, float(np.hypot(np.sqrt(tpr * (1 - tpr) / m), threshold)), m + n)
 
 
-@metric("advantage", "membership advantage, TPR - FPR", scope="attack", low=-1.0)
+@metric("advantage", "membership advantage, TPR - FPR", scope="attack", low=-1.0, of_decisions=True)
 def _advantage(answers: Answers) -> Value:
     return advantage(answers.member_decisions, answers.nonmember_decisions)
 
 
-@metric("tpr", "true-positive rate of the attack's decisions", scope="attack")
+@metric("tpr", "true-positive rate of the attack's decisions", scope="attack", of_decisions=True)
 def _tpr(answers: Answers) -> Value:
     return share(answers.member_decisions)
 
 
-@metric("fpr", "false-positive rate of the attack's decisions", scope="attack")
+@metric("fpr", "false-positive rate of the attack's decisions", scope="attack", of_decisions=True)
 def _fpr(answers: Answers) -> Value:
     return share(answers.nonmember_decisions)
 
@@ -211,7 +211,12 @@ def _accuracy(difference: Value) -> Value:
     return Value((1 + difference.value) / 2, difference.stderr / 2, difference.n)
 
 
-@metric("attack_accuracy", "accuracy of the attack's decisions, members and non-members counting alike", scope="attack")
+@metric(
+    "attack_accuracy",
+    "accuracy of the attack's decisions, members and non-members counting alike",
+    scope="attack",
+    of_decisions=True,
+)
 def _attack_accuracy(answers: Answers) -> Value:
     return _accuracy(_advantage(answers))
 

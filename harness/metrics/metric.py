@@ -51,6 +51,8 @@ class Metric:
     sharpest first. Together they bracket the number that is meant."""
     from_metric: tuple[str, float, float] | None = None
     """Another metric of the same answers, a factor and a summand, which give it in tables that lack it."""
+    of_decisions: bool = False
+    """Whether it depends on which scores the attack calls members, and not on the scores alone."""
 
 
 METRICS: dict[str, Metric] = {}
@@ -65,6 +67,7 @@ def metric(
     high: float = 1.0,
     never_above: tuple[str, ...] = (),
     from_metric: tuple[str, float, float] | None = None,
+    of_decisions: bool = False,
     **coordinates: float,
 ) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
     """Decorator: register a function under a name that specs may use.
@@ -79,7 +82,9 @@ def metric(
     def register(function: Callable[..., Value]) -> Callable[..., Value]:
         if name in METRICS:
             raise ValueError(f"metric {name!r} is registered twice")
-        METRICS[name] = Metric(name, function, text, scope, low, high, coordinates, never_above, from_metric)
+        METRICS[name] = Metric(
+            name, function, text, scope, low, high, coordinates, never_above, from_metric, of_decisions
+        )
         return function
 
     return register
@@ -88,6 +93,11 @@ def metric(
 def metrics_of(scope: Scope) -> tuple[str, ...]:
     """Names of the metrics of a scope, in the order in which they were registered."""
     return tuple(m.name for m in METRICS.values() if m.scope == scope)
+
+
+def depends_on_decisions(name: str) -> bool:
+    """Whether a metric depends on which scores an attack calls members; False for one that only an attack knows."""
+    return name in METRICS and METRICS[name].of_decisions
 
 
 def derived_from(name: str) -> list[tuple[str, float, float]]:

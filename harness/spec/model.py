@@ -97,8 +97,9 @@ class Spec(Config):
             return names_of_results(self.experiment)
         return NameScope(
             arms={arm: self.experiment.levels(arm) for arm in self.experiment.arms},
-            attacks={name: attack.measures for name, attack in self.attacks.items()},
+            attacks={name: attack.reported for name, attack in self.attacks.items()},
             scored=frozenset(name for name, attack in self.attacks.items() if isinstance(attack, ScoringAttack)),
+            without_threshold=frozenset(n for n, attack in self.attacks.items() if attack.reported != attack.measures),
             attack_axes={
                 name: {axis: declared.values for axis, declared in axes.items()}
                 for name, axes in self.attack_axes.items()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from harness.arrays import Array
@@ -19,7 +21,7 @@ from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.execution.table import read_table
 from harness.metrics import Answers
-from harness.metrics.metric import measure_answers
+from harness.metrics.metric import depends_on_decisions, measure_answers, metrics_of
 from harness.paths import Project
 from harness.spec.load import load_specs
 from tests.attacks.test_pooled import pool_and_target
@@ -29,10 +31,12 @@ BOTH = SMALL_SPEC.replace(
     "  logloss: {kind: logloss}\n",
     "  logloss: {kind: logloss}\n"
     "  rehearsed: {kind: logloss, threshold_from: rehearsal}\n"
+    "  undecided: {kind: logloss, threshold_from: none}\n"
     "  shokri: {kind: shokri, epochs: 2}\n"
     "  shokri-rehearsed: {kind: shokri, epochs: 2, threshold_from: rehearsal}\n",
 ).replace("  repeats: 2\n", "  repeats: 2\n  pools: {shadows: {count: 1}}\n")
 PAIRS = {"rehearsed": "logloss", "shokri-rehearsed": "shokri"}
+OF_DECISIONS = {"advantage", "tpr", "fpr", "attack_accuracy"}
 OF_SCORES = ("auc", "tpr_at_5pct_fpr", "best_attack_accuracy", "held_out_advantage")
 
 
@@ -65,6 +69,45 @@ def test_a_rehearsal_gives_the_threshold_and_changes_no_score(
             assert values[(*at, rehearsed, "attack_accuracy")] == pytest.approx((1 + expected) / 2, abs=1e-12)
             differs += values[(*at, rehearsed, "advantage")] != values[(*at, by_rule, "advantage")]
     assert differs > len(plan.cells)
+    # Without a threshold the same evaluation has fewer rows, and these are of scores.
+    assert all(cell.evaluations["undecided", ()] == cell.evaluations["logloss", ()] for cell in plan.cells)
+    both = table[table["attack"].isin(["logloss", "undecided"])]
+    of_rule, undecided = (both[both["attack"] == name].reset_index(drop=True) for name in ("logloss", "undecided"))
+    assert not set(undecided["metric"]) & OF_DECISIONS
+    left = of_rule[~of_rule["metric"].isin(OF_DECISIONS)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(undecided.drop(columns="attack"), left.drop(columns="attack"))
+    assert len(left) < len(of_rule)
+
+
+def test_a_claim_cannot_ask_for_decisions_of_an_attack_that_makes_none(make_project: Callable[..., Project]) -> None:
+    asked = SMALL_SPEC.replace("{kind: logloss}", "{kind: logloss, threshold_from: none}")
+    project = make_project(asked)
+    done = run_cli(project.root, "validate")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "specs/own/cancer.yaml:" in line
+    assert "advantage depends on decisions, and the attack 'logloss' makes no decisions (threshold_from: none)" in line
+
+
+def test_resolved_files_say_which_attacks_make_no_decisions(make_project: Callable[..., Project]) -> None:
+    project = make_project(BOTH)
+    done = run_cli(project.root, "resolve", "-p", "full")
+    assert done.returncode == 0, done.stderr
+    (path,) = project.root.glob("models/full/resolved/own/cancer/attacks.json")
+    assert json.loads(path.read_text(encoding="utf-8"))["without_threshold"] == ["undecided"]
+
+
+@pytest.mark.parametrize("name", metrics_of("attack"))
+def test_what_a_metric_says_of_decisions_is_so(name: str) -> None:
+    """Other decisions on the same scores change it, or not; other scores with the same decisions change the others."""
+    rng = np.random.default_rng(4)
+    inside, outside = (rng.normal(shift, 1, 400) for shift in (1.0, 0.0))
+    one = measure_answers(Answers(inside, outside, inside > 0.5, outside > 0.5))[name]
+    other = measure_answers(Answers(inside, outside, inside > 1, outside > 1))[name]
+    assert (one != other) == depends_on_decisions(name)
+    fresh = measure_answers(Answers(rng.permuted(inside) / 2, outside, inside > 0.5, outside > 0.5))[name]
+    if depends_on_decisions(name):
+        assert fresh == one
 
 
 def _best_of(arrays: Fitted) -> float:
@@ -139,7 +182,12 @@ def test_every_score_attack_has_the_field_and_keeps_its_name_without_it(kind: st
     needed = {"by": "flip", "scale": 0.1} if kind in ("sampling", "lira-queries") else {}
     fields = {k: v for k, v in needed.items() if k in cls.model_fields}
     by_rule, rehearsed = cls(**fields), cls(**fields, threshold_from="rehearsal")
+    undecided = cls(**fields, threshold_from="none")
     assert isinstance(rehearsed, ScoringAttack)
+    assert isinstance(undecided, ScoringAttack)
+    assert undecided.content() == by_rule.content()
+    assert {*undecided.measures} - {*undecided.reported} == OF_DECISIONS
+    assert by_rule.reported == by_rule.measures
     assert "threshold_from" not in by_rule.content()
     assert rehearsed.content() == {**by_rule.content(), "threshold_from": "rehearsal"}
     assert rehearsed.by_rule().content() == by_rule.content()
