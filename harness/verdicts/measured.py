@@ -256,6 +256,7 @@ def repeats_wanted(
     models_allowed = cells * max(
         SHARE * spec_repeats, 2 * FEWEST, SHARE * repeat_limit if repeat_limit > CEILING * spec_repeats else 0
     )
+    models_allowed = max(models_allowed, sum(repeats_present.values()))  # to attack models that are there costs none
     past_spec = {
         claim: allocate_repeats(findings, alpha, spec_repeats, repeat_limit, until_decision=True)
         for claim, findings in by_claim.items()

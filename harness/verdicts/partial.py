@@ -95,7 +95,7 @@ def would_decide(
         return f"more than {FAR:,} repeats of a cell: what is left lies too close to its margin"
     cost = "" if seconds is None else f", {_time_text(more * seconds)} on one core"
     models = "1 more model" if more == 1 else f"{more:,} more models"
-    past = "" if allowed else "; that is past the limit of repeats"
+    past = "" if allowed else "; that is past the limit of repeats or of models"
     return f"about {models}{cost}, if effects stay as they are{past}"
 
 

@@ -370,7 +370,7 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
     scaled = scale(loaded.spec, "until", Profile())
     bound = math.tanh(0.5)
 
-    def needs(below: float, others: int = 6, undecided: int = 40) -> dict[str, dict[Any, int]]:
+    def needs(below: float, others: int = 6, undecided: int = 40, there: int = 2) -> dict[str, dict[Any, int]]:
         near = swinging(bound - below, 0.06, undecided)
         values = {("size", e): swinging(0.9, 0.01, others) for e in (1.0, 10.0, math.inf)}
         values |= {("iid", 1.0): near, ("iid", 10.0): swinging(0.2, 0.01, 6), ("iid", math.inf): swinging(0.2, 0.01, 6)}
@@ -378,7 +378,7 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
         counts = [
             {"arm": "iid", "attack": "", "metric": f"count_{k}", "epsilon": 1.0, "repeat": r, "value": v, "stderr": 0.0}
             for k, v in (("rows", 569), ("members", 120))
-            for r in range(2)
+            for r in range(there)
         ]
         table = pd.concat([table, pd.DataFrame(counts)], ignore_index=True)
         table.attrs["design"] = "sequential"
@@ -386,6 +386,8 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
 
     assert needs(0.03) == {"iid-held": {("iid", 1.0): 45}}
     assert needs(0.03, others=9) == {}  # 79 models by now
+    assert needs(0.03, others=9, there=100) == {"iid-held": {("iid", 1.0): 45}}  # models that another claim has trained
+    assert needs(0.022, others=9, there=45) == {}
     assert needs(0.022) == {}  # expected to take more than are left
     assert needs(0.004) == {}  # out of reach
     assert needs(0.004, undecided=20) == {

@@ -97,7 +97,7 @@ def test_an_open_claim_says_what_would_decide_it_and_at_what_cost(loaded: Loaded
     models, _, rest = found.would_decide.removeprefix("about ").partition(" more models, ")
     assert 5 < int(models) < 100
     seconds = int(models) * 96 / 48  # of 4 cells of 12 repeats
-    past = "that is past the limit of repeats"  # 12 of a spec that has two
+    past = "that is past the limit of repeats or of models"  # 12 of a spec that has two
     assert rest == f"{seconds:.0f} seconds on one core, if effects stay as they are; {past}"
     assert found.design == "sequential"
     assert judged(loaded, table, design="sequential")["counts"].would_decide == ""
@@ -219,7 +219,7 @@ def test_what_more_models_would_cost(
     there = {(NEAR, "logloss"): 1, (OTHER, "logloss"): 4, (NEAR, ""): 3}
     assert would_decide([], there, seconds, 0.05, 3) == said
     assert would_decide([], there, seconds, 0.05, 9) == said
-    past = "; that is past the limit of repeats" if said.startswith("about") else ""
+    past = "; that is past the limit of repeats or of models" if said.startswith("about") else ""
     assert would_decide([], there, seconds, 0.05, 3, allowed=False) == said + past
     assert asked == [((0.05, repeats, 10_000), {"until_decision": True}) for repeats in (4, 9, 4)]
 
