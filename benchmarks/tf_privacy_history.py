@@ -25,6 +25,8 @@ ORDERS = {
 }
 """As `compute_dp_sgd_privacy.py` listed them from January 2019 on, and as `mnist_dpsgd_tutorial.py` did."""
 FILE = "rdp_accountant.py"
+FOLDER = "privacy/analysis/"
+"""Of the package; a copy elsewhere is no version of it."""
 DIGITS = 10
 OUT = Path(__file__).with_suffix(".json")
 
@@ -39,7 +41,9 @@ def versions(clone: Path) -> list[dict[str, str]]:
     log = git(clone, "log", "--reverse", "--format=%H %as", "--", f"*{FILE}")
     for commit, date in (line.split() for line in log.splitlines()):
         paths = [
-            path for path in git(clone, "ls-tree", "-r", "--name-only", commit).splitlines() if path.endswith(FILE)
+            path
+            for path in git(clone, "ls-tree", "-r", "--name-only", commit).splitlines()
+            if path.endswith(FOLDER + FILE)
         ]
         known += [{"commit": commit, "date": date, "path": path} for path in paths[:1]]
     return known

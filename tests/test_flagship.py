@@ -48,7 +48,7 @@ FAR_BY_RULE = {
 which stand there a second time with the threshold of a rehearsal; why is in docs/statistics.md."""
 
 PAPERS_WITHOUT_THRESHOLDS = {"rahimian2021"}
-"""Papers that choose none: their attacks have no advantage but where a rehearsal gives a threshold."""
+"""Papers that choose none: attacks of theirs have an AUC and no advantage, but where a rehearsal gives a threshold."""
 
 
 def git(root: Path, *arguments: str) -> str:

@@ -145,7 +145,7 @@ class Attack(Plugin):
         return ("advantage",)
 
     @property
-    def reported(self) -> tuple[str, ...]:
+    def table_metrics(self) -> tuple[str, ...]:
         """Names of those of `measures` that tables have and claims may name."""
         return self.measures
 
@@ -210,7 +210,7 @@ class ScoringAttack(Attack):
     threshold_from: Literal["rule", "rehearsal", "none"] = "rule"
     """Which scores are called members: `rule`, as the attack says; `rehearsal`, those from the threshold on that is
     best (TPR - FPR) on one more target of the same arm and place, of which the adversary knows the members; `none`, no
-    threshold is chosen, and what depends on one is not measured."""
+    threshold is chosen: tables have no row of what depends on one, and claims cannot name it."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -224,7 +224,7 @@ class ScoringAttack(Attack):
         return metrics_of("attack")
 
     @property
-    def reported(self) -> tuple[str, ...]:
+    def table_metrics(self) -> tuple[str, ...]:
         return tuple(name for name in self.measures if not self.leaves_out(name))
 
     def leaves_out(self, metric: str) -> bool:

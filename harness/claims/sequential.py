@@ -20,9 +20,9 @@ A point gets no more repeats once it has the number that the spec asks for. It i
 times that number would not decide, supposing an effect `EARLY_SLACK` standard errors larger than was measured. Once no
 claim asks for more within it, what stopping early has saved may be spent past it: on cells of claims that may still be
 decided with up to `CEILING` times as many, one standard error in favour of what was found, as long as all models
-together stay within `SHARE` of those of the fixed design (or twice `FEWEST` a cell, or those that are there already,
-where that is more); claims expected to need the fewest go first. A profile may name another number of repeats that a
-cell may get (`max_repeats`), within a share `SHARE` of as many in all.
+together stay within `SHARE` of those of the fixed design (or twice `FEWEST` a cell, where that is more); claims
+expected to need the fewest go first. A profile may name another number of repeats that a cell may get
+(`max_repeats`), within a share `SHARE` of as many in all. Attacks on models that are there go on past these shares.
 
 A profile may ask for more than a verdict: for one that is distribution-free. Then decided claims go on, by the same
 rules and up to `CEILING` times the spec's repeats, where what was found so far says that bets would decide them.

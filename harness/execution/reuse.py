@@ -138,7 +138,7 @@ def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, metrics_neede
         if not known.has(cell.model.work, of_model):
             roots[cell.model.key] = cell.model
         for (name, _), piece in cell.evaluations.items():
-            if not known.has(piece.work, set(metrics_needed) & {*spec.attacks[name].reported}):
+            if not known.has(piece.work, set(metrics_needed) & {*spec.attacks[name].table_metrics}):
                 roots[piece.key] = piece
     for cells, name, where in groups_of_runs(plan, spec):
         runs = [cell.evaluations[name, where] for cell in cells]

@@ -22,8 +22,9 @@ from harness.experiment.results import TRAINED
 from harness.hashing import fingerprint
 from harness.identity import spec_fields
 from harness.paths import Project
+from harness.spec.attacks import attack_variants
 from harness.spec.document import Document, Keys, load_document, locate
-from harness.spec.model import Spec, attack_variants
+from harness.spec.model import Spec
 from harness.spec.readings import readings
 from harness.spec.surface import CONTENT, SHARED, core
 
@@ -324,9 +325,8 @@ def _step(candidate: object, part: str | int) -> list[object]:
             if part in (name, info.alias):
                 return _members(info.annotation)
         kind = candidate.model_fields.get("kind")
-        if part == TRAINED and candidate is Experiment:
+        if (part == TRAINED and candidate is Experiment) or (kind is not None and kind.default == part):
             return [candidate]
-        return [candidate] if kind is not None and kind.default == part else []
     return []
 
 

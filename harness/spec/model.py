@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from harness.attacks import ATTACKS, Attack, ScoringAttack
-from harness.attacks.logloss import Logloss
 from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
 from harness.coordinates import Level
-from harness.errors import first_fault
 from harness.experiment.axes import RESERVED, Axis
-from harness.experiment.experiment import Experiment, set_at
+from harness.experiment.experiment import Experiment
 from harness.experiment.results import AnyExperiment, ResultsFile
-from harness.experiment.setup import Name, ShadowPool
+from harness.experiment.setup import Name
 from harness.formulas import FORMULAS
 from harness.identity import canonical, canonical_path
 from harness.metrics import METRICS
-from harness.metrics.curves import CURVES, Of
-from harness.metrics.metric import MODEL_SCOPES, metrics_of
+from harness.metrics.curves import CURVES
+from harness.metrics.metric import MODEL_SCOPES
 from harness.results.names import names_of_results
+from harness.spec.attacks import attack_variants, check_pool, has_curve, refuse_missing_decisions
 from harness.spec.claim import Claim
 from harness.spec.page import Layout, Panel
 from harness.spec.paper_run import PaperRun
@@ -97,9 +95,11 @@ class Spec(Config):
             return names_of_results(self.experiment)
         return NameScope(
             arms={arm: self.experiment.levels(arm) for arm in self.experiment.arms},
-            attacks={name: attack.reported for name, attack in self.attacks.items()},
+            attacks={name: attack.table_metrics for name, attack in self.attacks.items()},
             scored=frozenset(name for name, attack in self.attacks.items() if isinstance(attack, ScoringAttack)),
-            without_threshold=frozenset(n for n, attack in self.attacks.items() if attack.reported != attack.measures),
+            without_threshold=frozenset(
+                n for n, attack in self.attacks.items() if attack.table_metrics != attack.measures
+            ),
             attack_axes={
                 name: {axis: declared.values for axis, declared in axes.items()}
                 for name, axes in self.attack_axes.items()
@@ -254,10 +254,11 @@ class Spec(Config):
             self._check_curve(panel, panel.curve)
         elif not panel.metrics and not panel.formulas:
             raise ValueError(f"figure {panel.title!r}: nothing to draw; give metrics, formulas or a curve")
+        refuse_missing_decisions(panel, self.attacks)
 
     def _check_curve(self, panel: Panel, name: str) -> None:
         of = CURVES[name].of
-        fits = [attack for attack, config in self.attacks.items() if _has_curve(config, of)]
+        fits = [attack for attack, config in self.attacks.items() if has_curve(config, of)]
         if self.results is not None and self.results.format == "scores" and of == "scores":
             fits = list(self.attack_names)
         if panel.metrics or panel.formulas:
@@ -278,7 +279,7 @@ class Spec(Config):
                         f"(arm {arm!r} has: {list_names(setup.pools)})"
                     )
                 if pool is not None:
-                    _check_pool(f"attack {name!r}", attack, setup.pools[pool], pool)
+                    check_pool(f"attack {name!r}", attack, setup.pools[pool], pool)
         self._check_access(experiment)
         for attack_name, axes in self.attack_axes.items():
             for axis in axes:
@@ -316,33 +317,3 @@ class Spec(Config):
 def _of_attacks(panel: Panel) -> bool:
     """Whether a panel draws what attacks measure, and not of models alone."""
     return any(metric not in METRICS or METRICS[metric].scope not in MODEL_SCOPES for metric in panel.metrics)
-
-
-def _has_curve(attack: Attack, of: Of) -> bool:
-    """Whether an attack leaves behind what a curve is drawn of."""
-    if of == "losses":
-        return isinstance(attack, Logloss)
-    return (
-        isinstance(attack, ScoringAttack) if of == "scores" else set(metrics_of("per_record")) <= set(attack.measures)
-    )
-
-
-def _check_pool(where: str, attack: Attack, pool: ShadowPool, name: str) -> None:
-    wanted = "halves" if attack.needs_halves else "leftover"
-    if pool.trained_on != wanted:
-        raise ValueError(f"{where} learns from models on {wanted}; set trained_on: {wanted} in the pool {name!r}")
-    if refusal := attack.refuses(pool.count):
-        raise ValueError(f"{where}: {refusal}")
-
-
-def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dict[str, Level], Attack]]:
-    """An attack at every place of its axes. Raises ValueError for a value that its field cannot have."""
-    for chosen in product(*(axis.values for axis in axes.values())):
-        data = attack.model_dump(by_alias=True)
-        for axis, value in zip(axes.values(), chosen, strict=True):
-            set_at(data, axis.field, value)
-        try:
-            variant = type(attack).model_validate(data) if axes else attack
-        except ValidationError as error:
-            raise ValueError(first_fault(error)) from None
-        yield dict(zip(axes, chosen, strict=True)), variant

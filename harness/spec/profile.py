@@ -51,7 +51,7 @@ class Profile(Config):
     max_repeats: int | None = Field(default=None, ge=1)
     """Of a sequential design: repeats that a cell may get where an open claim needs them, never fewer than the spec's.
     Default: three times the spec's. All cells together get a third of the fixed design's models, or of as many repeats
-    where that is more, or the models that there are already."""
+    where that is more; attacks on models that are there go on past that."""
     from_tables: bool = False
     """Of a sequential design. What the committed tables of any profile hold of an experiment is not measured again, by
     whichever version of the code it was; verdicts say by which."""

@@ -205,8 +205,8 @@ def repeats_wanted(
     """Repeats that each cell and attack needs next, by claim; only claims that are open and need some.
 
     Repeats beyond the spec's are asked for only where no claim needs any within it, and while all models together stay
-    within a share of the fixed design's. After that, where the profile asks for distribution-free verdicts, decided
-    claims whose verdicts are not get more repeats.
+    within a share of the fixed design's, or where none is added to those that the table has. After that, where the
+    profile asks for distribution-free verdicts, decided claims whose verdicts are not get more repeats.
 
     Args:
         evidence: that of the table, where it is at hand.
@@ -256,7 +256,7 @@ def repeats_wanted(
     models_allowed = cells * max(
         SHARE * spec_repeats, 2 * FEWEST, SHARE * repeat_limit if repeat_limit > CEILING * spec_repeats else 0
     )
-    models_allowed = max(models_allowed, sum(repeats_present.values()))  # to attack models that are there costs none
+    models_present = sum(repeats_present.values())
     past_spec = {
         claim: allocate_repeats(findings, alpha, spec_repeats, repeat_limit, until_decision=True)
         for claim, findings in by_claim.items()
@@ -264,8 +264,10 @@ def repeats_wanted(
     chosen: dict[str, dict[Attacked, int]] = {}
     for claim in sorted(past_spec, key=lambda claim: _count_models(repeats_present, [past_spec[claim]])):
         reserved = [*(past_spec[other] for other in chosen), past_spec[claim]]
-        if past_spec[claim] and _count_models(repeats_present, reserved) <= models_allowed:
-            chosen[claim] = allocate_repeats(by_claim[claim], alpha, spec_repeats, repeat_limit)
+        next_needs = allocate_repeats(by_claim[claim], alpha, spec_repeats, repeat_limit)
+        adds_none = _count_models(repeats_present, [past_spec[claim], next_needs]) == models_present
+        if past_spec[claim] and (adds_none or _count_models(repeats_present, reserved) <= models_allowed):
+            chosen[claim] = next_needs
     if chosen or scaled.basis != "distribution-free":
         return keep_cheapest(chosen)
     settled = {claim for claim, findings in by_claim.items() if is_decided(findings)}

@@ -82,6 +82,8 @@ def would_decide(
 ) -> str:
     """A sentence on how many more models would decide an open claim if its effects stay as they are, and at what cost.
 
+    Models that are trained already, and that the claim's attack has not been run on, count too, and are told apart.
+
     Args:
         repeats: present repeats of each cell under each attack.
         seconds: core-seconds that one more model takes with all attacks on it; None: not known.
@@ -89,12 +91,16 @@ def would_decide(
     """
     needs = allocate_repeats(findings, alpha, max(spec_repeats, *repeats.values()), FAR, until_decision=True)
     more = sum(by_cell({key: max(0, target - repeats.get(key, 0)) for key, target in needs.items()}).values())
+    trained = by_cell(repeats)
+    new = sum(max(0, target - trained.get(cell, 0)) for cell, target in by_cell(needs).items())
     if not more:
         return "no number of repeats is likely to decide it: what is left lies too close to its margin"
     if max(needs.values()) >= FAR:
         return f"more than {FAR:,} repeats of a cell: what is left lies too close to its margin"
-    cost = "" if seconds is None else f", {_time_text(more * seconds)} on one core"
+    cost = "" if seconds is None else f", {'at most ' if new < more else ''}{_time_text(more * seconds)} on one core"
     models = "1 more model" if more == 1 else f"{more:,} more models"
+    if new < more:
+        models += f" under attack, {new:,} of them to train" if new else " under attack, all of them trained already"
     past = "" if allowed else "; that is past the limit of repeats or of models"
     return f"about {models}{cost}, if effects stay as they are{past}"
 

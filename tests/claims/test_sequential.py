@@ -388,6 +388,7 @@ def test_repeats_past_the_specs_are_paid_for_by_what_was_saved(make_project: Any
     assert needs(0.03, others=9) == {}  # 79 models by now
     assert needs(0.03, others=9, there=100) == {"iid-held": {("iid", 1.0): 45}}  # models that another claim has trained
     assert needs(0.022, others=9, there=45) == {}
+    assert needs(0.033, others=9, there=42) == {}  # the next look would train three
     assert needs(0.022) == {}  # expected to take more than are left
     assert needs(0.004) == {}  # out of reach
     assert needs(0.004, undecided=20) == {

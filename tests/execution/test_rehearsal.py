@@ -89,6 +89,35 @@ def test_a_claim_cannot_ask_for_decisions_of_an_attack_that_makes_none(make_proj
     assert "advantage depends on decisions, and the attack 'logloss' makes no decisions (threshold_from: none)" in line
 
 
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ("{kind: logloss, threshold_from: {axis: t, values: [rule, none]}}", "declare a second attack for it"),
+        ("{kind: logloss, threshold_from: {axis: t, values: [none, rule]}}", "the attack 'logloss' makes no decisions"),
+    ],
+)
+def test_an_attack_has_no_threshold_at_all_places_or_at_none(
+    changed: str, says: str, make_project: Callable[..., Project]
+) -> None:
+    done = run_cli(make_project(SMALL_SPEC.replace("{kind: logloss}", changed)).root, "validate")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize("attacks", ["attacks: [undecided], ", ""])
+def test_a_figure_cannot_draw_decisions_that_no_attack_makes(
+    attacks: str, make_project: Callable[..., Project]
+) -> None:
+    figure = f"figure:\n  - {{title: Leakage, metrics: [advantage], {attacks}arms: [iid]}}\n"
+    project = make_project(BOTH + figure)
+    done = run_cli(project.root, "validate")
+    if attacks:
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        assert "figure 'Leakage': advantage depends on decisions" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+
+
 def test_resolved_files_say_which_attacks_make_no_decisions(make_project: Callable[..., Project]) -> None:
     project = make_project(BOTH)
     done = run_cli(project.root, "resolve", "-p", "full")
@@ -186,8 +215,8 @@ def test_every_score_attack_has_the_field_and_keeps_its_name_without_it(kind: st
     assert isinstance(rehearsed, ScoringAttack)
     assert isinstance(undecided, ScoringAttack)
     assert undecided.content() == by_rule.content()
-    assert {*undecided.measures} - {*undecided.reported} == OF_DECISIONS
-    assert by_rule.reported == by_rule.measures
+    assert {*undecided.measures} - {*undecided.table_metrics} == OF_DECISIONS
+    assert by_rule.table_metrics == by_rule.measures
     assert "threshold_from" not in by_rule.content()
     assert rehearsed.content() == {**by_rule.content(), "threshold_from": "rehearsal"}
     assert rehearsed.by_rule().content() == by_rule.content()

@@ -193,22 +193,51 @@ NEAR, OTHER, NEW = (("iid", place({"epsilon": epsilon})) for epsilon in (1.0, 10
 @pytest.mark.parametrize(
     ("needs", "seconds", "said"),
     [
-        ({NEAR: 2}, None, "about 1 more model, if effects stay as they are"),
-        ({NEAR: 5, OTHER: 2, NEW: 3}, None, "about 7 more models, if effects stay as they are"),
-        ({NEAR: 101}, 0.89, "about 100 more models, 89 seconds on one core, if effects stay as they are"),
-        ({NEAR: 101}, 0.9, "about 100 more models, 2 minutes on one core, if effects stay as they are"),
-        ({NEAR: 101}, 53.99, "about 100 more models, 90 minutes on one core, if effects stay as they are"),
-        ({NEAR: 101}, 54.0, "about 100 more models, 1.5 hours on one core, if effects stay as they are"),
-        ({NEAR: 1001}, 54000.0, "about 1,000 more models, 15000.0 hours on one core, if effects stay as they are"),
-        ({NEAR: 9999}, None, "about 9,998 more models, if effects stay as they are"),
+        ({NEAR: 2}, None, "about 1 more model under attack, all of them trained already, if effects stay as they are"),
+        (
+            {NEAR: 5, OTHER: 2, NEW: 3},
+            None,
+            "about 7 more models under attack, 5 of them to train, if effects stay as they are",
+        ),
+        (
+            {NEAR: 101},
+            0.89,
+            "about 100 more models under attack, 98 of them to train, at most 89 seconds on one core, if effects stay as they are",
+        ),
+        (
+            {NEAR: 101},
+            0.9,
+            "about 100 more models under attack, 98 of them to train, at most 2 minutes on one core, if effects stay as they are",
+        ),
+        (
+            {NEAR: 101},
+            53.99,
+            "about 100 more models under attack, 98 of them to train, at most 90 minutes on one core, if effects stay as they are",
+        ),
+        (
+            {NEAR: 101},
+            54.0,
+            "about 100 more models under attack, 98 of them to train, at most 1.5 hours on one core, if effects stay as they are",
+        ),
+        (
+            {NEAR: 1001},
+            54000.0,
+            "about 1,000 more models under attack, 998 of them to train, at most 15000.0 hours on one core, if effects stay as they are",
+        ),
+        (
+            {NEAR: 9999},
+            None,
+            "about 9,998 more models under attack, 9,996 of them to train, if effects stay as they are",
+        ),
         ({NEAR: 10000, NEW: 2}, None, "more than 10,000 repeats of a cell: what is left lies too close to its margin"),
+        ({OTHER: 5, NEW: 1}, 30.0, "about 2 more models, 60 seconds on one core, if effects stay as they are"),
         ({NEAR: 1}, None, "no number of repeats is likely to decide it: what is left lies too close to its margin"),
     ],
 )
 def test_what_more_models_would_cost(
     needs: dict[Cell, int], seconds: float | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of cells with one repeat and with four, and of one with none yet."""
+    """Of cells with one repeat under attack and three trained, with four of each, and of one with none yet."""
     asked: list[Any] = []
 
     def allocated(*arguments: Any, **named: Any) -> dict[Any, int]:
