@@ -178,7 +178,11 @@ def _claims_of_papers(which: str = "") -> list[dict[str, Any]]:
         return [v for v in own if v["data"] != "none"]
     if not which:
         return own
-    starts = {"models": ("about",), "close": ("more than", "no number")}[which]
+    starts = {
+        "models": ("about",),
+        "close": ("more than", "no number"),
+        "readings": ("this reading", "these ", "in the reading"),
+    }[which]
     return [v for v in own if v["verdict"] == "inconclusive" and (v["would_decide"] or "").startswith(starts)]
 
 

@@ -31,6 +31,7 @@ from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import independent_claims, judge_spec
 from harness.verdicts.measured import ClaimError
+from harness.verdicts.partial import seconds_a_model
 from harness.verdicts.publish import is_about_counts, publish, reading_matters
 
 REASON = "not_run_because"
@@ -149,6 +150,7 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
         for reading, variant in other_readings(context, loaded)
     ]
     verdicts = []
+    seconds = _seconds_a_model(context, loaded)
     for verdict in _judge_as_declared(context, loaded, claims):
         claim = declared[verdict.id.split("#")[1]]
         parts = [] if claim.theory else scaled.spec.parts(claim)
@@ -162,8 +164,15 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
             readings_of_claim += [
                 (SentenceReading(name), one) for one in _judge_as_declared(context, variant, None, reading=True)
             ]
-        verdicts.append(publish(verdict, claim, scaled, readings_of_claim))
+        verdicts.append(publish(verdict, claim, scaled, readings_of_claim, seconds))
     return verdicts
+
+
+def _seconds_a_model(context: Context, loaded: Loaded) -> float | None:
+    """Core-seconds that a model of a spec took with all attacks on it; None where nothing says so."""
+    experiment = context.scale(loaded).spec.own_experiment
+    table = None if experiment is None else measurements(context, loaded)[0]
+    return None if experiment is None or table is None else seconds_a_model(table, experiment.coordinates)
 
 
 def _verdicts_of_reading(

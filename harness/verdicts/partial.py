@@ -97,7 +97,7 @@ def would_decide(
         return "no number of repeats is likely to decide it: what is left lies too close to its margin"
     if max(needs.values()) >= FAR:
         return f"more than {FAR:,} repeats of a cell: what is left lies too close to its margin"
-    cost = "" if seconds is None else f", {'at most ' if new < more else ''}{_time_text(more * seconds)} on one core"
+    cost = "" if seconds is None else f", {'at most ' if new < more else ''}{time_text(more * seconds)} on one core"
     models = "1 more model" if more == 1 else f"{more:,} more models"
     if new < more:
         models += f" under attack, {new:,} of them to train" if new else " under attack, all of them trained already"
@@ -105,7 +105,8 @@ def would_decide(
     return f"about {models}{cost}, if effects stay as they are{past}"
 
 
-def _time_text(seconds: float) -> str:
+def time_text(seconds: float) -> str:
+    """A time in words: seconds up to 90, minutes up to 90, else hours."""
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

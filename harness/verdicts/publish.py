@@ -21,6 +21,7 @@ from harness.claims.kinds.close import Close
 from harness.claims.kinds.count import Count
 from harness.claims.kinds.table import PrintedTable
 from harness.claims.operands import Number
+from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
 from harness.data.dataset import TableDataset
 from harness.experiment.results import ResultsFile
@@ -28,7 +29,7 @@ from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import Reading, SentenceReading
-from harness.verdicts.partial import parts_text
+from harness.verdicts.partial import parts_text, time_text
 
 DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsewhere")
 """Where a claim is reproduced or violated."""
@@ -36,6 +37,8 @@ WORD_ON_OTHER_DATA: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "
 OPEN_BEFORE_COUNTING = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
 WAITS_FOR = "it waits for "
 NOT_RUN = "readings that were not run"
+TURNED = ("reproduced", "agrees")
+"""What a reading says that turns a violated verdict: no more models settle which reading is meant."""
 WITHOUT_DECISION: dict[str, None] = {
     "p_value": None,
     "e_value": None,
@@ -107,12 +110,14 @@ def publish(
     claim: Claim,
     scaled: Scaled,
     readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
+    seconds: float | None = None,
 ) -> Verdict:
     """The verdict that is published, from what the test finds.
 
     Args:
         verdict: what the test finds.
         readings: the readings that matter to the claim, with what the test finds in each; None: it was not run.
+        seconds: core-seconds that a model of the spec takes with all attacks on it; None: not known.
     """
     data, smaller = data_of(claim, scaled)
     parts = [] if claim.theory else scaled.spec.parts(claim)
@@ -147,8 +152,9 @@ def publish(
             update |= {**WITHOUT_DECISION, "certainty": None, "hangs_on": hangs, "reason": reason}
             if hangs == OPEN_BEFORE_COUNTING:
                 update["would_decide"] = "a way to prepare the data that gives the printed count"
-            elif all(text.startswith(NOT_RUN) for text in hangs):
-                update["would_decide"] = _what_readings_take(readings, scaled.spec)
+            elif not any(other is not None and other.verdict in TURNED for _, other in readings):
+                told = [(r, other) for r, other in readings if _counts_if_not_run(data) or _was_run(other)]
+                update["would_decide"] = _what_readings_take(verdict, told, scaled.spec, seconds)
             outcome = "inconclusive"
     if outcome == "inconclusive" and scaled.spec.results is not None:
         update["reason"] = f"{update.get('reason', verdict.reason)}; {_no_more_repeats(scaled.spec.results)}"
@@ -161,14 +167,38 @@ def publish(
     return verdict.model_copy(update=update)
 
 
-def _what_readings_take(read: Sequence[tuple[Reading | SentenceReading, Verdict | None]], spec: Spec) -> str:
-    """What would run the readings that were not: a command, or what they wait for."""
-    reasons = [
-        "" if other is None else other.reason for _, other in read if other is None or other.verdict == "not run"
+def _what_readings_take(
+    verdict: Verdict,
+    read: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
+    spec: Spec,
+    seconds: float | None,
+) -> str:
+    """What would settle the readings that are open or were not run: a command and its cost, or what they wait for."""
+    open_ = [
+        f"in the reading {reading.text}, {other.would_decide or 'more models'}"
+        for reading, other in read
+        if other is not None and other.verdict == "inconclusive"
     ]
+    reasons = ["" if other is None else other.reason for _, other in read if not _was_run(other)]
+    if not reasons:
+        return "; ".join(open_)
     if all(reason.startswith(WAITS_FOR) for reason in reasons):
-        return "; ".join(reason.removeprefix(WAITS_FOR) for reason in reasons)
-    return f"these readings (harness alternatives --where-violated {spec.id})"
+        return "; ".join([*open_, *(reason.removeprefix(WAITS_FOR) for reason in reasons)])
+    cost = ""
+    if seconds is not None and verdict.models_fixed and spec.own_experiment is not None:
+        models = len(reasons) * FEWEST * verdict.models_fixed // spec.own_experiment.repeats
+        cost = f", at least {models:,} models, {time_text(models * seconds)} on one core"
+    which = "this reading" if len(reasons) == 1 else f"these {len(reasons)} readings"
+    return "; ".join([*open_, f"{which}{cost} (harness alternatives --where-violated {spec.id})"])
+
+
+def _was_run(other: Verdict | None) -> bool:
+    return other is not None and other.verdict != "not run"
+
+
+def _counts_if_not_run(data: Data) -> bool:
+    """Whether a reading that was not run keeps a claim on such data from being violated."""
+    return data in ("paper", "smaller")
 
 
 def _no_more_repeats(results: ResultsFile) -> str:
@@ -196,8 +226,8 @@ def _flipping_readings(readings: Sequence[tuple[Reading | SentenceReading, Verdi
         for reading, other in readings
         if other is not None and other.verdict not in ("violated", "not run")
     ]
-    if data in ("paper", "smaller"):
-        unknown = [reading.text for reading, other in readings if other is None or other.verdict == "not run"]
+    if _counts_if_not_run(data):
+        unknown = [reading.text for reading, other in readings if not _was_run(other)]
         if unknown:
             flipping.append(f"{NOT_RUN}: {', '.join(unknown)}")
     return flipping

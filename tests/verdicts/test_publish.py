@@ -111,7 +111,29 @@ def test_a_reading_that_was_not_run_might(loaded: Loaded) -> None:
     verdict = result(spec_of(loaded, COMPARE), HIGH, [first, (second[0], None)])
     assert verdict.verdict == "inconclusive"
     assert verdict.hangs_on == ("readings that were not run: preprocessing.scaling = min-max",)
-    assert verdict.would_decide == f"these readings (harness alternatives --where-violated {verdict.spec})"
+    assert verdict.would_decide == f"this reading (harness alternatives --where-violated {verdict.spec})"
+
+
+def test_what_readings_would_cost_that_were_not_run_or_are_open(loaded: Loaded) -> None:
+    spec = spec_of(loaded, COMPARE)
+    scaled = scale(spec, "made-up", Profile())
+    found = judge_spec(scaled, "0", table_of(both(around(0.1, 40), HIGH)))[0]
+    found = found.model_copy(update={"models_fixed": 80})  # two cells of forty repeats
+    (first, _), (second, _) = everywhere(loaded, None)
+    command = f"(harness alternatives --where-violated {spec.id})"
+    neither = publish(found, spec.claims[0], scaled, [(first, None), (second, None)], 10.0)
+    assert neither.would_decide == f"these 2 readings, at least 24 models, 4 minutes on one core {command}"
+    undecided = found.model_copy(update={"verdict": "inconclusive", "would_decide": "about 3 more models"})
+    one = publish(found, spec.claims[0], scaled, [(first, undecided), (second, None)], 10.0)
+    assert one.would_decide == (
+        "in the reading preprocessing.scaling = none, about 3 more models; "
+        f"this reading, at least 12 models, 2 minutes on one core {command}"
+    )
+    assert publish(found, spec.claims[0], scaled, [(first, undecided), (second, found)], 10.0).would_decide == (
+        "in the reading preprocessing.scaling = none, about 3 more models"
+    )
+    turned = publish(found, spec.claims[0], scaled, [(first, found.model_copy(update={"verdict": "reproduced"}))])
+    assert (turned.verdict, turned.would_decide) == ("inconclusive", "")
 
 
 def test_a_reading_that_says_not_run_is_one_that_was_not_run(loaded: Loaded) -> None:
