@@ -30,6 +30,8 @@ class ArmFacts:
     """The mean of a batch is clipped, which one record moves by up to twice the norm, be it removed or replaced."""
     draws: str = ""
     """Names the way to draw records; arms of one name have the same records in each repeat."""
+    epsilons_left_out: tuple[float, ...] = ()
+    """Those of the declared grid that the profile does not run."""
 
     def epsilon_as_trained(self, noise_multiplier: float, at: Place, replace: bool) -> tuple[float, float] | None:
         """What noise gives at a place for the shuffled batches that were trained on, from below and from above; None:

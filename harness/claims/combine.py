@@ -30,15 +30,17 @@ FAR = 10_000
 """Repeats past which a projection is not worth telling."""
 
 
-def combine_alternatives(point_results: Sequence[PointResult]) -> PointResult:
+def combine_alternatives(point_results: Sequence[PointResult], absent: int = 0) -> PointResult:
     """The result where one of several alternatives is enough.
 
     It is supported where one alternative is, by Bonferroni, and opposed where all are. Its point is that of the
     clearest one.
+
+    `absent`: number of further alternatives of which nothing is known; with any, it cannot be opposed.
     """
     best = min(point_results, key=lambda look: look.point.p_support)
-    support = min(1.0, best.point.p_support * len(point_results))
-    oppose = max(look.point.p_oppose for look in point_results)
+    support = min(1.0, best.point.p_support * (len(point_results) + absent))
+    oppose = 1.0 if absent else max(look.point.p_oppose for look in point_results)
     corrected = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
     return PointResult(
         corrected,
@@ -67,12 +69,14 @@ def over_grid(
     test: str,
     some: frozenset[str],
     look: Callable[[Where], Sequence[PointResult]],
+    absent_alternatives: int = 0,
 ) -> PartResult:
     """Judge a part of a claim at every place of the grid.
 
     Args:
         look: gives one or more results at a place, all of which must hold, except along what `some` lists.
         some: axes, and kinds of names, along which one alternative is enough.
+        absent_alternatives: at each place, further alternatives of which nothing is known.
     """
     if gone := evidence.unmeasured_axes(curves):
         return not_run(f"the profile runs no {', no '.join(gone)}")
@@ -82,18 +86,25 @@ def over_grid(
             ", ".join(place_text({axis: value}) for value in values) for axis, values in (at or {}).items()
         )
         return not_run(f"the profile runs none of the grid points asked for ({asked or 'none is finite'})")
+    absent = evidence.count_points_left_out(curves, at)
+    mixed = bool(some & frozenset(grid[0])) and not frozenset(grid[0]) <= some
+    if (absent and mixed) or (absent_alternatives and some & frozenset(grid[0])):
+        return not_run("the profile leaves out alternatives of which one would be enough")
     axes = frozenset(grid[0])
     if "epsilon" not in axes and "epsilon" in dict(curves[0].at):  # nothing varies with it: where the first side is
         grid = [{**place, "epsilon": dict(curves[0].at)["epsilon"]} for place in grid]
     return combine(
-        _group_by_axes([(place, alternative) for place in grid for alternative in look(place)], axes, some, part),
+        _group_by_axes(
+            [(place, alternative) for place in grid for alternative in look(place)], axes, some, absent_alternatives
+        ),
         part,
         test,
+        absent=absent,
     )
 
 
 def _group_by_axes(
-    point_results: Sequence[tuple[Where, PointResult]], axes: frozenset[str], some: frozenset[str], part: Part
+    point_results: Sequence[tuple[Where, PointResult]], axes: frozenset[str], some: frozenset[str], absent: int
 ) -> tuple[list[PointResult], Quantifier]:
     """The results to combine, and the quantifier over them. Where only some axes are for all, there is one result per
     group of the others."""
@@ -106,7 +117,8 @@ def _group_by_axes(
     groups: dict[Hashable, list[PointResult]] = {}
     for where, look in point_results:
         groups.setdefault(tuple((k, v) for k, v in sorted(where.items()) if k not in along), []).append(look)
-    return [combine_alternatives(group) if len(group) > 1 else group[0] for group in groups.values()], "all"
+    several = [combine_alternatives(group, absent) if len(group) + absent > 1 else group[0] for group in groups.values()]
+    return several, "all"
 
 
 def combine(
@@ -176,6 +188,8 @@ def combine(
         return conclude("reproduced", "holds", deciding_support, support)
     if oppose <= alpha:
         return conclude("violated", "fails", deciding_oppose, oppose)
+    if absent and quantifier == "all" and max(supports) <= alpha:
+        return conclude("inconclusive", "partly", deciding_support, absent=absent)
     if not enough[deciding_support]:
         return conclude(
             "inconclusive", "few", deciding_support, repeats=points[deciding_support].repeats, fewest=part.fewest

@@ -129,6 +129,29 @@ class Measurements:
         """
         axes = [axis for axis in self.axes if any(axis in self.axes_of(curve) for curve in curves)]
         axes.sort(key=lambda axis: axis == "epsilon")
+        return [dict(zip(axes, chosen, strict=True)) for chosen in product(*self._choices(axes, curves, at))]
+
+    def count_points_left_out(
+        self, curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None = None
+    ) -> int:
+        """Number of places of the declared grid, among `at`, that the profile leaves out: of which nothing is known."""
+        axes = [axis for axis in self.axes if any(axis in self.axes_of(curve) for curve in curves)]
+        if "epsilon" not in axes:
+            return 0
+        lost = [self.arm(curve.arm).epsilons_left_out for curve in curves if "epsilon" in self.axes_of(curve)]
+        asked = (at or {}).get("epsilon")
+        absent = {
+            epsilon
+            for epsilon in set().union(*lost)
+            if (math.isfinite(epsilon) if asked is None else epsilon in asked)
+        }
+        others = self._choices([axis for axis in axes if axis != "epsilon"], curves, at)
+        return len(absent) * math.prod(map(len, others))
+
+    def _choices(
+        self, axes: Sequence[str], curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None
+    ) -> list[list[Level]]:
+        """Of each axis, the values that all of the curves that vary along it have, among `at`."""
         choices = []
         for axis in axes:
             sets = [self.levels(curve, axis) for curve in curves if axis in self.axes_of(curve)]
@@ -139,7 +162,7 @@ class Measurements:
             elif axis == "epsilon":
                 common = [v for v in common if math.isfinite(float(v))]
             choices.append(common)
-        return [dict(zip(axes, chosen, strict=True)) for chosen in product(*choices)]
+        return choices
 
     def unmeasured_axes(self, curves: Sequence[MetricSeries]) -> list[str]:
         """Axes that curves fix at values that were not measured, in words."""

@@ -120,6 +120,9 @@ class MeasuredClaimKind(ClaimKind):
 
     takes_ends: ClassVar[bool] = False
     """Whether it can be of a metric that is known between two ends, such as `max_advantage`."""
+    counts_absent_points: ClassVar[bool] = False
+    """Whether it may be judged where the profile leaves out some epsilons: these count as points of which nothing is
+    known. Other kinds, which are of all epsilons together, are not run there."""
     needs_repeats: ClassVar[bool] = False
     """Whether it asks for something of each repeat by itself, which a mean does not tell."""
 

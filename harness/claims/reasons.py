@@ -15,12 +15,13 @@ from harness.coordinates import text as place_text
 
 DIGITS = 12
 """Of numbers that are written down: as many as two processors agree on."""
-OfMeasurements = Literal["holds", "fails", "undecided", "few", "counted"]
+OfMeasurements = Literal["holds", "fails", "undecided", "few", "partly", "counted"]
 OfTheory = Literal["proved", "refuted", "computed", "unproved", "played"]
 Found = Literal[OfMeasurements, OfTheory, "said"]
 """What was found.
 
-`holds`, `fails`, `undecided`: of measurements, at the place that decides. `few`: too few repeats to decide.
+`holds`, `fails`, `undecided`: of measurements, at the place that decides. `few`: too few repeats to decide. `partly`:
+it holds at every place that the profile runs, and the profile leaves some out.
 `counted`: a number that is the same in every run. `proved`, `refuted`, `unproved`: of theory, for a whole domain.
 `computed`: holds at every point that was computed. `played`: in a simulated game. `said`: no numbers say it.
 """
@@ -79,6 +80,8 @@ class Reason(Config):
     """Of the points computed, those at which it fails."""
     boxes: int | None = None
     """Into which a domain was cut."""
+    absent: int | None = None
+    """Places that the profile leaves out."""
     counts: tuple[Counted, ...] = ()
     words: str = ""
     """Said in place of what the numbers say."""
@@ -111,7 +114,7 @@ class Reason(Config):
         """In one plain sentence without its full stop; with the effect and its interval, or without."""
         if self.words:
             text = self.words
-        elif self.found in ("holds", "fails", "undecided", "few"):
+        elif self.found in ("holds", "fails", "undecided", "few", "partly"):
             text = self._measured_text(effect)
         else:
             text = {"counted": self._counted_text, "played": self._played_text}.get(self.found, self._theory_text)()
@@ -133,6 +136,8 @@ class Reason(Config):
             return f"holds at {'every point; weakest' if self.quantifier == 'all' else 'some point; strongest'} {where}"
         if self.found == "fails":
             return f"fails {where}" if self.quantifier == "all" else f"fails at every point; least clearly {where}"
+        if self.found == "partly":
+            return f"holds at every point that the profile runs, which leaves out {self.absent}; weakest {where}"
         if self.found == "few":
             many = f"{self.repeats} repeat{'' if self.repeats == 1 else 's'} decide{'s' if self.repeats == 1 else ''}"
             return f"{many} nothing, {self.fewest} may; so far {where}"

@@ -174,7 +174,8 @@ class _Rule:
             return self._points_of_share(finding)
         all_points = finding.quantifier == "all"
         needed = self._levels(finding)[0]
-        open_, turned, used_up = [], [], False
+        # Where the profile leaves points out, not every point can be shown to hold (for some point: to fail).
+        open_, turned, used_up = [], [], finding.absent > 0
         for look in finding.point_results:
             if (look.point.p_support if all_points else look.point.p_oppose) <= needed:
                 continue

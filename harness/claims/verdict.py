@@ -98,6 +98,8 @@ class ReadingVerdict(Config):
     value: Any
     verdict: Word
     reason: str
+    profile: str = Field(default="", exclude_if=lambda profile: not profile)
+    """The profile whose tables it is judged from, where that is another than the verdict's."""
 
     @property
     def text(self) -> str:

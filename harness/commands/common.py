@@ -101,6 +101,28 @@ def load(project: Project, names: list[str] | None, alternatives: bool = True) -
     return load_specs(project, names or [], alternatives)
 
 
+def load_decided(context: Context, names: list[str] | None, alternatives: bool = True) -> list[Loaded]:
+    """Of the named specs, or of all where `names` is empty, those of which the profile decides a claim, restricted to
+    these claims. `alternatives`: as for `load_spec`.
+
+    Raises HarnessError where specs are named of which the profile decides nothing.
+    """
+    from harness.spec.selection import specs_to_decide
+
+    loaded = load(context.project, names, alternatives)
+    chosen = specs_to_decide(context.profile, loaded)
+    if names and loaded and not chosen:
+        raise _refuse_undecided(context, names)
+    return chosen
+
+
+def _refuse_undecided(context: Context, names: list[str]) -> HarnessError:
+    return HarnessError(
+        f"{', '.join(names)}: the profile {context.profile_name!r} decides no claim of it; name another with "
+        "--profile, or add it to `decide` in params.yaml"
+    )
+
+
 def contexts(
     names: list[str] | None, profile: str | None, workers: int | None, quiet: bool, alternatives: bool = True
 ) -> list[tuple[Context, list[Loaded]]]:
@@ -111,12 +133,16 @@ def contexts(
     """
     from harness.pipeline.context import OWN
     from harness.spec.profile import Profile
+    from harness.spec.selection import specs_to_decide
 
     context = context_for(profile, workers, quiet)
     loaded = load(context.project, names, alternatives)
     within = context.project.specs.resolve()
     own = [one for one in loaded if not one.raw.files[0].is_relative_to(within)]
-    groups = [(context, [one for one in loaded if one not in own])] if len(own) < len(loaded) or not loaded else []
+    of_profile = specs_to_decide(context.profile, (one for one in loaded if one not in own))
+    if names and len(own) < len(loaded) and not of_profile:
+        raise _refuse_undecided(context, names)
+    groups = [(context, of_profile)] if len(own) < len(loaded) or not loaded else []
     for one in own:
         chosen = context.profile if profile is not None else Profile()
         groups.append((dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id), [one]))
@@ -126,8 +152,9 @@ def contexts(
 
 
 def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
-    """The specs on a profile's page: all of the checkout's that can be loaded, whichever were run."""
+    """The specs on a profile's page: all that it decides a claim of and that can be loaded, whichever were run."""
     from harness.spec.load import load_spec, spec_paths
+    from harness.spec.selection import specs_to_decide
 
     if context.own is not None:
         return loaded
@@ -137,7 +164,7 @@ def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
             specs.append(known.get(path.resolve()) or load_spec(context.project, path, alternatives=False))
         except HarnessError as error:
             context.progress.say(f"not on the page: {str(error).splitlines()[0]}")
-    return specs
+    return specs_to_decide(context.profile, specs)
 
 
 def table_of(*columns: str) -> Table:

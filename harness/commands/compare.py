@@ -54,7 +54,7 @@ def compare(
     Exit 1 if a verdict differs, a claim is new or gone, or a spec or a table of measurements is not the accepted one.
     Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
     """
-    from harness.pipeline.judging import baseline_means, is_left_out, judge_all, measured_file
+    from harness.pipeline.judging import baseline_means, judge_all, measured_file
     from harness.pipeline.parallel import preload_helpers
     from harness.verdicts import baseline
 
@@ -75,8 +75,6 @@ def compare(
         writes = shlex.join(["harness", "compare", "--update", *profile_given, *(specs or ())])
         accepted = baseline.read(path, writes) if path.is_file() else None
         tolerance_in_use = tolerance if tolerance is not None or accepted is None else accepted.tolerance
-        if tolerance_in_use is not None:  # of what each machine measures anew, a profile's own specs
-            loaded = [one for one in loaded if not is_left_out(context, one)]
         judged = dict(zip((one.spec.id for one in loaded), judge_all(context, loaded), strict=True))
         now = baseline.gather(
             context.profile_name,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.common import Names, ProfileName, context_for, load
+from harness.commands.common import Names, ProfileName, context_for, load, load_decided
 from harness.errors import HarnessError
 from harness.files import write_text
 
@@ -32,12 +32,16 @@ def _pipelines() -> list[tuple[Path, str, str]]:
     """Where each pipeline file lies, what it should say, and its profile."""
     from harness.pipeline.dvc import flagship_text, pipeline_text
     from harness.spec.profile import load_params
+    from harness.spec.selection import specs_to_decide
 
     context = context_for(None, None, True)
     root, specs = context.project.root, load(context.project, None)
-    pipelines = [(root / "dvc.yaml", pipeline_text(context, specs), context.profile_name)]
+    text = pipeline_text(context, specs_to_decide(context.profile, specs))
+    pipelines = [(root / "dvc.yaml", text, context.profile_name)]
     if (name := load_params(context.project).flagship) is not None:
-        pipelines.append((root / "flagship" / "dvc.yaml", flagship_text(context_for(name, None, True), specs), name))
+        flagship = context_for(name, None, True)
+        text = flagship_text(flagship, specs_to_decide(flagship.profile, specs))
+        pipelines.append((root / "flagship" / "dvc.yaml", text, name))
     return pipelines
 
 
@@ -49,10 +53,9 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     says so and exits with 2.
     """
     from harness.pipeline.compute import resolve as write_resolved
-    from harness.pipeline.judging import is_left_out
 
     context = context_for(profile, None, True)
-    included = [one for one in load(context.project, specs) if not is_left_out(context, one)]
+    included = load_decided(context, specs)
     for loaded in included:
         write_resolved(context, loaded)
     print(f"{context.resolved_folder.relative_to(context.project.root)}: {len(included)} specs")

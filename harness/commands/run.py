@@ -39,20 +39,15 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     from harness.data.fetch import MissingData
     from harness.execution.store import Store
     from harness.pipeline.compute import pieces_left, plan_of
-    from harness.pipeline.judging import is_left_out
     from harness.report.preparation import describe_preparation
 
     rows: list[dict[str, Any]] = []
     tables: list[tuple[str, PreparationText]] = []
     keys_listed: set[str] = set()
-    left_out: list[str] = []
     groups = contexts(specs, profile, None, quiet)
     for context, loaded in groups:
         store = Store(context.project.store)
         for one in loaded:
-            if is_left_out(context, one):
-                left_out.append(one.spec.id)
-                continue
             if one.spec.results is not None:
                 rows.append(_row_of_results(context, one))
                 continue
@@ -80,9 +75,6 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             )
     total = sum(float(r["core_seconds"]) for r in rows)
     context = groups[0][0]
-    if left_out:
-        which = ", ".join(left_out) if specs else f"{len(left_out)} specs"
-        context.progress.say(f"left out by the profile {context.profile_name!r}: {which}")
     if as_json:
         summary = {"profile": context.profile_name, "workers": context.workers, "core_seconds": total}
         print_json({**summary, "specs": rows})

@@ -58,8 +58,10 @@ def validate(specs: Names = None, as_json: AsJson = False) -> None:
     loaded = load(project, specs)
     if not specs:
         from harness.spec.profile import check_names
+        from harness.spec.selection import check_decided_names
 
         check_names(project, [one.spec for one in loaded])
+        check_decided_names(project, [one.spec for one in loaded])
     _check_results(loaded)
     if as_json:
         print_json([{"id": one.spec.id, "sha256": one.sha256, "valid": True} for one in loaded])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.commands.common import AsJson, ProfileName, console, context_for, load, print_json, table_of
+from harness.commands.common import AsJson, ProfileName, console, context_for, load_decided, print_json, table_of
 
 
 def status(profile: ProfileName = None, as_json: AsJson = False) -> None:
@@ -11,7 +11,7 @@ def status(profile: ProfileName = None, as_json: AsJson = False) -> None:
     from harness.verdicts.counts import GROUPS, count
 
     context = context_for(profile, None, True)
-    loaded = load(context.project, None)
+    loaded = load_decided(context, None)
     there = [one for one in loaded if has_verdicts(context, one)]
     verdicts = [v for one in there for v in read_verdicts(context, one).verdicts]
     not_judged = [one.spec.id for one in loaded if one not in there]

@@ -107,17 +107,15 @@ def _copy_results(
     from harness.execution.sharing import Shared
     from harness.execution.store import Store
     from harness.pipeline.compute import plan_of
-    from harness.pipeline.judging import is_left_out
 
     only: set[ResultName] | None = None
     if specs:
         only = set()
         for context, loaded in contexts(specs, profile, None, quiet):
             for one in loaded:
-                if not is_left_out(context, one):
-                    only |= {
-                        (piece.kind, piece.key) for piece in plan_of(context, one, context.repeat_factor(one)).pieces()
-                    }
+                only |= {
+                    (piece.kind, piece.key) for piece in plan_of(context, one, context.repeat_factor(one)).pieces()
+                }
     transfer = move(Store(project_here().store), Shared(address), Progress(quiet), only)
     if as_json:
         faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in transfer.faults]

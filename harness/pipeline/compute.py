@@ -25,7 +25,7 @@ from harness.execution.table import axes_of, measurement_table, model_table, wri
 from harness.execution.table import read_table as read_measured
 from harness.pipeline.context import Context
 from harness.pipeline.deciding import metrics_of_claims, run_until_decided
-from harness.pipeline.judging import REASON, is_left_out, reason_left_out
+from harness.pipeline.judging import REASON
 from harness.pipeline.results import results_table, write_results
 from harness.pipeline.tables import Notes, read_known_measurements, write_curves, write_measurements
 from harness.spec.document import locate
@@ -64,11 +64,9 @@ def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
 def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
     """The plan of a spec with `repeat_factor` times its repeats; fetches its data.
 
-    Raises MissingData where data cannot be had or the profile leaves the spec out, and HarnessError, with file and
-    line, for a set-up that does not fit the data.
+    Raises MissingData where data cannot be had, and HarnessError, with file and line, for a set-up that does not fit
+    the data.
     """
-    if is_left_out(context, loaded):
-        raise MissingData(reason_left_out(context))
     with _locate_data_faults(loaded, None):
         for dataset in datasets(loaded, context):
             if isinstance(dataset, TableDataset):

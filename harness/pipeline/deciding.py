@@ -122,14 +122,18 @@ def _all_attacked(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
     return [(group, attack) for group in groups for attack in ("", *spec.attacks_asked[group[0]])]
 
 
-def _attacked_by_claims(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
+def _attacked_by_claims(spec: Spec, groups: Collection[Cell]) -> list[Attacked]:
     """The cells and attacks without which the claims cannot be judged."""
     parts = [part for claim in spec.claims for part in _flatten_parts(spec.parts(claim))]
+    # What has no measured side is about the records that an arm draws, which any of its cells shows: the first.
+    drawing = {arm for part in parts if not part.operands() for arm in part.arms()}
+    first_of_arm = {group[0]: group for group in reversed(list(groups))}
     return [
         (group, attack)
         for group in groups
         for attack in ("", *spec.attacks)
-        if any(attack in ("", *part.attacks().get(group[0], ())) and _is_about(part, group) for part in parts)
+        if (attack == "" and group[0] in drawing and first_of_arm[group[0]] == group)
+        or any(attack in ("", *part.attacks().get(group[0], ())) and _is_about(part, group) for part in parts)
     ]
 
 
@@ -152,11 +156,18 @@ def _is_about(part: MeasuredClaimKind, group: Cell) -> bool:
             continue
         open_axes = {*operand.mean_over, *([operand.chosen.axis] if operand.chosen is not None else [])}
         levels_asked = {axis: values for axis, values in part.levels_asked().items() if axis not in open_axes}
+        if "epsilon" not in {*levels_asked, *open_axes, *operand.fixed_axes} and _leaves_out_infinity(part):
+            levels_asked["epsilon"] = [value for axis, value in where if axis == "epsilon" and value != math.inf]
         levels_asked |= {axis: [value] for axis, value in operand.fixed_axes.items()}
         relative = math.inf if _is_relative(operand) else None
         if all(value in (*levels_asked.get(axis, [value]), relative) for axis, value in where):
             return True
     return False
+
+
+def _leaves_out_infinity(part: MeasuredClaimKind) -> bool:
+    """Whether a part that says nothing of epsilon is about its finite values alone: one that has a field `at`."""
+    return "at" in type(part).model_fields
 
 
 def _is_relative(operand: MetricOperand) -> bool:

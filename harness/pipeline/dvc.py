@@ -1,6 +1,6 @@
 """`dvc.yaml`, from the specs and the profile that `params.yaml` selects; `flagship/dvc.yaml`, of its flagship.
 
-A spec is named by its file alone. Specs that the profile leaves out have no stages.
+A spec is named by its file alone. Specs of which the profile decides nothing have no stages.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from harness.imports import closure
 from harness.pipeline.code import STAGES, paths_of
 from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context
-from harness.pipeline.judging import is_left_out
 from harness.pipeline.results import results_file
 from harness.spec.load import Loaded
 
 
 def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
-    """`dvc.yaml`, for all specs of the checkout."""
-    used = [d for one in specs if not is_left_out(context, one) for d in datasets(one, context)]
+    """`dvc.yaml`, for the specs of the profile."""
+    used = [d for one in specs for d in datasets(one, context)]
     fetched = {d.name: type(d) for d in used if isinstance(d, TableDataset) and not isinstance(d, CsvTable)}
     modules = closure(*(kind.__module__ for kind in fetched.values()))
     own = tuple(m for m in modules if m.partition(".")[0] == "harness")  # others lie outside of the checkout
@@ -52,15 +51,15 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"each": _list_items, "each_uncached": _list_uncached, "lines": _lines}
-    kept = [one.spec for one in specs if not is_left_out(context, one)]
-    measured = [spec.id for spec in kept if spec.experiment is not None]
-    theory = [spec.id for spec in kept if spec.experiment is None]
+    measured = [one.spec.id for one in specs if one.spec.experiment is not None]
+    theory = [one.spec.id for one in specs if one.spec.experiment is None]
     papers = dict.fromkeys(one.split("/")[0] for one in (*measured, *theory))
     docs = ["docs"] if (context.project.root / "docs").is_dir() else []
     return environment.get_template(template).render(
         at=lambda names, pattern: [pattern.replace("*", name) for name in names],
         code=lambda stage: paths_of(STAGES[stage].modules()),
         measured=measured,
+        sequential=context.is_sequential,
         theory=theory,
         shown=[*docs, *(f"reports/${{profile}}/{paper}" for paper in papers)],
         **given,
@@ -69,9 +68,8 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
 
 def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:
     """Paths of one's own tables."""
-    kept = [one for one in specs if not is_left_out(context, one)]
-    tables = {d.path for one in kept for d in datasets(one, context) if isinstance(d, CsvTable)}
-    return sorted(tables | {_path_of_results(context, one.spec.results) for one in kept if one.spec.results})
+    tables = {d.path for one in specs for d in datasets(one, context) if isinstance(d, CsvTable)}
+    return sorted(tables | {_path_of_results(context, one.spec.results) for one in specs if one.spec.results})
 
 
 def _path_of_results(context: Context, results: ResultsFile) -> str:

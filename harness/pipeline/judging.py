@@ -25,7 +25,7 @@ from harness.spec.claim import Claim
 from harness.spec.document import locate
 from harness.spec.load import Loaded, spec_id
 from harness.spec.model import Spec
-from harness.spec.profile import Scaled
+from harness.spec.profile import Scaled, load_params
 from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
@@ -63,24 +63,12 @@ def measured_file(context: Context, loaded: Loaded) -> Path:
     return context.measurements_file(loaded.spec.id) if results is None else results_file(results)
 
 
-def is_left_out(context: Context, loaded: Loaded) -> bool:
-    """Whether the profile runs nothing of a spec's experiment."""
-    return loaded.spec.experiment is not None and loaded.spec.id in context.profile.skip
-
-
-def reason_left_out(context: Context) -> str:
-    """Why a spec has no measurements where the profile leaves it out, as a clause."""
-    return f"the profile {context.profile_name!r} leaves this spec out"
-
-
 def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
     """A spec's measurements, or None and the reason why there are none. Raises HarnessError for a damaged table.
 
     Results from elsewhere are always read from their own file.
     """
     path = context.measurements_file(loaded.spec.id)
-    if is_left_out(context, loaded):
-        return None, reason_left_out(context)
     if loaded.spec.results is not None:
         return results_table(context.scale(loaded)), ""
     if not path.is_file():
@@ -145,13 +133,15 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     """
     scaled, spec = context.scale(loaded), loaded.spec
     declared = {claim.id: claim for claim in spec.claims}
+    as_declared = _judge_as_declared(context, loaded, claims)
+    violated = [verdict.id.split("#")[1] for verdict in as_declared if verdict.verdict == "violated"]
     judged_readings = [
-        (reading, _verdicts_of_reading(context, variant, claims))
+        (reading, _verdicts_of_reading(context, variant, claims, violated))
         for reading, variant in other_readings(context, loaded)
     ]
     verdicts = []
     seconds = _seconds_a_model(context, loaded)
-    for verdict in _judge_as_declared(context, loaded, claims):
+    for verdict in as_declared:
         claim = declared[verdict.id.split("#")[1]]
         parts = [] if claim.theory else scaled.spec.parts(claim)
         readings_of_claim: list[tuple[Reading | SentenceReading, Verdict | None]] = [
@@ -176,18 +166,35 @@ def _seconds_a_model(context: Context, loaded: Loaded) -> float | None:
 
 
 def _verdicts_of_reading(
-    context: Context, variant: Loaded, claims: Collection[str] | None
+    context: Context, variant: Loaded, claims: Collection[str] | None, violated: Collection[str]
 ) -> dict[str, Verdict] | None:
-    """The verdicts in a reading, by claim; None where the reading was not run."""
+    """The verdicts in a reading, by claim; None where the reading was not run.
+
+    A reading that this profile did not run is judged from the tables of the profile that `readings_of` names, for those
+    claims that are `violated` as declared: only they wait for it.
+    """
     if not context.measurements_file(variant.spec.id).is_file():
-        return None
+        elsewhere = _context_of_readings(context)
+        if elsewhere is None or not violated or not elsewhere.measurements_file(variant.spec.id).is_file():
+            return None
+        context, claims = elsewhere, violated
     return {verdict.id.split("#")[1]: verdict for verdict in _judge_as_declared(context, variant, claims, reading=True)}
+
+
+def _context_of_readings(context: Context) -> Context | None:
+    """The context of the profile whose tables of other readings count; None where there is none."""
+    name = context.profile.readings_of
+    if name is None:
+        return None
+    return replace(context, profile_name=name, profile=load_params(context.project).profiles[name], max_repeats=None)
 
 
 def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
     """The readings of a spec whose experiment or attacks, under the profile, are not those of the spec itself."""
     own = experiment_digest(context.scale(loaded))
     variants = [(r, replace(loaded, spec=r.spec, raw=r.raw)) for r in readings(loaded.spec, loaded.raw)]
+    if loaded.claims is not None:
+        variants = [(r, v.for_claims(loaded.claims)) for r, v in variants]
     return [(r, v) for r, v in variants if experiment_digest(context.scale(v)) != own]
 
 
@@ -276,7 +283,7 @@ def write_all_verdicts(context: Context, loaded: Sequence[Loaded]) -> list[list[
     """Judge the claims of each spec and write its verdicts, on as many cores as there are."""
     judged = judge_all(context, loaded)
     for one, verdicts in zip(loaded, judged, strict=True):
-        if one.spec.results is not None and not is_left_out(context, one):
+        if one.spec.results is not None:
             write_results(context.scale(one), context.measurements_file(one.spec.id))
         _write_file(context, one, verdicts)
     return judged
@@ -288,16 +295,8 @@ def _write_file(context: Context, loaded: Loaded, verdicts: list[Verdict]) -> No
 
 
 def has_verdicts(context: Context, loaded: Loaded) -> bool:
-    """Whether a spec was judged under the profile.
-
-    For a spec that the profile leaves out, only verdicts that are all *not run* count: others are from before it was
-    left out.
-    """
-    if not context.verdicts_file(loaded.spec.id).is_file():
-        return False
-    return not is_left_out(context, loaded) or all(
-        v.verdict == "not run" for v in read_verdicts(context, loaded).verdicts
-    )
+    """Whether a spec was judged under the profile."""
+    return context.verdicts_file(loaded.spec.id).is_file()
 
 
 def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:

@@ -14,7 +14,7 @@ from harness.errors import HarnessError
 from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline.context import Context
-from harness.pipeline.judging import has_verdicts, is_left_out, read_verdicts
+from harness.pipeline.judging import has_verdicts, read_verdicts
 from harness.pipeline.parallel import Shared, Task, compute_side_by_side
 from harness.report.contents import Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing
@@ -117,8 +117,7 @@ def _write_site(
         tables=context.page,
         forms=read_forms(context.project.specs / FILE, specs),
         about=provenance(context.project.root, sections, verdicts),
-        left=tuple(loaded.spec.id for loaded in absent if is_left_out(context, loaded)),
-        not_yet=tuple(loaded.spec.id for loaded in absent if not is_left_out(context, loaded)),
+        not_yet=tuple(loaded.spec.id for loaded in absent),
     )
     root = front(context).parent if root is None else root
     shared = Shared(site)

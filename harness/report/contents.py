@@ -73,7 +73,6 @@ class Site:
     """Folder of the profile, where the folders of specs are."""
     forms: Mapping[str, Form] = field(default_factory=dict)
     """By claim: since when it has its present form."""
-    left: tuple[str, ...] = ()
     not_yet: tuple[str, ...] = ()
     about: Provenance = field(default_factory=lambda: Provenance((), (), {}))
 

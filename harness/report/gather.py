@@ -21,7 +21,7 @@ from harness.experiment.experiment import Experiment
 from harness.experiment.results import ResultsFile
 from harness.pipeline.compute import core_seconds
 from harness.pipeline.context import Context
-from harness.pipeline.judging import has_verdicts, is_left_out, measurements, read_verdicts
+from harness.pipeline.judging import has_verdicts, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
 from harness.report.author_answers import read_answers
 from harness.report.drawing import Drawing
@@ -200,7 +200,7 @@ def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing
 
 def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, dict[str, dict[str, float]]] | None:
     """Core-seconds of each spec's cells, by their kind; None where the store of this machine lacks some."""
-    ran = [one for one in specs if one.spec.own_experiment is not None and not is_left_out(context, one)]
+    ran = [one for one in specs if one.spec.own_experiment is not None]
     by_spec = {}
     for one in ran:  # up to the first that the store lacks: what comes after it may need features that take minutes
         if (seconds := core_seconds(context, one)) is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -57,11 +57,15 @@ class Profile(Config):
     whichever version of the code it was; verdicts say by which."""
     substitute: tuple[str, ...] = ()
     """Datasets in place of which their substitutes are used; verdicts then say *substituted*."""
-    skip: tuple[str, ...] = ()
-    """Specs that are not trained; their claims on measurements are not run."""
+    decide: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """The claims that it is to decide: papers, specs, claims (`humphries2020/fig6#logloss-cap`), and `theory` for all
+    that need no training. What is trained follows from them (`harness.spec.selection`). Default: every claim."""
+    readings_of: str | None = None
+    """A profile whose tables of other readings count here, where a claim is violated as declared and its readings were
+    not run under this one."""
     papers: dict[str, Profile] = {}
     """A paper's specs, or one that is named (`thudi2022/adult`), are run by these settings instead, none of the
-    others; `design`, `basis` and `skip` stay, and `max_repeats` where it says none."""
+    others; `design`, `basis` and `decide` stay, and `max_repeats` where it says none."""
 
     @field_validator("engine")
     @classmethod
@@ -110,6 +114,12 @@ class Params(Config):
         kept = [name for name, profile in self.profiles.items() if profile.from_tables and name != self.flagship]
         if kept:
             raise ValueError(f"profiles.{kept[0]}: from_tables is for the flagship alone; say `flagship: {kept[0]}`")
+        for name, profile in self.profiles.items():
+            if profile.readings_of is not None and profile.readings_of not in self.profiles:
+                raise ValueError(
+                    f"profiles.{name}.readings_of: unknown profile {profile.readings_of!r}; there are: "
+                    f"{', '.join(self.profiles)}"
+                )
         return self
 
 
@@ -126,6 +136,8 @@ class Scaled:
     """What the verdicts of a sequential design shall rest on."""
     max_repeats: int | None = None
     """Repeats that a cell may get in a sequential design, where the profile says so."""
+    epsilons_left_out: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """By arm: those of the spec's grid that the profile does not keep. Nothing is known of a claim there."""
 
     @property
     def repeat_limit(self) -> int:
@@ -167,7 +179,7 @@ def load_params(project: Project) -> Params:
 
 
 def check_names(project: Project, specs: Sequence[Spec]) -> None:
-    """Raises HarnessError for what a profile skips, keeps or sets apart that no spec of the project is or has.
+    """Raises HarnessError for what a profile keeps or sets apart that no spec of the project is or has.
 
     `specs` are all of the project's.
     """
@@ -177,7 +189,6 @@ def check_names(project: Project, specs: Sequence[Spec]) -> None:
     attacks = sorted({attack for spec in specs for attack in spec.attacks})
     for name, profile in params.profiles.items():
         asked: list[tuple[Keys, str, str, Sequence[str]]] = []
-        asked += [(("skip", index), one, "spec", ids) for index, one in enumerate(profile.skip)]
         asked += [(("papers", one), one, "paper or spec", [*papers, *ids]) for one in profile.papers]
         settings = [((), profile), *((("papers", one), own) for one, own in profile.papers.items())]
         for keys, own in settings:
@@ -204,17 +215,13 @@ def _cap(own: int, ceiling: int | None) -> int:
 
 
 def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
-    """Apply a profile to a spec. Raises HarnessError where no epsilon of an arm's grid is left.
-
-    A spec that the profile skips keeps its grid there: nothing of it is run.
-    """
+    """Apply a profile to a spec. Raises HarnessError where no epsilon of an arm's grid is left."""
     before = spec.own_experiment
     if before is None:  # theory, and results from elsewhere, which are what they are
         return Scaled(spec, name, ())
     basis, own = profile.basis, profile.papers.get(spec.id, profile.papers.get(spec.paper, profile))
-    skipped = spec.id.partition("/readings/")[0] in profile.skip
     max_repeats, profile = own.max_repeats or profile.max_repeats, own
-    arms = {key: _scaled_arm(spec, name, arm, profile, skipped) for key, arm in before.arms.items()}
+    arms = {key: _scaled_arm(spec, name, arm, profile) for key, arm in before.arms.items()}
     after = before.model_copy(update={"arms": arms, "repeats": _cap(before.repeats, profile.repeats)})
     attacks, notes = {}, []
     for key, attack in spec.attacks.items():
@@ -227,14 +234,24 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     scaled = spec.with_values(experiment=after, attacks=attacks, attack_axes=axes)
     substitutions = [s for arm in before.arms.values() if (s := _substitute(arm.dataset, profile)[1]) is not None]
     substitution = " ".join(dict.fromkeys(substitutions)) or None
-    return Scaled(scaled, name, (*_reductions(before, after), *notes), substitution, basis, max_repeats)
+    reductions, left_out = (*_reductions(before, after), *notes), _epsilons_left_out(before, after)
+    return Scaled(scaled, name, reductions, substitution, basis, max_repeats, left_out)
 
 
-def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile, skipped: bool) -> Arm:
+def _epsilons_left_out(before: Experiment, after: Experiment) -> dict[str, tuple[float, ...]]:
+    """By arm: the epsilons of a grid that a smaller one does not have; without arms that lose none."""
+    lost = {}
+    for name, arm in before.arms.items():
+        grid, kept = arm.privacy.epsilons, after.arms[name].privacy.epsilons
+        if not isinstance(grid, Derived) and not isinstance(kept, Derived) and len(kept) < len(grid):
+            lost[name] = tuple(epsilon for epsilon in grid if epsilon not in kept)
+    return lost
+
+
+def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:
     grid = arm.privacy.epsilons
     if not isinstance(grid, Derived):
-        kept = tuple(e for e in grid if profile.epsilons is None or e in profile.epsilons)
-        grid = grid if skipped and not kept else kept
+        grid = tuple(e for e in grid if profile.epsilons is None or e in profile.epsilons)
         if not grid:
             raise HarnessError(f"{spec.id}: profile {name!r} keeps no epsilon of the spec's grid")
     training = {

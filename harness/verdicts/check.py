@@ -95,7 +95,7 @@ def judge_spec(
     alpha = spec.level if alpha is None else alpha
     evidence, judges, open_claims = None, dict[str, JudgeClaim](), None
     if table is not None and spec.experiment is not None:
-        evidence = evidence_of(spec, table)
+        evidence = evidence_of(spec, table, scaled.epsilons_left_out)
         if evidence.design.name == "fixed":
             scaled = as_run(scaled, evidence.repeats)
         elif not reading:

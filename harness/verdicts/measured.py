@@ -12,7 +12,7 @@ import pandas as pd
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import Measurements, NoneChosen
-from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.expectation import MeasuredClaimKind, names_for_some
 from harness.claims.kinds.at_least import AtLeast
 from harness.claims.results import Part, PartResult, not_run, unknown_part
 from harness.claims.sequential import (
@@ -51,8 +51,13 @@ class ClaimError(HarnessError):
         self.index = index
 
 
-def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
-    """A spec's measurements as claims read them, with the facts of its arms."""
+def evidence_of(
+    spec: Spec, table: pd.DataFrame, epsilons_left_out: Mapping[str, tuple[float, ...]] | None = None
+) -> Measurements:
+    """A spec's measurements as claims read them, with the facts of its arms.
+
+    `epsilons_left_out`: by arm, those of the declared grid that the profile does not run.
+    """
     if spec.results is not None:
         return _evidence_of_results(spec.results, spec.axes, table)
     experiment = spec.own_experiment
@@ -75,6 +80,7 @@ def evidence_of(spec: Spec, table: pd.DataFrame) -> Measurements:
             batches_at=batches.get(name, {}),
             batch_clipped=arm.training.clipping == "batch",
             draws=fingerprint([*drawn, arm.split.content()]),
+            epsilons_left_out=(epsilons_left_out or {}).get(name, ()),
         )
     return Measurements(table, arms, design_of(table), spec.axes, experiment.coordinates)
 
@@ -219,7 +225,7 @@ def repeats_wanted(
     assert experiment is not None
     spec_repeats, axes = experiment.repeats, experiment.coordinates
     alpha = scaled.spec.level if alpha is None else alpha
-    evidence = evidence or evidence_of(scaled.spec, table)
+    evidence = evidence or evidence_of(scaled.spec, table, scaled.epsilons_left_out)
     judges = {} if judges is None else judges
     judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
     by_claim = _all_findings(scaled, evidence, judges)
@@ -309,12 +315,30 @@ def _all_findings(
     return by_claim
 
 
+def _epsilons_lost(part: MeasuredClaimKind, evidence: Measurements) -> list[float]:
+    """The epsilons that a part speaks of and the profile leaves out."""
+    asked = part.levels_asked().get("epsilon")
+    lost: set[float] = set()
+    for operand in part.operands():
+        fixed = operand.fixed_axes.get("epsilon")
+        wanted = asked if fixed is None else [fixed]
+        for arm in operand.arm:
+            lost |= {
+                epsilon
+                for epsilon in evidence.arm(arm).epsilons_left_out
+                if (math.isfinite(epsilon) if wanted is None else epsilon in wanted)
+            }
+    return sorted(lost)
+
+
 def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -> PartResult | None:
     """A *not run* result for a part that the profile leaves out or that is not measured yet; None for others."""
     operands = part.operands()
     metrics = {m for o in operands for m in o.metrics}
     attacks = {attack for o in operands for attack in o.attack}
     missing, not_yet = sorted(attacks - set(spec.attack_names)), sorted(attacks - evidence.attacks)
+    if "attack" in names_for_some(getattr(part, "quantifier", "all")) and attacks & evidence.attacks:
+        missing, not_yet = [], []  # one of them is enough
     assert spec.experiment is not None
     relative = any(m in METRICS and METRICS[m].scope == "baseline" for m in metrics)
     grids = [levels.get("epsilon", ()) for levels in map(spec.experiment.levels, part.arms())]
@@ -327,4 +351,6 @@ def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) 
         why = "the profile leaves out the model without noise, which accuracy loss is relative to"
     elif any(map(is_of_runs, metrics)) and spec.own_experiment is not None and spec.own_experiment.repeats < 2:
         why = "the profile runs one repeat, and members exposed in every run need two"
+    elif not part.counts_absent_points and (lost := _epsilons_lost(part, evidence)):
+        why = f"the profile leaves out epsilon {', '.join(f'{e:g}' for e in lost)}, and the claim is of all of them together"
     return None if why is None else not_run(why)

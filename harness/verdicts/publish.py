@@ -137,6 +137,7 @@ def publish(
                 value=reading.value,
                 verdict=word_for(other.verdict, data),  # type: ignore[arg-type]
                 reason=other.reason,
+                profile="" if other.profile == verdict.profile else other.profile,
             )
             for reading, other in readings
             if other is not None and other.verdict != "not run"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import Field
 
@@ -25,6 +25,7 @@ Look = Callable[[Measurements, MetricSeries, Right, Where], PointResult]
 class TwoSided(MeasuredClaimKind):
     """A measured side against another side, at every grid point or at some."""
 
+    counts_absent_points: ClassVar[bool] = True
     left: MetricOperand
     """The measured side; the claim is made for each metric, arm and attack that it lists."""
     right: Operand
@@ -63,7 +64,8 @@ class TwoSided(MeasuredClaimKind):
 
     def judge_places(self, evidence: Measurements, part: Part, test: str, look: Look) -> PartResult:
         """Judge at every place by `look(evidence, left, right, where)`."""
-        pairs = self.alternatives()
+        alternatives = self.alternatives()
+        pairs = [pair for pair in alternatives if not _lost_attacks(pair, evidence)]
         curves = [c for left, right in pairs for c in (left, right) if isinstance(c, MetricSeries)]
         some = some_of(self.quantifier, evidence.axes)
         any_owner_set = not isinstance(self.quantifier, str) and self.quantifier.get(OWNER_SET) == "some"
@@ -76,7 +78,13 @@ class TwoSided(MeasuredClaimKind):
                 ]
             return [look(evidence, left, right, where) for left, right in pairs]
 
-        return over_grid(evidence, part, curves, self.at, f"{test} {evidence.test(curves)}", some, judge_place)
+        words, lost = f"{test} {evidence.test(curves)}", len(alternatives) - len(pairs)
+        return over_grid(evidence, part, curves, self.at, words, some, judge_place, lost)
+
+
+def _lost_attacks(pair: tuple[MetricSeries, Right], evidence: Measurements) -> bool:
+    """Whether one of two sides is of an attack of which there are no measurements."""
+    return any(isinstance(one, MetricSeries) and one.attack and one.attack not in evidence.attacks for one in pair)
 
 
 def _judge_selection(look: Look, left: MetricSeries, right: Right, where: Where, evidence: Measurements) -> PointResult:

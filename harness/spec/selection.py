@@ -1,0 +1,68 @@
+"""What a profile decides: the claims that it names, from which follows what is trained.
+
+A profile's `decide` lists papers (`humphries2020`), specs (`humphries2020/fig6`), claims
+(`humphries2020/fig6#logloss-cap`) and `theory`, which stands for every claim that needs no training. A spec is run for
+the claims that are named and for nothing else: the arms, points and attacks that these need. A profile without the list
+decides every claim of every spec.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from harness.errors import HarnessError
+from harness.paths import Project
+from harness.spec.document import load_document
+from harness.spec.load import Loaded
+from harness.spec.model import Spec
+from harness.spec.profile import Profile, load_params
+
+THEORY = "theory"
+"""Stands in `decide` for every claim that needs no training."""
+
+
+def claims_to_decide(profile: Profile, spec: Spec) -> frozenset[str]:
+    """The names of those claims of a spec that a profile decides."""
+    if profile.decide is None:
+        return frozenset(claim.id for claim in spec.claims)
+    named = set(profile.decide)
+    if named & {spec.id, spec.paper}:
+        return frozenset(claim.id for claim in spec.claims)
+    return frozenset(
+        claim.id
+        for claim in spec.claims
+        if f"{spec.id}#{claim.id}" in named or (claim.theory and THEORY in named)
+    )
+
+
+def specs_to_decide(profile: Profile, specs: Iterable[Loaded]) -> list[Loaded]:
+    """The specs of which a profile decides a claim, each restricted to those claims."""
+    chosen = []
+    for loaded in specs:
+        claims = claims_to_decide(profile, loaded.spec)
+        if len(claims) == len(loaded.spec.claims):
+            chosen.append(loaded)
+        elif claims:
+            chosen.append(loaded.for_claims(claims))
+    return chosen
+
+
+def check_decided_names(project: Project, specs: Sequence[Spec]) -> None:
+    """Raises HarnessError, with file, line and field, for an entry of `decide` that names nothing in the project.
+
+    `specs` are all of the project's.
+    """
+    document, params = load_document(project.params), load_params(project)
+    known = [THEORY, *dict.fromkeys(spec.paper for spec in specs), *(spec.id for spec in specs)]
+    claims = [f"{spec.id}#{claim.id}" for spec in specs for claim in spec.claims]
+    for name, profile in params.profiles.items():
+        for index, entry in enumerate(profile.decide or ()):
+            if entry in known or entry in claims:
+                continue
+            path, line = document.place(("profiles", name, "decide", index))
+            near = difflib.get_close_matches(entry, claims if "#" in entry else known, 1)
+            hint = f"did you mean {near[0]}?" if near else "`harness list` prints what there is"
+            raise HarnessError(
+                f"{path}:{line}: profiles.{name}.decide: {entry!r} names no paper, spec or claim; {hint}"
+            )
