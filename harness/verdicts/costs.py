@@ -64,5 +64,5 @@ def _cost_of_clause(clause: str) -> CostToDecide | None:
     last = models[-1]  # before it may stand the name of a reading
     at_least = last[0].startswith("at least")
     limit: Limit = "at most" if time is not None and time[1] else "at least" if at_least else "about"
-    seconds = None if time is None else float(time[2].replace(",", "")) * SECONDS_A_UNIT[time[3]]
+    seconds = None if time is None else float(round(float(time[2].replace(",", "")) * SECONDS_A_UNIT[time[3]]))
     return CostToDecide(int(last[1].replace(",", "")), seconds, limit)
