@@ -28,6 +28,7 @@ from harness.commands.specs import schema, validate
 from harness.commands.status import status
 from harness.commands.store import store_app
 from harness.commands.survey import survey
+from harness.commands.version import Version
 from harness.errors import HarnessError
 from harness.progress import silence_accountant_warnings
 from harness.streams import reserve_stdout
@@ -106,7 +107,7 @@ for command in (
 
 
 @app.callback()
-def _global(project: Root = None) -> None:
+def _global(project: Root = None, version: Version = False) -> None:
     state["root"] = project
 
 

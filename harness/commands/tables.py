@@ -118,8 +118,8 @@ def lay_out(table: Table, width: int) -> list[Text]:
     for gap in GAPS:
         widths = _column_widths(table, width, gap)
         if widths is not None:
-            return list(_aligned(table, widths, gap))
-    return list(_blocks(table, width))
+            return list(_column_lines(table, widths, gap))
+    return list(_block_lines(table, width))
 
 
 def wrap_words(words: Iterable[str], width: int) -> list[str]:
@@ -176,7 +176,7 @@ def _column_widths(table: Table, width: int, gap: int) -> list[int] | None:
     return widths
 
 
-def _aligned(table: Table, widths: Sequence[int], gap: int) -> Iterator[Text]:
+def _column_lines(table: Table, widths: Sequence[int], gap: int) -> Iterator[Text]:
     columns = zip(*table.rows, strict=True) if table.rows else [()] * len(table.columns)
     numbers = [bool(column) and all(NUMBER.fullmatch(cell.line) for cell in column) for column in columns]
     for row in table.with_header:
@@ -192,7 +192,7 @@ def _aligned(table: Table, widths: Sequence[int], gap: int) -> Iterator[Text]:
             yield line
 
 
-def _blocks(table: Table, width: int) -> Iterator[Text]:
+def _block_lines(table: Table, width: int) -> Iterator[Text]:
     for number, row in enumerate(table.rows):
         if number:
             yield Text()
