@@ -20,7 +20,7 @@ SPECS = "specs"
 Things = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[SORT | SPEC...]",
+        metavar="SORT|SPEC",
         help="A sort of things (`harness list` says which there are), or ids (paper/figure), papers or files of specs.",
     ),
 ]
