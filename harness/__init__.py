@@ -5,4 +5,4 @@ verdict with its evidence is published. Nothing in this package imports TensorFl
 engines in `harness.training`; importing `harness` itself is free of heavy dependencies.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -58,9 +58,6 @@ def test_status_counts_what_is_committed() -> None:
             if verdict != "claims":
                 assert sum(by.get(group, {}).get(verdict, 0) for by in told["papers"].values()) == number
     assert len(told["open"]) == sum(c.get("inconclusive", 0) for c in known.values() if isinstance(c, dict))
-    ran = run_cli(REPO, "status", "-p", "sequential")
-    assert ran.returncode == 0
-    assert told["open"][0]["id"] in ran.stdout
 
 
 def test_what_is_begun_passes_its_test_and_is_known(tmp_path: Path) -> None:

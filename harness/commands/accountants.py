@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from harness.commands.common import AsJson, Quiet, check_writable_file, console, print_json, table_of
+from harness.commands.common import AsJson, Quiet, check_writable_file, print_json
+from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
 from harness.files import write_text
 from harness.progress import Progress
@@ -81,22 +82,32 @@ def accountants(
             }
         )
         return
-    what = table_of("accountant", "what it is", "composes over", "batches", "source")
-    for name, a in ACCOUNTANTS.items():
-        title = a.title + (" (no upper bound)" if a.approximate else "")
-        what.add_row(name, title, a.composes_over, ", ".join(a.samplings), a.source)
-    console.print(what)
-    table = table_of(
-        "epsilon", "accountant", "noise multiplier", "shuffled, from below and without amplification", "exact, Poisson"
+    titles = {name: a.title + (" (no upper bound)" if a.approximate else "") for name, a in ACCOUNTANTS.items()}
+    print_table(
+        ("accountant", "what it is", "composes over", "batches", "source"),
+        [(name, titles[name], a.composes_over, ", ".join(a.samplings), a.source) for name, a in ACCOUNTANTS.items()],
+    )
+    print_text("")
+    print_table(
+        (
+            "epsilon",
+            "accountant",
+            "noise multiplier",
+            "shuffled, from below and without amplification",
+            "exact, Poisson",
+        ),
+        map(_shown_row, rows),
     )
     for row in rows:
-        noise = "-" if row["noise_multiplier"] is None else f"{row['noise_multiplier']:.6g}"
-        worth = [_format_epsilon(row[f"exact_{of}"], row[f"exact_{of}_from"]) for of in ("shuffled", "poisson")]
-        table.add_row(f"{row['epsilon']:g}", row["accountant"], noise, *worth)
-    console.print(table)
-    for row in rows:
         if row["why"]:
-            console.print(f"{row['accountant']} at epsilon {row['epsilon']:g}: {row['why']}", soft_wrap=True)
+            print_text(f"{row['accountant']} at epsilon {row['epsilon']:g}: {row['why']}")
+
+
+def _shown_row(row: dict[str, Any]) -> tuple[str, ...]:
+    """One accountant's noise and what that is worth, as a reader wants it."""
+    noise = "-" if row["noise_multiplier"] is None else f"{row['noise_multiplier']:.6g}"
+    worth = [_format_epsilon(row[f"exact_{of}"], row[f"exact_{of}_from"]) for of in ("shuffled", "poisson")]
+    return (f"{row['epsilon']:g}", row["accountant"], noise, *worth)
 
 
 def _row(name: str, epsilon: float, run: Run) -> dict[str, Any]:

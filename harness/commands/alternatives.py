@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands.common import (
-    COLOURS,
     RESUME_HINT,
     AsJson,
     Minutes,
@@ -18,13 +17,13 @@ from harness.commands.common import (
     ProfileName,
     Quiet,
     Workers,
-    console,
     contexts,
     deadline_in,
     exit_on_interrupt,
     print_json,
-    table_of,
+    verdict_cell,
 )
+from harness.commands.tables import print_table
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -101,10 +100,7 @@ def alternatives(
         if as_json:
             print_json([{"spec": o.spec.id, "field": r.field, "value": r.value, "models": n} for o, r, n in counts])
             return
-        table = table_of("spec", "reading", "models")
-        for one, reading, models in counts:
-            table.add_row(one.spec.id, reading.text, str(models))
-        console.print(table)
+        print_table(("spec", "reading", "models"), [(o.spec.id, r.text, str(n)) for o, r, n in counts])
         return
     try:
         with exit_on_interrupt(), worker_pool_of(groups[0][0]) as worker_pool:
@@ -134,11 +130,11 @@ def _index_readings(groups: list[tuple[Context, list[Loaded]]]) -> None:
 def _show(verdicts: list[Verdict]) -> None:
     from harness.claims.verdict import value_text
 
-    table = table_of("claim", "as the spec reads it", "other readings", "differing")
+    rows = []
     for v in verdicts:
         counts = Counter(r.verdict for r in v.readings)
         tally = ", ".join(f"{n} {name}" for name, n in counts.items())
         others = [r for r in v.readings if r.verdict != v.verdict]
         differing = "; ".join(f"{r.field.split('.')[-1]} = {value_text(r.value)}" for r in others)
-        table.add_row(v.id, f"[{COLOURS[v.verdict]}]{v.verdict}[/]", tally, differing)
-    console.print(table)
+        rows.append((v.id, verdict_cell(v.verdict), tally, differing))
+    print_table(("claim", "as the spec reads it", "other readings", "differing"), rows)

@@ -20,13 +20,15 @@ from harness.commands.data import data_app
 from harness.commands.demo import demo
 from harness.commands.explain import explain
 from harness.commands.judging import bundle, judge, report, site
+from harness.commands.listing import list_things
 from harness.commands.new import new
 from harness.commands.pipeline import pipeline, resolve
 from harness.commands.run import plan, run
-from harness.commands.specs import list_specs, schema, validate
+from harness.commands.specs import schema, validate
 from harness.commands.status import status
 from harness.commands.store import store_app
 from harness.commands.survey import survey
+from harness.commands.version import Version
 from harness.errors import HarnessError
 from harness.progress import silence_accountant_warnings
 from harness.streams import reserve_stdout
@@ -66,7 +68,7 @@ Examples:
 * `harness status --profile sequential` how things stand; `harness explain humphries2020/fig6#logloss-cap` one claim
 * `harness new spec mine` a working spec to start from; `new attack`, `dataset`, `formula`, `claim` begin a package
 * `harness new results runs.csv` a spec on results from elsewhere, saying what it guessed of their columns
-* `harness list` what there is
+* `harness list` what there is; `harness list metrics` (attacks, formulas, ...) what a spec may name
 * `harness plan humphries2020/fig3` what a run would do and take
 * `harness run humphries2020/fig3 --profile quick` do it
 * `harness run my-table.yaml` a spec of your own, as it is declared, onto a page of its own
@@ -79,7 +81,7 @@ Examples:
 )
 app.add_typer(data_app, name="data")
 app.add_typer(store_app, name="store")
-app.command("list")(list_specs)
+app.command("list")(list_things)
 for command in (
     validate,
     schema,
@@ -105,7 +107,7 @@ for command in (
 
 
 @app.callback()
-def _global(project: Root = None) -> None:
+def _global(project: Root = None, version: Version = False) -> None:
     state["root"] = project
 
 

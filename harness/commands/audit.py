@@ -26,7 +26,8 @@ from harness.commands.audit_model import (
     audit_existing_model,
     check_mode,
 )
-from harness.commands.common import AsJson, Quiet, check_writable_file, console, print_json, table_of
+from harness.commands.common import AsJson, Quiet, check_writable_file, print_json
+from harness.commands.tables import Cell, print_table, print_text
 from harness.errors import HarnessError
 from harness.files import write_text
 from harness.progress import Progress
@@ -226,13 +227,13 @@ def _settle_settings(
 
 
 def _show(rows: list[tuple[float, Bound]], what: str, delta: float, runs: int) -> None:
-    table = table_of("claimed", "auditor", "at least", "", "from")
+    shown = []
     for claimed, bound in rows:
-        verdict = "[red]exposed[/]" if bound.epsilon > claimed else "[green]not refuted[/]"
+        outcome = Cell("exposed", "red") if bound.epsilon > claimed else Cell("not refuted", "green")
         why = bound.why + (f"; if {bound.assumes}" if bound.assumes else "")
-        table.add_row(f"{claimed:g}", bound.auditor, f"{bound.epsilon:.3f}", verdict, why)
-    console.print(table)
-    print(f"{what}: epsilon at delta {delta:g}, lower bounds at {rows[0][1].level:.0%}, {runs} runs a claim")
+        shown.append((f"{claimed:g}", bound.auditor, f"{bound.epsilon:.3f}", outcome, why))
+    print_table(("claimed", "auditor", "at least", "outcome", "from"), shown)
+    print_text(f"{what}: epsilon at delta {delta:g}, lower bounds at {rows[0][1].level:.0%}, {runs} runs a claim")
 
 
 def _draw(rows: list[tuple[float, Bound]], what: str, delta: float, path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import check_writable_folder, console, print_json, table_of
+from harness.commands.common import check_writable_folder, print_json
+from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
 from harness.progress import Progress
 
@@ -127,16 +128,16 @@ def _show(audit: ModelAudit, page: Path) -> None:
         return f"{one.value:.2f} [{one.low:.2f},{one.high:.2f}]"
 
     rates = [f"TPR at FPR {fpr:g}" for fpr in audit.question.fprs]
-    table = table_of("attack", "advantage", "AUC", *rates)
+    rows = []
     for one in audit.attacks:
         shown = [f"{interval(rate.tpr)}{'' if rate.visible else '*'}" for rate in one.rates]
-        table.add_row(WORDS[one.name], interval(one.advantage), interval(one.auc), *shown)
-    console.print(table)
+        rows.append((WORDS[one.name], interval(one.advantage), interval(one.auc), *shown))
+    print_table(("attack", "advantage", "AUC", *rates), rows)
     if not all(rate.visible for rate in audit.blind.rates):
         highest = audit.blind.rates[-1].fpr.high
-        print(
+        print_text(
             f"* less than one of {audit.records.nonmembers:,} non-members: at a threshold above them all, where the "
             f"FPR may be up to {highest:.2g}"
         )
-    print(answer_question(audit, find_leaks(audit)))
-    print(f"all intervals, single records, what to do: {page}")
+    print_text(answer_question(audit, find_leaks(audit)))
+    print_text(f"all intervals, single records, what to do: {page}")

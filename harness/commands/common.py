@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO, TypedDict
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from harness.commands.tables import Cell, print_table
 from harness.errors import HarnessError
 from harness.files import json_text
 from harness.paths import Project, find_project
 from harness.progress import Progress
 
 if TYPE_CHECKING:
-    from harness.claims.verdict import Verdict
+    from harness.claims.verdict import Verdict, Word
     from harness.pipeline.context import Context
     from harness.spec.load import Loaded
 
@@ -41,8 +40,6 @@ Minutes = Annotated[
     typer.Option(help="Start no work after so many minutes, and judge what is measured. The same command resumes."),
 ]
 Root = Annotated[Path | None, typer.Option("--project", help="The checkout; default: found from here upwards.")]
-
-console = Console()
 
 
 class State(TypedDict, total=False):
@@ -167,14 +164,6 @@ def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
     return specs_to_decide(context.profile, specs)
 
 
-def table_of(*columns: str) -> Table:
-    """A table whose first column is never cut, since one types what it shows."""
-    table = Table(box=None, header_style="bold")
-    for index, column in enumerate(columns):
-        table.add_column(column, no_wrap=index == 0, overflow="fold")
-    return table
-
-
 def print_json(value: object) -> None:
     """Print one document of strict JSON, in which infinities and not-a-number are text."""
     print(json_text(value), file=state.get("document", sys.stdout))
@@ -215,9 +204,14 @@ STATES = {"clears": "green", "misses": "red", "open": "yellow"}
 
 
 def print_verdicts(verdicts: Iterable[Verdict]) -> None:
-    """Print a table of verdicts on the terminal."""
-    table = table_of("claim", "verdict", "why")
+    """Print a table of verdicts, with why each came out so."""
+    rows = []
     for v in verdicts:
         more = [f"({v.tally})" if v.tally else "", f"Would decide: {v.would_decide}." if v.would_decide else ""]
-        table.add_row(v.id, f"[{COLOURS[v.verdict]}]{v.verdict}[/]", " ".join(filter(None, [v.reason, *more])))
-    console.print(table)
+        rows.append((v.id, verdict_cell(v.verdict), " ".join(filter(None, [v.reason, *more]))))
+    print_table(("claim", "verdict", "why"), rows)
+
+
+def verdict_cell(word: Word) -> Cell:
+    """The word for a verdict in its colour."""
+    return Cell(word, COLOURS[word])

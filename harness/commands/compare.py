@@ -19,6 +19,7 @@ from harness.commands.common import (
     contexts,
     print_json,
 )
+from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.files import write_text
 
@@ -102,9 +103,9 @@ def compare(
         print_json({"profile": name, "claims": len(all_verdicts), "differences": shown, "updated": update})
     else:
         for d in differences:
-            print(f"{d.where}: {d.what}")
+            print_text(f"{d.where}: {d.what}")
         outcome = "accepted" if update else f"{len(differences)} differences" if differences else "as accepted"
-        print(f"profile {name}: {len(all_verdicts)} claims judged, {outcome}")
+        print_text(f"profile {name}: {len(all_verdicts)} claims judged, {outcome}")
     if differences and not update:
         raise typer.Exit(1)
 

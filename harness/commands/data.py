@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.commands.common import AsJson, Quiet, console, load, print_json, project_here, table_of
+from harness.commands.common import AsJson, Quiet, load, print_json, project_here
+from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
 from harness.progress import Progress
 
@@ -64,11 +65,19 @@ def data_status(datasets: DatasetNames = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
         return
-    table = table_of("dataset", "there", "rows", "from", "sources")
-    for row in rows:
-        there = "yes" if row["there"] else "no"
-        table.add_row(row["dataset"], there, str(row["rows"] or ""), row["from"] or "", ", ".join(row["sources"]))
-    console.print(table)
+    print_table(
+        ("dataset", "there", "rows", "from", "sources"),
+        [
+            (
+                r["dataset"],
+                "yes" if r["there"] else "no",
+                str(r["rows"] or ""),
+                r["from"] or "",
+                ", ".join(r["sources"]),
+            )
+            for r in rows
+        ],
+    )
 
 
 @data_app.command("fetch")
@@ -96,7 +105,7 @@ def data_fetch(
         running = [threads.submit(fetch, project, dataset, progress, force) for dataset in wanted]
         for dataset, done in zip(wanted, running, strict=True):
             try:
-                print(done.result())
+                print_text(str(done.result()))
             except MissingData as error:
                 if or_mark_missing:
                     mark_missing(project, dataset, str(error))

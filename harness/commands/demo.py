@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.commands.common import project_here
+from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.paths import Project
 from harness.progress import Progress
@@ -37,20 +38,20 @@ def demo() -> None:
         copy = Project(Path(folder))
         _copy(project, copy, profile)
         verdicts = _judge_copy(copy, profile)
-        print(f"1. {DEMO}#{DEMO_CLAIM}, from its committed table of measurements:")
+        print_text(f"1. {DEMO}#{DEMO_CLAIM}, from its committed table of measurements:")
         _print_verdict(verdicts, copy, profile)
-        print(f"   {_compare_copy(copy, profile)}\n")
-        print("2. The same with one measurement changed (an advantage of one run at ε = 5, lowered by 0.2):")
+        print_text(f"   {_compare_copy(copy, profile)}\n")
+        print_text("2. The same with one measurement changed (an advantage of one run at ε = 5, lowered by 0.2):")
         _change_table(copy.reports / profile / DEMO / "measurements.parquet")
-        print(f"   {_compare_copy(copy, profile)}\n")
+        print_text(f"   {_compare_copy(copy, profile)}\n")
         shutil.copy(source / DEMO / "measurements.parquet", copy.reports / profile / DEMO)
-        print("3. The same with the claim changed (capped at 0.9 instead of 0.95):")
+        print_text("3. The same with the claim changed (capped at 0.9 instead of 0.95):")
         spec = copy.specs / f"{DEMO}.yaml"
         text = spec.read_text(encoding="utf-8")
         text = text.replace("right: {value: 0.95}, margin: 0.005", "right: {value: 0.9}, margin: 0.005", 1)
         spec.write_text(text, encoding="utf-8")
-        print(f"   {_compare_copy(copy, profile)}\n")
-        print("Each verdict carries hashes of its spec and its table, and `harness compare` compares all of them.")
+        print_text(f"   {_compare_copy(copy, profile)}\n")
+        print_text("Each verdict carries hashes of its spec and its table, and `harness compare` compares all of them.")
 
 
 def _copy(project: Project, copy: Project, profile: str) -> None:
@@ -89,8 +90,8 @@ def _print_verdict(verdicts: list[Verdict], copy: Project, profile: str) -> None
 
     context, loaded = _load_copy(copy, profile)
     verdict = next(v for v in verdicts if v.id == f"{DEMO}#{DEMO_CLAIM}")
-    print(f'   "{verdict.statement}"')
-    print(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, context.scale(loaded).spec)}")
+    print_text(f'   "{verdict.statement}"')
+    print_text(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, context.scale(loaded).spec)}")
 
 
 def _compare_copy(copy: Project, profile: str) -> str:

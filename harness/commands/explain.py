@@ -11,11 +11,10 @@ from harness.commands.common import (
     STATES,
     AsJson,
     ProfileName,
-    console,
     contexts,
     print_json,
-    table_of,
 )
+from harness.commands.tables import Cell, console, print_table
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
                 console.print(f"- {line}", highlight=False, markup=False)
     _print_points(context, loaded, verdict)
     again = context.command("judge", loaded)
-    console.print(f"\n{again}   judges it again", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"\n{again}   judges it again", highlight=False, markup=False)
 
 
 def _assumptions(verdict: Verdict) -> list[str]:
@@ -101,12 +100,11 @@ def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
     kept = [p for p in points if p in weakest]
     drawn, _ = forests(kept, spec.parts(claim) if not claim.theory else (), spec, verdict.alpha)
     for forest in drawn:
-        table = table_of("where", forest.axis, "95%", "line", "holds in")
-        for row in forest.rows:
-            state = f"[{STATES[row.state]}]{row.value}[/]"
-            table.add_row(row.place, state, row.interval, row.needed, row.runs)
-        console.print(f"\n[bold]{forest.of}[/]")
-        console.print(table)
+        console.print(f"\n[bold]{forest.of}[/]" if forest.of else "")
+        print_table(
+            ("where", forest.axis, "95%", "line", "holds in"),
+            [(r.place, Cell(r.value, STATES[r.state]), r.interval, r.needed, r.runs) for r in forest.rows],
+        )
     if drawn:
         console.print(f"95% intervals {INTERVALS_BY.get(verdict.basis, INTERVALS_BY['t-test'])}.")
     if len(verdict.points) > SHOWN:

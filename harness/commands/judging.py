@@ -21,6 +21,7 @@ from harness.commands.common import (
     specs_on_page,
 )
 from harness.commands.explain import ClaimName, find_claim
+from harness.commands.tables import print_text
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def site(profile: ProfileName = None) -> None:
 
     for context, loaded in contexts(None, profile, None, True, alternatives=False):
         front = build_site(context, specs_on_page(context, loaded))
-        print(f"site: {front.relative_to(context.project.root)}")
+        print_text(f"site: {front.relative_to(context.project.root)}")
 
 
 def bundle(
@@ -100,7 +101,7 @@ def bundle(
     check_writable_file(out, "--out")
     target = out or Path(f"{loaded.spec.id.replace('/', '-')}--{name}.crate.zip")
     files = pack(context, loaded, name, target)
-    print(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
+    print_text(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
 
 
 def begin_drawing() -> None:

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 import typer
 
 from harness.commands.common import project_here
+from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.files import write_text
 
@@ -63,13 +64,13 @@ def new(
         raise HarnessError(f"{existing[0]}: is there already; nothing was written")
     for path, text in written.items():
         write_text(path, text)
-        print(path)
+        print_text(str(path))
     if sort == "spec":
         typed = shlex.quote(str(next(iter(written))))
-        print(f"next: harness validate {typed}, then harness run {typed}")
+        print_text(f"next: harness validate {typed}, then harness run {typed}")
     else:
         typed = shlex.quote(str(folder))
-        print(f"next: pip install -e {typed}; python -m pytest {typed}")
+        print_text(f"next: pip install -e {typed}; python -m pytest {typed}")
 
 
 def _check_name_is_free(sort: Sort, name: str, module: str) -> None:
@@ -122,11 +123,11 @@ def _write_results_spec(path: Path, into: Path | None) -> None:
         raise HarnessError(f"{path}: no column of numbers that could be a metric; name its columns, or write the spec")
     written_path = Path(os.path.relpath(path.absolute(), target.absolute().parent)).as_posix()
     write_text(target, draft_spec(guess, written_path, f"Results in {path.name}"))
-    print(target)
+    print_text(str(target))
     for line in guess.why:
-        print(f"  {line}")
+        print_text(f"  {line}")
     typed = shlex.quote(str(target))
-    print(f"next: check {typed}, write your claims, then harness run {typed}")
+    print_text(f"next: check {typed}, write your claims, then harness run {typed}")
 
 
 def _fill_in(template: str, given: Mapping[str, str]) -> str:

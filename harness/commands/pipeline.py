@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.commands.common import Names, ProfileName, context_for, load, load_decided
+from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.files import write_text
 
@@ -25,7 +26,9 @@ def pipeline(
         if check:
             raise HarnessError(f"{path}: out of date for profile {name!r}; run `harness pipeline`")
         write_text(path, text)
-        print(f"{path.parent.name + '/' if path.parent.name == 'flagship' else ''}dvc.yaml: written for profile {name}")
+        print_text(
+            f"{path.parent.name + '/' if path.parent.name == 'flagship' else ''}dvc.yaml: written for profile {name}"
+        )
 
 
 def _pipelines() -> list[tuple[Path, str, str]]:
@@ -58,7 +61,7 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     included = load_decided(context, specs)
     for loaded in included:
         write_resolved(context, loaded)
-    print(f"{context.resolved_folder.relative_to(context.project.root)}: {len(included)} specs")
+    print_text(f"{context.resolved_folder.relative_to(context.project.root)}: {len(included)} specs")
     for path, text, name in _pipelines() if not specs else ():
         if name == context.profile_name and path.is_file() and path.read_text(encoding="utf-8") != text:
             again = "dvc repro flagship/dvc.yaml" if path.parent.name == "flagship" else "dvc repro"

@@ -16,14 +16,13 @@ from harness.commands.common import (
     ProfileName,
     Quiet,
     Workers,
-    console,
     contexts,
     deadline_in,
     exit_on_interrupt,
     print_json,
-    table_of,
 )
 from harness.commands.judging import write_page
+from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -79,16 +78,16 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
         summary = {"profile": context.profile_name, "workers": context.workers, "core_seconds": total}
         print_json({**summary, "specs": rows})
         return
-    table = table_of("spec", "cells", "pieces", "shared", "to do", "estimate")
-    for r in rows:
-        counts = (str(r[key]) for key in ("spec", "cells", "pieces", "shared_with_earlier_specs", "missing"))
-        table.add_row(*counts, f"{float(r['core_seconds']) / 60:.1f} core-min")
     if rows:
-        console.print(table)
+        shown = ("spec", "cells", "pieces", "shared_with_earlier_specs", "missing")
+        print_table(
+            ("spec", "cells", "pieces", "shared", "to do", "estimate"),
+            [(*(str(r[key]) for key in shown), f"{float(r['core_seconds']) / 60:.1f} core-min") for r in rows],
+        )
     print_tables(tables)
     wall = total / context.workers / 60
     at_most = "at most " if context.is_sequential else ""
-    print(f"profile {context.profile_name}: {at_most}about {wall:.1f} min with {context.workers} workers")
+    print_text(f"profile {context.profile_name}: {at_most}about {wall:.1f} min with {context.workers} workers")
 
 
 def _row_of_results(context: Context, one: Loaded) -> dict[str, object]:
@@ -110,11 +109,11 @@ def print_tables(tables: list[tuple[str, PreparationText]]) -> None:
         shown.setdefault(table, []).append(spec)
     for table, specs in shown.items():
         more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
-        print(f"table {table.table} ({specs[0]}{more})")
+        print_text(f"table {table.table} ({specs[0]}{more})")
         for line in table.lines:
-            print(f"  {line}")
+            print_text(f"  {line}")
         for arm, lines in table.arms:
-            print("; ".join([f"  {arm}", *lines]))
+            print_text("; ".join([f"  {arm}", *lines]))
 
 
 def run(

@@ -1,55 +1,20 @@
-"""`harness list`, `validate`, `schema`: what specs there are, and whether they say what can be said."""
+"""`harness validate` and `schema`: whether specs say what can be said, and what that is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.common import AsJson, Names, console, load, print_json, project_here, table_of
+from harness.commands.common import AsJson, Names, load, print_json, project_here
+from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.files import write_text
 
 if TYPE_CHECKING:
     from harness.spec.load import Loaded
-
-
-def list_specs(specs: Names = None, as_json: AsJson = False) -> None:
-    """List specs with their place in the paper, their claims, and what they need."""
-    rows: list[dict[str, Any]] = []
-    for loaded in load(project_here(), specs):
-        spec, experiment = loaded.spec, loaded.spec.experiment
-        arms = experiment.arms if experiment else {}
-        datasets = (
-            []
-            if spec.own_experiment is None
-            else [arm.dataset.plugin_name() for arm in spec.own_experiment.arms.values()]
-        )
-        datasets = list(dict.fromkeys(datasets)) if spec.results is None else [spec.results.path]
-        rows.append(
-            {
-                "id": spec.id,
-                "where": spec.where,
-                "title": spec.title,
-                "claims": [c.id for c in spec.claims],
-                "dataset": ", ".join(datasets) or None,
-                "arms": list(arms),
-                "axes": list(spec.axes),
-                "attacks": list(spec.attack_names),
-                "catalogue": sorted({c for claim in spec.claims for c in claim.catalogue}),
-                "sha256": loaded.sha256,
-            }
-        )
-    if as_json:
-        print_json(rows)
-        return
-    table = table_of("spec", "where", "dataset", "arms", "attacks", "claims")
-    for row in rows:
-        names = (", ".join(row[key]) for key in ("arms", "attacks"))
-        table.add_row(row["id"], row["where"], row["dataset"] or "theory", *names, str(len(row["claims"])))
-    console.print(table)
 
 
 def validate(specs: Names = None, as_json: AsJson = False) -> None:
@@ -66,7 +31,7 @@ def validate(specs: Names = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json([{"id": one.spec.id, "sha256": one.sha256, "valid": True} for one in loaded])
     else:
-        print(f"{len(loaded)} specs are valid")
+        print_text(f"{len(loaded)} specs are valid")
 
 
 def _check_results(loaded: Sequence[Loaded]) -> None:
@@ -100,4 +65,4 @@ def schema(
                 raise HarnessError(f"{path}: out of date; run `harness schema`")
         else:
             write_text(path, text)
-            print(path.relative_to(project.root))
+            print_text(str(path.relative_to(project.root)))

@@ -2,37 +2,134 @@
 
 from __future__ import annotations
 
-from harness.commands.common import AsJson, ProfileName, console, context_for, load_decided, print_json, table_of
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.commands.common import AsJson, ProfileName, context_for, load_decided, print_json
+from harness.commands.tables import print_table, print_text
+
+if TYPE_CHECKING:
+    from harness.claims.verdict import Verdict
+    from harness.verdicts.costs import CostToDecide
+    from harness.verdicts.counts import Count, Group
+
+CHEAPEST = 10
+"""Open claims that are shown without --all."""
+OTHER_GROUPS: Mapping[Group, str] = {
+    "papers elsewhere": "other data",
+    "corrected": "corrected",
+    "ours": "ours",
+    "checks": "checks",
+}
+"""The columns beside the papers' claims on their own data."""
 
 
-def status(profile: ProfileName = None, as_json: AsJson = False) -> None:
-    """Say how things stand under a profile: verdicts by paper, what is open, what would decide it."""
+def status(
+    profile: ProfileName = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List every open claim, and those that no number of models decides.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how things stand under a profile: verdicts by paper, and what would decide the open claims, at what cost."""
     from harness.pipeline.judging import has_verdicts, read_verdicts
-    from harness.verdicts.counts import GROUPS, count
+    from harness.verdicts.costs import cost_to_decide
+    from harness.verdicts.counts import count
 
     context = context_for(profile, None, True)
-    loaded = load_decided(context, None)
+    loaded = load(context.project, None, alternatives=False)
     there = [one for one in loaded if has_verdicts(context, one)]
     verdicts = [v for one in there for v in read_verdicts(context, one).verdicts]
     not_judged = [one.spec.id for one in loaded if one not in there]
     papers = dict.fromkeys(v.paper for v in verdicts)
     counted = {paper: count([v for v in verdicts if v.paper == paper]) for paper in papers}
-    undecided = [v for v in verdicts if v.verdict == "inconclusive"]
+    costs = [(v, cost_to_decide(v.would_decide)) for v in verdicts if v.verdict == "inconclusive"]
     if as_json:
-        listed = [{"id": v.id, "would_decide": v.would_decide} for v in undecided]
+        listed = [
+            {
+                "id": v.id,
+                "would_decide": v.would_decide,
+                "models": None if cost is None else cost.models,
+                "seconds": None if cost is None else cost.seconds,
+            }
+            for v, cost in costs
+        ]
         by_paper = {paper: {c.group: c.by_word for c in counts} for paper, counts in counted.items()}
         print_json({"profile": context.profile_name, "papers": by_paper, "open": listed, "not_judged": not_judged})
         return
-    table = table_of("paper", "whose, on what", "claims", "")
-    for paper, counts in [*counted.items(), ("all", count(verdicts))]:
-        for row in counts:
-            table.add_row(paper, GROUPS[row.group], str(row.total), row.text)
-    console.print(f"profile {context.profile_name}")
-    console.print(table)
-    if undecided:
-        console.print("\n[bold]Open[/], and what would decide it:")
-        for v in undecided:
-            console.print(f"  {v.id}: {v.would_decide or v.reason}", highlight=False, markup=False)
+    theirs = sum(v.origin == "paper" for v in verdicts)
+    print_text(
+        f"profile {context.profile_name}: {len(verdicts)} claims, {theirs} of them the papers' own; {len(costs)} open"
+    )
+    _print_counts({**counted, "all": count(verdicts)})
+    _print_open(costs, f"harness status -p {context.profile_name} --all", everything)
     if not_judged:
-        console.print(f"\nNot judged yet: {', '.join(not_judged)}")
-    console.print(f"\nharness site -p {context.profile_name}   builds the site of it", highlight=False)
+        listing = f": {', '.join(not_judged)}" if everything else ""
+        print_text(f"Specs that are not judged yet: {len(not_judged)}{listing}")
+
+
+def _print_counts(counted: Mapping[str, Sequence[Count]]) -> None:
+    """Print a row a paper: its claims on its own data by verdict, then how many other claims there are."""
+    from harness.verdicts.counts import GROUPS, ORDER
+
+    by_group = {paper: {c.group: c for c in counts} for paper, counts in counted.items()}
+    total = by_group["all"]
+    own = {paper: Counter(of["papers"].by_word if "papers" in of else {}) for paper, of in by_group.items()}
+    words = [word for word in ORDER if own["all"][word]]
+    others = [group for group in OTHER_GROUPS if group in total]
+    print_text("")
+    print_table(
+        ("paper", *words, *(OTHER_GROUPS[group] for group in others)),
+        [
+            (
+                paper,
+                *(str(own[paper][word]) for word in words),
+                *(str(of[group].total if group in of else 0) for group in others),
+            )
+            for paper, of in by_group.items()
+        ],
+    )
+    if words:
+        print_text(f"Columns of verdicts: {GROUPS['papers']}.")
+    for group in others:
+        print_text(f"{GROUPS[group][:1].upper()}{GROUPS[group][1:]}: {total[group].text}.")
+
+
+def _print_open(costs: Sequence[tuple[Verdict, CostToDecide | None]], command_for_all: str, everything: bool) -> None:
+    """Print the open claims with what deciding them costs, the cheapest first; then those without a cost, or how many
+    these are."""
+    by_cost = sorted(
+        ((v, cost) for v, cost in costs if cost is not None),
+        key=lambda one: (math.inf if one[1].seconds is None else one[1].seconds, one[1].models),
+    )
+    without_cost = [v for v, cost in costs if cost is None]
+    shown = by_cost if everything else by_cost[:CHEAPEST]
+    if shown:
+        print_text("")
+        title = "Open claims" if len(shown) == len(by_cost) else f"The {len(shown)} open claims that cost least"
+        print_text(f"{title}, with what would decide them if effects stay as they are:")
+        columns = ("claim", "time on one core", "models")
+        rows = [(v.id, cost.time, f"{cost.models:,}") for v, cost in shown]
+        if everything:
+            limits = ["past the limit of repeats or of models" if cost.is_past_limit else "" for _, cost in shown]
+            print_table((*columns, "note"), [(*row, note) for row, note in zip(rows, limits, strict=True)])
+        else:
+            print_table(columns, rows)
+    if everything and without_cost:
+        print_text("")
+        print_text("Open claims that no known number of models decides:")
+        print_table(
+            ("claim", "what would decide it, or why it is open"),
+            [(v.id, v.would_decide or v.reason) for v in without_cost],
+        )
+    more = len(costs) - len(shown)
+    if more and not everything:
+        print_text("")
+        print_text(
+            f"{more} more claims are open; `{command_for_all}` lists them, and says why {len(without_cost)} of them "
+            "are decided by no known number of models."
+        )

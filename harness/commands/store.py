@@ -11,13 +11,12 @@ from harness.commands.common import (
     AsJson,
     ProfileName,
     Quiet,
-    console,
     contexts,
     load,
     print_json,
     project_here,
-    table_of,
 )
+from harness.commands.tables import print_table, print_text
 from harness.progress import Progress
 
 if TYPE_CHECKING:
@@ -50,8 +49,8 @@ def store_verify(
         print_json({"checked": health.checked, "faults": faults, "removed": repair})
     else:
         for kind, key, fault in health.faults:
-            print(f"{kind}/{key}: {fault}" + ("; removed" if repair else ""))
-        print(f"{health.checked} pieces checked, {len(health.faults)} damaged")
+            print_text(f"{kind}/{key}: {fault}" + ("; removed" if repair else ""))
+        print_text(f"{health.checked} pieces checked, {len(health.faults)} damaged")
     if health.faults and not repair:
         raise typer.Exit(1)
 
@@ -122,8 +121,10 @@ def _copy_results(
         print_json({word: transfer.moved, "there": transfer.there, "bytes": transfer.bytes, "faults": faults})
     else:
         for kind, key, fault in transfer.faults:
-            print(f"{kind}/{key}: {fault}; not {word}")
-        print(f"{transfer.moved} pieces {word} ({transfer.bytes / 1e6:.1f} MB), {transfer.there} were there already")
+            print_text(f"{kind}/{key}: {fault}; not {word}")
+        print_text(
+            f"{transfer.moved} pieces {word} ({transfer.bytes / 1e6:.1f} MB), {transfer.there} were there already"
+        )
     if transfer.faults:
         raise typer.Exit(1)
 
@@ -157,12 +158,13 @@ def store_gc(
         summary = {"kept": garbage.kept, "unnamed": counts, "abandoned": len(garbage.abandoned), "bytes": size}
         print_json({**summary, "deleted": delete})
         return
-    table = table_of("kind", "pieces", "MB")
-    for kind, entries in garbage.unnamed.items():
-        table.add_row(kind, str(len(entries)), f"{sum(s for _, s in entries) / 1e6:.1f}")
+    rows = [
+        (kind, str(len(entries)), f"{sum(s for _, s in entries) / 1e6:.1f}")
+        for kind, entries in garbage.unnamed.items()
+    ]
     if garbage.abandoned:
-        table.add_row("temporary", str(len(garbage.abandoned)), "")
-    if garbage.unnamed or garbage.abandoned:
-        console.print(table)
+        rows.append(("temporary", str(len(garbage.abandoned)), ""))
+    if rows:
+        print_table(("kind", "pieces", "MB"), rows)
     done = "removed" if delete else "would go; `harness store gc --delete` removes it"
-    print(f"{garbage.kept} pieces are named by a spec and stay; {size / 1e6:.1f} MB {done}")
+    print_text(f"{garbage.kept} pieces are named by a spec and stay; {size / 1e6:.1f} MB {done}")

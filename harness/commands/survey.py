@@ -17,13 +17,12 @@ from harness.commands.common import (
     Quiet,
     Workers,
     check_writable_file,
-    console,
     contexts,
     deadline_in,
     print_json,
     project_here,
-    table_of,
 )
+from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -224,12 +223,12 @@ def _print_sets(sets: list[MemberSet], left: list[LeftOut], path: Path, as_json:
             }
         )
         return
-    table = table_of("members", "rows", "split")
-    for one in sets:
-        table.add_row(one.label, f"{one.rows:,}", str(one.split["kind"]))
-    console.print(table)
-    print(f"{len(sets)} member sets and a random split; {len(left)} more have too few rows or no features of their own")
-    print(f"next: harness plan {shlex.quote(str(path))}, then the same command without --list")
+    rows = [(one.label, f"{one.rows:,}", str(one.split["kind"])) for one in sets]
+    print_table(("members", "rows", "split"), rows)
+    print_text(
+        f"{len(sets)} member sets and a random split; {len(left)} more have too few rows or no features of their own"
+    )
+    print_text(f"next: harness plan {shlex.quote(str(path))}, then the same command without --list")
 
 
 def _print_ranking(results: list[SetResult], page: Path) -> None:
@@ -238,12 +237,12 @@ def _print_ranking(results: list[SetResult], page: Path) -> None:
 
     epsilons = sorted({one.epsilon for result in results for one in result.advantages})
     names = ["no noise" if math.isinf(epsilon) else f"ε = {epsilon:g}" for epsilon in epsilons]
-    table = table_of("members", *names, "blind", "discovered")
+    rows = []
     for result in results[:SHOWN]:
         at = {one.epsilon: figure(one.mean) for one in result.advantages}
         blind = "" if math.isnan(result.blind) else figure(result.blind)
         discovered = "; ".join(dict.fromkeys(WORDS[one.what] for one in result.discoveries))
-        table.add_row(result.member_set.label, *(at.get(epsilon, "") for epsilon in epsilons), blind, discovered)
-    console.print(table)
+        rows.append((result.member_set.label, *(at.get(epsilon, "") for epsilon in epsilons), blind, discovered))
+    print_table(("members", *names, "blind", "discovered"), rows)
     more = f"; {len(results) - SHOWN} more splits and all intervals" if len(results) > SHOWN else "; all intervals"
-    print(f"advantage of the loss attack, means over repeats{more}: {page.relative_to(project_here().root)}")
+    print_text(f"advantage of the loss attack, means over repeats{more}: {page.relative_to(project_here().root)}")

@@ -1,4 +1,4 @@
-"""The documentation as pages of the site: `docs/*.md`, `docs/notes/*.md`, and a reference made from what is registered.
+"""The documentation as pages of the site: `docs/*.md` and `docs/notes/*.md`.
 
 Links between pages stay links; those to files of the repository are shown as their paths, since a site may be published
 without it. Search works on a list of all sections that the first page carries, so it needs no server.
@@ -9,26 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
 from markdown_it import MarkdownIt
-
-from harness.attacks import ATTACKS
-from harness.auditing.auditor import AUDITORS
-from harness.claims.expectation import CLAIM_KINDS
-from harness.config import Plugin
-from harness.data.dataset import DATASETS
-from harness.data.split import SPLITS
-from harness.defences import DEFENCES
-from harness.formulas import FORMULAS
-from harness.metrics import METRICS
-from harness.privacy.accountants import ACCOUNTANTS
-from harness.training.engine import ENGINES
-from harness.training.layer import LAYERS
-from harness.training.model import MODELS
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Use": (
@@ -93,16 +79,6 @@ class Page:
     about: str
     """Its first sentence: what it is for, and who reads it."""
     html: str
-
-
-@dataclass(frozen=True)
-class ManualEntry:
-    """One thing that a spec may name."""
-
-    name: str
-    text: str
-    source: str
-    fields: tuple[tuple[str, str], ...]
 
 
 def anchor(text: str) -> str:
@@ -187,34 +163,3 @@ def sections(manual_pages: Sequence[Page]) -> Iterator[dict[str, str]]:
 def index_json(manual_pages: Sequence[Page]) -> str:
     """The same as JSON that may stand inside a page's script."""
     return json.dumps(list(sections(manual_pages)), ensure_ascii=False).replace("<", "\\u003c")
-
-
-def reference() -> dict[str, list[ManualEntry]]:
-    """Everything that a spec may name, by its sort: name, what it is, where it stands, and its fields."""
-    sorts: Mapping[str, Iterable[tuple[str, type[Plugin]]]] = {
-        "Attacks": ATTACKS,
-        "Kinds of claims": CLAIM_KINDS,
-        "Defences": DEFENCES,
-        "Data sets": DATASETS,
-        "Splits": SPLITS,
-        "Models": MODELS,
-        "Layers": LAYERS,
-        "Engines": ENGINES,
-        "Auditors": AUDITORS,
-    }
-    entries = {sort: [_entry(name, cls) for name, cls in registry] for sort, registry in sorts.items()}
-    entries["Bounds and formulas"] = [
-        ManualEntry(name, f.text, "; ".join([f.source, *f.assumptions]), ()) for name, f in sorted(FORMULAS.items())
-    ]
-    entries["Accountants"] = [ManualEntry(name, a.title, a.source, ()) for name, a in ACCOUNTANTS.items()]
-    entries["Metrics"] = [ManualEntry(name, m.text, f"scope: {m.scope}", ()) for name, m in METRICS.items()]
-    return entries
-
-
-def _entry(name: str, cls: type[Plugin]) -> ManualEntry:
-    text = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
-    rest = " ".join(" ".join((cls.__doc__ or "").split("\n\n")[1:]).split())
-    fields = tuple(
-        (f, " ".join((info.description or "").split())) for f, info in cls.model_fields.items() if f != "kind"
-    )
-    return ManualEntry(name, text or cls.summary, rest, fields)

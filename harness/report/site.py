@@ -34,6 +34,7 @@ from harness.report.gather import Section
 from harness.report.glossary import define_terms, read_glossary
 from harness.report.headings import datasets_of, headings
 from harness.report.prose import compared_numbers, sentence
+from harness.report.reference import HEADINGS, reference
 from harness.report.tex import untex
 from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SHOWN_AS, SIGNS, figure, letter, letters
 from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, count, count_certainties, group_of
@@ -235,7 +236,9 @@ def manual_pages(site: Site) -> dict[str, str]:
     index = Markup(manual.index_json(written))
     pages = {
         "docs/index.html": page("manual.html", "../", parts=manual.group_by_part(written), index=index),
-        "docs/reference.html": page("reference.html", "../", reference=manual.reference()),
+        "docs/reference.html": page(
+            "reference.html", "../", reference={HEADINGS[sort]: entries for sort, entries in reference().items()}
+        ),
     }
     return pages | {
         f"docs/{one.name}.html": page("doc.html", "../", page=one, html=Markup(one.html)) for one in written

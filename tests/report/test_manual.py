@@ -8,7 +8,8 @@ from pathlib import Path
 from harness.attacks import ATTACKS
 from harness.formulas import FORMULAS
 from harness.metrics import METRICS
-from harness.report.manual import anchor, images_of, index_json, pages, reference, sections
+from harness.report.manual import anchor, images_of, index_json, pages, sections
+from harness.report.reference import HEADINGS, reference
 from tests.conftest import REPO
 
 TEXT = """# A *title* of `mine`
@@ -53,13 +54,14 @@ def test_anchors_are_those_of_the_repositorys_host() -> None:
 
 def test_the_reference_has_everything_that_is_registered_with_a_text() -> None:
     result = reference()
-    assert {e.name for e in result["Attacks"]} == set(ATTACKS.names())
-    assert {e.name for e in result["Bounds and formulas"]} == set(FORMULAS)
-    assert {e.name for e in result["Metrics"]} == set(METRICS)
+    assert list(result) == list(HEADINGS)
+    assert {e.name for e in result["attacks"]} == set(ATTACKS.names())
+    assert {e.name for e in result["formulas"]} == set(FORMULAS)
+    assert {e.name for e in result["metrics"]} == set(METRICS)
     for sort, entries in result.items():
         for entry in entries:
             assert entry.text, (sort, entry.name)
-    for entry in (*result["Bounds and formulas"], *result["Accountants"]):
+    for entry in (*result["formulas"], *result["accountants"]):
         assert entry.source, entry.name
 
 
