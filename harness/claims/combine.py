@@ -117,7 +117,9 @@ def _group_by_axes(
     groups: dict[Hashable, list[PointResult]] = {}
     for where, look in point_results:
         groups.setdefault(tuple((k, v) for k, v in sorted(where.items()) if k not in along), []).append(look)
-    several = [combine_alternatives(group, absent) if len(group) + absent > 1 else group[0] for group in groups.values()]
+    several = [
+        combine_alternatives(group, absent) if len(group) + absent > 1 else group[0] for group in groups.values()
+    ]
     return several, "all"
 
 

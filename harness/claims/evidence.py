@@ -141,9 +141,7 @@ class Measurements:
         lost = [self.arm(curve.arm).epsilons_left_out for curve in curves if "epsilon" in self.axes_of(curve)]
         asked = (at or {}).get("epsilon")
         absent = {
-            epsilon
-            for epsilon in set().union(*lost)
-            if (math.isfinite(epsilon) if asked is None else epsilon in asked)
+            epsilon for epsilon in set().union(*lost) if (math.isfinite(epsilon) if asked is None else epsilon in asked)
         }
         others = self._choices([axis for axis in axes if axis != "epsilon"], curves, at)
         return len(absent) * math.prod(map(len, others))

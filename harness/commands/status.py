@@ -41,7 +41,7 @@ def status(
     from harness.verdicts.counts import count
 
     context = context_for(profile, None, True)
-    loaded = load(context.project, None, alternatives=False)
+    loaded = load_decided(context, None, alternatives=False)
     there = [one for one in loaded if has_verdicts(context, one)]
     verdicts = [v for one in there for v in read_verdicts(context, one).verdicts]
     not_judged = [one.spec.id for one in loaded if one not in there]

@@ -30,9 +30,7 @@ def claims_to_decide(profile: Profile, spec: Spec) -> frozenset[str]:
     if named & {spec.id, spec.paper}:
         return frozenset(claim.id for claim in spec.claims)
     return frozenset(
-        claim.id
-        for claim in spec.claims
-        if f"{spec.id}#{claim.id}" in named or (claim.theory and THEORY in named)
+        claim.id for claim in spec.claims if f"{spec.id}#{claim.id}" in named or (claim.theory and THEORY in named)
     )
 
 
