@@ -16,6 +16,7 @@ from harness.paths import Project
 from harness.pipeline.code import PLUGINS, STAGES
 from harness.spec.load import load_specs
 from harness.spec.profile import load_params
+from harness.spec.selection import specs_to_decide
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli, write_cancer
 from tests.dvc_runs import dvc, edit, reproduce, stages_run, stale, trained
 
@@ -103,14 +104,18 @@ def test_the_repository_pipeline_lists_every_spec_that_its_profile_runs() -> Non
     assert run_cli(REPO, "pipeline", "--check").returncode == 0
     stages = YAML(typ="safe").load((REPO / "dvc.yaml").read_text())["stages"]
     params = load_params(Project(REPO))
-    left_out = set(params.profiles[params.profile].skip)
-    specs = {loaded.spec.id: loaded.spec for loaded in load_specs(Project(REPO), [])}
-    measured = {name for name, spec in specs.items() if spec.experiment is not None}
-    assert left_out < measured
-    for stage in ("train", "attack", "judge"):
-        assert set(stages[stage]["cmd"].split()[-len(measured - left_out) :]) == measured - left_out
-    theory = set(specs) - measured
-    assert set(stages["theory"]["cmd"].split()[-len(theory) :]) == theory
+    every = load_specs(Project(REPO), [])
+    decided = {loaded.spec.id: loaded.spec for loaded in specs_to_decide(params.profiles[params.profile], every)}
+    measured = {name for name, spec in decided.items() if spec.experiment is not None}
+    assert measured
+    assert measured < {loaded.spec.id for loaded in every if loaded.spec.experiment is not None}
+    assert params.profiles[params.profile].design == "sequential"
+    assert stages.keys().isdisjoint({"train", "attack"})
+    for stage in ("measure", "judge"):
+        assert [word for word in stages[stage]["cmd"].split() if "/" in word] == sorted(measured)
+    theory = decided.keys() - measured
+    assert theory == {loaded.spec.id for loaded in every if loaded.spec.experiment is None}
+    assert {word for word in stages["theory"]["cmd"].split() if "/" in word} == theory
 
 
 @pytest.mark.parametrize("pipeline", ["dvc.yaml", "flagship/dvc.yaml"])

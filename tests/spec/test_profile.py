@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,6 @@ from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.errors import HarnessError
 from harness.execution.planner import make_plan
 from harness.paths import Project
-from harness.pipeline.context import Context
-from harness.pipeline.judging import write_verdicts
-from harness.progress import Progress
-from harness.report.gather import judged_specs
 from harness.spec.load import load_spec, load_specs
 from harness.spec.profile import Profile, choose, load_params, scale
 from harness.verdicts.check import judge_spec
@@ -79,45 +75,23 @@ def test_the_settings_of_one_spec_replace_those_of_its_paper(make_project: Make,
     assert (result.spec.experiment and result.spec.experiment.repeats, result.max_repeats) == (2, 9)
 
 
-@pytest.mark.integration
-def test_a_spec_that_is_left_out_is_not_run_and_says_why(make_project: Make) -> None:
-    project = make_project()
-    (project.root / "params.yaml").write_text(PARAMS.replace("full: {}", "full: {skip: [own/cancer]}"))
-    ran = run_cli(project.root, "run")
-    assert ran.returncode == 0, ran.stderr
-    assert "the profile 'full' leaves this spec out" in ran.stderr
-    assert not (project.store / "train").exists()
-    summary = (project.reports / "full" / "summary.md").read_text()
-    assert "3 not run" in summary
-
-
-def test_a_spec_that_is_left_out_may_have_none_of_the_profile_s_epsilons(make_project: Make) -> None:
-    """Its readings too, which are looked at for its verdicts."""
+def test_a_spec_that_is_not_decided_may_have_none_of_the_profile_s_epsilons(make_project: Make) -> None:
+    """Its readings too: nothing of it is looked at."""
     open_choice = "ambiguities:\n  l2: {choice: penalty, field: experiment.model.l2, chosen: 0.0, alternatives: [0.1], why: unsaid}\n"
     project = make_project(SMALL_SPEC + open_choice)
-    left_out = PARAMS.replace("full: {}", "full: {skip: [own/cancer], epsilons: [0.125]}")
-    (project.root / "params.yaml").write_text(left_out)
-    ran = run_cli(project.root, "run")
+    other = project.specs / "own" / "other.yaml"
+    other.write_text(SMALL_SPEC.replace("[1, 10, .inf]", "[0.125]"))
+    only_other = PARAMS.replace("full: {}", "full: {decide: [own/other#counts], epsilons: [0.125]}")
+    (project.root / "params.yaml").write_text(only_other)
+    ran = run_cli(project.root, "judge")
     assert ran.returncode == 0, ran.stderr
-    assert "3 not run" in (project.reports / "full" / "summary.md").read_text()
-    (project.root / "params.yaml").write_text(left_out.replace("skip: [own/cancer], ", ""))
+    verdicts = json.loads((project.reports / "full" / "own" / "other" / "verdicts.json").read_text())["verdicts"]
+    assert [(v["id"], v["verdict"]) for v in verdicts] == [("own/other#counts", "not run")]
+    assert not (project.reports / "full" / "own" / "cancer").exists()
+    (project.root / "params.yaml").write_text(only_other.replace("decide: [own/other#counts], ", ""))
     ran = run_cli(project.root, "run")
     assert ran.returncode == 2
     assert "own/cancer: profile 'full' keeps no epsilon of the spec's grid" in ran.stderr
-
-
-def test_verdicts_from_before_a_profile_left_a_spec_out_do_not_count(make_project: Make) -> None:
-    project = make_project()
-    loaded = load_specs(project, [])
-    context = Context(project, "full", Profile(), 1, Progress(True))
-    write_verdicts(context, loaded[0])
-    path = context.verdicts_file("own/cancer")
-    path.write_text(path.read_text().replace('"verdict": "not run"', '"verdict": "reproduced"'))
-    assert judged_specs(context, loaded) == loaded
-    without = replace(context, profile=Profile(skip=("own/cancer",)))
-    assert judged_specs(without, loaded) == []
-    write_verdicts(without, loaded[0])
-    assert judged_specs(without, loaded) == loaded
 
 
 ARMS = (
