@@ -134,14 +134,21 @@ class Measurements:
     def count_points_left_out(
         self, curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None = None
     ) -> int:
-        """Number of places of the declared grid, among `at`, that the profile leaves out: of which nothing is known."""
+        """Number of places of the declared grid, among `at`, that the profile leaves out: of which nothing is known.
+
+        A place is declared where all of the curves that vary along epsilon have it.
+        """
         axes = [axis for axis in self.axes if any(axis in self.axes_of(curve) for curve in curves)]
         if "epsilon" not in axes:
             return 0
-        lost = [self.arm(curve.arm).epsilons_left_out for curve in curves if "epsilon" in self.axes_of(curve)]
+        along = [curve for curve in curves if "epsilon" in self.axes_of(curve)]
+        declared = [{*self.levels(curve, "epsilon"), *self.arm(curve.arm).epsilons_left_out} for curve in along]
+        measured = [set(self.levels(curve, "epsilon")) for curve in along]
         asked = (at or {}).get("epsilon")
         absent = {
-            epsilon for epsilon in set().union(*lost) if (math.isfinite(epsilon) if asked is None else epsilon in asked)
+            epsilon
+            for epsilon in set.intersection(*declared) - set.intersection(*measured)
+            if (math.isfinite(float(epsilon)) if asked is None else epsilon in asked)
         }
         others = self._choices([axis for axis in axes if axis != "epsilon"], curves, at)
         return len(absent) * math.prod(map(len, others))
