@@ -88,19 +88,17 @@ def over_grid(
         return not_run(f"the profile runs none of the grid points asked for ({asked or 'none is finite'})")
     absent = evidence.count_points_left_out(curves, at)
     mixed = bool(some & frozenset(grid[0])) and not frozenset(grid[0]) <= some
-    if (absent and mixed) or (absent_alternatives and some & frozenset(grid[0])):
+    if mixed and (absent or absent_alternatives):
         return not_run("the profile leaves out alternatives of which one would be enough")
     axes = frozenset(grid[0])
     if "epsilon" not in axes and "epsilon" in dict(curves[0].at):  # nothing varies with it: where the first side is
         grid = [{**place, "epsilon": dict(curves[0].at)["epsilon"]} for place in grid]
-    return combine(
-        _group_by_axes(
-            [(place, alternative) for place in grid for alternative in look(place)], axes, some, absent_alternatives
-        ),
-        part,
-        test,
-        absent=absent,
-    )
+    point_results = [(place, alternative) for place in grid for alternative in look(place)]
+    results, quantifier = _group_by_axes(point_results, axes, some, absent_alternatives)
+    if quantifier == "some":  # each alternative at each place is one
+        at_a_place = len(results) // len(grid) + absent_alternatives
+        absent = (len(grid) + absent) * at_a_place - len(results)
+    return combine((results, quantifier), part, test, absent=absent)
 
 
 def _group_by_axes(

@@ -142,12 +142,13 @@ class Measurements:
         if "epsilon" not in axes:
             return 0
         along = [curve for curve in curves if "epsilon" in self.axes_of(curve)]
-        declared = [{*self.levels(curve, "epsilon"), *self.arm(curve.arm).epsilons_left_out} for curve in along]
-        measured = [set(self.levels(curve, "epsilon")) for curve in along]
+        measured = [frozenset(self.levels(curve, "epsilon")) for curve in along]
+        lost = [frozenset[Level](self.arm(curve.arm).epsilons_left_out) for curve in along]
+        declared = [own | left_out for own, left_out in zip(measured, lost, strict=True)]
         asked = (at or {}).get("epsilon")
         absent = {
             epsilon
-            for epsilon in set.intersection(*declared) - set.intersection(*measured)
+            for epsilon in frozenset.intersection(*declared) - frozenset.intersection(*measured)
             if (math.isfinite(float(epsilon)) if asked is None else epsilon in asked)
         }
         others = self._choices([axis for axis in axes if axis != "epsilon"], curves, at)

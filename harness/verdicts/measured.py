@@ -14,6 +14,7 @@ from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import Measurements, NoneChosen
 from harness.claims.expectation import MeasuredClaimKind, names_for_some
 from harness.claims.kinds.at_least import AtLeast
+from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.results import Part, PartResult, not_run, unknown_part
 from harness.claims.sequential import (
     CEILING,
@@ -337,7 +338,11 @@ def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) 
     metrics = {m for o in operands for m in o.metrics}
     attacks = {attack for o in operands for attack in o.attack}
     missing, not_yet = sorted(attacks - set(spec.attack_names)), sorted(attacks - evidence.attacks)
-    if "attack" in names_for_some(getattr(part, "quantifier", "all")) and attacks & evidence.attacks:
+    if (
+        isinstance(part, TwoSided)
+        and "attack" in names_for_some(part.quantifier)
+        and part.measured_alternatives(evidence)
+    ):
         missing, not_yet = [], []  # one of them is enough
     assert spec.experiment is not None
     relative = any(m in METRICS and METRICS[m].scope == "baseline" for m in metrics)

@@ -62,10 +62,13 @@ class TwoSided(MeasuredClaimKind):
         """The pairs of sides of which one is enough; mostly a single one."""
         return [(one.curve, as_one_series(other)) for one, other in _pairs(self.left, self.right, frozenset())]
 
+    def measured_alternatives(self, evidence: Measurements) -> list[tuple[MetricSeries, Right]]:
+        """Those of the alternatives whose attacks have measurements."""
+        return [pair for pair in self.alternatives() if not _lost_attacks(pair, evidence)]
+
     def judge_places(self, evidence: Measurements, part: Part, test: str, look: Look) -> PartResult:
         """Judge at every place by `look(evidence, left, right, where)`."""
-        alternatives = self.alternatives()
-        pairs = [pair for pair in alternatives if not _lost_attacks(pair, evidence)]
+        pairs = self.measured_alternatives(evidence)
         curves = [c for left, right in pairs for c in (left, right) if isinstance(c, MetricSeries)]
         some = some_of(self.quantifier, evidence.axes)
         any_owner_set = not isinstance(self.quantifier, str) and self.quantifier.get(OWNER_SET) == "some"
@@ -78,7 +81,7 @@ class TwoSided(MeasuredClaimKind):
                 ]
             return [look(evidence, left, right, where) for left, right in pairs]
 
-        words, lost = f"{test} {evidence.test(curves)}", len(alternatives) - len(pairs)
+        words, lost = f"{test} {evidence.test(curves)}", len(self.alternatives()) - len(pairs)
         return over_grid(evidence, part, curves, self.at, words, some, judge_place, lost)
 
 
