@@ -279,16 +279,28 @@ PROFILES = [
     ("profile: full\nprofiles: {full: {engine: nope}}\n", "profiles.full.engine: unknown engine 'nope'; known: fast"),
     ("profile: nope\nprofiles: {full: {}}\n", "unknown profile 'nope'; params.yaml has: full"),
     ("profile: full\nflagship: x\nprofiles: {full: {}}\n", "params.yaml:1: flagship: unknown profile 'x'"),
-    ("profile: full\nprofiles: {full: {skip: [own/cancer]}}\n", "params.yaml:2: profiles.full.skip: Extra inputs are not"),
+    (
+        "profile: full\nprofiles: {full: {skip: [own/cancer]}}\n",
+        "params.yaml:2: profiles.full.skip: Extra inputs are not",
+    ),
     (
         "profile: full\nprofiles:\n  full: {readings_of: whole}\n",
         r"params.yaml:\d: profiles.full.readings_of: unknown profile 'whole'; there are: full",
     ),
 ]
 PROFILE_NAMES = [
-    ("{decide: [own/cancr]}", r"params.yaml:2: profiles.full.decide: 'own/cancr' names no paper, spec or claim; did you mean own/cancer\?"),
-    ("{decide: ['own/cancer#count']}", r"params.yaml:2: profiles.full.decide: 'own/cancer#count' names no paper, spec or claim; did you mean own/cancer#counts\?"),
-    ("{decide: [theory, nothing/like-it]}", "profiles.full.decide: 'nothing/like-it' names no paper, spec or claim; `harness list` prints what there is"),
+    (
+        "{decide: [own/cancr]}",
+        r"params.yaml:2: profiles.full.decide: 'own/cancr' names no paper, spec or claim; did you mean own/cancer\?",
+    ),
+    (
+        "{decide: ['own/cancer#count']}",
+        r"params.yaml:2: profiles.full.decide: 'own/cancer#count' names no paper, spec or claim; did you mean own/cancer#counts\?",
+    ),
+    (
+        "{decide: [theory, nothing/like-it]}",
+        "profiles.full.decide: 'nothing/like-it' names no paper, spec or claim; `harness list` prints what there is",
+    ),
     ("{papers: {won: {repeats: 1}}}", "params.yaml:2: profiles.full.papers.won: 'won' names no paper or spec"),
     ("{attacks: [loglos]}", r"profiles.full.attacks: 'loglos' names no attack; did you mean logloss\?"),
     ("{papers: {own: {attacks: [none]}}}", "profiles.full.papers.own.attacks: 'none' names no attack"),

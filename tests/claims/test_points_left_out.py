@@ -30,7 +30,9 @@ def kept(frame: pd.DataFrame, epsilons: tuple[float, ...], arms: str = "a", desi
     return evidence
 
 
-def both(expectation: dict[str, Any], frame: pd.DataFrame, epsilons: tuple[float, ...]) -> tuple[PartResult, PartResult]:
+def both(
+    expectation: dict[str, Any], frame: pd.DataFrame, epsilons: tuple[float, ...]
+) -> tuple[PartResult, PartResult]:
     return judge(expectation, frame), judge(expectation, kept(frame, epsilons))
 
 
@@ -84,7 +86,9 @@ def test_a_point_that_one_side_never_had_is_not_left_out() -> None:
 
 
 def test_points_of_another_axis_are_left_out_with_their_epsilon() -> None:
-    frame = pd.concat([table({"a/x/advantage": (FAR_BELOW, FAR_ABOVE, FAR_ABOVE)}, seed=s).assign(p=float(s)) for s in (1, 2)])
+    frame = pd.concat(
+        [table({"a/x/advantage": (FAR_BELOW, FAR_ABOVE, FAR_ABOVE)}, seed=s).assign(p=float(s)) for s in (1, 2)]
+    )
     axes = ("p", *EPSILON)
 
     def result(quantifier: Any, frame: pd.DataFrame) -> PartResult:
@@ -99,7 +103,10 @@ def test_points_of_another_axis_are_left_out_with_their_epsilon() -> None:
     assert result({"epsilon": "some"}, frame).outcome == "reproduced"
     # For each p some epsilon: not judged where an epsilon is left out.
     mixed = result({"epsilon": "some"}, fewer)
-    assert (mixed.outcome, mixed.reason) == ("not run", "the profile leaves out alternatives of which one would be enough")
+    assert (mixed.outcome, mixed.reason) == (
+        "not run",
+        "the profile leaves out alternatives of which one would be enough",
+    )
 
 
 @given(
@@ -142,4 +149,4 @@ def test_repeats_are_added_where_they_may_contradict_and_nowhere_else() -> None:
         assert {e for _, e in wanted("all", epsilons)} <= set(GRID) - above - {left_out}
         assert {e for _, e in wanted("some", epsilons)} <= above - {left_out}
     assert wanted("all", tuple(e for e in GRID if e not in list(above)[:1]))
-    assert wanted("all", tuple(sorted(above)))== {}
+    assert wanted("all", tuple(sorted(above))) == {}
