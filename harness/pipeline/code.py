@@ -48,7 +48,9 @@ TRAINING_PLUGINS = ("harness.data.datasets", "harness.data.splits", "harness.pri
 JUDGING_PLUGINS = ("harness.claims.kinds", "harness.formulas", "harness.metrics")
 STAGES = {
     "fetch": StageCode(("harness.data.fetch",)),
-    "resolve": StageCode(("harness.spec.load", "harness.spec.resolve"), PLUGINS, ("harness.pipeline.compute",)),
+    "resolve": StageCode(
+        ("harness.spec.load", "harness.spec.resolve", "harness.spec.selection"), PLUGINS, ("harness.pipeline.compute",)
+    ),
     "train": StageCode(
         ("harness.execution.planner", "harness.execution.train_cell", "harness.execution.table"),
         TRAINING_PLUGINS,
