@@ -106,18 +106,22 @@ def load_decided(context: Context, names: list[str] | None, alternatives: bool =
     """
     from harness.spec.selection import specs_to_decide
 
-    loaded = load(context.project, names, alternatives)
-    chosen = specs_to_decide(context.profile, loaded)
-    if names and loaded and not chosen:
-        raise _refuse_undecided(context, names)
+    chosen = specs_to_decide(context.profile, load(context.project, names, alternatives))
+    _refuse_undecided(context, names, chosen)
     return chosen
 
 
-def _refuse_undecided(context: Context, names: list[str]) -> HarnessError:
-    return HarnessError(
-        f"{', '.join(names)}: the profile {context.profile_name!r} decides no claim of it; name another with "
-        "--profile, or add it to `decide` in params.yaml"
-    )
+def _refuse_undecided(context: Context, names: list[str] | None, chosen: list[Loaded]) -> None:
+    """Raises HarnessError for a name, of specs or of a file, of which nothing is chosen."""
+    from harness.spec.load import resolve_names
+
+    there = {one.raw.files[0].resolve() for one in chosen}
+    for name in names or ():
+        if there.isdisjoint(path.resolve() for path in resolve_names(context.project, [name])):
+            raise HarnessError(
+                f"{name}: the profile {context.profile_name!r} decides no claim of it; name another with --profile, "
+                "or add it to `decide` in params.yaml"
+            )
 
 
 def contexts(
@@ -137,8 +141,7 @@ def contexts(
     within = context.project.specs.resolve()
     own = [one for one in loaded if not one.raw.files[0].is_relative_to(within)]
     of_profile = specs_to_decide(context.profile, (one for one in loaded if one not in own))
-    if names and len(own) < len(loaded) and not of_profile:
-        raise _refuse_undecided(context, names)
+    _refuse_undecided(context, names, [*of_profile, *own])
     groups = [(context, of_profile)] if len(own) < len(loaded) or not loaded else []
     for one in own:
         chosen = context.profile if profile is not None else Profile()
