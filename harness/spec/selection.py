@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.errors import HarnessError
 from harness.paths import Project
-from harness.spec.document import load_document
+from harness.spec.document import load_document, locate
 from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Profile, load_params
@@ -58,9 +58,7 @@ def check_decided_names(project: Project, specs: Sequence[Spec]) -> None:
         for index, entry in enumerate(profile.decide or ()):
             if entry in known or entry in claims:
                 continue
-            path, line = document.place(("profiles", name, "decide", index))
             near = difflib.get_close_matches(entry, claims if "#" in entry else known, 1)
             hint = f"did you mean {near[0]}?" if near else "`harness list` prints what there is"
-            raise HarnessError(
-                f"{path}:{line}: profiles.{name}.decide: {entry!r} names no paper, spec or claim; {hint}"
-            )
+            where = locate(document, ("profiles", name, "decide", index))
+            raise HarnessError(f"{where}: profiles.{name}.decide: {entry!r} names no paper, spec or claim; {hint}")
