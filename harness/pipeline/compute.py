@@ -56,9 +56,13 @@ def _digest_of(context: Context, dataset: Dataset) -> str | None:
 
 
 def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
-    """The datasets of a spec's arms under the profile."""
+    """The datasets of a spec's arms under the profile; none where it is run for claims of theory alone."""
     experiment = context.scale(loaded).spec.own_experiment
-    return [] if experiment is None else list({v.setup.dataset: None for v in experiment.variants()})
+    return (
+        []
+        if experiment is None or loaded.is_of_theory
+        else list({v.setup.dataset: None for v in experiment.variants()})
+    )
 
 
 def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
@@ -74,7 +78,10 @@ def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
                 if mark.is_file():
                     raise MissingData(json.loads(mark.read_text())["missing"])
                 fetch(context.project, dataset, context.progress)
-        return make_plan(context.project, context.scale(loaded).spec, repeat_factor)
+        spec = context.scale(loaded).spec
+        return make_plan(
+            context.project, spec.with_values(experiment=None) if loaded.is_of_theory else spec, repeat_factor
+        )
 
 
 def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
@@ -199,7 +206,7 @@ def _make_plans(
     """The plan of each spec that has an experiment to run. `record_absence` is called for a spec whose data cannot be
     had."""
     for loaded in specs:
-        if loaded.spec.own_experiment is not None:
+        if loaded.spec.own_experiment is not None and not loaded.is_of_theory:
             try:
                 plan = plan_of(context, loaded, context.repeat_factor(loaded))
             except MissingData as missing:

@@ -51,8 +51,8 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"each": _list_items, "each_uncached": _list_uncached, "lines": _lines}
-    measured = [one.spec.id for one in specs if one.spec.experiment is not None]
-    theory = [one.spec.id for one in specs if one.spec.experiment is None]
+    measured = [one.spec.id for one in specs if not one.is_of_theory]
+    theory = [one.spec.id for one in specs if one.is_of_theory]
     papers = dict.fromkeys(one.split("/")[0] for one in (*measured, *theory))
     docs = ["docs"] if (context.project.root / "docs").is_dir() else []
     return environment.get_template(template).render(

@@ -65,7 +65,7 @@ class Profile(Config):
     not run under this one."""
     papers: dict[str, Profile] = {}
     """A paper's specs, or one that is named (`thudi2022/adult`), are run by these settings instead, none of the
-    others; `design`, `basis` and `decide` stay, and `max_repeats` where it says none."""
+    others; `design`, `basis`, `decide` and `readings_of` stay, and `max_repeats` where it says none."""
 
     @field_validator("engine")
     @classmethod
