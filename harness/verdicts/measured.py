@@ -352,5 +352,6 @@ def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) 
     elif any(map(is_of_runs, metrics)) and spec.own_experiment is not None and spec.own_experiment.repeats < 2:
         why = "the profile runs one repeat, and members exposed in every run need two"
     elif not part.counts_absent_points and (lost := _epsilons_lost(part, evidence)):
-        why = f"the profile leaves out epsilon {', '.join(f'{e:g}' for e in lost)}, and the claim is of all of them together"
+        epsilons = ", ".join(f"{epsilon:g}" for epsilon in lost)
+        why = f"the profile leaves out epsilon {epsilons}, and the claim is of all of them together"
     return None if why is None else not_run(why)
