@@ -105,7 +105,8 @@ def data_fetch(
         running = [threads.submit(fetch, project, dataset, progress, force) for dataset in wanted]
         for dataset, done in zip(wanted, running, strict=True):
             try:
-                print_text(str(done.result()))
+                table = done.result()
+                print_text(str(table.relative_to(project.root) if table.is_relative_to(project.root) else table))
             except MissingData as error:
                 if or_mark_missing:
                     mark_missing(project, dataset, str(error))

@@ -178,9 +178,26 @@ def run(
             "--max-repeats is for runs that add repeats where claims are open: give --until-decided too, or a profile "
             "with `design: sequential`"
         )
+    if stage != "all":
+        _compute_stage(groups, stage, partial)
+        return
     for context, loaded in compute(groups, stage, partial):
-        if loaded and stage == "all":
+        if loaded:
             write_page(context, loaded)
+
+
+def _compute_stage(groups: list[tuple[Context, list[Loaded]]], stage: str, partial: bool) -> None:
+    """Carry out one stage of a pipeline, and say what it made and how long it took."""
+    from harness.pipeline.stages import timed_stage
+    from harness.pipeline.tables import count_models
+
+    context = groups[0][0]
+    with timed_stage(context, "measure" if context.is_sequential else stage) as done:
+        reached = compute(groups, stage, partial)
+        specs = [(context, one) for context, loaded in reached for one in loaded]
+        done.models = sum(count_models(context, one) for context, one in specs)
+        what = f"{done.models} models in {len(specs)} specs"
+        done.made = what if stage == "train" else f"attacks on {what}" if not context.is_sequential else what
 
 
 def compute(

@@ -66,7 +66,7 @@ def run_until_decided(
     open_claims = len(scaled.spec.claims)
     for round_number in itertools.count(1):
         round_plan = first_repeats(plan, repeats)
-        label = f"{loaded.spec.id}, round {round_number}, for {open_claims} claims"
+        label = f"{loaded.spec.id}, round {round_number}, {open_claims} claim{'s' if open_claims != 1 else ''} open"
         pieces = pieces_to_run(round_plan, scaled.spec, known, metrics)
         likely_plan = first_repeats(plan, {of: max(n, likely_repeats.get(of, 0)) for of, n in repeats.items()})
         try:
