@@ -23,6 +23,7 @@ from harness.report.exports import write_beside
 from harness.report.findings import Picture, read_findings
 from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, judged_specs, read_measured, timings
+from harness.report.own_run import committed_verdicts, gather_own_run
 from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
 from harness.report.site import common_pages, manual_pages, paper_pages, write_site
@@ -121,6 +122,10 @@ def _write_site(
         about=provenance(context.project.root, sections, verdicts),
         not_yet=tuple(loaded.spec.id for loaded in absent),
     )
+    flagship = flagship_context(context)
+    if flagship is not None and context.profile_name == load_params(context.project).profile:
+        judged = judged_specs(context, specs)
+        site = replace(site, run=gather_own_run(context, judged, verdicts, flagship))
     root = front(context).parent if root is None else root
     shared = Shared(site)
     pieces = [Task(paper_pages, (shared, paper.key), paper.key, len(paper.verdicts)) for paper in site.papers]
@@ -168,17 +173,17 @@ def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdi
 def flagship_verdicts(context: Context, claims: Collection[str]) -> tuple[str, dict[str, Verdict]]:
     """The flagship's name and its verdicts on some claims, by id, where this profile is another one; else an empty
     name."""
-    name = load_params(context.project).flagship
+    flagship = flagship_context(context)
+    return ("", {}) if flagship is None else (flagship.profile_name, committed_verdicts(flagship, claims))
+
+
+def flagship_context(context: Context) -> Context | None:
+    """The context of the profile that decides; None where this is it, or there is none."""
+    params = load_params(context.project)
+    name = params.flagship
     if name is None or name == context.profile_name or context.own is not None:
-        return "", {}
-    path = context.project.reports / name / "verdicts.json"
-    if not path.is_file():
-        return "", {}
-    try:
-        written = json.loads(path.read_text(encoding="utf-8"))["verdicts"]
-        return name, {v["id"]: Verdict.model_validate(v) for v in written if v["id"] in claims}
-    except (ValueError, KeyError, TypeError):
-        raise HarnessError(f"{path}: not a verdict file; `harness report --profile {name}` writes it anew") from None
+        return None
+    return replace(context, profile_name=name, profile=params.profiles[name], max_repeats=None)
 
 
 def flagship_front(context: Context) -> Path | None:

@@ -91,8 +91,10 @@ def common_pages(site: Site) -> dict[str, str]:
     )
     totals = _totals(site)
     front = page(
-        "front.html",
+        "front.html" if site.run is None else "run.html",
         "",
+        run=site.run,
+        paper_names={paper.key: paper.short_name for paper in site.papers},
         pictures=_finding_pictures(site),
         others=OTHERS,
         surveys=surveys,
