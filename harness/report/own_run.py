@@ -23,6 +23,7 @@ from harness.claims.evidence import Measurements
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.operands import OWNER_SET, MetricSeries
+from harness.claims.statistics import MeanEstimate
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import Level
 from harness.errors import HarnessError
@@ -224,7 +225,8 @@ def place_claim_beside(
     if mine is None or part is None or not isinstance(part, Compare | Close) or evidence is None:
         return ClaimBeside(record, verdict, theirs, "", "", "", "", None)
     left, right = next(pair for pair in part.alternatives() if not pair[0].attack or pair[0].attack in evidence.attacks)
-    values, shift = _values_of_runs(evidence, left, right, mine)
+    estimate, shift = _estimate_of_runs(evidence, left, right, mine)
+    values = estimate.repeat_values
     other = _same_place(theirs, mine)
     interval = None if other is None else _shifted(left_interval(part, other), part, other, shift)
     where = where_words(mine, part, spec.axes)
@@ -233,9 +235,10 @@ def place_claim_beside(
         subject = f"difference between the {subject} and {curve_with_article(right, spec)}"
     their_mean = None if other is None else other.left - (other.right if shift else 0.0)
     line = mine.right - mine.right if shift else mine.right
-    mean = mine.left - (mine.right if shift else 0.0)
-    plot = None if values is None else _plot(values, mean, their_mean, interval, line)
-    runs = f"{mine.repeats} run{'' if mine.repeats == 1 else 's'}"
+    plot = None if values is None else _plot(values, estimate.mean, their_mean, interval, line)
+    runs = f"{estimate.n} run{'' if estimate.n == 1 else 's'}"
+    if verdict.certainty is not None and mine.repeats < estimate.n:
+        runs += f", decided after {mine.repeats}"
     theirs_text = ""
     if other is not None and their_mean is not None:
         ends = (
@@ -246,13 +249,13 @@ def place_claim_beside(
         theirs_text = f"{figure(their_mean)}{ends} in {other.repeats} runs"
     needed = figure(line) if not isinstance(part, Close) else f"{figure(line)} ± {figure(part.tolerance)}"
     what = f"{subject[:1].upper()}{subject[1:]}{f', {where}' if where else ''}"
-    return ClaimBeside(record, verdict, theirs, what, f"{figure(mean)} in {runs}", theirs_text, needed, plot)
+    return ClaimBeside(record, verdict, theirs, what, f"{figure(estimate.mean)} in {runs}", theirs_text, needed, plot)
 
 
-def _values_of_runs(
+def _estimate_of_runs(
     evidence: Measurements, left: MetricSeries, right: object, point: Point
-) -> tuple[Array | None, bool]:
-    """One number a run at a point, and whether it is a difference of two measured sides."""
+) -> tuple[MeanEstimate, bool]:
+    """What all runs say at a point of a claim, and whether it is of the difference of two measured sides."""
     where: dict[str, Level] = {name: value for name, value in (point.at or {}).items() if name != OWNER_SET}
     if point.epsilon is not None:
         where["epsilon"] = point.epsilon
@@ -261,8 +264,8 @@ def _values_of_runs(
     if point.at and OWNER_SET in point.at:
         evidence = evidence.of_owner_set(left.arm, float(point.at[OWNER_SET]))
     if isinstance(right, MetricSeries):
-        return evidence.gap(left, right, where).repeat_values, True
-    return evidence.mean(left, where).repeat_values, False
+        return evidence.gap(left, right, where), True
+    return evidence.mean(left, where), False
 
 
 def _same_place(theirs: Verdict | None, mine: Point) -> Point | None:
