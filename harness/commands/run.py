@@ -38,6 +38,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     from harness.data.fetch import MissingData
     from harness.execution.store import Store
     from harness.pipeline.compute import pieces_left, plan_of
+    from harness.pipeline.deciding import restrict_to_claims
     from harness.report.preparation import describe_preparation
 
     rows: list[dict[str, Any]] = []
@@ -51,7 +52,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
                 rows.append(_row_of_results(context, one))
                 continue
             try:
-                spec_plan = plan_of(context, one)
+                spec_plan = restrict_to_claims(context, one, plan_of(context, one))
             except MissingData as missing:
                 context.progress.say(f"{one.spec.id}: not run: {missing}")
                 continue

@@ -117,6 +117,16 @@ def metrics_of_claims(scaled: Scaled) -> set[str]:
     return {source_of(m) for part in parts for o in part.operands() for m in o.metrics}
 
 
+def restrict_to_claims(context: Context, loaded: Loaded, plan: Plan) -> Plan:
+    """The part of a plan that a run may compute: where it adds repeats until some claims are decided, the cells and
+    attacks that these need."""
+    if loaded.claims is None or not context.is_sequential:
+        return plan
+    groups = dict.fromkeys(cell.group for cell in plan.cells)
+    repeats = 1 + max((cell.repeat for cell in plan.cells), default=0)
+    return first_repeats(plan, dict.fromkeys(_attacked_by_claims(context.scale(loaded).spec, groups), repeats))
+
+
 def _all_attacked(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:
     """Every cell with each attack that a claim or a figure names there, and once without an attack ("")."""
     return [(group, attack) for group in groups for attack in ("", *spec.attacks_asked[group[0]])]
