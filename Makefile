@@ -20,11 +20,9 @@ UNIT := $(addprefix tests/,attacks auditing claims data defences experiment form
 	$(addprefix tests/,test_identity.py test_hashing.py test_what_users_bring.py)
 
 repro: $(STAMP)
-	harness pipeline
+	@harness pipeline
 	@# The site of the committed run takes what stages that wait for something leave of the processor.
-	nice harness site --profile sequential & site=$$!; dvc repro || { kill $$site; exit 1; }; wait $$site
-	@echo "this run:             reports/quick/site/index.html (a small one, which decides little)"
-	@echo "the run that decides: reports/sequential/site/index.html (its tables are committed; docs/flagship.md)"
+	@nice harness site --profile sequential & site=$$!; dvc repro --quiet || { kill $$site; exit 1; }; wait $$site
 
 # What `make lint` checks beyond style is among the tests: the schema in tests/spec/test_load.py, the pipeline in
 # tests/test_pipeline.py.

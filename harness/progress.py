@@ -20,6 +20,9 @@ from rich.progress import (
 from rich.progress import Progress as RichProgress
 
 QUIET_INTERVAL_S = 20.0
+"""Between two lines of progress at least, where the output is no terminal."""
+GROWTH = 6
+"""Lines come no sooner than after a sixth more of the time gone, so that the log of hours stays one to read."""
 
 
 class Bar(Protocol):
@@ -36,18 +39,31 @@ class _RichBar:
         self._rich.update(self._task, advance=amount, note=note)  # type: ignore[arg-type]
 
 
-class _LineBar:
-    """Where the output is no terminal: a line at most every twenty seconds."""
+class _Lines:
+    """When the next line of progress is due, over all bars of a process."""
 
-    def __init__(self, label: str, total: float) -> None:
-        self._label, self._total, self._done, self._last = label, total, 0.0, time.monotonic()
+    def __init__(self) -> None:
+        self._started = self._last = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Whether a line may be printed now; then it counts as printed."""
+        now = time.monotonic()
+        if now - self._last < max(QUIET_INTERVAL_S, (now - self._started) / GROWTH):
+            return False
+        self._last = now
+        return True
+
+
+class _LineBar:
+    """Where the output is no terminal: a line now and then."""
+
+    def __init__(self, label: str, total: float, lines: _Lines) -> None:
+        self._label, self._total, self._done, self._lines = label, total, 0.0, lines
 
     def advance(self, amount: float = 1, note: str = "") -> None:
         self._done += amount
-        now = time.monotonic()
-        if now - self._last >= QUIET_INTERVAL_S:
-            self._last = now
-            print(f"{self._label}: {self._done:.0f}/{self._total:.0f} {note}".rstrip(), file=sys.stderr)
+        if self._lines.is_due():
+            print(f"{self._label}: {self._done:.0f}/{self._total:.0f} {note}".rstrip(), file=sys.stderr, flush=True)
 
 
 class _Silent:
@@ -69,6 +85,7 @@ class Progress:
     def __init__(self, quiet: bool = False, live: bool = True) -> None:
         self.quiet, self.live = quiet, live
         self.console = Console(stderr=True)
+        self._lines = _Lines()
 
     def __reduce__(self) -> tuple[type[Progress], tuple[bool]]:
         """A copy that is sent to another process is quiet: one process writes to the terminal."""
@@ -88,7 +105,7 @@ class Progress:
         if self.quiet:
             yield _Silent()
         elif not (self.live and self.console.is_terminal):
-            yield _LineBar(label, total)
+            yield _LineBar(label, total, self._lines)
         else:
             shown = [TextColumn("{task.description}"), BarColumn(), *columns]
             with RichProgress(*shown, console=self.console, transient=True) as rich:  # type: ignore[arg-type]

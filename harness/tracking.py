@@ -83,11 +83,11 @@ def _keep_log(connection: object, _: object) -> None:
 
 
 def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.DataFrame) -> str:
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    logging.getLogger("mlflow").setLevel(logging.WARNING)
     from mlflow.entities import Metric, Param, RunTag
     from mlflow.tracking import MlflowClient
 
+    for chatty in ("alembic", "mlflow"):  # MLflow sets its own level as it is imported
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     spec = scaled.spec
     assert spec.own_experiment is not None
     _write_ahead(project.mlflow_uri)

@@ -82,6 +82,7 @@ def compare(
             [(one.spec.id, one.sha256, measured_file(context, one), judged[one.spec.id]) for one in loaded],
             tolerance_in_use,
             {} if tolerance_in_use is None else {one.spec.id: baseline_means(context, one) for one in loaded},
+            context.is_sequential,
         )
         if accepted is None and not update:
             baseline.read(path, writes)  # says what is missing, after faults of what is there

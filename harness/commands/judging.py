@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,10 +26,17 @@ from harness.commands.tables import print_text
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
+    from harness.claims.verdict import Verdict
     from harness.pipeline.context import Context
     from harness.spec.load import Loaded
 
 
+Brief = Annotated[
+    bool, typer.Option("--brief", help="Counts in place of a table of all claims, as the stages of `dvc.yaml` print.")
+]
+MOST_LISTED = 20
+"""Claims that the closing lines of a run name one by one."""
+NEXT = "harness run -p sequential humphries2020/fig4 goes on where the run that decides stopped"
 SAME_ELSEWHERE = {"reproduced": "agrees", "violated": "differs"}
 """What a required verdict is called off the paper's data."""
 
@@ -39,6 +47,7 @@ def judge(
     require: Annotated[
         str | None, typer.Option(help="Exit 1 unless every claim has this verdict, such as `reproduced`.")
     ] = None,
+    brief: Brief = False,
     workers: Workers = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -47,30 +56,43 @@ def judge(
     from harness.claims.verdict import in_json
     from harness.pipeline.judging import write_all_verdicts
     from harness.pipeline.parallel import preload_helpers
+    from harness.pipeline.stages import timed_stage
+    from harness.verdicts.counts import words_text
 
     if require is not None and require not in COLOURS:
         raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
     if not specs:
         preload_helpers(workers)
-    groups = contexts(specs, profile, workers, quiet)
-    verdicts = [v for context, loaded in groups for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
+    groups, verdicts = contexts(specs, profile, workers, quiet), []
+    for context, loaded in groups:
+        name = "judge" if any(one.spec.experiment is not None for one in loaded) else "theory"
+        with timed_stage(context, name) as stage:
+            mine = [v for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
+            stage.made = f"{len(mine)} claims judged: {words_text(mine)}"
+        verdicts += mine
     if as_json:
         print_json([in_json(v) for v in verdicts])
-    else:
+    elif not brief:
         print_verdicts(verdicts)
     if require is not None and any(v.verdict not in (require, SAME_ELSEWHERE.get(require)) for v in verdicts):
         raise typer.Exit(1)
 
 
-def report(specs: Names = None, profile: ProfileName = None) -> None:
+def report(specs: Names = None, profile: ProfileName = None, brief: Brief = False) -> None:
     """Write `reports/<profile>/`: all verdicts, a Markdown summary and the site, from what `judge` wrote.
 
     The site is of all specs of the profile, whichever are named; a file outside of specs/ has one of its own.
     """
+    from harness.pipeline.stages import timed_stage
+
     if not specs:
         begin_drawing()
-    for context, loaded in contexts(specs, profile, None, True, alternatives=False):
-        write_page(context, loaded)
+    for context, loaded in contexts(specs, profile, None, not brief, alternatives=False):
+        with timed_stage(context, "report") as stage:
+            everything = write_page(context, loaded, brief)
+            stage.made = f"a page of {len(everything)} claims"
+        if brief:
+            print_outcome(context, everything)
 
 
 def site(profile: ProfileName = None) -> None:
@@ -111,13 +133,45 @@ def begin_drawing() -> None:
     preload_helpers(None, "harness.report.build", "matplotlib.figure", "matplotlib.backends.backend_svg")
 
 
-def write_page(context: Context, loaded: list[Loaded]) -> None:
-    """Write the page that specs belong to; print their verdicts and where it is."""
+def print_outcome(context: Context, verdicts: Sequence[Verdict]) -> None:
+    """Print how many claims came out how, each claim that was decided on measurements, what is not as accepted, and
+    where to look: the closing lines of a run."""
+    from harness.report.build import accepted_verdicts, flagship_front, front, judged_specs_of
+    from harness.report.claim_record import claim_records
+    from harness.verdicts.counts import GROUPS, count
+
+    records = claim_records(verdicts, judged_specs_of(context, specs_on_page(context, [])))
+    print_text(f"profile {context.profile_name}: {len(verdicts)} claims")
+    for row in count(verdicts):
+        print_text(f"  {GROUPS[row.group]}: {row.total}: {row.text}")
+    measured = [v for v in verdicts if v.certainty in ("stands", "by itself") and v.points]
+    if measured and len(measured) <= MOST_LISTED:
+        print_text("decided on models that this machine trained:")
+        for v in measured:
+            print_text(f"  {records[v.id].sign} {v.id}  {records[v.id].heading}")
+    accepted = accepted_verdicts(context)
+    moved = [v for v in verdicts if accepted.get(v.id, v.verdict) != v.verdict]
+    for v in moved:
+        print_text(f"  not as accepted: {v.id} is {v.verdict}, accepted is {accepted[v.id]}")
+    if accepted and not moved:
+        print_text(f"every verdict is as accepted in reports/{context.profile_name}/baseline.json")
+    print_text(f"your run:             {front(context).relative_to(context.project.root)}")
+    if (other := flagship_front(context)) is not None:
+        print_text(f"the run that decides: {other.relative_to(context.project.root)}")
+    print_text(f"next:                 harness explain SPEC#CLAIM; harness status; {NEXT}")
+
+
+def write_page(context: Context, loaded: list[Loaded], brief: bool = False) -> tuple[Verdict, ...]:
+    """Write the page that specs belong to; unless `brief`, print their verdicts and where it is. Returns the page's
+    verdicts."""
     from harness.report.build import build, front
 
     everything = build(context, specs_on_page(context, loaded))
+    if brief:
+        return everything.verdicts
     mine = {one.spec.id for one in loaded}
     print_verdicts([v for v in everything.verdicts if v.spec in mine])
     where = front(context).relative_to(context.project.root)
     others = len({v.spec for v in everything.verdicts} - mine)
     print(f"report: {where}" + (f" (with {others} other specs of the profile)" if others else ""))
+    return everything.verdicts

@@ -56,12 +56,14 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     says so and exits with 2.
     """
     from harness.pipeline.compute import resolve as write_resolved
+    from harness.pipeline.stages import timed_stage
 
-    context = context_for(profile, None, True)
-    included = load_decided(context, specs)
-    for loaded in included:
-        write_resolved(context, loaded)
-    print_text(f"{context.resolved_folder.relative_to(context.project.root)}: {len(included)} specs")
+    context = context_for(profile, None, False)
+    with timed_stage(context, "resolve") as stage:
+        included = load_decided(context, specs)
+        for loaded in included:
+            write_resolved(context, loaded)
+        stage.made = f"{len(included)} specs as the profile runs them"
     for path, text, name in _pipelines() if not specs else ():
         if name == context.profile_name and path.is_file() and path.read_text(encoding="utf-8") != text:
             again = "dvc repro flagship/dvc.yaml" if path.parent.name == "flagship" else "dvc repro"

@@ -38,6 +38,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     from harness.data.fetch import MissingData
     from harness.execution.store import Store
     from harness.pipeline.compute import pieces_left, plan_of
+    from harness.pipeline.deciding import restrict_to_claims
     from harness.report.preparation import describe_preparation
 
     rows: list[dict[str, Any]] = []
@@ -51,7 +52,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
                 rows.append(_row_of_results(context, one))
                 continue
             try:
-                spec_plan = plan_of(context, one)
+                spec_plan = restrict_to_claims(context, one, plan_of(context, one))
             except MissingData as missing:
                 context.progress.say(f"{one.spec.id}: not run: {missing}")
                 continue
@@ -178,9 +179,26 @@ def run(
             "--max-repeats is for runs that add repeats where claims are open: give --until-decided too, or a profile "
             "with `design: sequential`"
         )
+    if stage != "all":
+        _compute_stage(groups, stage, partial)
+        return
     for context, loaded in compute(groups, stage, partial):
-        if loaded and stage == "all":
+        if loaded:
             write_page(context, loaded)
+
+
+def _compute_stage(groups: list[tuple[Context, list[Loaded]]], stage: str, partial: bool) -> None:
+    """Carry out one stage of a pipeline, and say what it made and how long it took."""
+    from harness.pipeline.stages import timed_stage
+    from harness.pipeline.tables import count_models
+
+    context = groups[0][0]
+    with timed_stage(context, "measure" if context.is_sequential else stage) as done:
+        reached = compute(groups, stage, partial)
+        specs = [(context, one) for context, loaded in reached for one in loaded]
+        done.models = sum(count_models(context, one) for context, one in specs)
+        what = f"{done.models} models in {len(specs)} specs"
+        done.made = what if stage == "train" else f"attacks on {what}" if not context.is_sequential else what
 
 
 def compute(

@@ -128,8 +128,6 @@ def run_pieces(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahe
     report = worker_pool.report = RunReport(reused=len(pieces) - len(todo))
     if not todo:
         return _count_early(report, pieces, worker_pool)
-    if report.reused:
-        progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
     executor = worker_pool.start()
     likely = [p for p in ahead if not store.has(p.kind, p.key)] if executor.is_concurrent else []
     busy = {p.key for task in executor.running_batches for p in task}

@@ -66,7 +66,7 @@ def run_until_decided(
     open_claims = len(scaled.spec.claims)
     for round_number in itertools.count(1):
         round_plan = first_repeats(plan, repeats)
-        label = f"{loaded.spec.id}, round {round_number}, for {open_claims} claims"
+        label = f"{loaded.spec.id}, round {round_number}, {open_claims} claim{'s' if open_claims != 1 else ''} open"
         pieces = pieces_to_run(round_plan, scaled.spec, known, metrics)
         likely_plan = first_repeats(plan, {of: max(n, likely_repeats.get(of, 0)) for of, n in repeats.items()})
         try:
@@ -115,6 +115,16 @@ def metrics_of_claims(scaled: Scaled) -> set[str]:
     """Metrics that have to be measured for the claims on measurements: their own, or those that they derive from."""
     parts = [part for claim in scaled.spec.claims if not claim.theory for part in scaled.spec.parts(claim)]
     return {source_of(m) for part in parts for o in part.operands() for m in o.metrics}
+
+
+def restrict_to_claims(context: Context, loaded: Loaded, plan: Plan) -> Plan:
+    """The part of a plan that a run may compute: where it adds repeats until some claims are decided, the cells and
+    attacks that these need."""
+    if loaded.claims is None or not context.is_sequential:
+        return plan
+    groups = dict.fromkeys(cell.group for cell in plan.cells)
+    repeats = 1 + max((cell.repeat for cell in plan.cells), default=0)
+    return first_repeats(plan, dict.fromkeys(_attacked_by_claims(context.scale(loaded).spec, groups), repeats))
 
 
 def _all_attacked(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:

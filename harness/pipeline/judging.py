@@ -322,5 +322,6 @@ def read_verdict(context: Context, loaded: Loaded, claim: str) -> Verdict:
     """The verdict on a claim, named as in its spec. Raises HarnessError where there is none."""
     every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
     if claim not in every:
-        raise HarnessError(f"{loaded.spec.id}: no claim {claim!r}; it has {', '.join(every) or 'none that is judged'}")
+        whose = "it has" if loaded.claims is None else f"of those that {context.profile_name!r} decides it has"
+        raise HarnessError(f"{loaded.spec.id}: no claim {claim!r}; {whose} {', '.join(every) or 'none that is judged'}")
     return every[claim]

@@ -101,6 +101,18 @@ def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, s
     return {code: notes.commits.get(code, now) for code in sorted(set(table["code"]))}
 
 
+def count_models(context: Context, loaded: Loaded) -> int:
+    """The number of models that a spec's table of measurements is of, or its index of models where there is no table.
+
+    Models that its attacks train for themselves (shadow models) are not among them.
+    """
+    for path in (context.measurements_file(loaded.spec.id), context.models_file(loaded.spec.id)):
+        if path.is_file() and REASON not in (table := read_table(path)):
+            own = loaded.spec.own_experiment
+            return 0 if own is None else len(table.drop_duplicates(["arm", *own.coordinates, "repeat"]))
+    return 0
+
+
 def write_plot(context: Context, loaded: Loaded) -> bool:
     """Write `advantage.csv` from a spec's table. Returns False where there is no table."""
     path = context.measurements_file(loaded.spec.id)

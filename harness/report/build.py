@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,19 +16,21 @@ from harness.paths import Project
 from harness.pipeline.context import Context
 from harness.pipeline.judging import has_verdicts, read_verdicts
 from harness.pipeline.parallel import Shared, Task, compute_side_by_side
+from harness.report.claim_record import claim_records
 from harness.report.contents import Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
 from harness.report.findings import Picture, read_findings
 from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, judged_specs, read_measured, timings
+from harness.report.own_run import committed_verdicts, gather_own_run
 from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
 from harness.report.site import common_pages, manual_pages, paper_pages, write_site
 from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.document import load_document
 from harness.spec.load import Loaded
-from harness.spec.model import ALPHA
+from harness.spec.model import ALPHA, Spec
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
 from harness.verdicts.check import hardware
@@ -51,8 +53,9 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     tally = {c.group: {"claims": c.total, **c.by_word} for c in count(verdicts)}
     write_text(root / "verdicts.json", dump(everything))
     write_text(root / "metrics.json", json.dumps({"claims": len(verdicts), **tally}, indent=1) + "\n")
-    write_text(root / "summary.md", markdown(context.profile_name, sections))
-    write_beside(root, verdicts)
+    records = claim_records(verdicts, {s.spec.id: s.spec for s in sections})
+    write_text(root / "summary.md", markdown(context.profile_name, sections, records))
+    write_beside(root, verdicts, records)
     _write_run(context, judged_specs(context, specs))
     _write_site(context, specs, sections, pictures)
     return everything
@@ -119,6 +122,10 @@ def _write_site(
         about=provenance(context.project.root, sections, verdicts),
         not_yet=tuple(loaded.spec.id for loaded in absent),
     )
+    flagship = flagship_context(context)
+    if flagship is not None and context.profile_name == load_params(context.project).profile:
+        judged = judged_specs(context, specs)
+        site = replace(site, run=gather_own_run(context, judged, verdicts, flagship))
     root = front(context).parent if root is None else root
     shared = Shared(site)
     pieces = [Task(paper_pages, (shared, paper.key), paper.key, len(paper.verdicts)) for paper in site.papers]
@@ -145,21 +152,53 @@ def citations(project: Project) -> dict[str, dict[str, str | int]]:
     return papers
 
 
-def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdict, str], ...]:
+def accepted_verdicts(context: Context) -> dict[str, str]:
+    """The accepted verdicts of a profile by claim; empty where none were accepted."""
     path = context.page / "baseline.json"
     if not path.is_file():
-        return ()
-    accepted = {f"{spec}#{c}": was for spec, of in baseline.read(path).specs.items() for c, was in of.verdicts.items()}
+        return {}
+    return {f"{spec}#{c}": was for spec, of in baseline.read(path).specs.items() for c, was in of.verdicts.items()}
+
+
+def judged_specs_of(context: Context, specs: Sequence[Loaded]) -> dict[str, Spec]:
+    """The judged specs among these, under the profile, by id."""
+    return {one.spec.id: context.scale(one).spec for one in judged_specs(context, specs)}
+
+
+def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdict, str], ...]:
+    accepted = accepted_verdicts(context)
     return tuple((v, accepted[v.id]) for v in verdicts if v.id in accepted and accepted[v.id] != v.verdict)
 
 
-def _flagship(context: Context) -> str | None:
-    """The path to the flagship's front page from this one; None where this is it, or there is none."""
+def flagship_verdicts(context: Context, claims: Collection[str]) -> tuple[str, dict[str, Verdict]]:
+    """The flagship's name and its verdicts on some claims, by id, where this profile is another one; else an empty
+    name."""
+    flagship = flagship_context(context)
+    return ("", {}) if flagship is None else (flagship.profile_name, committed_verdicts(flagship, claims))
+
+
+def flagship_context(context: Context) -> Context | None:
+    """The context of the profile that decides; None where this is it, or there is none."""
+    params = load_params(context.project)
+    name = params.flagship
+    if name is None or name == context.profile_name or context.own is not None:
+        return None
+    return replace(context, profile_name=name, profile=params.profiles[name], max_repeats=None)
+
+
+def flagship_front(context: Context) -> Path | None:
+    """The flagship's front page; None where this profile is the flagship, or there is none."""
     name = load_params(context.project).flagship
     page = None if name is None else context.project.reports / name / "site" / "index.html"
     if page is None or name == context.profile_name or not (page.parents[1] / "verdicts.json").is_file():
         return None
-    return os.path.relpath(page, front(context).parent)
+    return page
+
+
+def _flagship(context: Context) -> str | None:
+    """The path to the flagship's front page from this one; None where there is no other."""
+    page = flagship_front(context)
+    return None if page is None else os.path.relpath(page, front(context).parent)
 
 
 def _facts(context: Context) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from harness.claims.verdict import Point, Verdict, basis_text
-from harness.report.vocabulary import CERTAINTY, figure
+from harness.report.vocabulary import figure
 
 
 def _readings_sentence(verdict: Verdict) -> str:
@@ -20,16 +20,6 @@ def _readings_sentence(verdict: Verdict) -> str:
 
 
 HELD = ("reproduced", "agrees")
-
-
-def certainty_words(verdict: Verdict) -> str:
-    """How sure a verdict is, in a few words; empty where nothing is decided."""
-    if verdict.certainty is None:
-        return ""
-    if (verdict.certainty, verdict.verdict) == ("proved", "violated"):
-        return "disproved"
-    runs = f" ({verdict.repeats} runs)" if verdict.certainty in ("stands", "by itself") and verdict.repeats else ""
-    return CERTAINTY[verdict.certainty] + runs
 
 
 def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:

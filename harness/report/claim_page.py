@@ -80,7 +80,8 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
     profile = f" --profile {site.profile}"
     if section.files == "." or site.profile == "own":
         return [(f"harness judge {shlex.quote(section.called)}", "judges it again from the table that is here")]
-    commands = [(f"harness judge{profile} {section.spec.id}", "judges it again from the committed table, in seconds")]
+    whose = "committed table" if site.run is None else "table that your run wrote"
+    commands = [(f"harness judge{profile} {section.spec.id}", f"judges it again from the {whose}, in seconds")]
     if section.spec.own_experiment is not None:
         cost = f"; {section.models:,} models stand behind it" if section.models else ""
         commands.append((f"harness run{profile} {section.spec.id}", f"trains and attacks what the table lacks{cost}"))

@@ -13,6 +13,7 @@ from harness.report.findings import Finding, ShownFinding
 from harness.report.findings import findings_that_hold as shown_findings
 from harness.report.forms import Form
 from harness.report.gather import Section
+from harness.report.own_run import OwnRun
 from harness.report.provenance import Provenance
 from harness.verdicts.counts import Count, count
 
@@ -74,6 +75,8 @@ class Site:
     forms: Mapping[str, Form] = field(default_factory=dict)
     """By claim: since when it has its present form."""
     not_yet: tuple[str, ...] = ()
+    run: OwnRun | None = None
+    """What the front says in place of findings, where this is a run of one's own beside the deciding one."""
     about: Provenance = field(default_factory=lambda: Provenance((), (), {}))
 
     @property

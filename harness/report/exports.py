@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -10,46 +10,44 @@ import pandas as pd
 
 from harness.claims.verdict import Verdict, basis_text
 from harness.files import write_text
-from harness.report.prose import deciding_point
+from harness.report.claim_record import ClaimRecord
 from harness.verdicts.counts import GROUPS, WORDS, count
 
 COLUMNS = (
-    *("id", "paper", "where", "statement", "inequality", "kind", "origin", "data", "verdict", "certainty"),
-    *("estimate", "line", "effect", "low", "high", "runs", "basis", "stands", "hangs_on", "reason"),
-    *("spec_sha256", "data_sha256"),
+    *("id", "paper", "where", "heading", "statement", "inequality", "kind", "origin", "data", "verdict", "certainty"),
+    *("estimate", "line", "effect", "low", "high", "runs", "basis", "stands", "found", "would_decide", "hangs_on"),
+    *("reason", "spec_sha256", "data_sha256"),
 )
 NUMBERS = {**dict.fromkeys(("estimate", "line", "effect", "low", "high"), "float64"), "runs": "Int64"}
 """Columns that are empty where there is no number, and their types."""
 
 
-def write_beside(root: Path, verdicts: Sequence[Verdict]) -> None:
+def write_beside(root: Path, verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]) -> None:
     """Write `claims.csv` and `badge.svg` into the folder of a profile."""
-    write_text(root / "claims.csv", claims_csv(verdicts))
+    write_text(root / "claims.csv", claims_csv(verdicts, records))
     write_text(root / "badge.svg", badge(verdicts))
 
 
-def claims_csv(verdicts: Sequence[Verdict]) -> str:
+def claims_csv(verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]) -> str:
     """`claims_table` as text."""
-    return claims_table(verdicts).to_csv(index=False, lineterminator="\n")
+    return claims_table(verdicts, records).to_csv(index=False, lineterminator="\n")
 
 
-def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """One row a claim; the columns are `COLUMNS`.
+def claims_table(verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]) -> pd.DataFrame:
+    """One row a claim; the columns are `COLUMNS`, and what is said of a claim is that of its record.
 
-    Of the place that decides: `estimate`, the mean of the measured side over so many `runs`; `line`, what it is
-    compared with, margin included; `effect`, how far it is on the side that is claimed, with its 95% interval from
-    `low` to `high`. All are in the unit of the metric that the inequality names.
+    Of the place that decides: `estimate`, the mean of the measured side over so many `runs`, or the left side of a
+    claim of theory; `line`, what it is compared with, margin included; `effect`, how far it is on the side that is
+    claimed, with its 95% interval from `low` to `high`. All are in the unit of the metric that the inequality names.
     """
     rows = []
     for v in verdicts:
-        low, high = v.interval or (None, None)
-        point = deciding_point(v)
-        estimate, line = (point.left, point.right) if point is not None else (None, None)
-        text = [v.id, v.paper, v.where, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data, v.verdict]
-        numbers = [v.certainty or "", estimate, line, v.effect, low, high, v.repeats]
+        said = records[v.id]
+        text = [v.id, v.paper, v.where, said.heading, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data]
+        numbers = [said.estimate, said.line, said.effect, said.low, said.high, said.runs]
         stands = "" if v.stands is None else str(v.stands)
-        more = [basis_text(v), stands, "; ".join(v.hangs_on), v.reason, v.spec_sha256, v.data_sha256]
-        rows.append([*text, *numbers, *more])
+        more = [basis_text(v), stands, said.found, said.would_decide, "; ".join(v.hangs_on), v.reason]
+        rows.append([*text, said.verdict, said.certainty, *numbers, *more, v.spec_sha256, v.data_sha256])
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(NUMBERS)
 
 

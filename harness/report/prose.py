@@ -28,6 +28,8 @@ from harness.report.vocabulary import (
 )
 from harness.spec.model import Spec
 
+ON_THE_LINE = ("no number of repeats", "more than 10,000 repeats")
+"""How `would_decide` begins where what is left lies too close to its line."""
 RELATIONS = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
 
 
@@ -234,8 +236,34 @@ def _measured_sentence(
     at = f" {where}" if where else ""
     if verdict.hangs_on:
         return f"Not decided{at}: the {subject} is {value}, {line}, but that hangs on {_hangs_on(verdict)}."
-    decide = f" To decide it: {verdict.would_decide}." if verdict.would_decide else ""
-    return f"Too close to call{at}: the {subject} is {value}, {line}.{decide}"
+    return _open_sentence(verdict, spec, part, point, subject, right, at)
+
+
+def _open_sentence(
+    verdict: Verdict, spec: Spec, part: Compare | Close, point: Point, subject: str, right: object, at: str
+) -> str:
+    """Why a comparison is open: too few runs, places left out, on the line, on both sides of it, or not clear enough of
+    it for as many places as were looked at."""
+    reason = verdict.reasons[verdict.because[0]]
+    if reason.found == "few":
+        bare = point.model_copy(update={"low": None, "high": None})
+        runs = f"{point.repeats} run{'' if point.repeats == 1 else 's'}"
+        start = f"{at.strip()[:1].upper()}{at.strip()[1:]} the" if at else "The"
+        is_ = f"{start} {subject} is {figure(point.left)} in {runs}, {_line_words(part, bare, right, spec)}"
+        return f"{is_}: too few runs (a verdict takes at least {reason.fewest})."
+    value = figure(point.left) + span(left_interval(part, point))
+    found = f"{at}: the {subject} is {value}, {_line_words(part, point, right, spec)}"
+    if reason.found == "partly":
+        left_out = "1 place" if reason.absent == 1 else f"{reason.absent} places"
+        return f"It holds wherever it was run, most closely{found}; the profile leaves out {left_out} of the claim."
+    if (point.low is not None and point.low > 0) or (point.high is not None and point.high < 0):
+        return (
+            f"Not clear enough{found}; the interval clears the line by itself, but not once it is corrected for all "
+            "places and parts of the claim."
+        )
+    if verdict.would_decide.startswith(ON_THE_LINE):
+        return f"On the line{found}; no number of runs within reach would tell it from the line."
+    return f"Open{found}; the interval lies on both sides of the line."
 
 
 def _hangs_on(verdict: Verdict) -> str:

@@ -6,7 +6,7 @@ Static files that need no network and no script; with scripts there are search, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -23,8 +23,8 @@ from harness.execution.table import write_parquet
 from harness.files import update_file
 from harness.report import manual
 from harness.report.anchors import marks_of
-from harness.report.certainty import certainty_words
 from harness.report.claim_page import claim_context, prose_html
+from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.compare import EPSILONS, Comparison, comparisons, draw_comparison, epsilon_words
 from harness.report.contents import NO_PAPERS, Paper, Row, Site, slug
 from harness.report.drawing import Drawing, figure_files
@@ -32,8 +32,8 @@ from harness.report.exports import claims_csv, claims_table
 from harness.report.findings import SORTS
 from harness.report.gather import Section
 from harness.report.glossary import define_terms, read_glossary
-from harness.report.headings import datasets_of, headings
-from harness.report.prose import compared_numbers, sentence
+from harness.report.headings import datasets_of
+from harness.report.prose import compared_numbers
 from harness.report.reference import HEADINGS, reference
 from harness.report.tex import untex
 from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SHOWN_AS, SIGNS, figure, letter, letters
@@ -65,8 +65,9 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
         pages |= figure_files(figures)
     for name, text in pages.items():
         update_file(root / name, text.encode())
-    update_file(root / "claims.csv", claims_csv(site.verdicts).encode())
-    write_parquet(claims_table(site.verdicts), root / "claims.parquet")
+    records = records_of(site)
+    update_file(root / "claims.csv", claims_csv(site.verdicts, records).encode())
+    write_parquet(claims_table(site.verdicts, records), root / "claims.parquet")
     for image in {image for name in pages if name.startswith("docs/") for image in manual.images_of(pages[name])}:
         if (site.docs / image).is_file():
             update_file(root / "docs" / image, (site.docs / image).read_bytes())
@@ -90,8 +91,10 @@ def common_pages(site: Site) -> dict[str, str]:
     )
     totals = _totals(site)
     front = page(
-        "front.html",
+        "front.html" if site.run is None else "run.html",
         "",
+        run=site.run,
+        paper_names={paper.key: paper.short_name for paper in site.papers},
         pictures=_finding_pictures(site),
         others=OTHERS,
         surveys=surveys,
@@ -134,26 +137,15 @@ def _finding_pictures(site: Site) -> dict[str, Drawing | None]:
     return {f.finding.id: site.pictures.get(f.finding.id) for f in site.findings}
 
 
-class _Sentences:
-    """What was found of each claim, in words, by its id: written when a page asks for it."""
-
-    def __init__(self, site: Site, sections: Mapping[str, Section]) -> None:
-        self._verdicts = {v.id: v for v in site.verdicts}
-        self._sections = sections
-
-    def __getitem__(self, name: str) -> str:
-        verdict = self._verdicts[name]
-        return sentence(verdict, self._sections[verdict.spec].spec)
-
-
 def _page_renderer(site: Site) -> Callable[..., str]:
     """What renders a template of the site, given its name, the way up to the root, and what it alone needs."""
     environment = page_environment()
-    specs = {s.spec.id: s for p in site.papers for s in p.sections}
+    records = records_of(site)
     common: dict[str, object] = {
         "site": site,
-        "said": _Sentences(site, specs),
-        "heading": headings(site.verdicts, {name: section.spec for name, section in specs.items()}),
+        "record": records,
+        "said": {name: record.found for name, record in records.items()},
+        "heading": {name: record.heading for name, record in records.items()},
         "about": site.about,
         "signs": SIGNS,
         "groups": GROUPS,
@@ -162,7 +154,7 @@ def _page_renderer(site: Site) -> Callable[..., str]:
         "certainties": CERTAINTIES,
         "data": DATA,
         "origins": ORIGINS,
-        "sure_of": certainty_words,
+        "sure_of": lambda verdict: records[verdict.id].sure,
         "kinds": KINDS,
         "marks": marks_of,
         "sorts": SORTS,
@@ -172,6 +164,11 @@ def _page_renderer(site: Site) -> Callable[..., str]:
         return environment.get_template(template).render(**common, up=up, **given)
 
     return page
+
+
+def records_of(site: Site) -> dict[str, ClaimRecord]:
+    """What is said of each claim of a site, by its id."""
+    return claim_records(site.verdicts, {s.spec.id: s.spec for p in site.papers for s in p.sections})
 
 
 def figure_stems(section: Section) -> dict[str, Drawing]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.claims.verdict import Verdict
-from harness.report.certainty import certainty_words
+from harness.report.claim_record import ClaimRecord
 from harness.report.gather import Section
-from harness.report.prose import sentence
-from harness.report.vocabulary import DATA, SHOWN_AS, SIGNS
 from harness.spec.model import ALPHA
 from harness.verdicts.counts import GROUPS, count
 from harness.verdicts.multiplicity import RATE
 
 
-def markdown(profile: str, sections: Sequence[Section]) -> str:
+def markdown(profile: str, sections: Sequence[Section], records: Mapping[str, ClaimRecord]) -> str:
     """Every claim with its verdict, by spec."""
     lines = [f"# Verdicts, profile `{profile}`", ""]
     verdicts = [v for s in sections for v in s.verdicts]
@@ -33,11 +31,13 @@ def markdown(profile: str, sections: Sequence[Section]) -> str:
             lines += [f"Less than the spec declares: {'; '.join(section.reductions)}.", ""]
         lines += ["| | claim | whose, on what | found | how sure |", "| --- | --- | --- | --- | --- |"]
         for v in section.verdicts:
-            claim = _cell(f"{v.statement} ({v.where})")
-            finding = _cell(sentence(v, section.spec))
-            whose = f"{v.origin}, {DATA[v.data]}"
-            verdict = f"{SIGNS[v.verdict]} **{SHOWN_AS.get(v.verdict, v.verdict)}**"
-            lines.append(f"| {verdict} | {claim} | {whose} | {finding} | {certainty_words(v)} |")
+            said = records[v.id]
+            claim = _cell(f"{said.heading} ({v.where})")
+            decide = f" To decide it: {said.would_decide}." if said.would_decide else ""
+            finding = _cell(f"{said.found}{decide}")
+            lines.append(
+                f"| {said.sign} **{said.verdict}** | {claim} | {v.origin}, {said.data} | {finding} | {said.sure} |"
+            )
     return "\n".join(lines) + "\n"
 
 

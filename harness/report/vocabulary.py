@@ -33,12 +33,6 @@ DATA = {
     "own": "data of its own",
     "elsewhere": "results from elsewhere",
 }
-CERTAINTY = {
-    "proved": "proved",
-    "counted": "counted exactly",
-    "stands": "measured, stands among all claims",
-    "by itself": "measured, by itself only",
-}
 ATTACK_WORDS = {
     "logloss": "loss attack",
     "shokri": "shadow-model attack",

@@ -50,6 +50,9 @@ class Baseline(Config):
     profile: str
     tolerance: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """How far a mean may be from the accepted one; none: tables have to be the accepted ones, byte by byte."""
+    adaptive: bool = Field(default=False, exclude_if=lambda adaptive: not adaptive)
+    """Where means are compared: which places are measured depends on what was found, as in a sequential design, so a
+    mean that only one side has is no difference."""
     specs: dict[str, Accepted]
 
 
@@ -66,10 +69,12 @@ def gather(
     checked: Iterable[tuple[str, str, Path, Sequence[Verdict]]],
     tolerance: float | None = None,
     means: Mapping[str, Mapping[str, float]] | None = None,
+    adaptive: bool = False,
 ) -> Baseline:
     """The baseline of (spec id, spec hash, measurements file, verdicts), as they are now.
 
-    With a `tolerance`, `means` of each spec in the place of hashes of tables.
+    With a `tolerance`, `means` of each spec in the place of hashes of tables; `adaptive`: which means there are depends
+    on what was found.
     """
     specs = {}
     for spec, sha256, measurements, verdicts in checked:
@@ -80,7 +85,7 @@ def gather(
             effects=_effects(verdicts) if tolerance is None else None,
             values={} if tolerance is None else dict((means or {}).get(spec, {})),
         )
-    return Baseline(profile=profile, tolerance=tolerance, specs=specs)
+    return Baseline(profile=profile, tolerance=tolerance, adaptive=adaptive and tolerance is not None, specs=specs)
 
 
 def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
@@ -162,6 +167,8 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
             )
         for name in sorted(old.values.keys() | new.values.keys()):
             mean, mean_now = old.values.get(name), new.values.get(name)
+            if (mean is None or mean_now is None) and accepted.adaptive:
+                continue
             if mean is None or mean_now is None:
                 what = f"{name}: a new mean" if mean is None else f"{name}: not measured any more"
                 differences.append(Difference(where=spec, what=what))

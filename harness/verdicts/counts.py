@@ -58,22 +58,49 @@ class Count:
         return ", ".join(f"{n} {WORDS[word]}" for word, n in self.by_word.items())
 
 
-CERTAINTIES: dict[Certainty, str] = {
+CERTAINTY: dict[Certainty, str] = {
     "proved": "proved",
-    "counted": "counted exactly",
-    "stands": "measured, stands among all claims (corrected for all tests, false discovery rate 5%)",
-    "by itself": "measured, by itself only (level 5%, not corrected)",
+    "counted": "counted or computed",
+    "stands": "measured, corrected for all claims",
+    "by itself": "measured, uncorrected",
 }
-"""How sure one is of a verdict, the surest first, in words."""
+"""How sure one is of a verdict, in words."""
+SIMULATED = "simulated"
+"""Of a game that was played out: its interval is that of the draws, and no model was trained."""
+DISPROVED = "disproved"
+CERTAINTIES: dict[str, str] = {
+    "proved": "proved or disproved",
+    "counted or computed": "counted exactly, or computed at every point listed",
+    SIMULATED: "simulated: a game played out by drawing",
+    "measured, corrected for all claims": "measured, corrected for all claims tested (false discovery rate 5%)",
+    "measured, uncorrected": "measured, not corrected for the number of claims (level 5%)",
+}
+"""The phrases of certainty, the surest first, each explained in a few words."""
 
 
-def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[Certainty, Counter[Word]]:
-    """Decided claims of a group by certainty and verdict, without combinations that do not occur."""
-    counts: dict[Certainty, Counter[Word]] = {certainty: Counter() for certainty in CERTAINTIES}
+def certainty_phrase(verdict: Verdict) -> str:
+    """How sure a verdict is, in one of few phrases; empty where nothing is decided."""
+    if verdict.certainty is None:
+        return ""
+    if (verdict.certainty, verdict.verdict) == ("proved", "violated"):
+        return DISPROVED
+    return SIMULATED if verdict.basis == "simulated" else CERTAINTY[verdict.certainty]
+
+
+def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[str, Counter[Word]]:
+    """Decided claims of a group by phrase of certainty and verdict, without combinations that do not occur."""
+    counts: dict[str, Counter[Word]] = {certainty: Counter() for certainty in CERTAINTIES}
     for v in verdicts:
         if group_of(v) == group and v.certainty is not None:
-            counts[v.certainty][v.verdict] += 1
+            phrase = certainty_phrase(v)
+            counts[CERTAINTY["proved"] if phrase == DISPROVED else phrase][v.verdict] += 1
     return {certainty: words for certainty, words in counts.items() if words}
+
+
+def words_text(verdicts: Sequence[Verdict]) -> str:
+    """`12 reproduced, 3 violated`, of all verdicts whosever the claims are."""
+    words = [v.verdict for v in verdicts]
+    return ", ".join(f"{n} {WORDS[word]}" for word in ORDER if (n := words.count(word)))
 
 
 def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:

@@ -16,27 +16,38 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from harness.claims.verdict import Point, VerdictFile, dump
+from harness.claims.verdict import Point, Verdict, VerdictFile, dump
+from harness.paths import Project
+from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.exports import COLUMNS, badge, claims_csv, claims_table
+from harness.spec.load import load_specs
 from tests.conftest import REPO, run_cli
+
+
+def committed() -> tuple[tuple[Verdict, ...], dict[str, ClaimRecord]]:
+    """The flagship's committed verdicts, and what is said of each."""
+    verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
+    specs = {one.spec.id: one.spec for one in load_specs(Project(REPO), [], alternatives=False)}
+    return verdicts, claim_records(verdicts, specs)
+
 
 CLAIM = "humphries2020/fig6#logloss-cap-corrected"
 
 
 def test_claims_as_csv() -> None:
-    verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
-    rows = list(csv.DictReader(io.StringIO(claims_csv(verdicts))))
+    verdicts, records = committed()
+    rows = list(csv.DictReader(io.StringIO(claims_csv(verdicts, records))))
     assert len(rows) == len(verdicts)
     assert tuple(rows[0]) == COLUMNS
     cap = next(row for row in rows if row["id"] == CLAIM)
     assert (cap["verdict"], cap["origin"], cap["data"]) == ("reproduced", "corrected", "paper")
     assert 0 < float(cap["low"]) < float(cap["effect"]) < float(cap["high"])
-    assert (REPO / "reports/sequential/claims.csv").read_text() == claims_csv(verdicts)
+    assert (REPO / "reports/sequential/claims.csv").read_text() == claims_csv(verdicts, records)
 
 
 def test_claims_as_parquet_say_the_same(tmp_path: Path) -> None:
-    verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
-    claims_table(verdicts).to_parquet(tmp_path / "claims.parquet")
+    verdicts, records = committed()
+    claims_table(verdicts, records).to_parquet(tmp_path / "claims.parquet")
     result = pd.read_parquet(tmp_path / "claims.parquet")
     assert tuple(result.columns) == COLUMNS
     assert [str(t) for t in result.dtypes[["effect", "low", "high"]]] == ["float64"] * 3

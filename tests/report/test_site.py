@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 import shutil
@@ -536,3 +537,19 @@ def test_a_finding_is_shown_only_while_its_claims_are_as_it_says(site: Path) -> 
         [],
         ["protection-without-promise: rahimian2021/location30#table4-dp-sgd has no low"],
     )
+
+
+def test_every_page_of_a_claim_says_what_the_csv_says(site: Path) -> None:
+    """Heading, sentence, verdict, certainty and cost come from one record; whatever else the page has."""
+
+    def plain(text: str) -> str:
+        return " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).split())
+
+    rows = pd.read_csv(site / "claims.csv", keep_default_na=False).to_dict("records")
+    assert len(rows) > 100
+    for row in rows:
+        name = f"{row['id'].replace('/', '-').replace('#', '--')}.html"
+        page = plain((site / "claims" / name).read_text())
+        for column in ("heading", "found", "verdict", "certainty"):
+            assert plain(row[column]) in page, (row["id"], column)
+        assert (f"What would decide it: {plain(row['would_decide'])}." in page) == bool(row["would_decide"])

@@ -1,0 +1,382 @@
+"""A run of one's own beside the deciding run: the two verdicts on each claim, the runs of one on the interval of the
+other, and whether the means of both agree.
+
+Seeds derive from the spec, so both have the same first runs: on processors with the same kernels these are equal to the
+last digit, on others they are further draws from the same distribution. Means are therefore compared with those runs of
+the deciding run whose seeds this run does not have, by a permutation test at `LEVEL` for all means together
+(Bonferroni).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from harness.arrays import Array
+from harness.claims.evidence import Measurements
+from harness.claims.kinds.close import Close
+from harness.claims.kinds.compare import Compare
+from harness.claims.operands import OWNER_SET, MetricSeries
+from harness.claims.statistics import MeanEstimate
+from harness.claims.verdict import Point, Verdict
+from harness.coordinates import Level
+from harness.errors import HarnessError
+from harness.pipeline.context import Context
+from harness.pipeline.judging import measurements
+from harness.pipeline.stages import Stage, read_stages
+from harness.pipeline.tables import count_models
+from harness.report.claim_record import ClaimRecord, claim_records
+from harness.report.headings import datasets_of
+from harness.report.prose import curve_with_article, curve_words, deciding_point, left_interval, where_words
+from harness.report.vocabulary import attack_words, figure, level_words, metric_words
+from harness.spec.load import Loaded, load_spec
+from harness.spec.model import Spec
+from harness.verdicts.check import hardware
+from harness.verdicts.measured import evidence_of
+from harness.verdicts.partial import time_text
+
+LEVEL = 0.05
+"""Chance that any mean is named that differs by chance alone."""
+DRAWS = 9_999
+"""Permutations of a test; its p-values are no smaller than one in ten thousand."""
+FEWEST = 6
+"""Runs that each side needs for a comparison of their means."""
+SAME = 1e-9
+"""Two values of one seed that are no further apart are the same."""
+METRICS = ("advantage", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
+"""Metrics whose means are compared."""
+WIDTH, INSET, HEIGHT = 320.0, 10.0, 26.0
+"""Of the plot of a claim, in pixels."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Runs of one's own as dots on the deciding run's interval; positions in pixels."""
+
+    dots: tuple[float, ...]
+    mean: float
+    left: float | None
+    """Ends of the deciding run's 95% interval; None where it has none."""
+    right: float | None
+    their_mean: float | None
+    line: float
+    ends: tuple[str, str]
+    """The numbers at both ends of the axis."""
+
+
+@dataclass(frozen=True)
+class ClaimBeside:
+    """A claim of this run beside the deciding run's verdict on it."""
+
+    record: ClaimRecord
+    verdict: Verdict
+    theirs: Verdict | None
+    """None where the deciding run has no such claim."""
+    what: str
+    """What is drawn, and where."""
+    mine_text: str
+    theirs_text: str
+    line_text: str
+    plot: Plot | None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both verdicts are the same."""
+        return self.theirs is not None and self.theirs.verdict == self.verdict.verdict
+
+
+@dataclass(frozen=True)
+class SpecRun:
+    """What was run of one spec."""
+
+    spec: Spec
+    data: str
+    models: int
+    decided: int
+    """Claims that are decided by it."""
+
+
+@dataclass(frozen=True)
+class MeansBeside:
+    """How the means of a run lie to the deciding run's."""
+
+    compared: int
+    """Means of which both runs have enough."""
+    apart: tuple[str, ...]
+    """Those that do not fit, in words."""
+    shared: int
+    """Values that both runs have of the same seed."""
+    equal: int
+    """Those of them that are the same."""
+
+    @property
+    def within(self) -> int:
+        """Means that fit."""
+        return self.compared - len(self.apart)
+
+
+@dataclass(frozen=True)
+class OwnRun:
+    """What the page of a run of one's own says."""
+
+    models: int
+    time: str
+    """How long all stages took, in words; empty where this machine has not noted it."""
+    machine: str
+    stages: tuple[Stage, ...]
+    specs: tuple[SpecRun, ...]
+    decided: tuple[Verdict, ...]
+    """Those decided on models that the run trained."""
+    beside: tuple[ClaimBeside, ...]
+    means: MeansBeside
+    elsewhere: tuple[str, ...]
+    """Headings of claims that are violated by the deciding run's other readings, too."""
+
+    @property
+    def agreeing(self) -> int:
+        """Claims on which both runs have the same verdict."""
+        return sum(one.agrees for one in self.beside)
+
+
+def gather_own_run(context: Context, specs: Sequence[Loaded], verdicts: Sequence[Verdict], flagship: Context) -> OwnRun:
+    """The run of a profile beside the deciding run's.
+
+    Args:
+        verdicts: all of the profile's, corrected for one another.
+        flagship: the context of the profile that decides.
+    """
+    records = claim_records(verdicts, {one.spec.id: context.scale(one).spec for one in specs})
+    measured = [v for v in verdicts if v.points and v.kind == "training"]
+    theirs = committed_verdicts(flagship, [v.id for v in measured])
+    tables, rows, beside = [], [], []
+    for one in specs:
+        mine = [v for v in measured if v.spec == one.spec.id]
+        table = measurements(context, one)[0] if mine else None
+        if table is None or one.spec.own_experiment is None:
+            continue
+        scaled = context.scale(one)
+        decided = sum(v.certainty is not None for v in mine)
+        data = ", ".join(datasets_of(scaled.spec))
+        rows.append(SpecRun(scaled.spec, data, count_models(context, one), decided))
+        evidence = evidence_of(scaled.spec, table, scaled.epsilons_left_out)
+        for v in mine:
+            beside.append(place_claim_beside(v, records[v.id], theirs.get(v.id), scaled.spec, evidence))
+        other = measurements(flagship, whole_spec(context, one))[0]
+        if other is not None:
+            tables.append((scaled.spec, table, other))
+    stages = tuple(read_stages(context.project, context.profile_name))
+    return OwnRun(
+        models=sum(row.models for row in rows),
+        time=time_text(sum(stage.seconds for stage in stages)) if stages else "",
+        machine=hardware(),
+        stages=stages,
+        specs=tuple(rows),
+        decided=tuple(v for v in measured if v.certainty is not None and v.certainty != "counted"),
+        beside=tuple(one for one in beside if one.verdict.certainty != "counted"),
+        means=compare_means(tables),
+        elsewhere=tuple(records[v.id].heading for v in measured if any(r.profile for r in v.readings)),
+    )
+
+
+def whole_spec(context: Context, loaded: Loaded) -> Loaded:
+    """The spec with all of its claims, of one that a profile restricts to some."""
+    return loaded if loaded.claims is None else load_spec(context.project, loaded.raw.files[0], alternatives=False)
+
+
+def committed_verdicts(context: Context, claims: Collection[str]) -> dict[str, Verdict]:
+    """The verdicts of a profile's report on some claims, by id; empty where it has no report.
+
+    Raises HarnessError for a damaged file.
+    """
+    path = context.project.reports / context.profile_name / "verdicts.json"
+    if not path.is_file():
+        return {}
+    try:
+        written = json.loads(path.read_text(encoding="utf-8"))["verdicts"]
+        return {v["id"]: Verdict.model_validate(v) for v in written if v["id"] in claims}
+    except (ValueError, KeyError, TypeError):
+        again = f"harness report --profile {context.profile_name}"
+        raise HarnessError(f"{path}: not a verdict file; `{again}` writes it anew") from None
+
+
+def place_claim_beside(
+    verdict: Verdict,
+    record: ClaimRecord,
+    theirs: Verdict | None,
+    spec: Spec,
+    evidence: Measurements | None,
+) -> ClaimBeside:
+    """A claim of this run beside the deciding run's verdict.
+
+    Args:
+        spec: under this run's profile.
+        evidence: this run's measurements; None where nothing is drawn.
+    """
+    claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
+    parts = [] if claim.theory else spec.parts(claim)
+    mine = deciding_point(verdict)
+    part = parts[mine.expectation] if mine is not None and mine.expectation < len(parts) else None
+    if mine is None or part is None or not isinstance(part, Compare | Close) or evidence is None:
+        return ClaimBeside(record, verdict, theirs, "", "", "", "", None)
+    left, right = next(pair for pair in part.alternatives() if not pair[0].attack or pair[0].attack in evidence.attacks)
+    estimate, shift = _estimate_of_runs(evidence, left, right, mine)
+    values = estimate.repeat_values
+    other = _same_place(theirs, mine)
+    interval = None if other is None else _shifted(left_interval(part, other), part, other, shift)
+    where = where_words(mine, part, spec.axes)
+    subject = curve_words(left, spec)
+    if isinstance(right, MetricSeries):
+        subject = f"difference between the {subject} and {curve_with_article(right, spec)}"
+    their_mean = None if other is None else other.left - (other.right if shift else 0.0)
+    line = mine.right - mine.right if shift else mine.right
+    plot = None if values is None else _plot(values, estimate.mean, their_mean, interval, line)
+    runs = f"{estimate.n} run{'' if estimate.n == 1 else 's'}"
+    if verdict.certainty is not None and mine.repeats < estimate.n:
+        runs += f", decided after {mine.repeats}"
+    theirs_text = ""
+    if other is not None and their_mean is not None:
+        ends = (
+            ""
+            if interval is None or None in interval
+            else f" ({figure(interval[0] or 0.0)} to {figure(interval[1] or 0.0)})"
+        )
+        theirs_text = f"{figure(their_mean)}{ends} in {other.repeats} runs"
+    needed = figure(line) if not isinstance(part, Close) else f"{figure(line)} ± {figure(part.tolerance)}"
+    what = f"{subject[:1].upper()}{subject[1:]}{f', {where}' if where else ''}"
+    return ClaimBeside(record, verdict, theirs, what, f"{figure(estimate.mean)} in {runs}", theirs_text, needed, plot)
+
+
+def _estimate_of_runs(
+    evidence: Measurements, left: MetricSeries, right: object, point: Point
+) -> tuple[MeanEstimate, bool]:
+    """What all runs say at a point of a claim, and whether it is of the difference of two measured sides."""
+    where: dict[str, Level] = {name: value for name, value in (point.at or {}).items() if name != OWNER_SET}
+    if point.epsilon is not None:
+        where["epsilon"] = point.epsilon
+    elif "epsilon" in evidence.axes_of(left):
+        where["epsilon"] = math.inf
+    if point.at and OWNER_SET in point.at:
+        evidence = evidence.of_owner_set(left.arm, float(point.at[OWNER_SET]))
+    if isinstance(right, MetricSeries):
+        return evidence.gap(left, right, where), True
+    return evidence.mean(left, where), False
+
+
+def _same_place(theirs: Verdict | None, mine: Point) -> Point | None:
+    """The deciding run's point at the place of one of this run."""
+    if theirs is None:
+        return None
+    return next(
+        (p for p in theirs.points if (p.expectation, p.epsilon, p.at) == (mine.expectation, mine.epsilon, mine.at)),
+        None,
+    )
+
+
+def _shifted(
+    interval: tuple[float | None, float | None] | None, part: Compare | Close, point: Point, shift: bool
+) -> tuple[float | None, float | None] | None:
+    """The interval of what is drawn: of the left side, or of the difference of both."""
+    if not shift:
+        return interval
+    if not isinstance(part, Compare) or point.low is None or point.high is None:
+        return None
+    low, high = point.low + part.margin, point.high + part.margin
+    return (low, high) if part.relation in (">", ">=") else (-high, -low)
+
+
+def _plot(
+    values: Array,
+    mean: float,
+    their_mean: float | None,
+    interval: tuple[float | None, float | None] | None,
+    line: float,
+) -> Plot:
+    ends = [x for x in (interval or ()) if x is not None and math.isfinite(x)]
+    known = [*map(float, values), mean, line, *ends, *([] if their_mean is None else [their_mean])]
+    low, high = min(known), max(known)
+    room = 0.04 * (high - low) or 0.5
+    low, high = low - room, high + room
+
+    def place(x: float) -> float:
+        return round(INSET + (WIDTH - 2 * INSET) * (x - low) / (high - low), 1)
+
+    whole = len(ends) == 2
+    return Plot(
+        dots=tuple(place(float(x)) for x in values),
+        mean=place(mean),
+        left=place(ends[0]) if whole else None,
+        right=place(ends[1]) if whole else None,
+        their_mean=None if their_mean is None else place(their_mean),
+        line=place(line),
+        ends=(figure(float(f"{low:.2g}")), figure(float(f"{high:.2g}"))),
+    )
+
+
+def compare_means(tables: Sequence[tuple[Spec, pd.DataFrame, pd.DataFrame]]) -> MeansBeside:
+    """Compare the means of a run with the deciding run's, over all its specs.
+
+    Args:
+        tables: of each spec this run's measurements and the deciding run's.
+    """
+    tests: list[tuple[str, float]] = []
+    shared = equal = 0
+    for spec, mine, theirs in tables:
+        own, other = _values_by_place(spec, mine), _values_by_place(spec, theirs)
+        for key, values in own.items():
+            if key not in other:
+                continue
+            both = [(value, other[key][repeat]) for repeat, value in values.items() if repeat in other[key]]
+            shared += len(both)
+            equal += sum(abs(a - b) <= SAME for a, b in both)
+            others = [value for repeat, value in other[key].items() if repeat not in values]
+            if min(len(values), len(others)) >= FEWEST:
+                tests.append((_mean_words(spec, key, values, others), _p_value(list(values.values()), others)))
+    apart = tuple(words for words, p in tests if p <= LEVEL / len(tests))
+    return MeansBeside(len(tests), apart, shared, equal)
+
+
+Key = tuple[str, str, str, tuple[tuple[str, Level], ...]]
+"""Arm, attack, metric, and place on the axes."""
+
+
+def _values_by_place(spec: Spec, table: pd.DataFrame) -> dict[Key, dict[int, float]]:
+    """The value of each compared metric at each place, by repeat."""
+    kept = table[table["metric"].isin(METRICS)]
+    axes = [axis for axis in spec.axes if axis in table.columns]
+    values: dict[Key, dict[int, float]] = {}
+    columns = [kept[name].tolist() for name in ("arm", "attack", "metric", *axes, "repeat", "value")]
+    for arm, attack, metric, *levels, repeat, value in zip(*columns, strict=True):
+        place = tuple(zip(axes, levels, strict=True))
+        values.setdefault((arm, attack, metric, place), {})[int(repeat)] = float(value)
+    return values
+
+
+def _p_value(mine: Sequence[float], theirs: Sequence[float]) -> float:
+    """Two-sided p-value of a difference of means, by permutation; 1 where all values are alike."""
+    if np.ptp([*mine, *theirs]) == 0:
+        return 1.0
+    test = stats.permutation_test(
+        (np.asarray(mine), np.asarray(theirs)),
+        lambda a, b, axis: np.mean(a, axis=axis) - np.mean(b, axis=axis),
+        n_resamples=DRAWS,
+        vectorized=True,
+        rng=np.random.default_rng(0),
+    )
+    return float(test.pvalue)
+
+
+def _mean_words(spec: Spec, key: Key, mine: Mapping[int, float], theirs: Sequence[float]) -> str:
+    """A mean that is compared, with both values."""
+    arm, attack, metric, place = key
+    arms = spec.experiment.arms if spec.experiment is not None else {}
+    where = ", ".join(level_words(axis, value) for axis, value in place)
+    of = f" of the {attack_words(attack)}" if attack else ""
+    own, other = figure(float(np.mean(list(mine.values())))), figure(float(np.mean(theirs)))
+    label = arms[arm].label or arm if arm in arms else arm
+    return f"{spec.id}, {label}, {where}: {metric_words(metric)}{of} {own} here, {other} there"
