@@ -114,6 +114,7 @@ def test_nothing_but_what_the_claims_need_is_trained_and_nothing_else_is_reporte
     # Nor is more planned, and the same command once more trains nothing.
     plan = json.loads(run_cli(project.root, "plan", "--json").stdout)
     assert {row["spec"] for row in plan["specs"]} <= {"own/cancer", "own/theory"}
+    assert {row["cells"] for row in plan["specs"] if row["spec"] == "own/cancer"} == {4}  # two repeats, as declared
     before = trained(project)
     assert run_cli(project.root, "run", "-q").returncode == 0
     assert trained(project) == before
