@@ -145,19 +145,23 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     """
     scaled, spec = context.scale(loaded), loaded.spec
     declared = {claim.id: claim for claim in spec.claims}
-    judged_readings = [
-        (reading, _verdicts_of_reading(context, variant, claims))
-        for reading, variant in other_readings(context, loaded)
-    ]
+    parts_of = {
+        claim.id: [] if claim.theory else scaled.spec.parts(claim)
+        for claim in spec.claims
+        if claims is None or claim.id in claims
+    }
+    judged_readings = []
+    for reading, variant in other_readings(context, loaded):
+        concerned = {name for name, parts in parts_of.items() if reading_matters(reading, parts, spec)}
+        judged_readings.append((reading, concerned, _verdicts_of_reading(context, variant, concerned)))
     verdicts = []
     seconds = _seconds_a_model(context, loaded)
     for verdict in _judge_as_declared(context, loaded, claims):
         claim = declared[verdict.id.split("#")[1]]
-        parts = [] if claim.theory else scaled.spec.parts(claim)
         readings_of_claim: list[tuple[Reading | SentenceReading, Verdict | None]] = [
             (reading, None if by_claim is None else by_claim.get(claim.id))
-            for reading, by_claim in judged_readings
-            if reading_matters(reading, parts, spec)
+            for reading, concerned, by_claim in judged_readings
+            if claim.id in concerned
         ]
         for name, other in claim.other_readings():
             variant = replace(loaded, spec=spec.with_values(claims=(other,), figure=()))
@@ -175,9 +179,7 @@ def _seconds_a_model(context: Context, loaded: Loaded) -> float | None:
     return None if experiment is None or table is None else seconds_a_model(table, experiment.coordinates)
 
 
-def _verdicts_of_reading(
-    context: Context, variant: Loaded, claims: Collection[str] | None
-) -> dict[str, Verdict] | None:
+def _verdicts_of_reading(context: Context, variant: Loaded, claims: Collection[str]) -> dict[str, Verdict] | None:
     """The verdicts in a reading, by claim; None where the reading was not run."""
     if not context.measurements_file(variant.spec.id).is_file():
         return None

@@ -21,7 +21,6 @@ from harness.claims.sequential import (
     JudgeClaim,
     allocate_repeats,
     by_cell,
-    first_deciding_look,
     is_decided,
 )
 from harness.claims.series import is_of_runs
@@ -290,22 +289,15 @@ def _count_models(repeats_present: Mapping[Cell, int], needs: list[dict[Attacked
 def _all_findings(
     scaled: Scaled, evidence: Measurements, judges: Mapping[str, JudgeClaim], design: Design | None = None
 ) -> dict[str, list[PartResult]]:
-    """The results of each claim on measurements, without intervals: at the first look that decides it, or, with a
-    `design`, at all repeats."""
+    """The results of each claim on measurements at all repeats, without intervals; with a `design`, as it tests."""
     by_claim, without_intervals = {}, (evidence if design is None else evidence.with_design(design)).without_intervals()
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
             continue
         try:
-            judge_claim = judges[claim.id]
-            findings = (
-                first_deciding_look(judge_claim, without_intervals)[0]
-                if design is None
-                else judge_claim(without_intervals)
-            )
+            by_claim[claim.id] = judges[claim.id](without_intervals)
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
-        by_claim[claim.id] = findings
     return by_claim
 
 
