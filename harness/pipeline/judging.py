@@ -240,22 +240,23 @@ def _judge_as_declared(
     scaled = context.scale(loaded)
     table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
     if reading and table is not None:
+        metrics = set(table["metric"].unique())
         claims = [
             claim.id
             for claim in scaled.spec.claims
-            if (claims is None or claim.id in claims) and _is_measured_for(table, claim, scaled.spec)
+            if (claims is None or claim.id in claims) and _is_measured_for(table, metrics, claim, scaled.spec)
         ]
     with locate_claim_faults(loaded):
         return judge_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
 
 
-def _is_measured_for(table: pd.DataFrame, claim: Claim, spec: Spec) -> bool:
-    """Whether the table of a reading was run for a claim and has the claim's metrics."""
+def _is_measured_for(table: pd.DataFrame, metrics: Collection[str], claim: Claim, spec: Spec) -> bool:
+    """Whether the table of a reading, which has these metrics, was run for a claim and has those of the claim."""
     if claim.id not in table.attrs.get(CLAIMS, (claim.id,)):
         return False
     parts = [] if claim.theory else spec.parts(claim)
     needed = {source_of(m) for part in parts for operand in part.operands() for m in operand.metrics}
-    return needed <= set(table["metric"])
+    return needed.issubset(metrics)
 
 
 @contextlib.contextmanager
