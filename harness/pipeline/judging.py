@@ -36,6 +36,8 @@ from harness.verdicts.publish import is_about_counts, publish, reading_matters
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
+BYTES_A_PROOF = 20_000
+"""Size of a table of measurements whose claims take about as long to judge as one proof."""
 CLAIMS = "claims"
 """What a reading's table remembers: the claims that it was run for; without it, all."""
 
@@ -121,7 +123,7 @@ def _matches_experiment(table: pd.DataFrame, scaled: Scaled) -> bool:
 def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
     """Judge each spec by `judge`, on several cores. Groups of claims that share no table are judged side by side."""
     pieces = [
-        Task(judge, (context, one, some), one.spec.id, _judging_cost(one.spec, some))
+        Task(judge, (context, one, some), one.spec.id, _judging_cost(context, one, some))
         for one in loaded
         for some in independent_claims(one.spec)
     ]
@@ -132,10 +134,12 @@ def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]
     return [sorted(by_spec[one.spec.id], key=lambda v: places[v.id]) for one in loaded]
 
 
-def _judging_cost(spec: Spec, claims: Collection[str]) -> float:
-    """Estimated time to judge some claims of a spec, in units of one claim on measurements."""
-    proofs = sum(len(claim.theory) for claim in spec.claims if claim.id in claims)
-    return 100.0 * proofs if spec.experiment is None else len(claims)
+def _judging_cost(context: Context, loaded: Loaded, claims: Collection[str]) -> float:
+    """Estimated time to judge some claims of a spec, in units of one proof: all claims on measurements take as long as
+    there are measurements."""
+    proofs = sum(len(claim.theory) for claim in loaded.spec.claims if claim.id in claims)
+    path = context.measurements_file(loaded.spec.id)
+    return proofs + (path.stat().st_size / BYTES_A_PROOF if path.is_file() else 0.0)
 
 
 def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = None) -> list[Verdict]:
@@ -155,8 +159,9 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
         concerned = {name for name, parts in parts_of.items() if reading_matters(reading, parts, spec)}
         judged_readings.append((reading, concerned, _verdicts_of_reading(context, variant, concerned)))
     verdicts = []
-    seconds = _seconds_a_model(context, loaded)
-    for verdict in _judge_as_declared(context, loaded, claims):
+    measured = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    seconds = _seconds_a_model(scaled.spec, measured[0])
+    for verdict in _judge_as_declared(context, loaded, claims, measured=measured):
         claim = declared[verdict.id.split("#")[1]]
         readings_of_claim: list[tuple[Reading | SentenceReading, Verdict | None]] = [
             (reading, None if by_claim is None else by_claim.get(claim.id))
@@ -166,16 +171,16 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
         for name, other in claim.other_readings():
             variant = replace(loaded, spec=spec.with_values(claims=(other,), figure=()))
             readings_of_claim += [
-                (SentenceReading(name), one) for one in _judge_as_declared(context, variant, None, reading=True)
+                (SentenceReading(name), one)
+                for one in _judge_as_declared(context, variant, None, reading=True, measured=measured)
             ]
         verdicts.append(publish(verdict, claim, scaled, readings_of_claim, seconds))
     return verdicts
 
 
-def _seconds_a_model(context: Context, loaded: Loaded) -> float | None:
+def _seconds_a_model(spec: Spec, table: pd.DataFrame | None) -> float | None:
     """Core-seconds that a model of a spec took with all attacks on it; None where nothing says so."""
-    experiment = context.scale(loaded).spec.own_experiment
-    table = None if experiment is None else measurements(context, loaded)[0]
+    experiment = spec.own_experiment
     return None if experiment is None or table is None else seconds_a_model(table, experiment.coordinates)
 
 
@@ -233,12 +238,21 @@ def index_readings(context: Context, loaded: Loaded) -> None:
 
 
 def _judge_as_declared(
-    context: Context, loaded: Loaded, claims: Collection[str] | None, reading: bool = False
+    context: Context,
+    loaded: Loaded,
+    claims: Collection[str] | None,
+    reading: bool = False,
+    measured: tuple[pd.DataFrame | None, str] | None = None,
 ) -> list[Verdict]:
     """Judge a spec, or a `reading` of it, from its own table alone; claims that the table of a reading was not run for
-    are left out."""
+    are left out.
+
+    `measured`: its `measurements`, where they were read before.
+    """
     scaled = context.scale(loaded)
-    table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    if measured is None:
+        measured = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    table, why_not = measured
     if reading and table is not None:
         metrics = set(table["metric"].unique())
         claims = [
