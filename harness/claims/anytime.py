@@ -262,6 +262,8 @@ def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
 
 def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
     """(k,) M_n at the nearer of the distance and its transform by skewness; 0 where that is not above 0."""
+    if not (distance > 0).any():  # so it is on one side of nearly every point
+        return np.zeros(np.broadcast_shapes(distance.shape, errors.shape))
     known = errors > 0
     standardised = np.where(known, distance, 0.0) / np.where(known, errors, 1.0)
     transformed = hall_transform(standardised, skewnesses, LEAST_SLOPE)

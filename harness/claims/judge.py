@@ -66,7 +66,7 @@ def compare_at(
         effect = clearer_end(*ends)
         comparison = _between_ends(index, where, own.mean, value + margin, effect, *ends)
         comparison = comparison.model_copy(update={"left_from_below": least.mean})
-    if isinstance(right, FormulaValue):
+    if isinstance(right, FormulaValue) and not evidence.design.skip_intervals:  # both are shown and decide nothing
         comparison = _with_bound(comparison, right, least, own, left, where, evidence)
     curves = [left, right] if isinstance(right, MetricSeries) else [left]
     return PointResult(comparison, effect, evidence.cells(curves, where), effect.is_positive(relation in (">=", "<=")))

@@ -32,12 +32,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.claims.evidence import Measurements
 from harness.claims.results import PartResult, PointResult
 from harness.claims.statistics import FEWEST, SequentialEstimate
+from harness.claims.verdict import Outcome
 from harness.coordinates import Attacked, Cell
 
 PILOT = 2
@@ -53,7 +54,8 @@ EARLY_SLACK = 1.5
 SHARE = 1 / 3
 """Of the fixed design's models: what a run may use altogether before it keeps to the spec's repeats."""
 GROWTH = 8
-JudgeClaim = Callable[[Measurements], list[PartResult]]
+JudgeClaim = Callable[[Measurements], Sequence[PartResult]]
+"""The results of a claim's parts. They may be worked out one by one, as they are asked for."""
 
 
 def next_look(repeats: int, max_repeats: int) -> int:
@@ -63,21 +65,33 @@ def next_look(repeats: int, max_repeats: int) -> int:
 
 def is_decided(findings: Sequence[PartResult]) -> bool:
     """Whether one part is violated, or every part that is run is reproduced."""
-    outcomes = {f.outcome for f in findings}
-    return "violated" in outcomes or (outcomes <= {"reproduced", "not run"} and "reproduced" in outcomes)
+    return is_decided_by([f.outcome for f in findings])
 
 
-def first_deciding_look(judge_claim: JudgeClaim, evidence: Measurements) -> tuple[list[PartResult], int | None]:
+def is_decided_by(outcomes: Collection[Outcome]) -> bool:
+    """The same from the outcomes of the parts."""
+    return "violated" in outcomes or (set(outcomes) <= {"reproduced", "not run"} and "reproduced" in outcomes)
+
+
+def first_deciding_look(judge_claim: JudgeClaim, evidence: Measurements) -> tuple[Sequence[PartResult], int | None]:
     """The results of the first look that decides a claim, with its repeats; without one, those of all repeats and
     None."""
-    # Evidence only grows with the repeats, so a claim that one look decides is decided at all later ones.
+    # Evidence only grows with the repeats, so a part that one look decides is decided alike at all later ones.
     without_intervals, repeats = evidence.without_intervals(), max(2, evidence.repeats)
-    if not is_decided(judge_claim(without_intervals)):
+    outcomes = [part.outcome for part in judge_claim(without_intervals)]
+    if not is_decided_by(outcomes):
         return judge_claim(evidence), None
+    violated = [index for index, outcome in enumerate(outcomes) if outcome == "violated"]
+    reproduced = [index for index, outcome in enumerate(outcomes) if outcome == "reproduced"]
+
+    def decides(look: int) -> bool:
+        parts = judge_claim(without_intervals.take_first(look))
+        if violated:
+            return any(parts[index].outcome == "violated" for index in violated)
+        return all(parts[index].outcome == "reproduced" for index in reproduced)
+
     looks = range(2, repeats + 1)
-    place = bisect_left(
-        looks, True, hi=len(looks) - 1, key=lambda n: is_decided(judge_claim(without_intervals.take_first(n)))
-    )
+    place = bisect_left(looks, True, hi=len(looks) - 1, key=decides)
     return judge_claim(evidence.take_first(looks[place])), looks[place]
 
 

@@ -51,7 +51,8 @@ def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[st
     varies: dict[MetricKey, tuple[str, ...]] = {}
     levels: dict[MetricKey, dict[str, dict[Level, None]]] = {}
     derived = {metric: derived_from(metric) for metric in table["metric"].unique()}
-    measured = set(zip(table["arm"], table["attack"], table["metric"], strict=True))
+    distinct = table[["arm", "attack", "metric"]].drop_duplicates()  # a row at a time, strings are slow to read
+    measured = set(distinct.itertuples(index=False, name=None))
     facts = TableFacts.of(table)
     for (arm, attack, own, where), numbers in groups_of_rows(table, axes):
         for metric, factor, summand in ((own, 1.0, 0.0), *derived[own]):

@@ -233,6 +233,7 @@ def batches_of_epoch(n: int, batch_size: int) -> tuple[int, float]:
     return batches, batches * batch_size / n
 
 
+@lru_cache(4096)
 def least_shuffled_epsilon(
     noise_multiplier: float, batches: int, epochs: int, delta: float, replace: bool = False, share: float = 1.0
 ) -> float:

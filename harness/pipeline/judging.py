@@ -36,6 +36,8 @@ from harness.verdicts.publish import is_about_counts, publish, reading_matters
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
+BYTES_A_PROOF = 20_000
+"""Size of a table of measurements whose claims take about as long to judge as one proof."""
 CLAIMS = "claims"
 """What a reading's table remembers: the claims that it was run for; without it, all."""
 
@@ -109,7 +111,7 @@ def _matches_experiment(table: pd.DataFrame, scaled: Scaled) -> bool:
 def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
     """Judge each spec by `judge`, on several cores. Groups of claims that share no table are judged side by side."""
     pieces = [
-        Task(judge, (context, one, some), one.spec.id, _judging_cost(one.spec, some))
+        Task(judge, (context, one, some), one.spec.id, _judging_cost(context, one, some))
         for one in loaded
         for some in independent_claims(one.spec)
     ]
@@ -120,10 +122,12 @@ def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]
     return [sorted(by_spec[one.spec.id], key=lambda v: places[v.id]) for one in loaded]
 
 
-def _judging_cost(spec: Spec, claims: Collection[str]) -> float:
-    """Estimated time to judge some claims of a spec, in units of one claim on measurements."""
-    proofs = sum(len(claim.theory) for claim in spec.claims if claim.id in claims)
-    return 100.0 * proofs if spec.experiment is None else len(claims)
+def _judging_cost(context: Context, loaded: Loaded, claims: Collection[str]) -> float:
+    """Estimated time to judge some claims of a spec, in units of one proof: all claims on measurements take as long as
+    there are measurements."""
+    proofs = sum(len(claim.theory) for claim in loaded.spec.claims if claim.id in claims)
+    path = context.measurements_file(loaded.spec.id)
+    return proofs + (path.stat().st_size / BYTES_A_PROOF if path.is_file() else 0.0)
 
 
 def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = None) -> list[Verdict]:
@@ -133,40 +137,46 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
     """
     scaled, spec = context.scale(loaded), loaded.spec
     declared = {claim.id: claim for claim in spec.claims}
-    as_declared = _judge_as_declared(context, loaded, claims)
-    violated = [verdict.id.split("#")[1] for verdict in as_declared if verdict.verdict == "violated"]
-    judged_readings = [
-        (reading, _verdicts_of_reading(context, variant, claims, violated))
-        for reading, variant in other_readings(context, loaded)
-    ]
+    parts_of = {
+        claim.id: [] if claim.theory else scaled.spec.parts(claim)
+        for claim in spec.claims
+        if claims is None or claim.id in claims
+    }
+    measured = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    as_declared = _judge_as_declared(context, loaded, claims, measured=measured)
+    violated = {verdict.id.split("#")[1] for verdict in as_declared if verdict.verdict == "violated"}
+    judged_readings = []
+    for reading, variant in other_readings(context, loaded):
+        concerned = {name for name, parts in parts_of.items() if reading_matters(reading, parts, spec)}
+        by_claim = _verdicts_of_reading(context, variant, concerned, concerned & violated)
+        judged_readings.append((reading, concerned, by_claim))
     verdicts = []
-    seconds = _seconds_a_model(context, loaded)
+    seconds = _seconds_a_model(scaled.spec, measured[0])
     for verdict in as_declared:
         claim = declared[verdict.id.split("#")[1]]
-        parts = [] if claim.theory else scaled.spec.parts(claim)
         readings_of_claim: list[tuple[Reading | SentenceReading, Verdict | None]] = [
             (reading, None if by_claim is None else by_claim.get(claim.id))
-            for reading, by_claim in judged_readings
-            if reading_matters(reading, parts, spec)
+            for reading, concerned, by_claim in judged_readings
+            if claim.id in concerned
         ]
         for name, other in claim.other_readings():
             variant = replace(loaded, spec=spec.with_values(claims=(other,), figure=()))
             readings_of_claim += [
-                (SentenceReading(name), one) for one in _judge_as_declared(context, variant, None, reading=True)
+                (SentenceReading(name), one)
+                for one in _judge_as_declared(context, variant, None, reading=True, measured=measured)
             ]
         verdicts.append(publish(verdict, claim, scaled, readings_of_claim, seconds))
     return verdicts
 
 
-def _seconds_a_model(context: Context, loaded: Loaded) -> float | None:
+def _seconds_a_model(spec: Spec, table: pd.DataFrame | None) -> float | None:
     """Core-seconds that a model of a spec took with all attacks on it; None where nothing says so."""
-    experiment = context.scale(loaded).spec.own_experiment
-    table = None if experiment is None else measurements(context, loaded)[0]
+    experiment = spec.own_experiment
     return None if experiment is None or table is None else seconds_a_model(table, experiment.coordinates)
 
 
 def _verdicts_of_reading(
-    context: Context, variant: Loaded, claims: Collection[str] | None, violated: Collection[str]
+    context: Context, variant: Loaded, claims: Collection[str], violated: Collection[str]
 ) -> dict[str, Verdict] | None:
     """The verdicts in a reading, by claim; None where the reading was not run.
 
@@ -238,29 +248,39 @@ def index_readings(context: Context, loaded: Loaded) -> None:
 
 
 def _judge_as_declared(
-    context: Context, loaded: Loaded, claims: Collection[str] | None, reading: bool = False
+    context: Context,
+    loaded: Loaded,
+    claims: Collection[str] | None,
+    reading: bool = False,
+    measured: tuple[pd.DataFrame | None, str] | None = None,
 ) -> list[Verdict]:
     """Judge a spec, or a `reading` of it, from its own table alone; claims that the table of a reading was not run for
-    are left out."""
+    are left out.
+
+    `measured`: its `measurements`, where they were read before.
+    """
     scaled = context.scale(loaded)
-    table, why_not = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    if measured is None:
+        measured = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+    table, why_not = measured
     if reading and table is not None:
+        metrics = set(table["metric"].unique())
         claims = [
             claim.id
             for claim in scaled.spec.claims
-            if (claims is None or claim.id in claims) and _is_measured_for(table, claim, scaled.spec)
+            if (claims is None or claim.id in claims) and _is_measured_for(table, metrics, claim, scaled.spec)
         ]
     with locate_claim_faults(loaded):
         return judge_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
 
 
-def _is_measured_for(table: pd.DataFrame, claim: Claim, spec: Spec) -> bool:
-    """Whether the table of a reading was run for a claim and has the claim's metrics."""
+def _is_measured_for(table: pd.DataFrame, metrics: Collection[str], claim: Claim, spec: Spec) -> bool:
+    """Whether the table of a reading, which has these metrics, was run for a claim and has those of the claim."""
     if claim.id not in table.attrs.get(CLAIMS, (claim.id,)):
         return False
     parts = [] if claim.theory else spec.parts(claim)
     needed = {source_of(m) for part in parts for operand in part.operands() for m in operand.metrics}
-    return needed <= set(table["metric"])
+    return needed.issubset(metrics)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ ball that covers an interval gives the range of a formula on it. Derivatives are
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from operator import add, neg, sub
 
@@ -85,20 +86,24 @@ class Ball:
     def _lift(self, other: Ball | float) -> Ball:
         return other if isinstance(other, Ball) else self.like(other)
 
-    def _chain(self, value: arb, slope: arb, bend: arb) -> Ball:
-        """f(self), from f and its first and second derivative at the value."""
+    def _chain(self, value: arb, slope: Callable[[], arb], bend: Callable[[arb], arb]) -> Ball:
+        """f(self), from f at the value, what gives its first derivative there, and what gives its second by the
+        first."""
         if self.is_constant:
             return Ball(value, self.gradient, self.second_derivatives, is_constant=True)
-        g, second_derivatives = self.gradient, Vector()
+        steep, g, second_derivatives = slope(), self.gradient, Vector()
         if self.second_derivatives:
-            bent = [bend * a for a in g]
+            curvature = bend(steep)
+            bent = [curvature * a for a in g]
             second_derivatives = tuple(
-                [bent[i] * g[j] + slope * h for (i, j), h in zip(_pairs(len(g)), self.second_derivatives, strict=True)]
+                [bent[i] * g[j] + steep * h for (i, j), h in zip(_pairs(len(g)), self.second_derivatives, strict=True)]
             )
-        return Ball(value, tuple([slope * a for a in g]), second_derivatives)
+        return Ball(value, tuple([steep * a for a in g]), second_derivatives)
 
     def __add__(self, other: Ball | float) -> Ball:
-        o = self._lift(other)
+        if not isinstance(other, Ball):
+            return Ball(self.value + arb(float(other)), self.gradient, self.second_derivatives, self.is_constant)
+        o = other
         value = self.value + o.value
         if self.is_constant or o.is_constant:
             curved = o if self.is_constant else self
@@ -133,7 +138,9 @@ class Ball:
         return self._lift(other) - self
 
     def __mul__(self, other: Ball | float) -> Ball:
-        o = self._lift(other)
+        if not isinstance(other, Ball):
+            return self._scale(arb(float(other)))
+        o = other
         if self.is_constant or o.is_constant:
             factor, curved = (self.value, o) if self.is_constant else (o.value, self)
             return curved._scale(factor)
@@ -166,33 +173,33 @@ class Ball:
 
     def _reciprocal(self) -> Ball:
         value = 1 / self.value
-        return self._chain(value, -value * value, 2 * value**3)
+        return self._chain(value, lambda: -value * value, lambda _: 2 * value**3)
 
     # `harness.formulas.numbers` calls these, so a formula works on balls as it is written.
     def exp(self) -> Ball:
         value = self.value.exp()
-        return self._chain(value, value, value)
+        return self._chain(value, lambda: value, lambda _: value)
 
     def expm1(self) -> Ball:
-        value = self.value.exp()
-        return self._chain(self.value.expm1(), value, value)
+        return self._chain(self.value.expm1(), self.value.exp, lambda slope: slope)
 
     def log(self) -> Ball:
-        inverse = 1 / self.value
-        return self._chain(self.value.log(), inverse, -inverse * inverse)
+        return self._chain(self.value.log(), lambda: 1 / self.value, lambda inverse: -inverse * inverse)
 
     def sqrt(self) -> Ball:
         value = self.value.sqrt()
-        return self._chain(value, 1 / (2 * value), -1 / (4 * value**3))
+        return self._chain(value, lambda: 1 / (2 * value), lambda _: -1 / (4 * value**3))
 
     def tanh(self) -> Ball:
         value = self.value.tanh()
-        slope = 1 - value * value
-        return self._chain(value, slope, -2 * value * slope)
+        return self._chain(value, lambda: 1 - value * value, lambda slope: -2 * value * slope)
 
     def erfc(self) -> Ball:
-        slope = -2 / arb.pi().sqrt() * (-self.value * self.value).exp()
-        return self._chain(self.value.erfc(), slope, -2 * self.value * slope)
+        return self._chain(
+            self.value.erfc(),
+            lambda: -2 / arb.pi().sqrt() * (-self.value * self.value).exp(),
+            lambda slope: -2 * self.value * slope,
+        )
 
 
 @lru_cache(maxsize=4096)

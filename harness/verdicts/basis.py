@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.claims.design import Bounded, Design, Sequential, Summarised
 from harness.claims.evidence import Measurements
 from harness.claims.results import PartResult, PointResult
-from harness.claims.sequential import first_deciding_look, is_decided
+from harness.claims.sequential import JudgeClaim, first_deciding_look, is_decided
 from harness.claims.statistics import share_at_least
 from harness.claims.verdict import Basis, Outcome, Point
 
@@ -31,9 +30,12 @@ class Judgement:
 
 
 def judge_on_basis(
-    judge_claim: Callable[[Measurements], list[PartResult]], evidence: Measurements, alpha: float
+    judge_claim: JudgeClaim, evidence: Measurements, alpha: float, findings_only: bool = False
 ) -> Judgement:
-    """Judge a claim on the metrics' ranges alone where these decide it, else by the design's own test."""
+    """Judge a claim on the metrics' ranges alone where these decide it, else by the design's own test.
+
+    With `findings_only`, what the other test finds and the e-value are left out: it is not to be shown.
+    """
     sequential, skip_intervals = evidence.design.name == "sequential", evidence.design.skip_intervals
     is_distribution_free, decided_at = is_decided(judge_claim(evidence.with_design(Bounded(skip_intervals=True)))), None
     if sequential:
@@ -42,10 +44,10 @@ def judge_on_basis(
             evidence.with_design(Bounded(skip_intervals=skip_intervals)) if is_distribution_free else evidence,
         )
         evidence = evidence.take_first(decided_at or evidence.repeats)
-    by_t_test, bounded = (
-        judge_claim(evidence),
-        judge_claim(evidence.with_design(Bounded(skip_intervals=skip_intervals))),
-    )
+    by_ranges = evidence.with_design(Bounded(skip_intervals=skip_intervals))
+    if findings_only:
+        return Judgement([*judge_claim(by_ranges if is_distribution_free else evidence)], [], [], decided_at, None)
+    by_t_test, bounded = [*judge_claim(evidence)], [*judge_claim(by_ranges)]
     findings = bounded if is_distribution_free else by_t_test
     summary = isinstance(evidence.design, Summarised)
     last_look_design: Design = (

@@ -88,8 +88,8 @@ def judge_spec(
 ) -> list[Verdict]:
     """Judge the claims of a spec, all or `only` some.
 
-    Without a table, claims on measurements are *not run* for the reason `why_not`. With `reading`, the notes on a run
-    that was stopped early are left out. Raises ClaimError for a claim that cannot be judged.
+    Without a table, claims on measurements are *not run* for the reason `why_not`. Of a `reading` the verdicts say no
+    more than their outcome, its reason and what would decide it. Raises ClaimError for a claim that cannot be judged.
     """
     spec = scaled.spec
     alpha = spec.level if alpha is None else alpha
@@ -124,7 +124,10 @@ def judge_spec(
             continue
         try:
             judge_claim = judges.get(claim.id) or judge_of(claim, spec, alpha)
-            verdicts.append(_judge_claim(claim, scaled, evidence, why_not, common, spent, judge_claim))
+            if reading and evidence is not None and not claim.theory:
+                verdicts.append(_judge_reading(claim, scaled, evidence, common, spent, judge_claim))
+            else:
+                verdicts.append(_judge_claim(claim, scaled, evidence, why_not, common, spent, judge_claim))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
@@ -139,6 +142,37 @@ def _origin_fields(table: pd.DataFrame | None) -> dict[str, object]:
         "hardware": str(known.get("hardware", "")),
         "measured_by": tuple(f"code {code} (commit {commits[code][:12]})" for code in sorted(commits)),
     }
+
+
+def _judge_reading(
+    claim: Claim,
+    scaled: Scaled,
+    evidence: Measurements,
+    common: dict[str, object],
+    spent: _SpentSoFar,
+    judge_claim: JudgeClaim,
+) -> Verdict:
+    """What is said of a claim in a reading: the outcome, why, and what would decide it."""
+    alpha = float(str(common["alpha"]))
+    judgement = judge_on_basis(judge_claim, evidence, alpha, findings_only=True)
+    outcome, shown_part = _shown_part(judgement.findings)
+    fields: dict[str, object] = {
+        "id": f"{scaled.spec.id}#{claim.id}",
+        "catalogue": claim.catalogue,
+        "where": claim.where,
+        "kind": claim.kind,
+        "statement": claim.statement,
+        "inequality": (),
+        "data": "own",
+        "verdict": outcome,
+        "reason": _reason_text(judgement.findings, outcome, shown_part),
+        "test": shown_part.test,
+        "correction": shown_part.correction,
+        "code": "",
+    }
+    if evidence.design.name == "sequential" and outcome == "inconclusive":
+        fields["would_decide"] = _would_decide(judgement, scaled, spent, alpha, claim)
+    return Verdict.model_validate({**common, **fields})
 
 
 def _judge_claim(
@@ -191,11 +225,16 @@ def _judge_claim(
             "models_fixed": cells * scaled.spec.own_experiment.repeats,
         }
         if combined_outcome([f.outcome for f in judgement.findings]) == "inconclusive":
-            allowed = spent.open_claims is None or claim.id in spent.open_claims
-            usual, known = scaled.spec.own_experiment.repeats, (spent.repeats, spent.seconds)
-            fields["would_decide"] = would_decide(judgement.findings, *known, alpha, usual, allowed)
+            fields["would_decide"] = _would_decide(judgement, scaled, spent, alpha, claim)
     tally = {"tally": tally_points(judgement, parts, alpha)}
     return Verdict.model_validate({**common, **fields, **_measured_fields(judgement, evidence, alpha), **tally})
+
+
+def _would_decide(judgement: Judgement, scaled: Scaled, spent: _SpentSoFar, alpha: float, claim: Claim) -> str:
+    assert scaled.spec.own_experiment is not None
+    allowed = spent.open_claims is None or claim.id in spent.open_claims
+    usual = scaled.spec.own_experiment.repeats
+    return would_decide(judgement.findings, spent.repeats, spent.seconds, alpha, usual, allowed)
 
 
 def _inequality_tree(part: ClaimKind, spec: Spec) -> Expression:
@@ -286,20 +325,15 @@ def _shared_basis(findings: Sequence[TheoryResult]) -> Basis:
 
 def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float) -> dict[str, object]:
     findings = judgement.findings
-    outcome = combined_outcome([f.outcome for f in findings])
-    shown_part = next(f for f in findings if f.outcome == outcome)
-    if outcome == "reproduced":
-        shown_part = max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
+    outcome, shown_part = _shown_part(findings)
     deciding = shown_part.deciding
     points = points_of(judgement, alpha, evidence.design.name == "sequential")
-    reasons = _number_reasons(findings)
-    which = next(index for index, f in enumerate(findings) if f is shown_part)
     basis, repeats = basis_of(judgement, outcome)
     fields: dict[str, object] = {
         "verdict": outcome,
-        "reason": of_parts([reasons[which]], len(findings), numbered=outcome != "reproduced"),
-        "reasons": reasons,
-        "because": [which],
+        "reason": _reason_text(findings, outcome, shown_part),
+        "reasons": _number_reasons(findings),
+        "because": [_index_of(shown_part, findings)],
         "parts": [f.outcome for f in findings],
         "hangs_on": [f.why.unless for f in findings if f.why.unless and outcome == "inconclusive"],
         "points": [p.model_dump() for p in points],
@@ -320,6 +354,23 @@ def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float)
         if shown_part.is_exact:
             fields |= {"interval": None, "repeats": None}
     return fields
+
+
+def _shown_part(findings: Sequence[PartResult]) -> tuple[Outcome, PartResult]:
+    """The outcome of a claim, and the part that it is shown by."""
+    outcome = combined_outcome([f.outcome for f in findings])
+    if outcome == "reproduced":
+        return outcome, max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
+    return outcome, next(f for f in findings if f.outcome == outcome)
+
+
+def _reason_text(findings: Sequence[PartResult], outcome: Outcome, shown_part: PartResult) -> str:
+    reason = _number_reasons(findings)[_index_of(shown_part, findings)]
+    return of_parts([reason], len(findings), numbered=outcome != "reproduced")
+
+
+def _index_of(part: PartResult, findings: Sequence[PartResult]) -> int:
+    return next(index for index, f in enumerate(findings) if f is part)
 
 
 def _number_reasons(findings: Sequence[PartResult]) -> list[Reason]:

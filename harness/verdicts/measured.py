@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import overload
 
 import pandas as pd
 
@@ -22,7 +23,6 @@ from harness.claims.sequential import (
     JudgeClaim,
     allocate_repeats,
     by_cell,
-    first_deciding_look,
     is_decided,
 )
 from harness.claims.series import is_of_runs
@@ -101,42 +101,59 @@ def _evidence_of_results(results: ResultsFile, axes: Sequence[str], table: pd.Da
 
 
 def judge_of(claim: Claim, spec: Spec, alpha: float) -> JudgeClaim:
-    """A function that judges a claim on measurements. It caches its results by design and number of repeats, for one
-    table."""
+    """A function that judges a claim on measurements, each part when it is asked for. It caches its results by design
+    and number of repeats, for one table."""
     parts = spec.parts(claim)
-    known: dict[tuple[Design, int], list[PartResult]] = {}
+    known: dict[tuple[int, Design, int], PartResult] = {}
 
-    def judge_parts(evidence: Measurements) -> list[PartResult]:
+    def judge_part(index: int, evidence: Measurements) -> PartResult:
         design, first = evidence.design, evidence.repeats
         if evidence.first_repeats is not None:
             first = min(first, evidence.first_repeats)
-        for key in ((design, first), (design.without_intervals(False), first)):
+        for key in ((index, design, first), (index, design.without_intervals(False), first)):
             if key in known:
                 return known[key]
-        known[design, first] = _findings(parts, spec, alpha, evidence)
-        return known[design, first]
+        which = Part(index, len(parts), alpha / 2, design.fewest)
+        known[index, design, first] = _finding(parts[index], which, spec, evidence)
+        return known[index, design, first]
 
-    return judge_parts
+    return lambda evidence: _Parts(lambda index: judge_part(index, evidence), len(parts))
 
 
-def _findings(parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float, evidence: Measurements) -> list[PartResult]:
-    fewest = evidence.design.fewest
-    findings = []
-    for index, part in enumerate(parts):
-        finding = _part_left_out(part, spec, evidence)
-        if finding is None:
-            try:
-                finding = _judge_with_doubled_tolerance(part, evidence, Part(index, len(parts), alpha / 2, fewest))
-            except NoneChosen as none:
-                finding = unknown_part(str(none))
-        if finding.points and any(operand.chosen is not None for operand in part.operands()):
-            why = finding.why.model_copy(update={"chosen": tuple(_choices(part, evidence))})
-            finding = replace(finding, why=why)
-            if not isinstance(part, AtLeast):  # whose points are of several sides
-                points = tuple(p.model_copy(update={"chosen": _choices_at(p, part, evidence)}) for p in finding.points)
-                finding = replace(finding, points=points)
-        findings.append(replace(finding, attacks=part.attacks()))
-    return findings
+class _Parts(Sequence[PartResult]):
+    """The results of a claim's parts, each worked out when it is asked for."""
+
+    def __init__(self, part: Callable[[int], PartResult], count: int) -> None:
+        self._part, self._count = part, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> PartResult: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[PartResult]: ...
+
+    def __getitem__(self, index: int | slice) -> PartResult | list[PartResult]:
+        which = range(self._count)[index]
+        return self._part(which) if isinstance(which, int) else [self._part(one) for one in which]
+
+
+def _finding(part: MeasuredClaimKind, which: Part, spec: Spec, evidence: Measurements) -> PartResult:
+    finding = _part_left_out(part, spec, evidence)
+    if finding is None:
+        try:
+            finding = _judge_with_doubled_tolerance(part, evidence, which)
+        except NoneChosen as none:
+            finding = unknown_part(str(none))
+    if finding.points and any(operand.chosen is not None for operand in part.operands()):
+        why = finding.why.model_copy(update={"chosen": tuple(_choices(part, evidence))})
+        finding = replace(finding, why=why)
+        if not isinstance(part, AtLeast):  # whose points are of several sides
+            points = tuple(p.model_copy(update={"chosen": _choices_at(p, part, evidence)}) for p in finding.points)
+            finding = replace(finding, points=points)
+    return replace(finding, attacks=part.attacks())
 
 
 def _judge_with_doubled_tolerance(part: MeasuredClaimKind, evidence: Measurements, which: Part) -> PartResult:
@@ -297,22 +314,15 @@ def _count_models(repeats_present: Mapping[Cell, int], needs: list[dict[Attacked
 def _all_findings(
     scaled: Scaled, evidence: Measurements, judges: Mapping[str, JudgeClaim], design: Design | None = None
 ) -> dict[str, list[PartResult]]:
-    """The results of each claim on measurements, without intervals: at the first look that decides it, or, with a
-    `design`, at all repeats."""
+    """The results of each claim on measurements at all repeats, without intervals; with a `design`, as it tests."""
     by_claim, without_intervals = {}, (evidence if design is None else evidence.with_design(design)).without_intervals()
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
             continue
         try:
-            judge_claim = judges[claim.id]
-            findings = (
-                first_deciding_look(judge_claim, without_intervals)[0]
-                if design is None
-                else judge_claim(without_intervals)
-            )
+            by_claim[claim.id] = [*judges[claim.id](without_intervals)]
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
-        by_claim[claim.id] = findings
     return by_claim
 
 

@@ -445,13 +445,15 @@ def test_capital_in_products_is_the_capital_or_is_not_known(n: int, tested: floa
     known = 0
     if n == 10:  # a bet that is lost whole leaves 0, which is no product that is too small
         lost = np.append(rng.uniform(0.4, 0.6, n - 1), 0.0)
-        assert _log_capital_in_products(bounded(lost), np.array([0.5])) is not None
+        assert not np.isnan(_log_capital_in_products(bounded(lost), np.array([0.5]))).any()
     for values in (rng.uniform(0, 1, n), np.full(n, 0.9), rng.integers(2, size=n), np.full(n, 1e-6)):
         stream, at = bounded(values), np.array([tested])
         result = _log_capital_in_products(stream, at)
-        if result is not None:
+        if not np.isnan(result).any():
             known += 1
             assert result == pytest.approx(mix_shares(np.cumsum(log_capitals(stream, at), axis=-1)), abs=1e-9)
         mean = bet_on_streams([stream])
-        assert mean._rejects(tested, 0.05) == (mean.p_above(tested) <= 0.05)
+        won = mean._approximate_log_capitals(np.array([tested, 1.1]))
+        assert mean._rejects(tested, 0.05, float(won[0])) == (mean.p_above(tested) <= 0.05)
+        assert np.isnan(won[0]) == np.isnan(result).any(), "another mean's product does not count"
     assert known or n > 10
