@@ -87,7 +87,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         )
         return
     other = other_verdict(context, verdict.id)
-    decides = "" if other is None else f"; the run that decides (-p {other[0]}) says: {other[1]}"
+    decides = "" if other is None else f"; the deciding run (-p {other[0]}) says: {other[1]}"
     console.print(f"profile {context.profile_name}{decides}", markup=False)
     of = f"{verdict.paper}, {verdict.where}" + (f"; {said.sure}" if said.sure else "")
     console.print(f"[{COLOURS[verdict.verdict]}]{said.sign} {said.verdict}[/]  {of}")

@@ -36,7 +36,7 @@ Brief = Annotated[
 ]
 MOST_LISTED = 20
 """Claims that the closing lines of a run name one by one."""
-NEXT = "harness run -p sequential humphries2020/fig4 goes on where the run that decides stopped"
+NEXT = "harness run -p sequential humphries2020/fig4 goes on where the deciding run stopped"
 SAME_ELSEWHERE = {"reproduced": "agrees", "violated": "differs"}
 """What a required verdict is called off the paper's data."""
 
@@ -155,10 +155,10 @@ def print_outcome(context: Context, verdicts: Sequence[Verdict]) -> None:
         print_text(f"  not as accepted: {v.id} is {v.verdict}, accepted is {accepted[v.id]}")
     if accepted and not moved:
         print_text(f"every verdict is as accepted in reports/{context.profile_name}/baseline.json")
-    print_text(f"your run:             {front(context).relative_to(context.project.root)}")
+    print_text(f"{'page of this run:':<18} {front(context).relative_to(context.project.root)}")
     if (other := flagship_front(context)) is not None:
-        print_text(f"the run that decides: {other.relative_to(context.project.root)}")
-    print_text(f"next:                 harness explain SPEC#CLAIM; harness status; {NEXT}")
+        print_text(f"{'the deciding run:':<18} {other.relative_to(context.project.root)}")
+    print_text(f"{'next:':<18} harness explain SPEC#CLAIM; harness status; {NEXT}")
 
 
 def write_page(context: Context, loaded: list[Loaded], brief: bool = False) -> tuple[Verdict, ...]:

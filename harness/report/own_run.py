@@ -38,6 +38,7 @@ from harness.report.vocabulary import attack_words, figure, level_words, metric_
 from harness.spec.load import Loaded, load_spec
 from harness.spec.model import Spec
 from harness.verdicts.check import hardware
+from harness.verdicts.counts import words_text
 from harness.verdicts.measured import evidence_of
 from harness.verdicts.partial import time_text
 
@@ -51,7 +52,9 @@ SAME = 1e-9
 """Two values of one seed that are no further apart are the same."""
 METRICS = ("advantage", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
 """Metrics whose means are compared."""
-WIDTH, INSET, HEIGHT = 320.0, 10.0, 26.0
+ON_MODELS = ("stands", "by itself")
+"""The certainty of what is decided on trained models."""
+WIDTH, INSET = 320.0, 10.0
 """Of the plot of a claim, in pixels."""
 
 
@@ -133,6 +136,11 @@ class OwnRun:
     specs: tuple[SpecRun, ...]
     decided: tuple[Verdict, ...]
     """Those decided on models that the run trained."""
+    decided_text: str
+    """How many of them came out how."""
+    others: int
+    """Claims that need no models: of theory, and counts."""
+    others_text: str
     beside: tuple[ClaimBeside, ...]
     means: MeansBeside
     elsewhere: tuple[str, ...]
@@ -161,7 +169,7 @@ def gather_own_run(context: Context, specs: Sequence[Loaded], verdicts: Sequence
         if table is None or one.spec.own_experiment is None:
             continue
         scaled = context.scale(one)
-        decided = sum(v.certainty is not None for v in mine)
+        decided = sum(v.certainty in ON_MODELS for v in mine)
         data = ", ".join(datasets_of(scaled.spec))
         rows.append(SpecRun(scaled.spec, data, count_models(context, one), decided))
         evidence = evidence_of(scaled.spec, table, scaled.epsilons_left_out)
@@ -170,6 +178,8 @@ def gather_own_run(context: Context, specs: Sequence[Loaded], verdicts: Sequence
         other = measurements(flagship, whole_spec(context, one))[0]
         if other is not None:
             tables.append((scaled.spec, table, other))
+    decided_on_models = tuple(v for v in measured if v.certainty in ON_MODELS)
+    others = [v for v in verdicts if v.kind != "training" or v.certainty == "counted"]
     stages = tuple(read_stages(context.project, context.profile_name))
     return OwnRun(
         models=sum(row.models for row in rows),
@@ -177,11 +187,20 @@ def gather_own_run(context: Context, specs: Sequence[Loaded], verdicts: Sequence
         machine=hardware(),
         stages=stages,
         specs=tuple(rows),
-        decided=tuple(v for v in measured if v.certainty is not None and v.certainty != "counted"),
-        beside=tuple(one for one in beside if one.verdict.certainty != "counted"),
+        decided=decided_on_models,
+        decided_text=words_text(decided_on_models),
+        others=len(others),
+        others_text=words_text(others),
+        beside=tuple(sorted((one for one in beside if one.verdict.certainty != "counted"), key=_order_of_claim)),
         means=compare_means(tables),
         elsewhere=tuple(records[v.id].heading for v in measured if any(r.profile for r in v.readings)),
     )
+
+
+def _order_of_claim(one: ClaimBeside) -> tuple[int, bool]:
+    """The papers' claims first, then those of our own and checks; of each, what is violated first."""
+    origins = ("paper", "corrected", "ours", "check")
+    return origins.index(one.verdict.origin), one.verdict.verdict != "violated"
 
 
 def whole_spec(context: Context, loaded: Loaded) -> Loaded:

@@ -99,17 +99,24 @@ def test_the_page_of_ones_own_run_says_what_was_run_and_whether_it_agrees(make_p
         "  mine: {decide: [own/cancer#biased-beats-iid], design: sequential, max_repeats: 8}\n"
         "  all: {design: sequential, from_tables: true}\n"
     )
-    for arguments in (("run", "-p", "all"), ("run", "--stage", "attack"), ("judge", "--brief"), ("report", "--brief")):
+    assert run_cli(project.root, "run", "-p", "all").returncode == 0
+    log = []
+    for arguments in (("resolve",), ("run", "--stage", "attack"), ("judge", "--brief"), ("report", "--brief")):
         ran = run_cli(project.root, *arguments)
         assert ran.returncode == 0, ran.stderr
+        log += [*ran.stdout.splitlines(), *ran.stderr.splitlines()]
+    assert len(log) <= 40  # with set-up and fetching at most 60
+    for stage in ("resolve", "measure", "judge", "report"):
+        (line,) = [line for line in log if line.startswith(f"{stage} ")]
+        assert re.fullmatch(rf"{stage} +\S.*; \d+ s", line)
     text = (project.reports / "mine" / "site" / "index.html").read_text()
     plain = " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).split())
     assert re.search(r"Your run: \d+ models in \d+ seconds", plain)
     assert "not run" not in plain
     assert "The size split leaks more than the random split." in plain
     assert "The bound holds on the random split." not in plain
-    assert "All 1 verdicts on measurements are those of the run that decides" in plain
-    assert re.search(r"Of (\d+) values that both have of the same seed \1 are equal", plain)
+    assert "All 1 verdicts on models are those of the deciding run" in plain
+    assert re.search(r"(\d+) single values have the same seed in both runs; \1 of them are equal", plain)
     assert text.count('class="run"') >= 2
     assert "harness explain" in plain
     closing = ran.stdout.splitlines()
