@@ -114,6 +114,7 @@ def optimal_advantage_lp(epsilon: float, delta: float) -> float:
 
 
 @computed("optimal-ppv", "max P(x in D | S)", DEFINITION)
+@cache
 def optimal_ppv(epsilon: float, prior: float, points: float, delta: float = 0.0) -> float:
     """Largest positive accuracy of any attack on any mechanism."""
     n = whole_number("points", points, 1, 12)
@@ -140,6 +141,7 @@ def least_npv(epsilon: float, prior: float, points: float) -> float:
 
 
 @computed("optimal-ppv-at-mass", "max P(x in D | S) where P(S and x in D) = mass", DEFINITION)
+@cache
 def optimal_ppv_at_mass(epsilon: float, delta: float, prior: float, mass: float, points: float) -> float:
     """Largest positive accuracy of an event of given joint probability with membership."""
     n = whole_number("points", points, 1, 12)

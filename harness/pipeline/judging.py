@@ -29,7 +29,8 @@ from harness.spec.profile import Scaled, load_params
 from harness.spec.readings import Reading, SentenceReading, readings
 from harness.spec.resolve import content
 from harness.verdicts.baseline import COMPARED
-from harness.verdicts.check import independent_claims, judge_spec
+from harness.verdicts.check import judge_spec
+from harness.verdicts.groups import independent_claims
 from harness.verdicts.measured import ClaimError
 from harness.verdicts.partial import seconds_a_model
 from harness.verdicts.publish import is_about_counts, publish, reading_matters

@@ -15,7 +15,7 @@ import pandas as pd
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind, TheoryResult
 from harness.claims.expression import Expression, over_axes
-from harness.claims.reasons import Reason, of_parts
+from harness.claims.reasons import of_parts
 from harness.claims.results import PartResult
 from harness.claims.sequential import JudgeClaim, cells_used
 from harness.claims.statistics import rarity_bound
@@ -34,6 +34,7 @@ from harness.verdicts.basis import Judgement, basis_of, combined_outcome, judge_
 from harness.verdicts.flags import describe_assumptions
 from harness.verdicts.measured import ClaimError, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.partial import repeats_of, seconds_a_model, tally_points, would_decide
+from harness.verdicts.shown import index_of, number_reasons, reason_text, shown_part
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
 
@@ -155,7 +156,7 @@ def _judge_reading(
     """What is said of a claim in a reading: the outcome, why, and what would decide it."""
     alpha = float(str(common["alpha"]))
     judgement = judge_on_basis(judge_claim, evidence, alpha, findings_only=True)
-    outcome, shown_part = _shown_part(judgement.findings)
+    outcome, shown = shown_part(judgement.findings)
     fields: dict[str, object] = {
         "id": f"{scaled.spec.id}#{claim.id}",
         "catalogue": claim.catalogue,
@@ -165,9 +166,9 @@ def _judge_reading(
         "inequality": (),
         "data": "own",
         "verdict": outcome,
-        "reason": _reason_text(judgement.findings, outcome, shown_part),
-        "test": shown_part.test,
-        "correction": shown_part.correction,
+        "reason": reason_text(judgement.findings, outcome, shown),
+        "test": shown.test,
+        "correction": shown.correction,
         "code": "",
     }
     if evidence.design.name == "sequential" and outcome == "inconclusive":
@@ -265,29 +266,6 @@ def _formulas_of(part: ClaimKind) -> Iterable[str]:
     return [name for name in part.definitions() if name in FORMULAS]
 
 
-def independent_claims(spec: Spec) -> list[tuple[str, ...]]:
-    """Groups of claims that can be judged apart.
-
-    Claims on measurements share a table and are one group. Proofs that name the same formula of an accountant are one
-    group, since its values take seconds and are cached.
-    """
-    if spec.experiment is not None:
-        return [tuple(claim.id for claim in spec.claims)]
-    groups: list[tuple[list[str], set[str]]] = []
-    for claim in spec.claims:
-        named = {name for part in claim.theory for name in part.definitions() if _is_remembered(name)}
-        mine, names = [claim.id], named
-        for group in [group for group in groups if group[1] & named]:
-            groups.remove(group)
-            mine, names = [*group[0], *mine], names | group[1]
-        groups.append((mine, names))
-    return [tuple(mine) for mine, _ in groups]
-
-
-def _is_remembered(name: str) -> bool:
-    return name in FORMULAS and FORMULAS[name].function.__module__.startswith("harness.privacy.")
-
-
 def _definitions(parts: Sequence[MeasuredClaimKind]) -> dict[str, str]:
     names = dict.fromkeys(formula.formula for part in parts for formula in part.formulas())
     return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in names}
@@ -297,7 +275,7 @@ def _theory_fields(parts: Sequence[TheoryClaimKind], example: Mapping[str, float
     findings = [e.refute_at(example, e.judge()) for e in parts]
     outcome = combined_outcome([f.outcome for f in findings])
     deciding = [f for f in findings if f.outcome == outcome]
-    shown_part = min(deciding, key=lambda f: (outcome == "violated" and f.basis == "simulated", f.worst))
+    shown = min(deciding, key=lambda f: (outcome == "violated" and f.basis == "simulated", f.worst))
     reasons = [f.why.model_copy(update={"part": index}) for index, f in enumerate(findings)]
     because = [index for index, f in enumerate(findings) if f.outcome == outcome]
     return {
@@ -308,8 +286,8 @@ def _theory_fields(parts: Sequence[TheoryClaimKind], example: Mapping[str, float
         "because": because,
         "parts": [f.outcome for f in findings],
         "data": "none",
-        "effect": shown_part.worst if math.isfinite(shown_part.worst) else None,
-        "counterexample": shown_part.counterexample,
+        "effect": shown.worst if math.isfinite(shown.worst) else None,
+        "counterexample": shown.counterexample,
         "test": "; ".join(dict.fromkeys(f.test for f in findings)),
         "correction": "none",
         "basis": _shared_basis(deciding) if outcome in ("reproduced", "violated") else None,
@@ -325,20 +303,20 @@ def _shared_basis(findings: Sequence[TheoryResult]) -> Basis:
 
 def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float) -> dict[str, object]:
     findings = judgement.findings
-    outcome, shown_part = _shown_part(findings)
-    deciding = shown_part.deciding
+    outcome, shown = shown_part(findings)
+    deciding = shown.deciding
     points = points_of(judgement, alpha, evidence.design.name == "sequential")
     basis, repeats = basis_of(judgement, outcome)
     fields: dict[str, object] = {
         "verdict": outcome,
-        "reason": _reason_text(findings, outcome, shown_part),
-        "reasons": _number_reasons(findings),
-        "because": [_index_of(shown_part, findings)],
+        "reason": reason_text(findings, outcome, shown),
+        "reasons": number_reasons(findings),
+        "because": [index_of(shown, findings)],
         "parts": [f.outcome for f in findings],
         "hangs_on": [f.why.unless for f in findings if f.why.unless and outcome == "inconclusive"],
         "points": [p.model_dump() for p in points],
-        "test": shown_part.test,
-        "correction": shown_part.correction,
+        "test": shown.test,
+        "correction": shown.correction,
         "p_value": _p_value(findings, outcome),
         "basis": basis,
         "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "t-test" else None,
@@ -351,36 +329,9 @@ def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float)
             "bound_value": deciding.bound,
             "repeats": deciding.repeats,
         }
-        if shown_part.is_exact:
+        if shown.is_exact:
             fields |= {"interval": None, "repeats": None}
     return fields
-
-
-def _shown_part(findings: Sequence[PartResult]) -> tuple[Outcome, PartResult]:
-    """The outcome of a claim, and the part that it is shown by."""
-    outcome = combined_outcome([f.outcome for f in findings])
-    if outcome == "reproduced":
-        return outcome, max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
-    return outcome, next(f for f in findings if f.outcome == outcome)
-
-
-def _reason_text(findings: Sequence[PartResult], outcome: Outcome, shown_part: PartResult) -> str:
-    reason = _number_reasons(findings)[_index_of(shown_part, findings)]
-    return of_parts([reason], len(findings), numbered=outcome != "reproduced")
-
-
-def _index_of(part: PartResult, findings: Sequence[PartResult]) -> int:
-    return next(index for index, f in enumerate(findings) if f is part)
-
-
-def _number_reasons(findings: Sequence[PartResult]) -> list[Reason]:
-    """The reasons of parts, each with the part's index and its point's index among the points of all parts."""
-    reasons, before = [], 0
-    for index, one in enumerate(findings):
-        place = None if one.why.point is None else before + one.why.point
-        reasons.append(one.why.model_copy(update={"part": index, "point": place}))
-        before += len(one.points)
-    return reasons
 
 
 def _p_value(findings: list[PartResult], outcome: Outcome) -> float | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -74,7 +75,7 @@ class Inequality(TheoryClaimKind):
         if self.relation == "=" and self._is_identity():
             how = "identity of rational functions in the variables and their exponentials"
             return TheoryResult("reproduced", proof_in_words("both sides are the same function"), 0.0, None, how)
-        sides = [self._side(sign, strict) for sign, strict in parts]
+        sides = self._prove_sides(parts) if self._is_exact() else self._scan_sides(parts)
         order = ("violated", "inconclusive", "reproduced")
         return min(sides, key=lambda f: (order.index(f.outcome), f.worst))
 
@@ -101,19 +102,33 @@ class Inequality(TheoryClaimKind):
     def _is_identity(self) -> bool:
         from harness.theory.identity import are_identical
 
-        if not (self.left.is_exact() and self.right.is_exact() and self.over):
+        if not (self._is_exact() and self.over):
             return False
         return are_identical(self.left.evaluate, self.right.evaluate, list(self.over))
 
-    def _side(self, sign: int, strict: bool) -> TheoryResult:
-        slack = 0.0 if strict else self.tolerance
-        exact = self.left.is_exact() and self.right.is_exact()
+    def _is_exact(self) -> bool:
+        return self.left.is_exact() and self.right.is_exact()
 
-        def margin(at: Mapping[str, Any]) -> Any:
-            left, right = self.left.evaluate(at), self.right.evaluate(at)
-            return right - left if sign > 0 else left - right
+    def _slack(self, strict: bool) -> float:
+        return 0.0 if strict else self.tolerance
 
-        return self._prove(margin, slack, strict) if exact else self._scan(margin, slack, strict)
+    def _difference(self, at: Mapping[str, Any], sign: int = 1) -> Any:
+        """How far the right side is above the left one (`sign` 1), or below it (-1)."""
+        left, right = self.left.evaluate(at), self.right.evaluate(at)
+        return right - left if sign > 0 else left - right
+
+    def _prove_sides(self, parts: Sequence[tuple[int, bool]]) -> list[TheoryResult]:
+        return [
+            self._prove(partial(self._difference, sign=sign), self._slack(strict), strict) for sign, strict in parts
+        ]
+
+    def _scan_sides(self, parts: Sequence[tuple[int, bool]]) -> list[TheoryResult]:
+        """Both sides are computed once at each point, also where each has to be at most the other."""
+        names = list(self.over)
+        points = [dict(zip(names, v, strict=True)) for v in product(*(d.grid() for d in self.over.values()))]
+        above = [compute_at(self._difference, at) for at in points]
+        below = [0.0 - difference for difference in above]  # not -difference, which of 0 is -0
+        return [self._scan(points, above if sign > 0 else below, self._slack(strict), strict) for sign, strict in parts]
 
     def _reason(self, how: Found, at: Mapping[str, float], **more: object) -> Reason:
         """With both sides at a point; without, where they are infinitely far apart wherever one looks."""
@@ -154,10 +169,9 @@ class Inequality(TheoryClaimKind):
             return TheoryResult("violated", self._reason("refuted", where), worst, at, how, basis)
         return TheoryResult("inconclusive", self._reason("unproved", where, boxes=boxes), worst, None, how)
 
-    def _scan(self, margin: Formula, slack: float, strict: bool) -> TheoryResult:
-        names = list(self.over)
-        points = [dict(zip(names, v, strict=True)) for v in product(*(d.grid() for d in self.over.values()))]
-        margins = [compute_at(margin, at) for at in points]
+    def _scan(
+        self, points: Sequence[dict[str, float]], margins: Sequence[float], slack: float, strict: bool
+    ) -> TheoryResult:
         how = (
             f"computed at {len(points)} grid points (a grid refutes for good, supports only where it looked)"
             if any(isinstance(d, Interval) for d in self.over.values())

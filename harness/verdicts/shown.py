@@ -1,0 +1,39 @@
+"""By which of its parts a claim is shown, and the reasons of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.claims.reasons import Reason, of_parts
+from harness.claims.results import PartResult
+from harness.claims.verdict import Outcome
+from harness.verdicts.basis import combined_outcome
+
+
+def shown_part(findings: Sequence[PartResult]) -> tuple[Outcome, PartResult]:
+    """The outcome of a claim, and the part that it is shown by."""
+    outcome = combined_outcome([f.outcome for f in findings])
+    if outcome == "reproduced":
+        return outcome, max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
+    return outcome, next(f for f in findings if f.outcome == outcome)
+
+
+def reason_text(findings: Sequence[PartResult], outcome: Outcome, shown: PartResult) -> str:
+    """Why the claim came out as it did, by the part that it is shown by."""
+    reason = number_reasons(findings)[index_of(shown, findings)]
+    return of_parts([reason], len(findings), numbered=outcome != "reproduced")
+
+
+def index_of(part: PartResult, findings: Sequence[PartResult]) -> int:
+    """The place of a part among the parts of its claim."""
+    return next(index for index, f in enumerate(findings) if f is part)
+
+
+def number_reasons(findings: Sequence[PartResult]) -> list[Reason]:
+    """The reasons of parts, each with the part's index and its point's index among the points of all parts."""
+    reasons, before = [], 0
+    for index, one in enumerate(findings):
+        place = None if one.why.point is None else before + one.why.point
+        reasons.append(one.why.model_copy(update={"part": index, "point": place}))
+        before += len(one.points)
+    return reasons
