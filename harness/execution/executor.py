@@ -79,6 +79,8 @@ class WorkerPool:
         """Seconds of pieces that were computed before they were asked for."""
         self.report = RunReport()
         """How the last run went, or goes."""
+        self.has_said_reused = False
+        """Whether it was said that pieces are there already: once, where a run goes on, not in each of its rounds."""
         self._executor: Executor | None = None
 
     @property
@@ -128,6 +130,9 @@ def run_pieces(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahe
     report = worker_pool.report = RunReport(reused=len(pieces) - len(todo))
     if not todo:
         return _count_early(report, pieces, worker_pool)
+    if report.reused and not worker_pool.has_said_reused:
+        progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
+    worker_pool.has_said_reused = True
     executor = worker_pool.start()
     likely = [p for p in ahead if not store.has(p.kind, p.key)] if executor.is_concurrent else []
     busy = {p.key for task in executor.running_batches for p in task}
