@@ -24,7 +24,10 @@ from harness.data.dataset import DATASETS, GeneratorDataset, TableDataset
 from harness.data.datasets.mixture import Mixture
 from harness.hashing import canonical_json
 from harness.identity import VERSION, canonical, canonical_path, experiment_name
+from harness.paths import Project
+from harness.spec.profile import load_params
 from harness.spec.resolve import content
+from harness.spec.selection import specs_to_decide
 from tests.golden import sample
 from tests.golden.committed import PROFILES, ROOT, Committed, Table, committed, golden, identities
 
@@ -63,8 +66,10 @@ def test_specs_have_the_hashes_that_verdicts_and_baselines_name() -> None:
     for profile in PROFILES:
         folder = ROOT / "reports" / profile
         accepted = json.loads((folder / "baseline.json").read_text())["specs"]
-        assert {spec: entry["spec_sha256"] for spec, entry in accepted.items()} == now
-        files = [folder / "verdicts.json", *(folder / spec / "verdicts.json" for spec in now)]
+        chosen = load_params(Project(ROOT)).profiles[profile]
+        decided = {one.spec.id: one.sha256 for one in specs_to_decide(chosen, everything().specs)}
+        assert {spec: entry["spec_sha256"] for spec, entry in accepted.items()} == decided
+        files = [folder / "verdicts.json", *(folder / spec / "verdicts.json" for spec in decided)]
         assert set(folder.rglob("verdicts.json")) == {p for p in files if p.is_file()}
         for file in files[1:]:
             for verdict in json.loads(file.read_text())["verdicts"]:

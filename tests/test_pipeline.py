@@ -155,8 +155,11 @@ BEFORE = {
         *("harness.spec", "harness.claims", "harness.theory", "harness.execution", "harness.tracking"),
         "harness.verdicts.check",  # the name of the machine
     ),
-    "judge": ("harness.attacks", "harness.data", "harness.training"),
-    "theory": (),
+    "judge": (
+        *("harness.attacks", "harness.data", "harness.training"),
+        *("harness.spec.selection", "harness.verdicts.counts"),  # the claims that `resolve` wrote; counts for the log
+    ),
+    "theory": ("harness.spec.selection", "harness.verdicts.counts"),
 }
 """What reads a spec, of which a stage has what `resolve` wrote; for the judge, what checks the settings of what was
 measured; what names the attacks that come later, hands out work

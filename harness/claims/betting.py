@@ -218,16 +218,16 @@ class BettingMean(SequentialEstimate):
         high = self.mean
         at_once = 4 if len(self.streams) == 1 else 1  # many means of one stream take little longer than one
         for left in range(14, 0, -at_once):
-            means = _halved(low, high, min(at_once, left))
+            means = _means_between(low, high, min(at_once, left))
             won = self._approximate_log_capitals(np.array(means[1:-1]) - self.offset)
-            least, most = 0, len(means) - 1
-            while most - least > 1:
-                middle = (least + most) // 2
+            least, greatest = 0, len(means) - 1
+            while greatest - least > 1:
+                middle = (least + greatest) // 2
                 if self._rejects(means[middle], alpha, float(won[middle - 1])):
                     least = middle
                 else:
-                    most = middle
-            low, high = means[least], means[most]
+                    greatest = middle
+            low, high = means[least], means[greatest]
         return low
 
     def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
@@ -257,7 +257,7 @@ class BettingMean(SequentialEstimate):
         return replace(self, streams=streams, offset=sign * self.offset + by, repeat_values=each)
 
 
-def _halved(low: float, high: float, times: int) -> list[float]:
+def _means_between(low: float, high: float, times: int) -> list[float]:
     """Both ends and what lies between them after halving so many times, in order."""
     places = [low, high]
     for _ in range(times):

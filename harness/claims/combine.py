@@ -19,6 +19,7 @@ import numpy as np
 from harness.arrays import Array
 from harness.claims.evidence import Measurements
 from harness.claims.operands import MetricSeries, PointQuantifier, Quantifier
+from harness.claims.points_left_out import count_points_left_out
 from harness.claims.reasons import Found, Reason, place_of
 from harness.claims.results import Part, PartResult, PointResult, not_run
 from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
@@ -86,7 +87,7 @@ def over_grid(
             ", ".join(place_text({axis: value}) for value in values) for axis, values in (at or {}).items()
         )
         return not_run(f"the profile runs none of the grid points asked for ({asked or 'none is finite'})")
-    absent = evidence.count_points_left_out(curves, at)
+    absent = count_points_left_out(evidence, curves, at)
     mixed = bool(some & frozenset(grid[0])) and not frozenset(grid[0]) <= some
     if mixed and (absent or absent_alternatives):
         return not_run("the profile leaves out alternatives of which one would be enough")

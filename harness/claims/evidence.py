@@ -60,14 +60,12 @@ class Measurements:
         else None."""
         if curve.metric not in METRICS:
             return None
-        varies = self._index.varies
-        measured = (m for m in METRICS[curve.metric].never_above if (curve.arm, curve.attack, m) in varies)
+        measured = (m for m in METRICS[curve.metric].never_above if (curve.arm, curve.attack, m) in self._index.varies)
         return next((replace(curve, metric=metric) for metric in measured), None)
 
     def test(self, curves: Sequence[MetricSeries]) -> str:
         """How means of these series are tested, in words."""
-        drawn = any(curve.arm in self._index.drawn for curve in curves)
-        return self.design.test + (self.design.test_drawn if drawn else "")
+        return self.design.test + (self.design.test_drawn if any(c.arm in self._index.drawn for c in curves) else "")
 
     def take_first(self, n: int) -> Measurements:
         """The measurements of the first `n` repeats of every cell."""
@@ -129,32 +127,9 @@ class Measurements:
         """
         axes = [axis for axis in self.axes if any(axis in self.axes_of(curve) for curve in curves)]
         axes.sort(key=lambda axis: axis == "epsilon")
-        return [dict(zip(axes, chosen, strict=True)) for chosen in product(*self._choices(axes, curves, at))]
+        return [dict(zip(axes, chosen, strict=True)) for chosen in product(*self.choices_along(axes, curves, at))]
 
-    def count_points_left_out(
-        self, curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None = None
-    ) -> int:
-        """Number of places of the declared grid, among `at`, that the profile leaves out: of which nothing is known.
-
-        A place is declared where all of the curves that vary along epsilon have it.
-        """
-        axes = [axis for axis in self.axes if any(axis in self.axes_of(curve) for curve in curves)]
-        if "epsilon" not in axes:
-            return 0
-        along = [curve for curve in curves if "epsilon" in self.axes_of(curve)]
-        measured = [frozenset(self.levels(curve, "epsilon")) for curve in along]
-        lost = [frozenset[Level](self.arm(curve.arm).epsilons_left_out) for curve in along]
-        declared = [own | left_out for own, left_out in zip(measured, lost, strict=True)]
-        asked = (at or {}).get("epsilon")
-        absent = {
-            epsilon
-            for epsilon in frozenset.intersection(*declared) - frozenset.intersection(*measured)
-            if (math.isfinite(float(epsilon)) if asked is None else epsilon in asked)
-        }
-        others = self._choices([axis for axis in axes if axis != "epsilon"], curves, at)
-        return len(absent) * math.prod(map(len, others))
-
-    def _choices(
+    def choices_along(
         self, axes: Sequence[str], curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None
     ) -> list[list[Level]]:
         """Of each axis, the values that all of the curves that vary along it have, among `at`."""

@@ -77,27 +77,27 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     read_verdict(context, loaded, name)  # says what is missing
     verdicts, specs = verdicts_of_page(context, loaded)
     verdict = next(v for v in verdicts if v.id == f"{loaded.spec.id}#{name}")
-    said, certainty_texts = (
+    record, certainty_texts = (
         claim_records(verdicts, specs)[verdict.id],
         certainty_sentences(verdict, deciding_point(verdict)),
     )
     if as_json:
         print_json(
-            {**in_json(verdict), **dataclasses.asdict(said), "sentence": said.found, "how_sure": certainty_texts}
+            {**in_json(verdict), **dataclasses.asdict(record), "sentence": record.finding, "how_sure": certainty_texts}
         )
         return
     other = other_verdict(context, verdict.id)
     decides = "" if other is None else f"; the deciding run (-p {other[0]}) says: {other[1]}"
     console.print(f"profile {context.profile_name}{decides}", markup=False)
-    of = f"{verdict.paper}, {verdict.where}" + (f"; {said.sure}" if said.sure else "")
-    console.print(f"[{COLOURS[verdict.verdict]}]{said.sign} {said.verdict}[/]  {of}")
-    console.print(f"[bold]{said.heading}[/]", highlight=False)
+    of = f"{verdict.paper}, {verdict.where}" + (f"; {record.certainty_with_runs}" if record.certainty_with_runs else "")
+    console.print(f"[{COLOURS[verdict.verdict]}]{record.sign} {record.verdict}[/]  {of}")
+    console.print(f"[bold]{record.heading}[/]", highlight=False)
     for quote in verdict.quotes:
         console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
-    console.print(f"{said.whose}; on {said.data}.\n", highlight=False)
-    console.print(said.found + "\n", highlight=False, markup=False)
-    if said.would_decide:
-        console.print(f"To decide it: {said.would_decide}.\n", highlight=False, markup=False)
+    console.print(f"{record.whose}; on {record.data}.\n", highlight=False)
+    console.print(record.finding + "\n", highlight=False, markup=False)
+    if record.would_decide:
+        console.print(f"To decide it: {record.would_decide}.\n", highlight=False, markup=False)
     for tree in verdict.expressions:
         console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
     for title, lines in (("How sure", certainty_texts), ("What it rests on", _assumptions(verdict))):

@@ -31,6 +31,7 @@ from harness.pipeline.tables import Notes, read_known_measurements, write_curves
 from harness.spec.document import locate
 from harness.spec.load import Loaded
 from harness.spec.resolve import write_resolved
+from harness.spec.selection import is_of_theory
 
 NOTHING_TRAINED = "results from elsewhere: nothing is trained for them"
 """What stands in the index of models of a spec that has none."""
@@ -60,7 +61,7 @@ def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
     experiment = context.scale(loaded).spec.own_experiment
     return (
         []
-        if experiment is None or loaded.is_of_theory
+        if experiment is None or is_of_theory(loaded)
         else list({v.setup.dataset: None for v in experiment.variants()})
     )
 
@@ -80,7 +81,7 @@ def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
                 fetch(context.project, dataset, context.progress)
         spec = context.scale(loaded).spec
         return make_plan(
-            context.project, spec.with_values(experiment=None) if loaded.is_of_theory else spec, repeat_factor
+            context.project, spec.with_values(experiment=None) if is_of_theory(loaded) else spec, repeat_factor
         )
 
 
@@ -206,7 +207,7 @@ def _make_plans(
     """The plan of each spec that has an experiment to run. `record_absence` is called for a spec whose data cannot be
     had."""
     for loaded in specs:
-        if loaded.spec.own_experiment is not None and not loaded.is_of_theory:
+        if loaded.spec.own_experiment is not None and not is_of_theory(loaded):
             try:
                 plan = plan_of(context, loaded, context.repeat_factor(loaded))
             except MissingData as missing:

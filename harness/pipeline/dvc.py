@@ -18,6 +18,7 @@ from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context
 from harness.pipeline.results import results_file
 from harness.spec.load import Loaded
+from harness.spec.selection import is_of_theory
 
 
 def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
@@ -51,8 +52,8 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"each": _list_items, "each_uncached": _list_uncached, "lines": _lines}
-    measured = [one.spec.id for one in specs if not one.is_of_theory]
-    theory = [one.spec.id for one in specs if one.is_of_theory]
+    measured = [one.spec.id for one in specs if not is_of_theory(one)]
+    theory = [one.spec.id for one in specs if is_of_theory(one)]
     papers = dict.fromkeys(one.split("/")[0] for one in (*measured, *theory))
     docs = ["docs"] if (context.project.root / "docs").is_dir() else []
     return environment.get_template(template).render(

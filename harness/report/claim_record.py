@@ -33,7 +33,7 @@ class ClaimRecord:
     whose: str
     data: str
     """What it was judged on."""
-    found: str
+    finding: str
     """What was found, in one sentence or two."""
     would_decide: str
     """What would decide an open claim, and at what cost; empty for others."""
@@ -49,7 +49,7 @@ class ClaimRecord:
     runs: int | None
 
     @property
-    def sure(self) -> str:
+    def certainty_with_runs(self) -> str:
         """The certainty with the number of runs, where it rests on runs."""
         measured = self.certainty.startswith("measured") and self.runs
         return f"{self.certainty} ({self.runs} runs)" if measured else self.certainty
@@ -76,7 +76,7 @@ def claim_record(verdict: Verdict, spec: Spec, heading: str) -> ClaimRecord:
         certainty=certainty_phrase(verdict),
         whose=ORIGINS[verdict.origin],
         data=DATA[verdict.data],
-        found=sentence(verdict, spec),
+        finding=sentence(verdict, spec),
         would_decide=verdict.would_decide if verdict.verdict == "inconclusive" else "",
         estimate=estimate,
         line=line,

@@ -34,7 +34,7 @@ def claims_csv(verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]) 
 
 
 def claims_table(verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]) -> pd.DataFrame:
-    """One row a claim; the columns are `COLUMNS`, and what is said of a claim is that of its record.
+    """One row a claim; the columns are `COLUMNS`, and what is record of a claim is that of its record.
 
     Of the place that decides: `estimate`, the mean of the measured side over so many `runs`, or the left side of a
     claim of theory; `line`, what it is compared with, margin included; `effect`, how far it is on the side that is
@@ -42,12 +42,12 @@ def claims_table(verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]
     """
     rows = []
     for v in verdicts:
-        said = records[v.id]
-        text = [v.id, v.paper, v.where, said.heading, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data]
-        numbers = [said.estimate, said.line, said.effect, said.low, said.high, said.runs]
+        record = records[v.id]
+        text = [v.id, v.paper, v.where, record.heading, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data]
+        numbers = [record.estimate, record.line, record.effect, record.low, record.high, record.runs]
         stands = "" if v.stands is None else str(v.stands)
-        more = [basis_text(v), stands, said.found, said.would_decide, "; ".join(v.hangs_on), v.reason]
-        rows.append([*text, said.verdict, said.certainty, *numbers, *more, v.spec_sha256, v.data_sha256])
+        more = [basis_text(v), stands, record.finding, record.would_decide, "; ".join(v.hangs_on), v.reason]
+        rows.append([*text, record.verdict, record.certainty, *numbers, *more, v.spec_sha256, v.data_sha256])
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(NUMBERS)
 
 

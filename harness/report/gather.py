@@ -36,6 +36,7 @@ from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import readings
+from harness.spec.selection import is_of_theory
 from harness.theory.kinds.inequality import Inequality
 
 DECLARED = "noise_multipliers"
@@ -200,7 +201,7 @@ def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing
 
 def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, dict[str, dict[str, float]]] | None:
     """Core-seconds of each spec's cells, by their kind; None where the store of this machine lacks some."""
-    ran = [one for one in specs if one.spec.own_experiment is not None and not one.is_of_theory]
+    ran = [one for one in specs if one.spec.own_experiment is not None and not is_of_theory(one)]
     by_spec = {}
     for one in ran:  # up to the first that the store lacks: what comes after it may need features that take minutes
         if (seconds := core_seconds(context, one)) is None:

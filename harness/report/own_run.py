@@ -11,12 +11,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-import pandas as pd
-from scipy import stats
 
 from harness.arrays import Array
 from harness.claims.evidence import Measurements
@@ -33,8 +29,9 @@ from harness.pipeline.stages import Stage, read_stages
 from harness.pipeline.tables import count_models
 from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.headings import datasets_of
+from harness.report.means_beside import MeansBeside, compare_means
 from harness.report.prose import curve_with_article, curve_words, deciding_point, left_interval, where_words
-from harness.report.vocabulary import attack_words, figure, level_words, metric_words
+from harness.report.vocabulary import figure
 from harness.spec.load import Loaded, load_spec
 from harness.spec.model import Spec
 from harness.verdicts.check import hardware
@@ -42,16 +39,6 @@ from harness.verdicts.counts import words_text
 from harness.verdicts.measured import evidence_of
 from harness.verdicts.partial import time_text
 
-LEVEL = 0.05
-"""Chance that any mean is named that differs by chance alone."""
-DRAWS = 9_999
-"""Permutations of a test; its p-values are no smaller than one in ten thousand."""
-FEWEST = 6
-"""Runs that each side needs for a comparison of their means."""
-SAME = 1e-9
-"""Two values of one seed that are no further apart are the same."""
-METRICS = ("advantage", "accuracy_train", "accuracy_test", "accuracy_nonmembers")
-"""Metrics whose means are compared."""
 ON_MODELS = ("stands", "by itself")
 """The certainty of what is decided on trained models."""
 WIDTH, INSET = 320.0, 10.0
@@ -103,25 +90,6 @@ class SpecRun:
     models: int
     decided: int
     """Claims that are decided by it."""
-
-
-@dataclass(frozen=True)
-class MeansBeside:
-    """How the means of a run lie to the deciding run's."""
-
-    compared: int
-    """Means of which both runs have enough."""
-    apart: tuple[str, ...]
-    """Those that do not fit, in words."""
-    shared: int
-    """Values that both runs have of the same seed."""
-    equal: int
-    """Those of them that are the same."""
-
-    @property
-    def within(self) -> int:
-        """Means that fit."""
-        return self.compared - len(self.apart)
 
 
 @dataclass(frozen=True)
@@ -247,7 +215,7 @@ def place_claim_beside(
     estimate, shift = _estimate_of_runs(evidence, left, right, mine)
     values = estimate.repeat_values
     other = _same_place(theirs, mine)
-    interval = None if other is None else _shifted(left_interval(part, other), part, other, shift)
+    interval = None if other is None else _interval_drawn(left_interval(part, other), part, other, shift)
     where = where_words(mine, part, spec.axes)
     subject = curve_words(left, spec)
     if isinstance(right, MetricSeries):
@@ -297,7 +265,7 @@ def _same_place(theirs: Verdict | None, mine: Point) -> Point | None:
     )
 
 
-def _shifted(
+def _interval_drawn(
     interval: tuple[float | None, float | None] | None, part: Compare | Close, point: Point, shift: bool
 ) -> tuple[float | None, float | None] | None:
     """The interval of what is drawn: of the left side, or of the difference of both."""
@@ -335,67 +303,3 @@ def _plot(
         line=place(line),
         ends=(figure(float(f"{low:.2g}")), figure(float(f"{high:.2g}"))),
     )
-
-
-def compare_means(tables: Sequence[tuple[Spec, pd.DataFrame, pd.DataFrame]]) -> MeansBeside:
-    """Compare the means of a run with the deciding run's, over all its specs.
-
-    Args:
-        tables: of each spec this run's measurements and the deciding run's.
-    """
-    tests: list[tuple[str, float]] = []
-    shared = equal = 0
-    for spec, mine, theirs in tables:
-        own, other = _values_by_place(spec, mine), _values_by_place(spec, theirs)
-        for key, values in own.items():
-            if key not in other:
-                continue
-            both = [(value, other[key][repeat]) for repeat, value in values.items() if repeat in other[key]]
-            shared += len(both)
-            equal += sum(abs(a - b) <= SAME for a, b in both)
-            others = [value for repeat, value in other[key].items() if repeat not in values]
-            if min(len(values), len(others)) >= FEWEST:
-                tests.append((_mean_words(spec, key, values, others), _p_value(list(values.values()), others)))
-    apart = tuple(words for words, p in tests if p <= LEVEL / len(tests))
-    return MeansBeside(len(tests), apart, shared, equal)
-
-
-Key = tuple[str, str, str, tuple[tuple[str, Level], ...]]
-"""Arm, attack, metric, and place on the axes."""
-
-
-def _values_by_place(spec: Spec, table: pd.DataFrame) -> dict[Key, dict[int, float]]:
-    """The value of each compared metric at each place, by repeat."""
-    kept = table[table["metric"].isin(METRICS)]
-    axes = [axis for axis in spec.axes if axis in table.columns]
-    values: dict[Key, dict[int, float]] = {}
-    columns = [kept[name].tolist() for name in ("arm", "attack", "metric", *axes, "repeat", "value")]
-    for arm, attack, metric, *levels, repeat, value in zip(*columns, strict=True):
-        place = tuple(zip(axes, levels, strict=True))
-        values.setdefault((arm, attack, metric, place), {})[int(repeat)] = float(value)
-    return values
-
-
-def _p_value(mine: Sequence[float], theirs: Sequence[float]) -> float:
-    """Two-sided p-value of a difference of means, by permutation; 1 where all values are alike."""
-    if np.ptp([*mine, *theirs]) == 0:
-        return 1.0
-    test = stats.permutation_test(
-        (np.asarray(mine), np.asarray(theirs)),
-        lambda a, b, axis: np.mean(a, axis=axis) - np.mean(b, axis=axis),
-        n_resamples=DRAWS,
-        vectorized=True,
-        rng=np.random.default_rng(0),
-    )
-    return float(test.pvalue)
-
-
-def _mean_words(spec: Spec, key: Key, mine: Mapping[int, float], theirs: Sequence[float]) -> str:
-    """A mean that is compared, with both values."""
-    arm, attack, metric, place = key
-    arms = spec.experiment.arms if spec.experiment is not None else {}
-    where = ", ".join(level_words(axis, value) for axis, value in place)
-    of = f" of the {attack_words(attack)}" if attack else ""
-    own, other = figure(float(np.mean(list(mine.values())))), figure(float(np.mean(theirs)))
-    label = arms[arm].label or arm if arm in arms else arm
-    return f"{spec.id}, {label}, {where}: {metric_words(metric)}{of} {own} here, {other} there"

@@ -11,10 +11,10 @@ from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.table import PrintedTable
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import AxisValue, FormulaValue, MetricSeries, Number
-from harness.claims.reasons import Reason
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import format_level
 from harness.formulas import formula_named
+from harness.report.theory_prose import place_value_text, theory_sentence
 from harness.report.vocabulary import (
     LETTERS,
     attack_words,
@@ -137,7 +137,7 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
         return f"Not run: {verdict.reason}."
     claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
     if claim is None or claim.theory:
-        return _theory_sentence(verdict)
+        return theory_sentence(verdict)
     parts = spec.parts(claim)
     if parts and all(isinstance(part, PrintedTable) for part in parts):
         return _table_sentence(verdict)
@@ -188,7 +188,7 @@ def _table_sentence(verdict: Verdict) -> str:
         return _bare_sentence(verdict)
     many = verdict.tally or ("" if entries == 1 else f"all {entries} entries are within the tolerance")
     places = ", ".join(
-        f"{letters(name)} = {_place_text(value)}" for name, value in verdict.reasons[verdict.because[0]].at.items()
+        f"{letters(name)} = {place_value_text(value)}" for name, value in verdict.reasons[verdict.because[0]].at.items()
     )
     one = f"{f'at {places} ' if places else ''}{figure(point.left)} was measured where {figure(point.right)} is printed"
     which = "" if entries == 1 else "closest to the edge, " if not verdict.tally else "for one, "
@@ -252,18 +252,18 @@ def _open_sentence(
         is_ = f"{start} {subject} is {figure(point.left)} in {runs}, {_line_words(part, bare, right, spec)}"
         return f"{is_}: too few runs (a verdict takes at least {reason.fewest})."
     value = figure(point.left) + span(left_interval(part, point))
-    found = f"{at}: the {subject} is {value}, {_line_words(part, point, right, spec)}"
+    text = f"{at}: the {subject} is {value}, {_line_words(part, point, right, spec)}"
     if reason.found == "partly":
         left_out = "1 place" if reason.absent == 1 else f"{reason.absent} places"
-        return f"It holds wherever it was run, most closely{found}; the profile leaves out {left_out} of the claim."
+        return f"It holds wherever it was run, most closely{text}; the profile leaves out {left_out} of the claim."
     if (point.low is not None and point.low > 0) or (point.high is not None and point.high < 0):
         return (
-            f"Not clear enough{found}; the interval clears the line by itself, but not once it is corrected for all "
+            f"Not clear enough{text}; the interval clears the line by itself, but not once it is corrected for all "
             "places and parts of the claim."
         )
     if verdict.would_decide.startswith(ON_THE_LINE):
-        return f"On the line{found}; no number of runs within reach would tell it from the line."
-    return f"Open{found}; the interval lies on both sides of the line."
+        return f"On the line{text}; no number of runs within reach would tell it from the line."
+    return f"Open{text}; the interval lies on both sides of the line."
 
 
 def _hangs_on(verdict: Verdict) -> str:
@@ -293,64 +293,6 @@ def _line_words(part: Compare | Close, point: Point, right: object, spec: Spec) 
     if isinstance(right, FormulaValue):
         return f"where {need} {line} is claimed ({formula_words(right.formula)})"
     return f"where {need} {line} is claimed"
-
-
-GAMES = {"ppv": "positive accuracy", "tpr": "true-positive rate", "fpr": "false-positive rate"}
-
-
-def _theory_sentence(verdict: Verdict) -> str:
-    reasons = [verdict.reasons[index] for index in verdict.because]
-    if len(reasons) == 1:
-        return _theory_part_words(reasons[0])
-    if verdict.verdict == "violated":
-        return _theory_part_words(next((r for r in reasons if r.found == "refuted"), reasons[0]))
-    whole = "Both" if len(reasons) == 2 else f"All {len(reasons)}"
-    proved = sum(r.found == "proved" for r in reasons)
-    if proved == len(reasons):
-        return f"{whole} parts are proved."
-    if proved:
-        return (
-            f"{proved} of {len(reasons)} parts {'is' if proved == 1 else 'are'} proved, the others hold where computed."
-        )
-    if reasons[0].left is None or reasons[0].found != "computed":
-        return f"{whole} parts hold where computed. Closest: {_theory_part_words(reasons[0])}"
-    return f"{whole} parts hold wherever they were computed; closest{_sides_words(reasons[0])}."
-
-
-def _theory_part_words(reason: Reason) -> str:
-    """The result of one part of a claim on theory, in words."""
-    left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
-    if reason.found == "played":
-        name = GAMES.get(reason.left_name, letters(reason.left_name))
-        return f"Played out, the {name} is {left}{span((reason.low, reason.high))}, against {right}."
-    if left is None:
-        text = letters(reason.text())
-        return f"{text[:1].upper()}{text[1:]}."
-    where = _place_words(reason)
-    if reason.found == "refuted":
-        often = "" if reason.share is None else f" (at {reason.share:.0%} of the points)"
-        often = ", as at every other point" if reason.share == 1 else often
-        return f"Refuted{where}{often}: it is {left} where the claim allows {right}."
-    word = {"proved": "Proved", "computed": "Holds wherever it was computed"}.get(
-        reason.found, "Neither proved nor refuted"
-    )
-    return f"{word}; closest{_sides_words(reason)}."
-
-
-def _place_words(reason: Reason) -> str:
-    """` at ε = 1`; empty where it is of no place."""
-    places = ", ".join(f"{letters(name).replace('_', ' ')} = {_place_text(value)}" for name, value in reason.at.items())
-    return f" at {places}" if places else ""
-
-
-def _sides_words(reason: Reason) -> str:
-    """` at ε = 1: 0.3 against 0.5`."""
-    left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
-    return f"{_place_words(reason)}: {left} against {right}"
-
-
-def _place_text(value: float | str | bool) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def counterexample_words(counterexample: Mapping[str, float]) -> str:

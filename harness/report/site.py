@@ -144,7 +144,7 @@ def _page_renderer(site: Site) -> Callable[..., str]:
     common: dict[str, object] = {
         "site": site,
         "record": records,
-        "said": {name: record.found for name, record in records.items()},
+        "said": {name: record.finding for name, record in records.items()},
         "heading": {name: record.heading for name, record in records.items()},
         "about": site.about,
         "signs": SIGNS,
@@ -154,7 +154,7 @@ def _page_renderer(site: Site) -> Callable[..., str]:
         "certainties": CERTAINTIES,
         "data": DATA,
         "origins": ORIGINS,
-        "sure_of": lambda verdict: records[verdict.id].sure,
+        "sure_of": lambda verdict: records[verdict.id].certainty_with_runs,
         "kinds": KINDS,
         "marks": marks_of,
         "sorts": SORTS,

@@ -31,13 +31,12 @@ def markdown(profile: str, sections: Sequence[Section], records: Mapping[str, Cl
             lines += [f"Less than the spec declares: {'; '.join(section.reductions)}.", ""]
         lines += ["| | claim | whose, on what | found | how sure |", "| --- | --- | --- | --- | --- |"]
         for v in section.verdicts:
-            said = records[v.id]
-            claim = _cell(f"{said.heading} ({v.where})")
-            decide = f" To decide it: {said.would_decide}." if said.would_decide else ""
-            finding = _cell(f"{said.found}{decide}")
-            lines.append(
-                f"| {said.sign} **{said.verdict}** | {claim} | {v.origin}, {said.data} | {finding} | {said.sure} |"
-            )
+            record = records[v.id]
+            claim = _cell(f"{record.heading} ({v.where})")
+            decide = f" To decide it: {record.would_decide}." if record.would_decide else ""
+            finding = _cell(f"{record.finding}{decide}")
+            verdict, whose = f"{record.sign} **{record.verdict}**", f"{v.origin}, {record.data}"
+            lines.append(f"| {verdict} | {claim} | {whose} | {finding} | {record.certainty_with_runs} |")
     return "\n".join(lines) + "\n"
 
 

@@ -50,12 +50,6 @@ class Loaded:
         kept = tuple(claim for claim in self.spec.claims if claim.id in claims)
         return replace(self, spec=self.spec.with_values(claims=kept, figure=()), claims=frozenset(claims))
 
-    @property
-    def is_of_theory(self) -> bool:
-        """Whether nothing is measured for it: it has no experiment, or is run for claims of theory alone."""
-        of_theory = self.claims is not None and all(claim.theory for claim in self.spec.claims)
-        return self.spec.experiment is None or of_theory
-
     @cached_property
     def sha256(self) -> str:
         """Hash of the spec's full content, defaults filled in."""

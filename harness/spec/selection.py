@@ -46,6 +46,12 @@ def specs_to_decide(profile: Profile, specs: Iterable[Loaded]) -> list[Loaded]:
     return chosen
 
 
+def is_of_theory(loaded: Loaded) -> bool:
+    """Whether nothing is measured for a spec: it has no experiment, or is run for claims of theory alone."""
+    of_theory = loaded.claims is not None and all(claim.theory for claim in loaded.spec.claims)
+    return loaded.spec.experiment is None or of_theory
+
+
 def check_decided_names(project: Project, specs: Sequence[Spec]) -> None:
     """Raises HarnessError, with file, line and field, for an entry of `decide` that names nothing in the project.
 

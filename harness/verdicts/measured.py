@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,10 +12,9 @@ import pandas as pd
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import Measurements, NoneChosen
-from harness.claims.expectation import MeasuredClaimKind, names_for_some
+from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.at_least import AtLeast
-from harness.claims.kinds.two_sided import TwoSided
-from harness.claims.results import Part, PartResult, not_run, unknown_part
+from harness.claims.results import Part, PartResult, unknown_part
 from harness.claims.sequential import (
     CEILING,
     SHARE,
@@ -25,7 +23,6 @@ from harness.claims.sequential import (
     by_cell,
     is_decided,
 )
-from harness.claims.series import is_of_runs
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell, Place, place
@@ -34,10 +31,10 @@ from harness.experiment.results import ResultsFile
 from harness.experiment.setup import Setup
 from harness.formulas.gaussian import batches_of_epoch
 from harness.hashing import fingerprint
-from harness.metrics import METRICS
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
+from harness.verdicts.left_out import part_left_out
 from harness.verdicts.partial import repeats_of
 
 CHEAPEST_FACTOR = 2
@@ -141,7 +138,7 @@ class _Parts(Sequence[PartResult]):
 
 
 def _finding(part: MeasuredClaimKind, which: Part, spec: Spec, evidence: Measurements) -> PartResult:
-    finding = _part_left_out(part, spec, evidence)
+    finding = part_left_out(part, spec, evidence)
     if finding is None:
         try:
             finding = _judge_with_doubled_tolerance(part, evidence, which)
@@ -324,49 +321,3 @@ def _all_findings(
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return by_claim
-
-
-def _epsilons_lost(part: MeasuredClaimKind, evidence: Measurements) -> list[float]:
-    """The epsilons that a part speaks of and the profile leaves out."""
-    asked = part.levels_asked().get("epsilon")
-    lost: set[float] = set()
-    for operand in part.operands():
-        fixed = operand.fixed_axes.get("epsilon")
-        wanted = asked if fixed is None else [fixed]
-        for arm in operand.arm:
-            lost |= {
-                epsilon
-                for epsilon in evidence.arm(arm).epsilons_left_out
-                if (math.isfinite(epsilon) if wanted is None else epsilon in wanted)
-            }
-    return sorted(lost)
-
-
-def _part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -> PartResult | None:
-    """A *not run* result for a part that the profile leaves out or that is not measured yet; None for others."""
-    operands = part.operands()
-    metrics = {m for o in operands for m in o.metrics}
-    attacks = {attack for o in operands for attack in o.attack}
-    missing, not_yet = sorted(attacks - set(spec.attack_names)), sorted(attacks - evidence.attacks)
-    if (
-        isinstance(part, TwoSided)
-        and "attack" in names_for_some(part.quantifier)
-        and part.measured_alternatives(evidence)
-    ):
-        missing, not_yet = [], []  # one of them is enough
-    assert spec.experiment is not None
-    relative = any(m in METRICS and METRICS[m].scope == "baseline" for m in metrics)
-    grids = [levels.get("epsilon", ()) for levels in map(spec.experiment.levels, part.arms())]
-    why = None
-    if missing:
-        why = f"the profile leaves out the attack {', '.join(missing)}"
-    elif not_yet:
-        why = f"the attack {', '.join(not_yet)} is not measured yet"
-    elif relative and spec.own_experiment is not None and any(math.inf not in grid for grid in grids):
-        why = "the profile leaves out the model without noise, which accuracy loss is relative to"
-    elif any(map(is_of_runs, metrics)) and spec.own_experiment is not None and spec.own_experiment.repeats < 2:
-        why = "the profile runs one repeat, and members exposed in every run need two"
-    elif not part.counts_absent_points and (lost := _epsilons_lost(part, evidence)):
-        epsilons = ", ".join(f"{epsilon:g}" for epsilon in lost)
-        why = f"the profile leaves out epsilon {epsilons}, and the claim is of all of them together"
-    return None if why is None else not_run(why)

@@ -60,7 +60,7 @@ def test_the_csv_says_what_the_records_say(
     for name, said in records.items():
         row = rows[name]
         assert (row["verdict"], row["certainty"], row["heading"]) == (said.verdict, said.certainty, said.heading)
-        assert (row["found"], row["would_decide"]) == (said.found, said.would_decide)
+        assert (row["found"], row["would_decide"]) == (said.finding, said.would_decide)
         for column in ("estimate", "line", "effect", "low", "high"):
             number = getattr(said, column)
             assert (row[column] == "") if number is None else (float(row[column]) == pytest.approx(number, rel=1e-12))
@@ -86,7 +86,14 @@ def test_the_summary_says_what_the_records_say(
     ]
     for v in verdicts:
         said = records[v.id]
-        wanted = (said.sign, said.verdict, said.data, plain(said.heading), plain(said.found), said.sure)
+        wanted = (
+            said.sign,
+            said.verdict,
+            said.data,
+            plain(said.heading),
+            plain(said.finding),
+            said.certainty_with_runs,
+        )
         mine = [line for line in lines if all(plain(one) in line for one in wanted)]
         assert mine, said
         if said.would_decide:
@@ -123,7 +130,7 @@ def test_explain_says_what_the_record_says(claim: str) -> None:
     assert ran.returncode == 0, ran.stderr
     text = plain(ran.stdout)
     assert ran.stdout.splitlines()[0] == "profile sequential"
-    for words in (f"{said.sign} {said.verdict}", said.heading, said.found, said.sure, said.data):
+    for words in (f"{said.sign} {said.verdict}", said.heading, said.finding, said.certainty_with_runs, said.data):
         assert plain(words) in text
     assert (f"To decide it: {plain(said.would_decide)}." in text) == bool(said.would_decide)
 
@@ -136,7 +143,7 @@ def test_an_open_claim_says_why_it_is_open(
     _, verdicts, _, records = judged
     seen: dict[str, int] = {}
     for v in verdicts:
-        found, point = records[v.id].found, deciding_point(v)
+        found, point = records[v.id].finding, deciding_point(v)
         assert "Too close to call" not in found
         if v.verdict != "inconclusive" or point is None or v.hangs_on or not v.because:
             continue

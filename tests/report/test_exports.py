@@ -17,18 +17,16 @@ import pytest
 from ruamel.yaml import YAML
 
 from harness.claims.verdict import Point, Verdict, VerdictFile, dump
-from harness.paths import Project
 from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.exports import COLUMNS, badge, claims_csv, claims_table
-from harness.spec.load import load_specs
 from tests.conftest import REPO, run_cli
+from tests.report.test_claim_record import committed as committed_verdicts
 
 
 def committed() -> tuple[tuple[Verdict, ...], dict[str, ClaimRecord]]:
     """The flagship's committed verdicts, and what is said of each."""
-    verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
-    specs = {one.spec.id: one.spec for one in load_specs(Project(REPO), [], alternatives=False)}
-    return verdicts, claim_records(verdicts, specs)
+    verdicts, specs = committed_verdicts("sequential")
+    return tuple(verdicts), claim_records(verdicts, specs)
 
 
 CLAIM = "humphries2020/fig6#logloss-cap-corrected"

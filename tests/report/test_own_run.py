@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.paths import Project
-from harness.report.own_run import INSET, LEVEL, WIDTH, _p_value, _plot, compare_means
+from harness.report.means_beside import LEVEL, _p_value, compare_means
+from harness.report.own_run import INSET, WIDTH, _plot
 from tests.conftest import SMALL_SPEC, run_cli
 
 SPEC: Any = SimpleNamespace(id="own/cancer", axes=("epsilon",), experiment=None)
@@ -31,7 +32,7 @@ def table(values: np.ndarray, first: int = 0) -> pd.DataFrame:
 def test_the_same_runs_agree_and_are_told_apart_from_runs_with_other_seeds() -> None:
     values = np.random.default_rng(1).normal(0.5, 0.1, 30)
     found = compare_means([(SPEC, table(values[:8]), table(values))])
-    assert (found.compared, found.within, found.apart) == (1, 1, ())
+    assert (found.compared, found.fitting, found.apart) == (1, 1, ())
     assert (found.shared, found.equal) == (8, 8)
 
 
@@ -39,7 +40,7 @@ def test_a_mean_that_does_not_fit_is_named_with_both_values() -> None:
     rng = np.random.default_rng(2)
     theirs, mine = rng.normal(0.5, 0.05, 30), rng.normal(0.8, 0.05, 8)
     found = compare_means([(SPEC, table(mine), table(theirs))])
-    assert (found.compared, found.within, found.equal) == (1, 0, 0)
+    assert (found.compared, found.fitting, found.equal) == (1, 0, 0)
     (words,) = found.apart
     assert words.startswith("own/cancer, iid, ε = 1: membership advantage of the loss attack 0.")
     assert f"{mine.mean():.3g} here" in words
@@ -97,7 +98,7 @@ def test_the_page_of_ones_own_run_says_what_was_run_and_whether_it_agrees(make_p
     (project.root / "params.yaml").write_text(
         "profile: mine\nflagship: all\nprofiles:\n"
         "  mine: {decide: [own/cancer#biased-beats-iid], design: sequential, max_repeats: 8}\n"
-        "  all: {design: sequential, from_tables: true}\n"
+        "  all: {design: sequential, from_tables: true, max_repeats: 8}\n"
     )
     assert run_cli(project.root, "run", "-p", "all").returncode == 0
     log = []

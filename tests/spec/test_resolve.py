@@ -9,7 +9,7 @@ from harness.paths import Project
 from tests.conftest import PARAMS, SMALL_SPEC, run_cli
 
 CLAIM = "Counts are as printed."
-PROFILES = PARAMS + "  sequential: {design: sequential}\n  without: {skip: [own/cancer]}\n"
+PROFILES = PARAMS + "  sequential: {design: sequential}\n  without: {decide: [theory]}\n"
 
 
 def resolved(project: Project, profile: str, text: str = SMALL_SPEC) -> dict[str, str]:
