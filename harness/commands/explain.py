@@ -22,6 +22,7 @@ from harness.errors import HarnessError
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
     from harness.pipeline.context import Context
+    from harness.report.claim_record import ClaimRecord
     from harness.spec.load import Loaded
     from harness.spec.model import Spec
 
@@ -70,18 +71,14 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     from harness.report.certainty import certainty_sentences
     from harness.report.claim_record import claim_records
     from harness.report.prose import deciding_point
-    from harness.report.tex import untex
-    from harness.report.vocabulary import letter
 
     context, loaded, name = find_claim(claim, profile)
     read_verdict(context, loaded, name)  # says what is missing
     verdicts, specs = verdicts_of_page(context, loaded)
     verdict = next(v for v in verdicts if v.id == f"{loaded.spec.id}#{name}")
-    record, certainty_texts = (
-        claim_records(verdicts, specs)[verdict.id],
-        certainty_sentences(verdict, deciding_point(verdict)),
-    )
+    record = claim_records(verdicts, specs)[verdict.id]
     if as_json:
+        certainty_texts = certainty_sentences(verdict, deciding_point(verdict))
         print_json(
             {**in_json(verdict), **dataclasses.asdict(record), "sentence": record.finding, "how_sure": certainty_texts}
         )
@@ -89,6 +86,18 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     other = other_verdict(context, verdict.id)
     decides = "" if other is None else f"; the deciding run (-p {other[0]}) says: {other[1]}"
     console.print(f"profile {context.profile_name}{decides}", markup=False)
+    print_explanation(verdict, record, specs[loaded.spec.id])
+    again = context.command("judge", loaded)
+    console.print(f"\n{again}   judges it again", highlight=False, markup=False)
+
+
+def print_explanation(verdict: Verdict, record: ClaimRecord, spec: Spec) -> None:
+    """Print what is said of one claim of `spec`, from its verdict and its record."""
+    from harness.report.certainty import certainty_sentences
+    from harness.report.prose import deciding_point
+    from harness.report.tex import untex
+    from harness.report.vocabulary import letter
+
     of = f"{verdict.paper}, {verdict.where}" + (f"; {record.certainty_with_runs}" if record.certainty_with_runs else "")
     console.print(f"[{COLOURS[verdict.verdict]}]{record.sign} {record.verdict}[/]  {of}")
     console.print(f"[bold]{record.heading}[/]", highlight=False)
@@ -100,14 +109,13 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         console.print(f"To decide it: {record.would_decide}.\n", highlight=False, markup=False)
     for tree in verdict.expressions:
         console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
+    certainty_texts = certainty_sentences(verdict, deciding_point(verdict))
     for title, lines in (("How sure", certainty_texts), ("What it rests on", _assumptions(verdict))):
         if lines:
             console.print(f"\n[bold]{title}[/]")
             for line in lines:
                 console.print(f"- {line}", highlight=False, markup=False)
-    _print_points(context, loaded, verdict)
-    again = context.command("judge", loaded)
-    console.print(f"\n{again}   judges it again", highlight=False, markup=False)
+    _print_points(verdict, spec)
 
 
 def _assumptions(verdict: Verdict) -> list[str]:
@@ -121,10 +129,9 @@ def _assumptions(verdict: Verdict) -> list[str]:
     return [*reduced, *verdict.flags, *differs, *read]
 
 
-def _print_points(context: Context, loaded: Loaded, verdict: Verdict) -> None:
+def _print_points(verdict: Verdict, spec: Spec) -> None:
     from harness.report.forest import INTERVALS_BY, forests, points_by_basis
 
-    spec = context.scale(loaded).spec
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
     points = points_by_basis(verdict)
     weakest = sorted(points, key=lambda p: -p.p_support)[:SHOWN]

@@ -104,6 +104,20 @@ def draw_card(context: Context, loaded: Loaded, picture: Picture) -> Drawing | N
 def _write_site(
     context: Context, specs: Sequence[Loaded], sections: list[Section], pictures: Pictures, root: Path | None = None
 ) -> Path:
+    site = site_of(context, specs, sections, pictures)
+    verdicts = site.verdicts
+    root = front(context).parent if root is None else root
+    shared = Shared(site)
+    pieces = [Task(paper_pages, (shared, paper.key), paper.key, len(paper.verdicts)) for paper in site.papers]
+    pieces.append(Task(common_pages, (shared,), "front and table", len(verdicts)))
+    pieces.append(Task(manual_pages, (shared,), "documentation", len(verdicts) / 3))
+    written = compute_side_by_side(pieces, context, "writing")
+    write_site(root, site, {name: text for pages in written for name, text in pages.items()})
+    return root / "index.html"
+
+
+def site_of(context: Context, specs: Sequence[Loaded], sections: list[Section], pictures: Pictures) -> Site:
+    """What the site of a profile shows. `sections` are those of the judged `specs`."""
     absent = [loaded for loaded in specs if not has_verdicts(context, loaded)]
     verdicts = [v for s in sections for v in s.verdicts]
     findings, _ = chosen_findings(read_findings(context.project.specs / FINDINGS), sections, verdicts)
@@ -123,17 +137,10 @@ def _write_site(
         not_yet=tuple(loaded.spec.id for loaded in absent),
     )
     flagship = flagship_context(context)
-    if flagship is not None and context.profile_name == load_params(context.project).profile:
-        judged = judged_specs(context, specs)
-        site = replace(site, run=gather_own_run(context, judged, verdicts, flagship))
-    root = front(context).parent if root is None else root
-    shared = Shared(site)
-    pieces = [Task(paper_pages, (shared, paper.key), paper.key, len(paper.verdicts)) for paper in site.papers]
-    pieces.append(Task(common_pages, (shared,), "front and table", len(verdicts)))
-    pieces.append(Task(manual_pages, (shared,), "documentation", len(verdicts) / 3))
-    written = compute_side_by_side(pieces, context, "writing")
-    write_site(root, site, {name: text for pages in written for name, text in pages.items()})
-    return root / "index.html"
+    if flagship is None or context.profile_name != load_params(context.project).profile:
+        return site
+    judged = judged_specs(context, specs)
+    return replace(site, run=gather_own_run(context, judged, verdicts, flagship))
 
 
 def front(context: Context) -> Path:

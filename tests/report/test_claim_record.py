@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import html
 import io
 import re
@@ -10,13 +11,18 @@ import re
 import pytest
 
 from harness.claims.verdict import Verdict, VerdictFile
+from harness.commands.explain import print_explanation, verdicts_of_page
 from harness.paths import Project
 from harness.pipeline.context import Context
 from harness.progress import Progress
+from harness.report import gather
+from harness.report.build import site_of
 from harness.report.claim_record import ClaimRecord, claim_records
+from harness.report.contents import slug
 from harness.report.exports import badge, claims_csv
 from harness.report.prose import ON_THE_LINE, deciding_point
-from harness.spec.load import load_specs
+from harness.report.site import paper_pages
+from harness.spec.load import Loaded, load_specs
 from harness.spec.model import Spec
 from harness.spec.profile import choose, load_params
 from harness.spec.selection import specs_to_decide
@@ -25,13 +31,20 @@ from tests.conftest import REPO, run_cli
 
 PROFILES = ("sequential", "paper")
 """Those whose verdicts are committed."""
+Judged = tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]]
+"""A profile, its verdicts, its specs and the record of each claim."""
+
+
+def context_of(profile: str) -> tuple[Context, list[Loaded]]:
+    """A profile of this checkout, and the specs that it decides."""
+    name, chosen = choose(load_params(Project(REPO)), profile)
+    context = Context(Project(REPO), name, chosen, 1, Progress(True))
+    return context, specs_to_decide(chosen, load_specs(Project(REPO), [], alternatives=False))
 
 
 def committed(profile: str) -> tuple[list[Verdict], dict[str, Spec]]:
     """The committed verdicts of a profile, and its specs."""
-    name, chosen = choose(load_params(Project(REPO)), profile)
-    context = Context(Project(REPO), name, chosen, 1, Progress(True))
-    loaded = specs_to_decide(chosen, load_specs(Project(REPO), [], alternatives=False))
+    context, loaded = context_of(profile)
     text = (REPO / "reports" / profile / "verdicts.json").read_text()
     return list(VerdictFile.model_validate_json(text).verdicts), {
         one.spec.id: context.scale(one).spec for one in loaded
@@ -39,7 +52,7 @@ def committed(profile: str) -> tuple[list[Verdict], dict[str, Spec]]:
 
 
 @pytest.fixture(scope="module", params=PROFILES)
-def judged(request: pytest.FixtureRequest) -> tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]]:
+def judged(request: pytest.FixtureRequest) -> Judged:
     verdicts, specs = committed(request.param)
     return request.param, verdicts, specs, claim_records(verdicts, specs)
 
@@ -49,9 +62,12 @@ def plain(text: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).replace("\\|", "|").split())
 
 
-def test_the_csv_says_what_the_records_say(
-    judged: tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]],
-) -> None:
+def unwrapped(text: str) -> str:
+    """Text as a terminal shows it, with its lines joined."""
+    return " ".join(text.split())
+
+
+def test_the_csv_says_what_the_records_say(judged: Judged) -> None:
     profile, verdicts, _, records = judged
     text = claims_csv(verdicts, records)
     assert (REPO / "reports" / profile / "claims.csv").read_text() == text
@@ -66,9 +82,7 @@ def test_the_csv_says_what_the_records_say(
             assert (row[column] == "") if number is None else (float(row[column]) == pytest.approx(number, rel=1e-12))
 
 
-def test_theory_has_numbers_in_the_csv(
-    judged: tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]],
-) -> None:
+def test_theory_has_numbers_in_the_csv(judged: Judged) -> None:
     """Of every claim of theory that is refuted, and of most others; some proofs no two numbers illustrate."""
     _, verdicts, _, records = judged
     theory = [v for v in verdicts if v.kind != "training"]
@@ -77,9 +91,7 @@ def test_theory_has_numbers_in_the_csv(
     assert sum(records[v.id].line is not None for v in theory) > 0.8 * len(theory)
 
 
-def test_the_summary_says_what_the_records_say(
-    judged: tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]],
-) -> None:
+def test_the_summary_says_what_the_records_say(judged: Judged) -> None:
     profile, verdicts, _, records = judged
     lines = [
         plain(line) for line in (REPO / "reports" / profile / "summary.md").read_text().splitlines() if line[:1] == "|"
@@ -100,9 +112,7 @@ def test_the_summary_says_what_the_records_say(
             assert any(f"To decide it: {plain(said.would_decide)}." in line for line in mine)
 
 
-def test_the_badge_counts_what_the_records_count(
-    judged: tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]],
-) -> None:
+def test_the_badge_counts_what_the_records_count(judged: Judged) -> None:
     profile, verdicts, _, _ = judged
     (first, *_) = count(verdicts)
     text = (REPO / "reports" / profile / "badge.svg").read_text()
@@ -111,33 +121,73 @@ def test_the_badge_counts_what_the_records_count(
         assert word == "not run" or f"{n} {WORDS[word]}" in text
 
 
+@pytest.fixture(scope="module")
+def pages(judged: Judged) -> dict[str, str]:
+    """The page of every claim, by the claim's id, from the real templates; figures are left out, which say no words."""
+    profile, verdicts, _, _ = judged
+    context, loaded = context_of(profile)
+    of_spec: dict[str, list[Verdict]] = {}
+    for v in verdicts:
+        of_spec.setdefault(v.spec, []).append(v)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gather, "read_measured", lambda *_: (None, ""))
+        patch.setattr(gather, "counterexample", lambda *_: None)
+        drawn = [gather.gather(context, one) for one in gather.judged_specs(context, loaded)]
+    sections = [dataclasses.replace(one, verdicts=tuple(of_spec[one.spec.id])) for one in drawn]
+    site = site_of(context, loaded, sections, {})
+    written = {name: text for paper in site.papers for name, text in paper_pages(site, paper.key).items()}
+    return {v.id: written[f"claims/{slug(v.id)}.html"] for v in verdicts}
+
+
+def test_the_page_says_what_the_record_says(judged: Judged, pages: dict[str, str]) -> None:
+    _, verdicts, _, records = judged
+    assert pages.keys() == records.keys()
+    for v in verdicts:
+        said, page = records[v.id], pages[v.id]
+        (crumbs,) = re.findall(r'<p class="crumbs">(.*?)</p>', page, re.DOTALL)
+        (heading,) = re.findall(r'<h1 class="statement">(.*?)</h1>', page, re.DOTALL)
+        (answer,) = re.findall(r'<p class="answer [^"]*">(.*?)</p>', page, re.DOTALL)
+        assert plain(crumbs).startswith(f"{said.sign} {said.verdict} {said.certainty_with_runs}".strip()), v.id
+        assert (plain(heading), plain(answer)) == (plain(said.heading), plain(said.finding))
+        text = plain(page)
+        assert said.data in text or v.data == "none"
+        assert said.whose in text
+        assert (f"What would decide it: {plain(said.would_decide)}." in text) == bool(said.would_decide)
+
+
+def test_explain_says_what_the_record_says(judged: Judged, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of every claim of every sort: measured, open, compared, proved, simulated."""
+    _, verdicts, specs, records = judged
+    for v in verdicts:
+        said = records[v.id]
+        print_explanation(v, said, specs[v.spec])
+        out = capsys.readouterr().out
+        text = unwrapped(out)
+        assert text.startswith(f"{said.sign} {said.verdict} ")
+        for words in (said.heading, said.finding, said.certainty_with_runs, f"{said.whose}; on {said.data}."):
+            assert unwrapped(words) in text, v.id
+        assert (f"To decide it: {unwrapped(said.would_decide)}." in text) == bool(said.would_decide)
+
+
+def test_explain_reads_what_the_profile_has(judged: Judged) -> None:
+    """The command corrects and names claims among all of the profile, as its verdicts.json and its pages do."""
+    profile, _, _, records = judged
+    context, loaded = context_of(profile)
+    read, specs = verdicts_of_page(context, loaded[0])
+    assert claim_records(read, specs) == records
+
+
 @pytest.mark.integration
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "humphries2020/fig6#logloss-cap",
-        "rahimian2021/location30#table4-sampling",
-        "rahimian2021/texas100#table5",
-        "thudi2022/theory#unlearning-capacity-as-printed",
-        "tramer2025/theory#worst-case-tight",
-    ],
-)
-def test_explain_says_what_the_record_says(claim: str) -> None:
-    """Of claims of every sort: measured, open, compared, proved, simulated."""
+def test_explain_names_its_profile() -> None:
     verdicts, specs = committed("sequential")
-    said = claim_records(verdicts, specs)[claim]
-    ran = run_cli(REPO, "explain", claim, "--profile", "sequential")
+    said = claim_records(verdicts, specs)["humphries2020/fig6#logloss-cap"]
+    ran = run_cli(REPO, "explain", said.id, "--profile", "sequential")
     assert ran.returncode == 0, ran.stderr
-    text = plain(ran.stdout)
     assert ran.stdout.splitlines()[0] == "profile sequential"
-    for words in (f"{said.sign} {said.verdict}", said.heading, said.finding, said.certainty_with_runs, said.data):
-        assert plain(words) in text
-    assert (f"To decide it: {plain(said.would_decide)}." in text) == bool(said.would_decide)
+    assert unwrapped(said.finding) in unwrapped(ran.stdout)
 
 
-def test_an_open_claim_says_why_it_is_open(
-    judged: tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]],
-) -> None:
+def test_an_open_claim_says_why_it_is_open(judged: Judged) -> None:
     """Too few runs, an interval on both sides of the line, and a value on the line are three sentences; none is said
     where it is not so."""
     _, verdicts, _, records = judged
@@ -165,9 +215,7 @@ def test_an_open_claim_says_why_it_is_open(
     assert seen.get("both", 0) + seen.get("corrected", 0) + seen.get("line", 0) + seen.get("few", 0) > 0
 
 
-def test_certainty_is_said_in_few_phrases(
-    judged: tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]],
-) -> None:
+def test_certainty_is_said_in_few_phrases(judged: Judged) -> None:
     """A game that was played out is simulated, and no more measured than a proof is."""
     _, verdicts, _, records = judged
     for v in verdicts:
