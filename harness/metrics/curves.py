@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from harness.arrays import Array
+from harness.metrics import membership
 from harness.metrics.metric import Scope
 from harness.metrics.points import Points
 
@@ -62,11 +63,8 @@ class Curve:
 
 def roc(arrays: Arrays, fitted: Arrays) -> list[Line]:
     """True-positive rate at false-positive rates from one non-member to all of them."""
-    from sklearn.metrics import roc_curve
-
     inside, outside = arrays["member_scores"], arrays["nonmember_scores"]
-    labels = np.concatenate([np.ones(len(inside)), np.zeros(len(outside))])
-    fpr, tpr, _ = roc_curve(labels, np.concatenate([inside, outside]), drop_intermediate=False)
+    fpr, tpr = membership.roc(inside, outside)
     grid = np.geomspace(1 / len(outside), 1, 61)
     at = np.searchsorted(fpr, grid * (1 + 1e-9), side="right") - 1
     return [Line("", grid, tpr[at])]

@@ -42,14 +42,22 @@ def placements(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Ar
     return (below + up_to) / (2 * len(outside)), 1 - (under + to) / (2 * len(inside))
 
 
+def last_of_ties(ordered: Array) -> Array:
+    """(n,) bool: whether each of the sorted scores is the last of those that equal it.
+
+    Scores are compared and not subtracted: infinities that are equal tie, and their difference is no number.
+    """
+    return np.append(ordered[1:] != ordered[:-1], True)
+
+
 def roc(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:
     """(FPR, TPR) at every distinct threshold, from (0, 0) to (1, 1)."""
     scores = np.concatenate([member_scores, nonmember_scores])
     is_member = np.concatenate([np.ones(len(member_scores)), np.zeros(len(nonmember_scores))])
     order = np.argsort(-scores, kind="stable")
-    last_of_tie = np.append(np.diff(scores[order]) != 0, True)
-    tpr = np.cumsum(is_member[order])[last_of_tie] / len(member_scores)
-    fpr = np.cumsum(1 - is_member[order])[last_of_tie] / len(nonmember_scores)
+    last = last_of_ties(scores[order])
+    tpr = np.cumsum(is_member[order])[last] / len(member_scores)
+    fpr = np.cumsum(1 - is_member[order])[last] / len(nonmember_scores)
     return np.append(0.0, fpr), np.append(0.0, tpr)
 
 
@@ -166,15 +174,15 @@ def held_out_decisions(member_scores: Array, nonmember_scores: Array) -> tuple[A
     half = np.concatenate([_halves(m), _halves(len(nonmember_scores))])
     order = np.argsort(-scores, kind="stable")
     is_member, ordered = order < m, scores[order]
-    last_of_tie = np.append(np.diff(ordered) != 0, True)
+    last = last_of_ties(ordered)
     decisions = np.zeros(len(scores), dtype=bool)
     for asked in (0, 1):
         learnt = half[order] != asked
         sides = [side & learnt for side in (is_member, ~is_member)]
-        hit, false = (np.cumsum(side)[last_of_tie] / max(1, side.sum()) for side in sides)
+        hit, false = (np.cumsum(side)[last] / max(1, side.sum()) for side in sides)
         gained = hit - false
         if gained.max() > SMALLEST_GAIN:
-            threshold = ordered[last_of_tie][np.flatnonzero(gained >= gained.max() - SMALLEST_GAIN)[0]]
+            threshold = ordered[last][np.flatnonzero(gained >= gained.max() - SMALLEST_GAIN)[0]]
             decisions |= (half == asked) & (scores >= threshold)
     return decisions[:m], decisions[m:]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,10 @@ from harness.experiment import ResultsFile
 
 PARQUET = b"PAR1"
 INFINITE = {"inf": math.inf, "infinity": math.inf, "∞": math.inf}
+"""How an axis may write an infinite value, in lower case, without a plus sign."""
+BOTH_INFINITE = INFINITE | {f"-{text}": -value for text, value in INFINITE.items()} | {"−∞": -math.inf}
+"""How a score may: a log likelihood ratio has both ends."""
+NONE: Mapping[str, float] = {}
 TRUTH = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 """How a flag may be written, in lower case."""
 T = TypeVar("T")
@@ -82,18 +86,18 @@ class ResultsCells:
                 self.refuse(row, column, f"{written}; {right}")
         return [value for code in codes if (value := values[code]) is not None]
 
-    def numbers(self, column: str, field: str, infinite: bool = False) -> Array:
-        """(n,) numbers of a column. Raises ResultsFault for a cell that is none."""
-        ends = " or inf" if infinite else ""
+    def numbers(self, column: str, field: str, infinite: Mapping[str, float] = NONE) -> Array:
+        """(n,) numbers of a column; `infinite` are texts that stand for infinities. Raises ResultsFault for a cell that
+        is none."""
+        ends = " or inf" + (" or -inf" if -math.inf in infinite.values() else "") if infinite else ""
         right = f"a {'' if infinite else 'finite '}number{ends} is needed, such as 0.91"
-        known = INFINITE if infinite else {}
-        return np.array(self.read_each(column, field, lambda text: _finite(text, known), right), dtype=np.float64)
+        return np.array(self.read_each(column, field, lambda text: _read_number(text, infinite), right), dtype=np.float64)
 
     def levels(self, column: str, field: str) -> list[float | str]:
         """Values of an axis: numbers where all cells are, else text. Raises ResultsFault for an empty cell."""
         texts = self.texts(column, field)
-        if all(_finite(text, INFINITE) is not None for text in set(texts)):
-            return [float(one) for one in self.numbers(column, field, infinite=True)]
+        if all(_read_number(text, INFINITE) is not None for text in set(texts)):
+            return [float(one) for one in self.numbers(column, field, INFINITE)]
         return self.read_each(column, field, lambda text: text or None, "an axis has a value in every row")
 
     def flags(self, column: str, field: str) -> Array:
@@ -103,14 +107,14 @@ class ResultsCells:
         return np.array(self.read_each(column, field, lambda text: TRUTH.get(text.lower()), right), dtype=bool)
 
 
-def _finite(text: str, known: dict[str, float]) -> float | None:
+def _read_number(text: str, known: Mapping[str, float]) -> float | None:
     value = known.get(text.lower().lstrip("+"), number(text))
     return None if math.isnan(value) or (math.isinf(value) and not known) else value
 
 
 def finite_number(text: str) -> float | None:
     """The number that a text is; None for other text, and for infinities."""
-    return _finite(text, {})
+    return _read_number(text, NONE)
 
 
 def read_results(declared: ResultsFile, path: Path) -> ResultsCells:

@@ -13,7 +13,7 @@ from harness.experiment import ResultsFile
 from harness.metrics import METRICS, Value
 from harness.metrics.answers import Answers
 from harness.metrics.curves import CURVES, round_points
-from harness.results.cells import ResultsCells
+from harness.results.cells import BOTH_INFINITE, ResultsCells
 from harness.results.places import Places
 
 
@@ -55,7 +55,7 @@ def read_scores(declared: ResultsFile, cells: ResultsCells, places: Places) -> p
     """Rows of measurements of each attack in each repeat. Raises ResultsFault for a cell that is wrong, and where a
     repeat lacks members or non-members."""
     score = declared.column("score")
-    scores = cells.numbers(score, "columns.score", infinite=True)
+    scores = cells.numbers(score, "columns.score", BOTH_INFINITE)
     member = cells.flags(declared.column("member"), "columns.member")
     decided = declared.column("decision") in cells.columns
     decisions = cells.flags(declared.column("decision"), "columns.decision") if decided else None
@@ -75,7 +75,7 @@ def read_scores(declared: ResultsFile, cells: ResultsCells, places: Places) -> p
 
 def read_roc(declared: ResultsFile, cells: ResultsCells, places: Places) -> list[dict[str, object]]:
     """ROC curves of each attack's first repeat, as tables of measurements keep them: by arm, attack and place."""
-    scores = cells.numbers(declared.column("score"), "columns.score", infinite=True)
+    scores = cells.numbers(declared.column("score"), "columns.score", BOTH_INFINITE)
     member = cells.flags(declared.column("member"), "columns.member")
     frame = places.frame[places.frame["repeat"] == 0]
     by = ["arm", "attack", *declared.coordinates]

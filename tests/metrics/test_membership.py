@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score, roc_curve
 
 from harness.metrics import METRICS, Answers, Outputs, Value, average
+from harness.metrics.curves import CURVES
 from harness.metrics.membership import (
     _advantage_of,
     _halves,
@@ -26,12 +27,24 @@ from harness.metrics.membership import (
 from harness.metrics.metric import measure_answers
 from harness.metrics.model import accuracy, accuracy_loss
 
-SCORES = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=40).map(np.array)
+ENDS = 99.0
+"""What infinities are to scikit-learn, which takes none: farther out than any other score here."""
+SCORES = st.lists(
+    st.one_of(st.integers(-5, 5).map(float), st.sampled_from([-math.inf, math.inf])), min_size=1, max_size=50
+).map(np.array)
+"""Scores with many ties, those at either infinity among them."""
 DECISIONS = st.lists(st.booleans(), min_size=1, max_size=40).map(np.array)
 
 
 def stacked(members: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.r_[np.ones(len(members)), np.zeros(len(others))], np.r_[members, others]
+    """Memberships and scores, as scikit-learn takes them."""
+    return np.r_[np.ones(len(members)), np.zeros(len(others))], np.clip(np.r_[members, others], -ENDS, ENDS)
+
+
+def every_metric(members: np.ndarray, others: np.ndarray) -> dict[str, float]:
+    """Every metric of an attack's answers, its decisions those of scores above 0."""
+    answers = Answers(members, others, members > 0, others > 0)
+    return {name: value.value for name, value in measure_answers(answers).items()}
 
 
 @given(SCORES, SCORES)
@@ -44,10 +57,30 @@ def test_auc_and_roc_agree_with_scikit_learn(members: np.ndarray, others: np.nda
     np.testing.assert_allclose(tpr, sk_tpr, atol=1e-12)
 
 
+@given(SCORES, SCORES)
+def test_a_metric_sees_the_order_of_scores_alone(members: np.ndarray, others: np.ndarray) -> None:
+    """Infinities count as any other scores that are as far out: no metric is changed by a monotone map."""
+    assert every_metric(members, others) == every_metric(np.clip(members, -ENDS, ENDS), np.clip(others, -ENDS, ENDS))
+    line, finite = (
+        CURVES["roc"].lines({"member_scores": a, "nonmember_scores": b}, {})[0]
+        for a, b in ((members, others), (np.clip(members, -ENDS, ENDS), np.clip(others, -ENDS, ENDS)))
+    )
+    assert np.array_equal(line.y, finite.y)
+
+
+def test_half_of_both_sides_at_infinity_expose_nobody() -> None:
+    """50 members and 50 non-members of 100 each at infinity: whoever calls a member there calls half the others too."""
+    members = others = np.r_[np.full(50, np.inf), np.zeros(50)]
+    for values in ((members, others), (-others, -members)):
+        assert tpr_at_fpr(*values, 0.01).value == 0
+        assert every_metric(*values)["max_advantage"] == every_metric(*values)["held_out_advantage"] == 0
+        assert auc(*values).value == 0.5
+
+
 @given(SCORES, SCORES, st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0]))
 def test_tpr_at_fpr_is_the_best_allowed_threshold(members: np.ndarray, others: np.ndarray, level: float) -> None:
-    thresholds = [np.inf, *np.unique(np.r_[members, others])]
-    best = max(np.mean(members >= t) for t in thresholds if np.mean(others >= t) <= level)
+    called = [(np.mean(members >= t), np.mean(others >= t)) for t in np.unique(np.r_[members, others])]
+    best = max([0.0, *(hit for hit, false in called if false <= level)])
     assert tpr_at_fpr(members, others, level).value == best
 
 
@@ -119,9 +152,9 @@ def test_delongs_error_is_that_of_the_placements(members: np.ndarray, others: np
     """By the definition: every member's share of non-members below it, and the other way round."""
     m, n = len(members), len(others)
     wins = np.array([[1.0 if a > b else 0.5 if a == b else 0.0 for b in others] for a in members])
-    expected = np.sqrt(np.var(wins.mean(axis=1), ddof=1) / m + np.var(wins.mean(axis=0), ddof=1) / n)
+    error = np.sqrt(np.var(wins.mean(axis=1), ddof=1) / m + np.var(wins.mean(axis=0), ddof=1) / n) if m > 1 < n else 0
     result = auc(members, others)
-    assert (result.value, result.stderr, result.n) == (pytest.approx(wins.mean()), pytest.approx(expected), m + n)
+    assert (result.value, result.stderr, result.n) == (pytest.approx(wins.mean()), pytest.approx(error), m + n)
     assert auc(members[:1], others).stderr == auc(members, others[:1]).stderr == 0.0
 
 

@@ -155,7 +155,7 @@ def test_a_claim_on_single_repeats_is_refused_of_a_summary(expect: dict[str, Any
     ("text", "said"),
     [
         ("member,score,repeat\n1,0.3,0\n2,0.1,0\n", "results.csv:3: column 'member': found '2'; 1 (member) or 0"),
-        ("member,score,repeat\n1,0.3,0\n0,nan,0\n", "results.csv:3: column 'score': found 'nan'; a number or inf is needed"),
+        ("member,score,repeat\n1,0.3,0\n0,nan,0\n", "results.csv:3: column 'score': found 'nan'; a number or inf or -inf is needed"),
         ("member,score,repeat\n1,0.3,0\n1,0.1,0\n", "repeat '0' of the arm 'results' has members alone"),
         ("score,repeat\n0.3,0\n", "experiment.columns.member: results.csv has no column 'member'; it has: score, repeat"),
     ],
