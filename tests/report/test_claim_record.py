@@ -201,7 +201,7 @@ def test_explain_names_its_profile() -> None:
 def test_an_open_claim_says_why_it_is_open(judged: Judged) -> None:
     """Too few runs, an interval on both sides of the line, and a value on the line are three sentences; none is said
     where it is not so."""
-    _, verdicts, _, records = judged
+    profile, verdicts, _, records = judged
     seen: dict[str, int] = {}
     for v in verdicts:
         found, point = records[v.id].finding, deciding_point(v)
@@ -223,7 +223,11 @@ def test_an_open_claim_says_why_it_is_open(judged: Judged) -> None:
         elif found.startswith("Not clear enough"):
             seen["corrected"] = seen.get("corrected", 0) + 1
             assert clear
-    assert seen.get("both", 0) + seen.get("corrected", 0) + seen.get("line", 0) + seen.get("few", 0) > 0
+    is_any_open = any(v.verdict == "inconclusive" for v in verdicts)
+    assert is_any_open == (profile in PROFILES)  # `quick` decides what it runs
+    assert (
+        not is_any_open or seen.get("both", 0) + seen.get("corrected", 0) + seen.get("line", 0) + seen.get("few", 0) > 0
+    )
 
 
 def test_certainty_is_said_in_few_phrases(judged: Judged) -> None:
