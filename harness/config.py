@@ -9,14 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
-from typing import Annotated, ClassVar, Generic, TypeVar, Union
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 from harness.errors import HarnessError
 from harness.hashing import code_fingerprint
 from harness.identity import canonical, without_defaults
 from harness.imports import closure
+
+
+def _refuse_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticKnownError("float_type")
+    return value
+
+
+def _without_booleans(schema: Any, own: type) -> Any:
+    """A schema in which `true` and `false` are no numbers; pydantic takes them for 1 and 0.
+
+    Schemas of other configurations in it are so already.
+    """
+    if isinstance(schema, list | tuple):
+        return type(schema)(_without_booleans(one, own) for one in schema)
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") in ("int", "float"):
+        return core_schema.no_info_before_validator_function(_refuse_boolean, schema)  # type: ignore[arg-type]
+    of = schema.get("cls")
+    is_ours = isinstance(of, type) and of is not own and issubclass(of, Config)
+    is_wrapped = schema.get("type") == "function-before" and schema["function"]["function"] is _refuse_boolean
+    if is_ours or is_wrapped:
+        return schema
+    return {key: value if key == "metadata" else _without_booleans(value, own) for key, value in schema.items()}
 
 
 class Config(BaseModel):
@@ -27,6 +53,11 @@ class Config(BaseModel):
     )
     hashed_as: ClassVar[dict[str, str]] = {}
     """Fields that specs call by another name than before, and what names hash for it (`harness.identity`)."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema: CoreSchema = _without_booleans(handler(source), cls)
+        return schema
 
 
 def one_or_many(*kinds: type) -> Callable[[object], object]:

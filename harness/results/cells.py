@@ -91,7 +91,9 @@ class ResultsCells:
         is none."""
         ends = " or inf" + (" or -inf" if -math.inf in infinite.values() else "") if infinite else ""
         right = f"a {'' if infinite else 'finite '}number{ends} is needed, such as 0.91"
-        return np.array(self.read_each(column, field, lambda text: _read_number(text, infinite), right), dtype=np.float64)
+        return np.array(
+            self.read_each(column, field, lambda text: _read_number(text, infinite), right), dtype=np.float64
+        )
 
     def levels(self, column: str, field: str) -> list[float | str]:
         """Values of an axis: numbers where all cells are, else text. Raises ResultsFault for an empty cell."""

@@ -22,6 +22,16 @@ from tests.conftest import REPO, SMALL_SPEC
 Make = Callable[..., Project]
 CASES = [
     ("delta: 1.0e-3", "delta: 1.5", "experiment.privacy.delta", "less than 1"),
+    ("delta: 1.0e-3", "delta: true", "experiment.privacy.delta", "valid number"),
+    ("repeats: 2", "repeats: true", "experiment.repeats", "valid number"),
+    ("epochs: 3", "epochs: true", "experiment.training.epochs", "valid number"),
+    ("seed: 7", "seed: false", "experiment.seed", "valid number"),
+    ("learning_rate: 0.05", "learning_rate: true", "experiment.training.learning_rate", "valid number"),
+    ("epsilons: [1, 10, .inf]", "epsilons: [true, 10]", "experiment.privacy.epsilons", "valid number"),
+    ("members: 120,", "members: true,", "experiment.sizes.members", "valid number"),
+    ("right: {formula: humphries}", "right: {value: true}", "claims", "valid number"),
+    ("equals: {rows: 569", "equals: {rows: true", "claims", "valid number"),
+    ("{kind: logistic}", "{kind: mlp, hidden: [true]}", "experiment.model", "valid number"),
     ("delta: 1.0e-3", "delta: 0", "experiment.privacy.delta", "greater than 0"),
     ("epsilons: [1, 10, .inf]", "epsilons: []", "experiment.privacy.epsilons", "at least 1"),
     ("epsilons: [1, 10, .inf]", "epsilons: [1, 0]", "experiment.privacy.epsilons", "above 0"),
