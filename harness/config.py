@@ -36,7 +36,7 @@ def _without_booleans(schema: Any, own: type) -> Any:
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("int", "float"):
-        return core_schema.no_info_before_validator_function(_refuse_boolean, schema)  # type: ignore[arg-type]
+        return core_schema.no_info_before_validator_function(_refuse_boolean, schema)
     of = schema.get("cls")
     is_ours = isinstance(of, type) and of is not own and issubclass(of, Config)
     is_wrapped = schema.get("type") == "function-before" and schema["function"]["function"] is _refuse_boolean

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.claims import verdict
 from harness.errors import HarnessError
 from harness.paths import Project
 from harness.spec.document import load_document
@@ -198,6 +199,7 @@ def test_names_resolve_and_a_wrong_one_gets_a_suggestion(make_project: Make) -> 
 def test_committed_specs_load_and_match_the_committed_schema() -> None:
     project = Project(REPO)
     assert (REPO / "specs" / "schema.json").read_text() == schema_text()
+    assert (REPO / "reports" / "verdicts.schema.json").read_text() == verdict.schema_text()
     validator = jsonschema.Draft202012Validator(json_schema())
     loaded = load_specs(project, [])
     assert {one.spec.id.split("/")[0] for one in loaded} >= {"humphries2020"}
