@@ -54,6 +54,12 @@ class _Lines:
         return True
 
 
+def _write_line(text: str) -> None:
+    """Write a line on standard error at once: `print` writes its end apart, and threads write between the two."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
 class _LineBar:
     """Where the output is no terminal: a line now and then."""
 
@@ -63,7 +69,7 @@ class _LineBar:
     def advance(self, amount: float = 1, note: str = "") -> None:
         self._done += amount
         if self._lines.is_due():
-            print(f"{self._label}: {self._done:.0f}/{self._total:.0f} {note}".rstrip(), file=sys.stderr, flush=True)
+            _write_line(f"{self._label}: {self._done:.0f}/{self._total:.0f} {note}".rstrip())
 
 
 class _Silent:
@@ -93,12 +99,12 @@ class Progress:
 
     def warn(self, text: str) -> None:
         """Print a warning, also where `quiet`: something is not as the user believes."""
-        print(f"harness: warning: {text}", file=sys.stderr)
+        _write_line(f"harness: warning: {text}")
 
     def say(self, message: str) -> None:
         """Print a line on standard error, unless `quiet`."""
         if not self.quiet:
-            print(message, file=sys.stderr, flush=True)
+            _write_line(message)
 
     @contextlib.contextmanager
     def _bar(self, label: str, total: float, *columns: object) -> Iterator[Bar]:

@@ -194,11 +194,20 @@ def _compute_stage(groups: list[tuple[Context, list[Loaded]]], stage: str, parti
 
     context = groups[0][0]
     with timed_stage(context, "measure" if context.is_sequential else stage) as done:
+        before = _models_stored(context)
         reached = compute(groups, stage, partial)
         specs = [(context, one) for context, loaded in reached for one in loaded]
+        done.trained = len(_models_stored(context) - before)
         done.models = sum(count_models(context, one) for context, one in specs)
         what = f"{done.models} models in {len(specs)} specs"
         done.made = what if stage == "train" else f"attacks on {what}" if not context.is_sequential else what
+
+
+def _models_stored(context: Context) -> set[str]:
+    """The keys of all models in the store."""
+    from harness.execution.store import Store
+
+    return {key for key, _ in Store(context.project.store).files("train")}
 
 
 def compute(

@@ -29,7 +29,9 @@ class Stage:
     """What it made, in a few words."""
     seconds: float = 0.0
     models: int | None = None
-    """Number of models that it trained; None for stages that train nothing."""
+    """Number of models that its measurements are of; None for stages that train nothing."""
+    trained: int | None = None
+    """How many models it trained itself, those that attacks learn from included; the others were there already."""
 
     @property
     def line(self) -> str:

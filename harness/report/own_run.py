@@ -97,8 +97,10 @@ class OwnRun:
     """What the page of a run of one's own says."""
 
     models: int
+    trained: int | None
+    """How many of them its last invocation trained; the others were there. None where nothing is noted."""
     time: str
-    """How long all stages took, in words; empty where this machine has not noted it."""
+    """How long all stages of that took, in words; empty where this machine has not noted it."""
     machine: str
     stages: tuple[Stage, ...]
     specs: tuple[SpecRun, ...]
@@ -113,6 +115,16 @@ class OwnRun:
     means: MeansBeside
     elsewhere: tuple[str, ...]
     """Headings of claims that are violated by the deciding run's other readings, too."""
+
+    @property
+    def title(self) -> str:
+        """`167 models in 9 minutes`; a time is said of those models alone that were trained in it."""
+        if not self.time or self.trained is None:
+            return f"{self.models} models"
+        if self.trained >= self.models:
+            return f"{self.models} models in {self.time}"
+        now = f"{self.trained} of them trained now" if self.trained else "all of them there already"
+        return f"{self.models} models, {now}, in {self.time}"
 
     @property
     def agreeing(self) -> int:
@@ -149,8 +161,10 @@ def gather_own_run(context: Context, specs: Sequence[Loaded], verdicts: Sequence
     decided_on_models = tuple(v for v in measured if v.certainty in ON_MODELS)
     others = [v for v in verdicts if v.kind != "training" or v.certainty == "counted"]
     stages = tuple(read_stages(context.project, context.profile_name))
+    counts = [stage.trained for stage in stages if stage.trained is not None]
     return OwnRun(
         models=sum(row.models for row in rows),
+        trained=sum(counts) if counts else None,
         time=time_text(sum(stage.seconds for stage in stages)) if stages else "",
         machine=hardware(),
         stages=stages,

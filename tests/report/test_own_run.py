@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from harness.paths import Project
 from harness.report.means_beside import LEVEL, _p_value, compare_means
-from harness.report.own_run import INSET, WIDTH, _plot
+from harness.report.own_run import INSET, WIDTH, OwnRun, _plot
 from tests.conftest import SMALL_SPEC, run_cli
 
 SPEC: Any = SimpleNamespace(id="own/cancer", axes=("epsilon",), experiment=None)
@@ -91,6 +92,22 @@ def test_everything_that_is_drawn_lies_within_the_plot(values: list[float], line
     assert [plot.dots[i] for i in order] == sorted(plot.dots)
 
 
+@pytest.mark.parametrize(
+    ("trained", "time", "title"),
+    [
+        (167, "9 minutes", "167 models in 9 minutes"),
+        (900, "9 minutes", "167 models in 9 minutes"),  # models that attacks learn from are counted, too
+        (80, "4 minutes", "167 models, 80 of them trained now, in 4 minutes"),
+        (0, "68 seconds", "167 models, all of them there already, in 68 seconds"),
+        (None, "68 seconds", "167 models"),
+        (None, "", "167 models"),
+    ],
+)
+def test_a_time_is_said_of_the_models_that_were_trained_in_it(trained: int | None, time: str, title: str) -> None:
+    given: dict[str, Any] = {field.name: () for field in fields(OwnRun)}
+    assert OwnRun(**given | {"models": 167, "trained": trained, "time": time}).title == title
+
+
 @pytest.mark.integration
 def test_the_page_of_ones_own_run_says_what_was_run_and_whether_it_agrees(make_project: Callable[..., Project]) -> None:
     """A profile that decides one claim, beside a flagship that decides all: title, both verdicts, dots and commands."""
@@ -112,7 +129,7 @@ def test_the_page_of_ones_own_run_says_what_was_run_and_whether_it_agrees(make_p
         assert re.fullmatch(rf"{stage} +\S.*; \d+ s", line)
     text = (project.reports / "mine" / "site" / "index.html").read_text()
     plain = " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).split())
-    assert re.search(r"Your run: \d+ models in \d+ seconds", plain)
+    assert re.search(r"Your run: (\d+) models, all of them there already, in \d+ seconds", plain)
     assert "not run" not in plain
     assert "The size split leaks more than the random split." in plain
     assert "The bound holds on the random split." not in plain
