@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 Level = float | str | bool
 """A value of an axis."""
@@ -20,6 +20,12 @@ Where = Mapping[str, Level]
 def place(values: Where | Iterable[tuple[str, Level]]) -> Place:
     """The place at these values."""
     return tuple(sorted(dict(values).items()))
+
+
+def order_levels(values: Collection[Level]) -> list[Level]:
+    """Values of an axis in order: numbers by size, words as they come."""
+    levels = list(values)
+    return sorted(levels) if all(isinstance(v, int | float) for v in levels) else levels
 
 
 def format_level(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -18,7 +18,7 @@ from harness.claims.operands import Chosen, FormulaValue, MetricSeries
 from harness.claims.series import is_of_runs
 from harness.claims.statistics import MeanEstimate
 from harness.claims.table_index import index_table
-from harness.coordinates import Cell, Level, Place, Where, place
+from harness.coordinates import Cell, Level, Place, Where, order_levels, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
 from harness.formulas import formula_named
@@ -342,9 +342,3 @@ class Measurements:
         if not counts:
             raise HarnessError(f"arm {arm!r} counts no {name!r}")
         return np.asarray(np.unique(np.concatenate(counts)))
-
-
-def order_levels(values: Collection[Level]) -> list[Level]:
-    """Values of an axis in order: numbers by size, words as they come."""
-    levels = list(values)
-    return sorted(levels) if all(isinstance(v, int | float) for v in levels) else levels

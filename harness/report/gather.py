@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from harness.claims.design import design_of
-from harness.claims.evidence import order_levels
 from harness.claims.series import RANGES, intervals_of
 from harness.claims.verdict import Verdict
-from harness.coordinates import format_level
+from harness.coordinates import format_level, order_levels
 from harness.data.dataset import TableDataset
 from harness.data.steps import preparation_from
 from harness.execution.curves import ATTRIBUTE
