@@ -6,10 +6,14 @@ typed; a block of text after them is what came. `--write` puts what comes now in
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import re
 import subprocess
 import sys
+import tempfile
+import termios
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,10 +42,28 @@ def blocks(page: str) -> list[Block]:
     return [Block(found.group(1), found.group(2), found.span(2)) for found in _BLOCK.finditer(page)]
 
 
+def type_line(line: str, root: Path, environment: dict[str, str]) -> tuple[str, str]:
+    """What a line of shell prints on a terminal, where tables have columns, and on standard error."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (50, int(environment["COLUMNS"])))
+    with tempfile.TemporaryFile() as errors:
+        ran = subprocess.Popen(["bash", "-c", line], cwd=root, env=environment, stdout=theirs, stderr=errors)
+        os.close(theirs)
+        pieces = []
+        # A terminal whose other end is closed gives an error where a pipe gives its end.
+        with contextlib.suppress(OSError):
+            while piece := os.read(ours, 65536):
+                pieces.append(piece)
+        os.close(ours)
+        ran.wait()
+        errors.seek(0)
+        return b"".join(pieces).decode().replace("\r\n", "\n"), errors.read().decode()
+
+
 def play(page: str, root: Path) -> Iterator[tuple[Block, str]]:
     """Write the files and type the lines of a page in `root`: each block of text, and what came instead."""
     said = ""
-    environment = {**os.environ, "COLUMNS": "110", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    environment = {**os.environ, "COLUMNS": "110", "NO_COLOR": "1", "TERM": "dumb", "TF_CPP_MIN_LOG_LEVEL": "3"}
     for block in blocks(page):
         if block.path is not None:
             (root / block.path).parent.mkdir(parents=True, exist_ok=True)
@@ -49,12 +71,8 @@ def play(page: str, root: Path) -> Iterator[tuple[Block, str]]:
         elif block.language == "sh":
             said = ""
             for line in block.text.splitlines():
-                ran = subprocess.run(
-                    ["bash", "-c", line], cwd=root, env=environment, capture_output=True, text=True, check=False
-                )
-                said += ran.stdout + "".join(
-                    x for x in ran.stderr.splitlines(keepends=True) if x.startswith("harness:")
-                )
+                out, errors = type_line(line, root, environment)
+                said += out + "".join(x for x in errors.splitlines(keepends=True) if x.startswith("harness:"))
         elif block.language == "text":
             yield block, "".join(f"{line.rstrip()}\n" for line in said.splitlines())
 

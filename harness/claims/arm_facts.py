@@ -33,6 +33,13 @@ class ArmFacts:
     epsilons_left_out: tuple[float, ...] = ()
     """Those of the declared grid that the profile does not run."""
 
+    @property
+    def nonmember_share(self) -> float | None:
+        """Least share of non-members among the records attacked, over all places; None: it is not known."""
+        priors = [self.prior, *(known.get("prior") for known in self.at.values())]
+        shares = [1 - prior for prior in priors if prior is not None]
+        return min(shares, default=None)
+
     def epsilon_as_trained(self, noise_multiplier: float, at: Place, replace: bool) -> tuple[float, float] | None:
         """What noise gives at a place for the shuffled batches that were trained on, from below and from above; None:
         the accountant assumes these batches, or nothing is known of delta.

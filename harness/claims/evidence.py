@@ -154,6 +154,11 @@ class Measurements:
                     unmeasured.append(place_text({axis: value}))
         return sorted(set(unmeasured))
 
+    def nonmembers(self, arm: str, attack: str, metric: str) -> int | None:
+        """Fewest non-members that a run of an attack has; None where it is not known."""
+        n, share = self._index.records.get((arm, attack, metric)), self.arm(arm).nonmember_share
+        return None if n is None or share is None else round(n * share)
+
     def epsilon_as_trained(self, curve: MetricSeries, where: Where, replace: bool) -> tuple[float, float] | None:
         """What a nominal epsilon's noise gives for the batches that were trained on, from below and from above; None:
         the nominal one."""

@@ -38,6 +38,8 @@ class TableIndex:
     epsilon: dict[Cell, float]
     owner_sets: dict[str, dict[int, float]]
     """By arm whose owner set is not of the same size in every repeat: its size in each."""
+    records: dict[MetricKey, int]
+    """Fewest records, members and non-members, that a number of an attack is of; only of attacks, where it is known."""
     drawn: frozenset[str]
     """Arms whose split draws one of a few outcomes."""
 
@@ -82,8 +84,19 @@ def index_table(table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[st
         noise,
         epsilon,
         _owner_sets(table),
+        {} if facts.summary else _fewest_records(table),
         frozenset(outcomes_of_repeats),
     )
+
+
+def _fewest_records(table: pd.DataFrame) -> dict[MetricKey, int]:
+    """Of a table that has single runs: `n` of a mean is another number."""
+    if "n" not in table:
+        return {}
+    known = table[(table["attack"] != "") & (table["n"] > 0)]
+    fewest = known.groupby(["arm", "attack", "metric"], as_index=False)["n"].min()
+    rows = zip(fewest["arm"], fewest["attack"], fewest["metric"], fewest["n"], strict=True)
+    return {(arm, attack, metric): int(n) for arm, attack, metric, n in rows}
 
 
 def _owner_sets(table: pd.DataFrame) -> dict[str, dict[int, float]]:

@@ -36,6 +36,7 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.left_out import part_left_out
 from harness.verdicts.partial import repeats_of
+from harness.verdicts.rates import rate_not_shown
 
 CHEAPEST_FACTOR = 2
 """Times the fewest models that claims are expected to need: what others may need to be served beside them."""
@@ -138,7 +139,7 @@ class _Parts(Sequence[PartResult]):
 
 
 def _finding(part: MeasuredClaimKind, which: Part, spec: Spec, evidence: Measurements) -> PartResult:
-    finding = part_left_out(part, spec, evidence)
+    finding = part_left_out(part, spec, evidence) or rate_not_shown(part, evidence)
     if finding is None:
         try:
             finding = _judge_with_doubled_tolerance(part, evidence, which)

@@ -18,6 +18,7 @@ from harness.claims.design import Series, Summarised
 from harness.claims.verdict import Verdict
 from harness.execution.curves import lines_of_panel
 from harness.experiment.results import ResultsFile
+from harness.paths import Project
 from harness.pipeline.results import results_table
 from harness.report.figures import draw
 from harness.results.rows import read_rows
@@ -150,6 +151,55 @@ def test_metrics_of_scores_are_those_of_scikit_learn_and_of_their_definitions(
     wanted = [float(reference(part)) for _, part in frame.groupby("repeat")]
     assert own == pytest.approx(wanted, abs=1e-9)
     assert set(rows["attack"]) == {"loss"}
+
+
+def verdict_at_rate(project: Project, nonmembers: int, metric: str, limit: float, repeats: int = 12) -> Verdict:
+    """Of ten times as many members, whose scores are shifted by 1."""
+    rng = np.random.default_rng(nonmembers)
+    rows = [
+        (repeat, member, rng.normal(member))
+        for repeat in range(repeats)
+        for member in (1, 0)
+        for _ in range(nonmembers * (9 * member + 1))
+    ]
+    frame = pd.DataFrame(rows, columns=["repeat", "member", "score"])
+    frame.to_csv(project.root / "results.csv", index=False)
+    expect = COMPARE | {"left": {"metric": metric, "attack": "loss"}, "right": {"value": limit}}
+    return judged(project, of_scores(), expect)
+
+
+@pytest.mark.parametrize(("nonmembers", "metric", "needed"), [(100, "0.1pct", "1,000"), (19, "5pct", "20")])
+def test_a_rate_of_less_than_one_nonmember_decides_nothing(
+    nonmembers: int, metric: str, needed: str, make_project: Make
+) -> None:
+    """The truth at 0.1% is 0.018; the threshold above all of 100 non-members gives about 0.08, in each run alike."""
+    verdict = verdict_at_rate(make_project(), nonmembers, f"tpr_at_{metric}_fpr", 0.02)
+    assert verdict.verdict == "inconclusive"
+    assert verdict.reason.startswith(
+        f"a false-positive rate of {'0.001' if metric == '0.1pct' else '0.05'} is measured on at least {needed} "
+        f"non-members a run, and a run has {nonmembers}; more runs do not mend that"
+    )
+    assert not verdict.points
+
+
+@pytest.mark.parametrize(("nonmembers", "metric", "average"), [(100, "1pct", "0.02"), (20, "5pct", "0.095")])
+def test_what_few_nonmembers_make_of_a_rate_is_named(
+    nonmembers: int, metric: str, average: str, make_project: Make
+) -> None:
+    verdict = verdict_at_rate(make_project(), nonmembers, f"tpr_at_{metric}_fpr", 0.05)
+    assert verdict.verdict == "reproduced"
+    (flag,) = [flag for flag in verdict.flags if "threshold" in flag]
+    assert f"is set by {nonmembers} non-members a run" in flag
+    assert flag.endswith(f"that of further ones is {average} on average.")
+
+
+@pytest.mark.parametrize(("n", "fpr"), [(20, 0.05), (100, 0.01), (150, 0.02), (1000, 0.001)])
+def test_the_rate_at_a_threshold_that_few_records_set_is_the_rank_of_a_further_one(n: int, fpr: float) -> None:
+    """Against the false-positive rate of the threshold itself, over drawn samples of a known distribution."""
+    rng, above = np.random.default_rng(n), math.floor(fpr * n + 1e-9)
+    drawn = np.sort(rng.normal(size=(4000, n)))[:, n - above - 1]
+    rates = stats.norm.sf(drawn)
+    assert rates.mean() == pytest.approx((above + 1) / (n + 1), abs=4 * rates.std() / math.sqrt(4000))
 
 
 def test_a_roc_curve_of_scores_is_that_of_scikit_learn(make_project: Make) -> None:

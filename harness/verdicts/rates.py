@@ -1,0 +1,66 @@
+"""False-positive rates that a run has too few non-members to show, and what setting a threshold on them does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from harness.claims.evidence import Measurements
+from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.results import PartResult, unknown_part
+from harness.metrics import METRICS
+
+ROUNDING = 1e-9
+"""A rate times a number of records that is a whole number but for rounding is that number."""
+
+
+def rate_not_shown(part: MeasuredClaimKind, evidence: Measurements) -> PartResult | None:
+    """An *inconclusive* result for a part on a false-positive rate of less than one non-member a run; None for others.
+
+    No threshold has such a rate on these records. The one above all of them has a rate that may be many times the one
+    that is asked for, in each run alike, so that no number of runs mends it.
+    """
+    for fpr, n in _rates(part, evidence):
+        if not _count_above(fpr, n):
+            return unknown_part(
+                f"a false-positive rate of {fpr:.6g} is measured on at least {math.ceil(1 / fpr - ROUNDING):,} "
+                f"non-members a run, and a run has {n:,}; more runs do not mend that"
+            )
+    return None
+
+
+def describe_rates(parts: Sequence[MeasuredClaimKind], evidence: Measurements) -> tuple[str, ...]:
+    """Sentences on how few non-members set the threshold for a false-positive rate, where they are enough to show it.
+
+    With the threshold just below the (k + 1)-th highest of n scores, a further non-member of the same distribution is
+    above it with probability (k + 1) / (n + 1), whatever the distribution (the rank of a score among n + 1 that are
+    exchangeable is uniform).
+    """
+    fewest: dict[float, int] = {}
+    for part in parts:
+        for fpr, n in _rates(part, evidence):
+            fewest[fpr] = min(n, fewest.get(fpr, n))
+    return tuple(
+        f"The threshold for a false-positive rate of {fpr:.6g} is set by {n:,} non-members a run: at it, that of "
+        f"further ones is {(above + 1) / (n + 1):.2g} on average."
+        for fpr, n in fewest.items()
+        if (above := _count_above(fpr, n))
+    )
+
+
+def _count_above(fpr: float, n: int) -> int:
+    """How many of n non-members may be above the threshold."""
+    return math.floor(fpr * n + ROUNDING)
+
+
+def _rates(part: MeasuredClaimKind, evidence: Measurements) -> Iterator[tuple[float, int]]:
+    """False-positive rates that a part asks for, each with the fewest non-members that a run has for it, if known."""
+    for operand in part.operands():
+        for metric in operand.metrics:
+            known = METRICS.get(metric)
+            if known is None or known.scope != "attack" or "fpr" not in known.coordinates:
+                continue
+            for arm in operand.arm:
+                for attack in operand.attack:
+                    if (n := evidence.nonmembers(arm, attack, metric)) is not None:
+                        yield known.coordinates["fpr"], n
