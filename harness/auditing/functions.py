@@ -230,14 +230,20 @@ def _score_runs(
     return many_runs(many, records, runs, seed, score)
 
 
-def load_function(path: Path, name: str, contract: Contract = TRAINING) -> Train:
-    """Load a file and return the function of that name. Raises HarnessError where there is none, or it cannot be called
-    as the contract asks."""
+def load_attribute(path: Path, name: str) -> tuple[ModuleType, object]:
+    """Load a file; the module that it is, and what it calls by that name, or None. Raises HarnessError where it cannot
+    be loaded."""
     try:
         module = load_module(path)
     except BaseException as error:
         raise HarnessError(f"cannot be loaded: {fault(error, path)}") from error
-    function = getattr(module, name, None)
+    return module, getattr(module, name, None)
+
+
+def load_function(path: Path, name: str, contract: Contract = TRAINING) -> Train:
+    """Load a file and return the function of that name. Raises HarnessError where there is none, or it cannot be called
+    as the contract asks."""
+    module, function = load_attribute(path, name)
     if not callable(function):
         own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
         raise HarnessError(f"no function {name!r} in it; there are: {', '.join(own) or 'none'}")
@@ -245,7 +251,7 @@ def load_function(path: Path, name: str, contract: Contract = TRAINING) -> Train
         sort = "is asynchronous" if inspect.iscoroutinefunction(function) else "yields"
         raise HarnessError(f"{name} {sort}; a {contract.name} returns {contract.returns}")
     _check_parameters(function, name, contract.takes)
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def _check_parameters(function: Callable[..., object], name: str, takes: tuple[str, ...]) -> None:

@@ -42,7 +42,9 @@ Ignore = Annotated[
 Classes = Annotated[
     list[str] | None,
     typer.Option(
-        rich_help_panel=PANEL, help="A label for each column that the model gives; repeated. Default: labels in order."
+        rich_help_panel=PANEL,
+        help="The label of each column, repeated; `0..9` stands for ten numbers. Default: the "
+        "model's classes_, else labels in order.",
     ),
 ]
 Logits = Annotated[bool, typer.Option("--logits", rich_help_panel=PANEL, help="The function gives logits.")]

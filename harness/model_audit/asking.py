@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.auditing.functions import TRAINING, Contract, ReportStep, load_function, named_function, run_in_process
+from harness.auditing.functions import (
+    TRAINING,
+    Contract,
+    ReportStep,
+    load_attribute,
+    load_function,
+    named_function,
+    run_in_process,
+)
 from harness.auditing.trials import ROUGHLY, fault
 from harness.errors import HarnessError
+from harness.model_audit.columns import label_text
 from harness.model_audit.question import Question
 from harness.model_audit.records import take_rows
 from harness.progress import Progress
@@ -31,6 +41,8 @@ class ModelAnswer:
     """(n, classes); minus infinity where a probability is 0."""
     changes: float = 0.0
     """Largest difference between two answers about one record, as probabilities."""
+    classes: tuple[str, ...] = ()
+    """The labels of its columns, where the model names them: by `classes_`, or by the columns of a data frame."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,14 @@ class Job:
     inside: Array
     """(n,) bool: the candidate records that it is trained on."""
     seed: int
+    copies: Array | None = None
+    """(n,) how often it is trained on each of them; None: once."""
+
+    @property
+    def rows(self) -> Array:
+        """Places of the records that it is trained on, those that are repeated as often as they are."""
+        chosen = np.flatnonzero(self.inside)
+        return chosen if self.copies is None else np.repeat(chosen, self.copies[chosen])
 
 
 def ask_model(question: Question, features: Features) -> ModelAnswer:
@@ -70,15 +90,54 @@ def train_pool(
 
 def _ask(report_step: ReportStep, where: str, features: Features, logits: bool) -> ModelAnswer:
     path, name = named_function(where, PREDICTION)
-    predict = load_function(path, name, PREDICTION)
+    predict, classes = _load_predictor(path, name)
     report_step(1)
-    logp = log_probabilities(_call(name, predict, features.copy()), len(features), logits, name)
+    answer = _call(name, predict, features.copy())
+    logp = log_probabilities(answer, len(features), logits, name)
+    _check_sort(answer, logits, name)
     report_step(2)
     asked = np.arange(len(features))[::-1][:ASKED_TWICE]
     again = log_probabilities(_call(name, predict, take_rows(features, asked)), len(asked), logits, name)
     if again.shape[1] != logp.shape[1]:
         raise HarnessError(f"{name} gives {logp.shape[1]} classes, and {again.shape[1]} for other records")
-    return ModelAnswer(logp, float(np.abs(np.exp(again) - np.exp(logp[asked])).max()))
+    return ModelAnswer(
+        logp, float(np.abs(np.exp(again) - np.exp(logp[asked])).max()), classes or _columns_named(answer)
+    )
+
+
+def _load_predictor(path: Path, name: str) -> tuple[Callable[..., object], tuple[str, ...]]:
+    """The function of that name, or `predict_proba` of the model that has it, with its classes; else no classes."""
+    _, given = load_attribute(path, name)
+    predict = None if isinstance(given, type) else getattr(given, "predict_proba", None)
+    if not callable(predict):
+        return load_function(path, name, PREDICTION), ()
+    return predict, tuple(label_text(value) for value in getattr(given, "classes_", ()))
+
+
+def _columns_named(answer: object) -> tuple[str, ...]:
+    """What a data frame calls its columns; nothing where it only numbers them."""
+    if not isinstance(answer, pd.DataFrame) or isinstance(answer.columns, pd.RangeIndex):
+        return ()
+    return tuple(label_text(value) for value in answer.columns)
+
+
+def _check_sort(answer: object, logits: bool, name: str) -> None:
+    """Raises HarnessError for labels that are taken for probabilities, and for probabilities taken for logits."""
+    values = np.asarray(answer)
+    alone = values.ndim == 1 or values.shape[1] == 1
+    if logits:
+        inside = bool(((values >= 0) & (values <= 1)).all())
+        if inside and (alone or np.abs(values.sum(axis=1) - 1).max() <= ROUGHLY):
+            right = ", or give a column each class" if alone else ""
+            raise HarnessError(
+                f"{name} gives numbers from 0 to 1{'' if alone else ' that sum to one'} for every record: these are "
+                f"probabilities; leave --logits out{right}"
+            )
+    elif alone and bool(((values == 0) | (values == 1)).all()):
+        raise HarnessError(
+            f"{name} gives 0 or 1 alone for every record: labels, as by predict; give probabilities, as by "
+            "predict_proba, or for a model that is always sure a column each class"
+        )
 
 
 def _train_and_ask(
@@ -94,7 +153,7 @@ def _train_and_ask(
     train, answers = load_function(path, name, TRAINING), []
     for number, job in enumerate(jobs, 1):
         report_step(number)
-        chosen = np.flatnonzero(job.inside)
+        chosen = job.rows
         try:
             model = _call(name, train, take_rows(features, chosen), labels[chosen].copy(), job.seed)
             answers.append(_ask_trained(model, features, classes, logits))
@@ -115,7 +174,7 @@ def _ask_trained(model: object, features: Features, classes: tuple[str, ...], lo
     what = "predict_proba" if by_model else "the function that it gives"
     answer = _call(what, predict if by_model else model, features.copy())  # type: ignore[arg-type]
     logp = log_probabilities(answer, len(features), logits and not by_model, what)
-    own = [str(value) for value in getattr(model, "classes_", classes)]
+    own = [label_text(value) for value in getattr(model, "classes_", classes)]
     if by_model and own != list(classes) and len(own) == logp.shape[1] and set(own) <= set(classes):
         spread = np.full((len(logp), len(classes)), -np.inf)
         spread[:, [classes.index(value) for value in own]] = logp
@@ -147,8 +206,8 @@ def log_probabilities(answer: object, n: int, logits: bool, name: str) -> Array:
     if not np.isfinite(values).all():
         row = int(np.argwhere(~np.isfinite(values))[0][0])
         raise HarnessError(f"{name} gives {_first(values[row])} for record {row + 1}; finite numbers are right")
-    if values.ndim == 1 or values.shape[1] == 1:
-        second = values.reshape(-1)
+    alone, second = values.ndim == 1 or values.shape[1] == 1, values.reshape(-1)
+    if alone:
         values = np.stack([np.zeros(n) if logits else 1 - second, second], axis=1)
     if logits:
         top = values - values.max(axis=1, keepdims=True)
@@ -158,6 +217,11 @@ def log_probabilities(answer: object, n: int, logits: bool, name: str) -> Array:
     wrong = (values < -ROUGHLY).any(axis=1) | (values > 1 + ROUGHLY).any(axis=1) | (np.abs(sums - 1) > ROUGHLY)
     if wrong.any():
         row = int(np.argmax(wrong))
+        if alone and bool((second == np.round(second)).all()):
+            raise HarnessError(
+                f"{name} gives {second[row]:g} for record {row + 1} and whole numbers alone: labels, as by predict; "
+                "give probabilities of classes, as by predict_proba"
+            )
         raise HarnessError(
             f"{name} gives {_first(values[row])} for record {row + 1}, which sums to {sums[row]:.3g}: no probabilities "
             "of classes; say --logits if these are logits"

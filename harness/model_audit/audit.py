@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from harness.metrics.answers import Answers, Outputs
 from harness.metrics.exposure import exposed_members
 from harness.model_audit.asking import ask_model
 from harness.model_audit.attacks import BLIND, attack_model
+from harness.model_audit.columns import ColumnCheck, check_columns, label_places
 from harness.model_audit.intervals import (
     Comparison,
     Interval,
@@ -23,7 +22,7 @@ from harness.model_audit.intervals import (
 )
 from harness.model_audit.pool import fill_zeros, make_pool
 from harness.model_audit.question import Question
-from harness.model_audit.records import Records, label_places, read_records
+from harness.model_audit.records import Records, read_records, repeats_text
 from harness.model_audit.vulnerability import PerRecord, measure_records
 from harness.progress import Progress
 
@@ -50,14 +49,18 @@ class ModelAudit:
     question: Question
     records: Records
     classes: tuple[str, ...]
-    accuracy: tuple[float, float]
-    """Of the model on its members, and on the non-members."""
+    columns: ColumnCheck
     changes: float
     """Largest difference between two answers of the model about one record."""
     attacks: tuple[MeasuredAttack, ...]
     """In their order: the blind one first."""
     per_record: PerRecord | None
     """None: no training function was given."""
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """Of the model on its members, and on the non-members."""
+        return self.columns.accuracy
 
     @property
     def blind(self) -> MeasuredAttack:
@@ -68,22 +71,25 @@ def audit_model(question: Question, progress: Progress | None = None) -> ModelAu
     """Audit a model. The same question gives the same numbers. Raises HarnessError for what cannot be audited."""
     shown = progress or Progress(quiet=True)
     records = read_records(question)
+    if any(records.repeated):
+        shown.warn(repeats_text(records))
     shown.say(
         f"audit: {records.members:,} members, {records.nonmembers:,} non-members, {records.references:,} reference "
         "records"
     )
     answer = ask_model(question, records.features)
     logp = fill_zeros(answer.log_probabilities)
-    labels, classes = label_places(records.labels, logp.shape[1], question.classes, question.predict)
+    given = (question.classes, question.predict, answer.classes)
+    labels, classes = label_places(records.labels, logp.shape[1], *given)
     outputs = Outputs(logp, labels)
     pool = make_pool(question, records, outputs, classes, shown) if question.train is not None else []
     answered = attack_model(records, outputs, pool, question.seed)
     answers = {name: one for name, (_, one) in answered.items()}
     attacks = tuple(_measure(name, summary, answers, question) for name, (summary, _) in answered.items())
     per_record = measure_records(records, outputs, pool, answers, question.fprs, question.level) if pool else None
-    right = logp[: records.candidates].argmax(axis=1) == labels[: records.candidates]
-    accuracy = tuple(float(np.mean(side)) for side in (right[: records.members], right[records.members :]))
-    return ModelAudit(question, records, classes, (accuracy[0], accuracy[1]), answer.changes, attacks, per_record)
+    candidates = slice(records.candidates)
+    columns = check_columns(logp[candidates], labels[candidates], records.is_member, classes)
+    return ModelAudit(question, records, classes, columns, answer.changes, attacks, per_record)
 
 
 def _measure(name: str, summary: str, answers: Mapping[str, Answers], question: Question) -> MeasuredAttack:

@@ -26,9 +26,16 @@ def describe_audit(audit: ModelAudit) -> dict[str, object]:
             "members": records.members,
             "nonmembers": records.nonmembers,
             "reference": records.references,
+            "repeated": dict(zip(("members", "nonmembers", "reference"), records.repeated, strict=True)),
             "classes": list(audit.classes),
         },
         "accuracy": {"members": audit.accuracy[0], "nonmembers": audit.accuracy[1]},
+        "columns": {
+            "chance": audit.columns.chance,
+            "at_chance": audit.columns.at_chance,
+            "order": list(audit.columns.order),
+            "accuracy_in_order": audit.columns.accuracy_in_order,
+        },
         "attacks": [_describe_attack(one) for one in audit.attacks],
         "findings": {
             "level": findings.level,

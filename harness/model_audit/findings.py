@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from harness.model_audit.attacks import BLIND, LIRA, LOSS, QUANTILE, RMIA
 from harness.model_audit.audit import ModelAudit, compare
 from harness.model_audit.intervals import Interval, RateAt, auc_interval, rate_at
+from harness.model_audit.records import repeats_text
 from harness.model_audit.vulnerability import LISTED
 
 WORDS = {
@@ -20,6 +21,8 @@ OFTEN_CAUGHT = 0.5
 """A record that is caught in so many of the models trained on it is very exposed."""
 RANDOM_CHANGES = 1e-6
 """Answers about one record that differ by more are random."""
+TWO = 2
+"""Classes of which a model may give the second one's probability alone."""
 OVERFIT = 0.05
 """Accuracy on members above that on non-members, from which on a model has learnt by heart."""
 
@@ -72,7 +75,36 @@ def find_leaks(audit: ModelAudit) -> Findings:
 
 
 def answer_question(audit: ModelAudit, findings: Findings) -> str:
-    """One sentence on whether the model gives away who is in its training data."""
+    """One sentence on whether the model gives away who is in its training data.
+
+    Where columns and labels do not seem to fit, that comes before anything else: attacks that read the wrong column
+    find nothing, or what is not there.
+    """
+    columns = audit.columns
+    if columns.accuracy_in_order is not None:
+        return f"No answer yet, the columns seem to be in another order than the labels: {_order_text(audit)}."
+    if columns.at_chance:
+        return (
+            f"The columns may be in another order than the labels: the model is right on {columns.accuracy[0]:.0%} of "
+            f"its members, which is chance ({columns.chance:.0%}); the label of each column is named by --classes. If "
+            f"they are right: {_answer_of_attacks(audit, findings)}"
+        )
+    return _answer_of_attacks(audit, findings)
+
+
+def _order_text(audit: ModelAudit) -> str:
+    columns = audit.columns
+    assert columns.accuracy_in_order is not None
+    now, then = columns.accuracy, columns.accuracy_in_order
+    options = " ".join(f"--classes {name}" for name in columns.order)
+    alone = "; a single number is the probability of the second class" if len(columns.order) == TWO else ""
+    return (
+        f"with {options} the model is right on {then[0]:.0%} of the members and {then[1]:.0%} of the non-members, as "
+        f"it was asked on {now[0]:.0%} and {now[1]:.0%}{alone}"
+    )
+
+
+def _answer_of_attacks(audit: ModelAudit, findings: Findings) -> str:
     by_name = {one.name: one for one in audit.attacks}
     if findings.beyond_blind:
         best = by_name[findings.beyond_blind[0]]
@@ -101,7 +133,7 @@ def answer_question(audit: ModelAudit, findings: Findings) -> str:
         one = by_name[findings.turned[0]]
         return (
             f"Members are harder to predict than non-members: the AUC of {_subject(one.name)} is {_words(one.auc)}, "
-            "below one half, so the two files are not drawn alike."
+            "below one half, so the two files are not drawn alike, or the columns are not those of the labels."
         )
     highest = max((one for one in audit.attacks if one.name != BLIND), key=lambda one: one.auc.high)
     return (
@@ -201,6 +233,11 @@ def list_assumptions(audit: ModelAudit) -> list[str]:
         texts.append(
             f"The blind and the quantile attack do not see {', '.join(records.unread_columns)}: text with many values, "
             "or no value."
+        )
+    if any(records.repeated):
+        texts.append(
+            f"{repeats_text(records)}, so that no copy tells an attack about another"
+            f"{', and shadow models are trained on it as often as its file has it' if audit.per_record else ''}."
         )
     if audit.changes > RANDOM_CHANGES:
         texts.append(

@@ -38,7 +38,7 @@ def make_pool(
     n, labels, smallest = records.candidates, outputs.labels, outputs.log_probabilities.min()
     halves = draw_halves(labels[:n], question.models, question.seed)
     seeds = [derive_seed(question.seed, "model audit", "model", i) % SEEDS for i in range(question.models)]
-    jobs = [Job(half, seed) for half, seed in zip(halves, seeds, strict=True)]
+    jobs = [Job(half, seed, records.copies[:n]) for half, seed in zip(halves, seeds, strict=True)]
     answers = train_pool(question, records.features, records.labels, classes, jobs, progress)
     return [
         InOutModel(Outputs(logp[:n], labels[:n]), Outputs(logp[n:], labels[n:]), half)

@@ -12,8 +12,8 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.data.dataset import Schema
-from harness.data.encoding import Preprocessing, encode, sorted_classes
-from harness.data.quoting import quote_names, quote_value
+from harness.data.encoding import Preprocessing, encode
+from harness.data.quoting import quote_value
 from harness.errors import HarnessError
 from harness.hashing import generator
 from harness.model_audit.files import Rows, read_rows
@@ -39,6 +39,10 @@ class Records:
     """File and line of each, (m + n + k,)."""
     members: int
     nonmembers: int
+    copies: Array
+    """How many rows of its file each stands for, (m + n + k,)."""
+    repeated: tuple[int, int, int]
+    """Rows of members, of non-members and of reference records that repeat an earlier record, and are left out."""
 
     @property
     def candidates(self) -> int:
@@ -90,6 +94,8 @@ def read_records(question: Question) -> Records:
     rows = read_rows(paths, question.label, question.ignore)
     _check_counts(paths, rows)
     _check_apart(paths, rows)
+    rows, copies, repeated = _keep_first(rows)
+    _check_counts(paths, rows, "different records")
     order = _order_records(rows, question)
     features = take_rows(rows.features, order)
     owner = np.repeat(np.arange(len(paths)), rows.counts)
@@ -104,7 +110,7 @@ def read_records(question: Question) -> Records:
         )
     if 0 in features.shape[1:]:
         raise HarnessError(f"{paths[0]}: no column is left beside the label {question.label!r}; a model needs features")
-    return Records(features, rows.labels[order], places, m, attacked)
+    return Records(features, rows.labels[order], places, m, attacked, copies[order], repeated)
 
 
 def take_rows(features: pd.DataFrame | Array, places: Array) -> pd.DataFrame | Array:
@@ -114,11 +120,11 @@ def take_rows(features: pd.DataFrame | Array, places: Array) -> pd.DataFrame | A
     return features[places]
 
 
-def _check_counts(paths: Sequence[Path], rows: Rows) -> None:
+def _check_counts(paths: Sequence[Path], rows: Rows, noun: str = "records") -> None:
     fewest = [FEWEST, FEWEST if len(paths) > 2 else FEWEST * 3 // 2, FEWEST_REFERENCE]
     for path, count, least in zip(paths, rows.counts, fewest, strict=False):
         if count < least:
-            raise HarnessError(f"{path}: {count} records are too few; at least {least} are needed to say anything")
+            raise HarnessError(f"{path}: {count} {noun} are too few; at least {least} are needed to say anything")
 
 
 def _check_apart(paths: Sequence[Path], rows: Rows) -> None:
@@ -137,6 +143,36 @@ def _check_apart(paths: Sequence[Path], rows: Rows) -> None:
     )
 
 
+def _keep_first(rows: Rows) -> tuple[Rows, Array, tuple[int, int, int]]:
+    """Each record once, where it comes first; how often it stands in that file, (n,); and how many rows of members,
+    non-members and reference records are left out.
+
+    A copy that an attack learns from tells it the answer about the other, and an interval that counts both counts one
+    observation twice.
+    """
+    keys, first, kept = _record_keys(rows), dict[object, int](), list[int]()
+    owner = np.repeat(np.arange(len(rows.counts)), rows.counts)
+    copies, left_out = np.zeros(len(keys), dtype=np.int64), [0, 0, 0]
+    for at, key in enumerate(keys):
+        earlier = first.setdefault(key, at)
+        copies[earlier] += owner[at] == owner[earlier]
+        if earlier == at:
+            kept.append(at)
+        else:
+            left_out[owner[at]] += 1
+    places = np.array(kept)
+    counts = tuple(int(n) for n in np.bincount(owner[places], minlength=len(rows.counts)))
+    distinct = Rows(take_rows(rows.features, places), rows.labels[places], rows.lines[places], counts)
+    return distinct, copies[places], (left_out[0], left_out[1], left_out[2])
+
+
+def repeats_text(records: Records) -> str:
+    """How many rows repeat an earlier record, in a sentence; there are some."""
+    sides = zip(records.repeated, ("members", "non-members", "reference records"), strict=True)
+    of = " and ".join(f"{count:,} of {side}" for count, side in sides if count)
+    return f"{sum(records.repeated):,} rows repeat an earlier record ({of}): each record is asked about once"
+
+
 def _record_keys(rows: Rows) -> list[object]:
     """What two records that are the same have alike: every feature, and the label."""
     if isinstance(rows.features, pd.DataFrame):
@@ -153,28 +189,3 @@ def _order_records(rows: Rows, question: Question) -> Array:
     drawn = generator(question.seed, "model audit", "reference", n).permutation(n)
     k = n // 3
     return np.concatenate([np.arange(m), m + np.sort(drawn[k:]), m + np.sort(drawn[:k])])
-
-
-def label_places(labels: Array, columns: int, classes: Sequence[str], where: str) -> tuple[Array, tuple[str, ...]]:
-    """The column of its class for each label, (n,) int64, and the classes in the order of columns.
-
-    Without `classes`, labels are in their own order; whole numbers that are columns themselves, where a model gives
-    more columns than there are labels. Raises HarnessError where labels and columns do not fit.
-    """
-    values = sorted_classes(pd.Series(labels, name="label"))
-    if classes:
-        unknown = [str(value) for value in values if str(value) not in classes]
-        if unknown or len(classes) != columns or len(set(classes)) != len(classes):
-            what = f"lacks the label {quote_value(unknown[0])}" if unknown else f"names {len(classes)} classes"
-            raise HarnessError(f"--classes {what}, and {where} gives {columns} columns; name one class a column")
-        at = {name: column for column, name in enumerate(classes)}
-        return np.array([at[str(value)] for value in labels], dtype=np.int64), tuple(classes)
-    if len(values) == columns:
-        codes = pd.Categorical(labels, categories=values).codes
-        return codes.astype(np.int64), tuple(map(str, values))
-    if labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < columns:
-        return labels.astype(np.int64), tuple(map(str, range(columns)))
-    raise HarnessError(
-        f"audit: {where}: gives {columns} columns where the files have {len(values)} labels "
-        f"({quote_names([str(value) for value in values], 5)}); one column a class, or say --classes for each column"
-    )

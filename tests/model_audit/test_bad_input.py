@@ -13,8 +13,9 @@ import pytest
 
 from harness.errors import HarnessError
 from harness.model_audit.asking import Job, _ask, _train_and_ask, log_probabilities
+from harness.model_audit.columns import label_places
 from harness.model_audit.question import Question
-from harness.model_audit.records import label_places, read_records
+from harness.model_audit.records import read_records
 from tests.conftest import run_cli
 
 PREDICT = "def predict(features):\n    import numpy as np\n    return np.full((len(features), 2), 0.5)\n"
@@ -130,9 +131,11 @@ def test_labels_and_columns_that_do_not_fit() -> None:
     labels = np.array(["a", "b", "a"])
     assert label_places(labels, 2, (), "f")[0].tolist() == [0, 1, 0]
     assert label_places(labels, 2, ("b", "a"), "f")[0].tolist() == [1, 0, 1]
-    assert label_places(np.array([0, 3]), 5, (), "f") == (pytest.approx([0, 3]), ("0", "1", "2", "3", "4"))
+    assert label_places(np.array([0, 3]), 5, ("0..4",), "f") == (pytest.approx([0, 3]), ("0", "1", "2", "3", "4"))
+    assert label_places(np.array([1, 2]), 3, (), "f", ("1", "2", "3"))[0].tolist() == [0, 1]
+    assert label_places(np.array([1.0, 2.0]), 2, (), "f", ("2", "1"))[0].tolist() == [1, 0]
     for columns, classes, says in (
-        (3, (), r"f: gives 3 columns where the files have 2 labels \(a, b\)"),
+        (3, (), r"f: gives 3 columns where the files have 2 labels \(a, b\); name the label of each column"),
         (2, ("a", "c"), "--classes lacks the label 'b'"),
         (3, ("a", "b"), "--classes names 2 classes, and f gives 3 columns"),
     ):

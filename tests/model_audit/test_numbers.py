@@ -164,7 +164,9 @@ def small_pool(models: int = 8, n: int = 60) -> tuple[Records, Outputs, list[InO
             )
         )
     features = rng.normal(size=(n + 24, 3))
-    records = Records(features, labels, tuple(f"r:{i}" for i in range(n + 24)), n // 2, n // 2)
+    records = Records(
+        features, labels, tuple(f"r:{i}" for i in range(n + 24)), n // 2, n // 2, np.ones(n + 24, int), (0, 0, 0)
+    )
     return records, outputs(np.arange(n) < n // 2), pool
 
 

@@ -78,7 +78,8 @@ def test_arrays_and_logits_are_audited_as_the_pytorch_example_gives_them(tmp_pat
     assert ran.returncode == 0, ran.stderr
     numbers = json.loads(ran.stdout)
     assert numbers["records"] == {
-        "members": 120, "nonmembers": 120, "reference": 120, "classes": [str(digit) for digit in range(10)]
+        "members": 120, "nonmembers": 120, "reference": 120, "classes": [str(digit) for digit in range(10)],
+        "repeated": {"members": 0, "nonmembers": 0, "reference": 0},
     }  # fmt: skip
     areas = {one["attack"]: one["auc"] for one in numbers["attacks"]}
     assert list(areas) == ["blind", "loss", "quantile", "lira", "rmia"]
