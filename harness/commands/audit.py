@@ -13,9 +13,12 @@ import typer
 
 from harness.commands.audit_model import (
     Classes,
+    FailAbove,
+    FailBy,
     Fpr,
     Ignore,
     Label,
+    Limit,
     Logits,
     Members,
     Models,
@@ -99,6 +102,8 @@ def audit(
     models: Models = 16,
     fpr: Fpr = None,
     out: Out = None,
+    fail_above: FailAbove = None,
+    fail_by: FailBy = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -126,7 +131,7 @@ def audit(
             classes=tuple(classes or ()), logits=logits, train=train, models=models, seed=seed, level=level,
             **({"fprs": tuple(dict.fromkeys(fpr))} if fpr else {}),
         )  # fmt: skip
-        audit_existing_model(what, given, out, quiet, as_json)
+        audit_existing_model(what, given, out, quiet, as_json, Limit.of(fail_above, fail_by))
         return
     from harness.auditing import AUDITORS, canary_records, many_runs
     from harness.auditing.canary_search import Search, seek_canary

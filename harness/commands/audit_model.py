@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -65,7 +67,26 @@ Out = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", rich_help_panel=PANEL, help="For page, numbers and scores; default: NAME-audit."),
 ]
-OF_MODEL = ("nonmembers", "reference", "label", "ignore", "classes", "logits", "train", "models", "fpr", "out")
+FailAbove = Annotated[
+    float | None,
+    typer.Option(
+        metavar="AUC",
+        rich_help_panel=PANEL,
+        help="Exit 1 where an attack on the model has an AUC above this, for CI; 0.5 is chance.",
+    ),
+]
+FailBy = Annotated[
+    Literal["shown", "estimate", "possible"] | None,
+    typer.Option(
+        rich_help_panel=PANEL,
+        help="What has to be above it: `shown`, the lower end of the interval (default); `estimate`, the number; "
+        "`possible`, the upper end, so that too few records stop a model, too.",
+    ),
+]
+OF_MODEL = (
+    "nonmembers", "reference", "label", "ignore", "classes", "logits", "train", "models", "fpr", "out", "fail_above",
+    "fail_by",
+)  # fmt: skip
 OF_TRAINING = (
     "epsilon", "delta", "runs", "score", "canary", "neighbours", "hidden", "records", "batch_size", "epochs",
     "accountant", "plot",
@@ -86,10 +107,55 @@ def check_mode(context: typer.Context, of_model: bool) -> None:
         raise HarnessError(f"{option}: is for a model that exists; name its training records too, with --members FILE")
 
 
+@dataclass(frozen=True)
+class Limit:
+    """What a model may give away before the command fails."""
+
+    auc: float
+    by: Literal["shown", "estimate", "possible"]
+
+    @classmethod
+    def of(cls, auc: float | None, by: Literal["shown", "estimate", "possible"] | None) -> Limit | None:
+        """None where no limit is given. Raises HarnessError for an AUC that is none, and for one option without the
+        other."""
+        if auc is None:
+            if by is not None:
+                raise HarnessError(f"--fail-by {by}: is for --fail-above; give that too, such as --fail-above 0.6")
+            return None
+        if not 0 <= auc < 1:
+            raise HarnessError(f"--fail-above {auc:g}: an AUC from 0 up to 1 is needed, such as 0.6")
+        return cls(auc, by or "shown")
+
+    def fault(self, audit: ModelAudit) -> str:
+        """Which attack on the model is above it, in a line; empty where none is.
+
+        An end of an interval is at the level that holds for all attacks together. Columns that do not seem to be those
+        of the labels are a fault, too: what attacks find with them says nothing.
+        """
+        from harness.model_audit.findings import find_leaks, name_attack
+        from harness.model_audit.intervals import auc_interval
+
+        if audit.columns.accuracy_in_order is not None:
+            return "columns and labels do not seem to fit, so that nothing is known of the model"
+        level = find_leaks(audit).level
+        ends = {one.name: auc_interval(one.answers, level) for one in audit.attacks[1:]}
+        read = {"shown": "low", "estimate": "value", "possible": "high"}[self.by]
+        name, highest = max(((name, getattr(end, read)) for name, end in ends.items()), key=lambda pair: pair[1])
+        if highest <= self.auc:
+            return ""
+        what = {"shown": "is shown to be", "estimate": "is", "possible": "may be"}[self.by]
+        return f"the AUC of {name_attack(name)} {what} {highest:.3g}, above {self.auc:g}"
+
+
 def audit_existing_model(
-    function: str, options: Mapping[str, object], out: Path | None, quiet: bool, as_json: bool
+    function: str,
+    options: Mapping[str, object],
+    out: Path | None,
+    quiet: bool,
+    as_json: bool,
+    limit: Limit | None = None,
 ) -> None:
-    """Audit, write the page, and say what was found."""
+    """Audit, write the page, and say what was found; exit 1 where the model gives away more than the limit."""
     from harness.auditing.functions import TRAINING, named_function
     from harness.model_audit import Question, audit_model
     from harness.model_audit.asking import PREDICTION
@@ -115,6 +181,9 @@ def audit_existing_model(
         print_json({**describe_audit(audit), "page": str(page)})
     else:
         _show(audit, page)
+    if limit is not None and (fault := limit.fault(audit)):
+        print(f"harness: audit: {fault}", file=sys.stderr)
+        raise typer.Exit(1)
 
 
 def _stem(question: Question) -> str:

@@ -109,13 +109,13 @@ def _answer_of_attacks(audit: ModelAudit, findings: Findings) -> str:
     if findings.beyond_blind:
         best = by_name[findings.beyond_blind[0]]
         return (
-            f"Yes: {_subject(best.name)} tells members from non-members with an AUC of {_words(best.auc)}, where the "
-            f"blind attack, which never sees the model, has {_words(audit.blind.auc)}."
+            f"Yes: {name_attack(best.name)} tells members from non-members with an AUC of {_words(best.auc)}, where "
+            f"the blind attack, which never sees the model, has {_words(audit.blind.auc)}."
         )
     if findings.at_rates:
         name, rate = findings.at_rates[-1]
         return (
-            f"Yes, of some records: at a false-positive rate of {rate.fpr.value:.2%}, {_subject(name)} finds "
+            f"Yes, of some records: at a false-positive rate of {rate.fpr.value:.2%}, {name_attack(name)} finds "
             f"{rate.tpr.value:.1%} of the members, which is more than chance and more than the records tell."
         )
     if findings.blind:
@@ -126,13 +126,13 @@ def _answer_of_attacks(audit: ModelAudit, findings: Findings) -> str:
     if findings.beyond_chance:
         best = max((by_name[name] for name in findings.beyond_chance), key=lambda one: one.auc.low)
         return (
-            f"Probably: {_subject(best.name)} tells members from non-members with an AUC of {_words(best.auc)}, but "
+            f"Probably: {name_attack(best.name)} tells members from non-members with an AUC of {_words(best.auc)}, but "
             "that it does so better than the records do without the model is not shown."
         )
     if findings.turned:
         one = by_name[findings.turned[0]]
         return (
-            f"Members are harder to predict than non-members: the AUC of {_subject(one.name)} is {_words(one.auc)}, "
+            f"Members are harder to predict than non-members: the AUC of {name_attack(one.name)} is {_words(one.auc)}, "
             "below one half, so the two files are not drawn alike, or the columns are not those of the labels."
         )
     highest = max((one for one in audit.attacks if one.name != BLIND), key=lambda one: one.auc.high)
@@ -162,8 +162,8 @@ def advise(audit: ModelAudit, findings: Findings) -> list[str]:
     pooled = [name for name in findings.beyond_blind if name in (LIRA, RMIA)]
     if pooled and LOSS not in findings.beyond_chance:
         advice.append(
-            f"{' and '.join(_subject(name) for name in pooled)} found what the loss does not show: a test of the loss "
-            "or of the accuracy gap will not see an improvement. Repeat this audit after every change."
+            f"{' and '.join(name_attack(name) for name in pooled)} found what the loss does not show: a test of the "
+            "loss or of the accuracy gap will not see an improvement. Repeat this audit after every change."
         )
     exposed = _exposed_members(audit)
     if exposed:
@@ -248,7 +248,8 @@ def list_assumptions(audit: ModelAudit) -> list[str]:
     return texts
 
 
-def _subject(name: str) -> str:
+def name_attack(name: str) -> str:
+    """`the loss attack`, `LiRA`: an attack as the subject of a sentence."""
     return f"the {WORDS[name]}" if WORDS[name].islower() else WORDS[name]
 
 

@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from harness.auditing.functions import RemoteTraceback
+from harness.commands.audit_model import Limit
 from harness.errors import HarnessError
 from harness.model_audit import ModelAudit, Question, audit_model
 from harness.model_audit.document import describe_audit, list_scores
@@ -192,3 +195,43 @@ def test_the_traceback_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(HarnessError, match=r"audit: mine\.py:train: train.* cannot be called with features") as raised:
         audited(folder, "train")
     assert isinstance(raised.value.__cause__, RemoteTraceback)
+
+
+@pytest.mark.parametrize(
+    ("auc", "by", "says"),
+    [
+        (0.6, None, r"the AUC of LiRA is shown to be 0\.9\d*, above 0\.6"),
+        (0.6, "estimate", r"the AUC of LiRA is (1|0\.9\d*), above 0\.6"),
+        (0.99, "possible", r"the AUC of LiRA may be (1|0\.99\d*), above 0\.99"),
+        (0.999999, "shown", None),
+    ],
+)
+def test_a_limit_is_passed_by_an_end_of_an_interval_or_by_the_number(
+    auc: float, by: Any, says: str | None, leaky: ModelAudit
+) -> None:
+    limit = Limit.of(auc, by)
+    assert limit is not None
+    assert limit.fault(leaky) == "" if says is None else re.fullmatch(says, limit.fault(leaky))
+
+
+def test_a_model_whose_columns_do_not_fit_is_stopped(leaky: ModelAudit) -> None:
+    check = replace(leaky.columns, order=("yes", "no"), accuracy_in_order=(0.9, 0.8))
+    assert "columns and labels do not seem to fit" in Limit(0.999999, "shown").fault(replace(leaky, columns=check))
+
+
+def test_the_command_fails_above_the_limit_and_writes_its_page(folder: Path) -> None:
+    files = ["--members", "members.csv", "--nonmembers", "nonmembers.csv", "--label", "y", "-q", "--json"]
+    ran = run_cli(folder, "audit", "mine.py:by_heart", *files, "--out", "stopped", "--fail-above", "0.55")
+    assert ran.returncode == 1
+    assert re.fullmatch(r"harness: audit: the AUC of the loss attack is shown to be 0\.\d+, above 0\.55\n", ran.stderr)
+    assert json.loads(ran.stdout)["page"] == "stopped/audit.html"
+    assert (folder / "stopped" / "audit.html").is_file()
+    ran = run_cli(folder, "audit", "mine.py:never_saw_them", *files, "--out", "passed", "--fail-above", "0.6")
+    assert ran.returncode == 0, ran.stderr
+    for options, says in (
+        (("--fail-by", "shown"), "--fail-by shown: is for --fail-above"),
+        (("--fail-above", "1.5"), "--fail-above 1.5: an AUC from 0 up to 1 is needed"),
+    ):
+        ran = run_cli(folder, "audit", "mine.py:never_saw_them", *files, *options)
+        assert ran.returncode == 2
+        assert says in ran.stderr
