@@ -28,6 +28,8 @@ from harness.data.steps import Step
 
 NEARLY_CONSTANT = 0.99
 """A column of which this share of the rows has one value is nearly constant."""
+MOST_CELLS = 20_000_000
+"""Of a table whose rows are compared; that of a larger one would take longer than all else."""
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 BLOCK = 64
 """Columns that are looked at together."""
@@ -47,6 +49,8 @@ def inspect(
         steps.append(Step("dropped rows", count=len(table) - len(rows), detail="a value is missing"))
         gone = set(table[schema.label].unique()) - set(frame[schema.label].unique())
         steps += [Step("lost class", schema.label, 1, str(one)) for one in sorted(gone, key=str)]
+    if frame.size <= MOST_CELLS and (again := int(frame.duplicated().sum())):
+        steps.append(Step("repeated", count=again))
     categories = categorical_columns(frame, schema)
     numbers = [c for c in frame.columns if c != schema.label and c not in categories]
     sorted_classes(frame[schema.label])

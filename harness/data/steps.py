@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 What = Literal[
     "dropped rows",
+    "repeated",
     "dropped columns",
     "ordered",
     "rewritten",

@@ -12,6 +12,7 @@ MOST = 8
 """Columns that a line names."""
 PHRASES: dict[What, tuple[str, str]] = {
     "dropped rows": ("rows left out", "{count:,} ({detail})"),
+    "repeated": ("rows that repeat an earlier one", "{count:,} (a member and a non-member may be the same)"),
     "dropped columns": ("columns left out", "{count:,} ({detail})"),
     "ordered": ("order", "{detail}"),
     "rewritten": ("rewritten", "{column} in {cells} ({detail})"),

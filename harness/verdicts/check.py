@@ -34,7 +34,7 @@ from harness.verdicts.basis import Judgement, basis_of, combined_outcome, judge_
 from harness.verdicts.flags import describe_assumptions
 from harness.verdicts.measured import ClaimError, evidence_of, judge_of, repeats_wanted
 from harness.verdicts.partial import repeats_of, seconds_a_model, tally_points, would_decide
-from harness.verdicts.rates import describe_rates
+from harness.verdicts.rates import describe_rates, describe_turned_scores
 from harness.verdicts.shown import index_of, number_reasons, reason_text, shown_part
 
 PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
@@ -228,7 +228,8 @@ def _judge_claim(
         }
         if combined_outcome([f.outcome for f in judgement.findings]) == "inconclusive":
             fields["would_decide"] = _would_decide(judgement, scaled, spent, alpha, claim)
-    fields["flags"] = (*describe_assumptions(scaled.spec, parts), *describe_rates(parts, evidence))
+    turned = describe_turned_scores(parts, evidence) if scaled.spec.results is not None else ()
+    fields["flags"] = (*describe_assumptions(scaled.spec, parts), *describe_rates(parts, evidence), *turned)
     tally = {"tally": tally_points(judgement, parts, alpha)}
     return Verdict.model_validate({**common, **fields, **_measured_fields(judgement, evidence, alpha), **tally})
 

@@ -7,9 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.operands import MetricSeries
 from harness.claims.results import PartResult, unknown_part
+from harness.errors import HarnessError
 from harness.metrics import METRICS
 
+CHANCE = 0.5
+"""AUC of scores that tell nothing."""
 ROUNDING = 1e-9
 """A rate times a number of records that is a whole number but for rounding is that number."""
 
@@ -46,6 +50,23 @@ def describe_rates(parts: Sequence[MeasuredClaimKind], evidence: Measurements) -
         for fpr, n in fewest.items()
         if (above := _count_above(fpr, n))
     )
+
+
+def describe_turned_scores(parts: Sequence[MeasuredClaimKind], evidence: Measurements) -> tuple[str, ...]:
+    """A sentence on each attack of a claim whose scores are, by the mean of its AUC, higher for non-members."""
+    turned = []
+    for operand in (one for part in parts for one in part.operands()):
+        for curve in (MetricSeries("auc", arm, attack) for arm in operand.arm for attack in operand.attack):
+            try:
+                wheres = evidence.grid([curve], {"epsilon": evidence.levels(curve, "epsilon")})
+            except HarnessError:  # a file that is read for other metrics alone
+                continue
+            if any(evidence.mean(curve, where).interval()[1] < CHANCE for where in wheres):
+                turned.append(
+                    f"Scores of {curve.attack} ({curve.arm}) are higher for non-members: its AUC is below one half. A "
+                    "score has to be higher for members; if these have the other sign, turn it."
+                )
+    return tuple(dict.fromkeys(turned))
 
 
 def _count_above(fpr: float, n: int) -> int:

@@ -489,6 +489,24 @@ def test_what_encoding_does_is_listed(tmp_path: Path) -> None:
     assert Step("dropped rows", "", 3, "a value is missing") in steps
 
 
+def test_rows_that_repeat_one_are_counted_and_dropped_on_request(tmp_path: Path) -> None:
+    text = "id,a,b,y\n" + "".join(f"{i},{i % 7},{'pq'[i % 2]},{i % 2}\n" for i in range(30))
+    _, steps = encoded(tmp_path, text, Preprocessing(scaling="none"), ignore=("id",))
+    assert Step("repeated", "", 16) in steps  # 14 differ: a is i mod 7, b and y are i mod 2
+    _, steps = encoded(tmp_path, text, Preprocessing(scaling="none"), ignore=("id",), repeated="drop")
+    assert Step("dropped rows", "", 16, "they repeat an earlier one") in steps
+    assert not any(step.what == "repeated" for step in steps)
+    _, steps = encoded(tmp_path, text, Preprocessing(scaling="none"))
+    assert not any(step.what == "repeated" for step in steps)
+
+
+def test_a_dropped_row_does_not_shift_the_lines_of_others(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("a,y\n1,p\n1,p\n2,q\n1,p\n3,p\n")
+    table = CsvTable(path="own.csv", label="y", repeated="drop").read(tmp_path)
+    assert table.lines.tolist() == [2, 4, 6]
+    assert table.frame["a"].tolist() == [1, 2, 3]
+
+
 def test_a_column_without_any_value_is_named(tmp_path: Path) -> None:
     for fields in ({}, {"categorical": ("x",)}):
         with pytest.raises(HarnessError, match=r"column 'x' holds no value; leave it out"):

@@ -202,6 +202,17 @@ def test_the_rate_at_a_threshold_that_few_records_set_is_the_rank_of_a_further_o
     assert rates.mean() == pytest.approx((above + 1) / (n + 1), abs=4 * rates.std() / math.sqrt(4000))
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_of_the_other_sign_are_named(sign: int, make_project: Make) -> None:
+    project = make_project()
+    frame = scores()
+    frame["score"] *= sign
+    frame.to_csv(project.root / "results.csv", index=False)
+    expect = COMPARE | {"left": {"metric": "max_advantage", "attack": "loss"}, "right": {"value": 0.9}, "relation": "<"}
+    turned = [flag for flag in judged(project, of_scores(), expect).flags if "higher for non-members" in flag]
+    assert len(turned) == (sign < 0)
+
+
 def test_a_roc_curve_of_scores_is_that_of_scikit_learn(make_project: Make) -> None:
     """Of the first repeat, at false-positive rates from one non-member to all."""
     project = make_project()

@@ -61,6 +61,9 @@ class CsvTable(TableDataset):
     """How characters are stored, such as windows-1252 or utf-16."""
     max_levels: int = Field(default=MOST_LEVELS, ge=2, exclude_if=lambda levels: levels == MOST_LEVELS)
     """Different values that the label or a column of categories may have: each is a class, or a feature."""
+    repeated: Literal["keep", "drop"] = Field(default="keep", exclude_if=lambda repeated: repeated == "keep")
+    """What becomes of rows that repeat an earlier one in every column in use: `keep` where they are different people
+    who are alike, `drop` where they are one record that is listed several times."""
 
     display: ClassVar[str] = "own table"
     also_decided_by: ClassVar[tuple[str, ...]] = ("harness.data.cells", "harness.data.columns")
@@ -124,7 +127,11 @@ class CsvTable(TableDataset):
                 read = self._label if name == schema.label else self._feature
                 columns[name], done = read(column, schema)
                 steps += done
-        return OwnTable(pd.DataFrame(columns), tuple(steps), cells.lines)
+        frame, lines = pd.DataFrame(columns), cells.lines
+        if self.repeated == "drop" and (again := frame.duplicated().to_numpy()).any():
+            steps.append(Step("dropped rows", count=int(again.sum()), detail="they repeat an earlier one"))
+            frame, lines = frame[~again].reset_index(drop=True), lines[~again]
+        return OwnTable(frame, tuple(steps), lines)
 
     def date_columns(self, root: Path) -> tuple[str, ...]:
         """Columns of text all of whose cells are dates, in the order of the file: those that `dates` could name."""
