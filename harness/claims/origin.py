@@ -22,6 +22,8 @@ class Quote(Config):
     """Where they stand, such as `Section 4.3`."""
     text: str = Field(min_length=1)
     """Verbatim; `...` stands for what is left out."""
+    compared: bool = Field(default=True, exclude_if=lambda compared: compared)
+    """Whether it was found in the paper's text; what a spec says of it counts for nothing (`specs/quotations.json`)."""
 
     def pieces(self) -> list[str]:
         """What has to be found in the paper, each by itself and in this order, in normal form."""

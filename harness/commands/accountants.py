@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from harness.commands.attack_risk import Advantage, AtFpr, Tpr, show_noise_for_attacks
 from harness.commands.common import AsJson, Quiet, check_writable_file, print_json
 from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
@@ -31,6 +32,9 @@ def accountants(
     epsilon: Annotated[
         list[float] | None, typer.Option(help="An epsilon; may be repeated. Default: 0.01 to 1000.")
     ] = None,
+    advantage: Advantage = None,
+    tpr: Tpr = None,
+    at_fpr: AtFpr = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw noise and what it is worth over epsilon.")
     ] = None,
@@ -46,10 +50,18 @@ def accountants(
     al. 2024) to what holds without amplification, for any order of the batches; for Poisson batches within 0.5%. An
     accountant that cannot answer says why in its row, and the others answer. In JSON an infinite epsilon, and what
     could not be had, are null; `why` says which.
+
+    With --advantage, or with --tpr and --at-fpr, the noise at which no attack passes that limit, and beside it the
+    noise for an epsilon that keeps it, which is more: `harness accountants --tpr 0.1 --at-fpr 0.01`.
     """
     from harness.privacy.accountants import ACCOUNTANTS, Run
 
     run = Run(n, batch_size, epochs, delta)
+    if advantage is not None or tpr is not None or at_fpr is not None:
+        if epsilon or plot is not None:
+            raise HarnessError("--epsilon and --plot are for the table over epsilon; leave them out beside a limit")
+        show_noise_for_attacks(advantage, tpr, at_fpr, run, quiet, as_json)
+        return
     check_writable_file(plot, "--plot", ".svg")
     asked = epsilon or EPSILONS
     for value in asked:

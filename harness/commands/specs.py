@@ -12,13 +12,29 @@ from harness.commands.common import AsJson, Names, load, print_json, project_her
 from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.files import write_text
+from harness.paths import Project
 
 if TYPE_CHECKING:
     from harness.spec.load import Loaded
 
 
-def validate(specs: Names = None, as_json: AsJson = False) -> None:
-    """Check specs without running anything: every fault with its file, line and field; exit 2 if there is one."""
+Papers = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--paper",
+        metavar="TEXT",
+        help="A text of the paper that the specs are of, `<paper>.txt`, or a folder of such; may be repeated.",
+    ),
+]
+
+
+def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False) -> None:
+    """Check specs without running anything: every fault with its file, line and field; exit 2 if there is one.
+
+    With --paper, quotations are compared with the paper's text, letter by letter but for what typesetting adds. Those
+    that stand in it are noted in specs/quotations.json, without the text. A claim of a paper with a quotation that is
+    not noted there is shown as not compared, and not counted as the paper's.
+    """
     project = project_here()
     loaded = load(project, specs)
     if not specs:
@@ -28,10 +44,43 @@ def validate(specs: Names = None, as_json: AsJson = False) -> None:
         check_names(project, [one.spec for one in loaded])
         check_decided_names(project, [one.spec for one in loaded])
     _check_results(loaded)
+    if paper:
+        said = _compare_quotations(project, loaded, paper)
+        if not as_json:
+            print_text(said)
     if as_json:
         print_json([{"id": one.spec.id, "sha256": one.sha256, "valid": True} for one in loaded])
     else:
         print_text(f"{len(loaded)} specs are valid")
+
+
+def _compare_quotations(project: Project, loaded: Sequence[Loaded], paths: Sequence[Path]) -> str:
+    """Compare quotations with texts, note those that stand in them, and say how many. Raises HarnessError with a line
+    on each that does not."""
+    from harness.spec.quotations import compare_quotations, note_compared, quotations_of, read_texts
+
+    quoting = [one for one in loaded if any(True for _ in quotations_of(one.spec))]
+    if not quoting:
+        raise HarnessError("--paper: none of these specs quotes a paper")
+    papers = tuple(dict.fromkeys(one.spec.paper for one in quoting))
+    texts = read_texts(paths, papers)
+    compared, faults = dict[str, list[str]](), list[str]()
+    for one in quoting:
+        if one.spec.paper in texts:
+            keys, wrong = compare_quotations(one.spec, one.document, texts[one.spec.paper])
+            compared.setdefault(one.spec.paper, []).extend(keys)
+            faults += wrong
+    if faults and not any(compared.values()):
+        raise HarnessError(
+            f"--paper {paths[0]}: none of {len(faults)} quotations is in it; give the text that is quoted"
+        )
+    path = note_compared(project, compared)
+    if faults:
+        raise HarnessError("\n".join(faults))
+    count = sum(map(len, compared.values()))
+    left = sorted({one.spec.paper for one in quoting} - set(compared))
+    others = f"; no text of {', '.join(left)}" if left else ""
+    return f"{count} quotations stand in the texts of {', '.join(compared)}{others}; noted in {path.name}"
 
 
 def _check_results(loaded: Sequence[Loaded]) -> None:

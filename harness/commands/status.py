@@ -21,6 +21,7 @@ CHEAPEST = 10
 """Open claims that are shown without --all."""
 OTHER_GROUPS: Mapping[Group, str] = {
     "papers elsewhere": "other data",
+    "not compared": "not compared",
     "corrected": "corrected",
     "ours": "ours",
     "checks": "checks",

@@ -25,6 +25,7 @@ from harness.paths import Project
 from harness.spec.attacks import attack_variants
 from harness.spec.document import Document, Keys, load_document, locate
 from harness.spec.model import Spec
+from harness.spec.quotations import mark_compared
 from harness.spec.readings import readings
 from harness.spec.surface import CONTENT, SHARED, core
 
@@ -121,8 +122,7 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
 
     Raises HarnessError with one line per fault.
     """
-    raw = load_document(path)
-    if "id" in raw.data:
+    if "id" in (raw := load_document(path)).data:
         raise HarnessError(f"{locate(raw, ('id',))}: id: is set from the file's name; remove it")
     document = core(raw)
     try:
@@ -138,7 +138,7 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
             readings(spec, raw)
     except HarnessError as error:
         raise HarnessError(f"{locate(document, ('ambiguities',))}: ambiguities.alternatives: {error}") from None
-    return Loaded(spec, document, raw)
+    return Loaded(mark_compared(project, spec), document, raw)
 
 
 def load_specs(project: Project, names: list[str], alternatives: bool = True) -> list[Loaded]:

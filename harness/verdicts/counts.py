@@ -10,10 +10,11 @@ from typing import Literal
 from harness.claims.verdict import Certainty, Verdict, Word
 from harness.verdicts.publish import DATA_THAT_SETTLES
 
-Group = Literal["papers", "papers elsewhere", "corrected", "ours", "checks"]
+Group = Literal["papers", "papers elsewhere", "not compared", "corrected", "ours", "checks"]
 GROUPS: dict[Group, str] = {
     "papers": "claims of the papers, proved or on their data",
     "papers elsewhere": "claims of the papers, on other data or a stand-in",
+    "not compared": "claims given as a paper's, whose quotations were not compared with its text",
     "corrected": "corrected claims",
     "ours": "claims of our own",
     "checks": "checks of the software",
@@ -35,6 +36,8 @@ WORDS: dict[Word, str] = {
 def group_of(verdict: Verdict) -> Group:
     """The group in which a verdict is counted: whose claim it is, and for a paper's, on what data it was judged."""
     if verdict.origin == "paper":
+        if not all(quote.compared for quote in verdict.quotes):
+            return "not compared"
         return "papers" if verdict.data in DATA_THAT_SETTLES else "papers elsewhere"
     return {"corrected": "corrected", "ours": "ours", "check": "checks"}[verdict.origin]  # type: ignore[return-value]
 

@@ -226,6 +226,19 @@ def test_a_sought_canary_exposes_a_bug_by_the_loss_of_the_final_model_alone(tmp_
     assert (answer["canary"], answer["score"], answer["neighbours"]) == ("sought", "loss", "add-remove-one")
 
 
+@pytest.mark.parametrize(("function", "runs", "exposed"), [("by_count", 16000, True), ("by_constant", 4000, False)])
+def test_a_divisor_that_follows_the_number_of_records_is_exposed(
+    function: str, runs: int, exposed: bool, tmp_path: Path
+) -> None:
+    """Neighbours of other size are told apart by all other records too; twice the sensitivity, and an epsilon above 1."""
+    example = REPO / "examples" / "audit_divided_by_count.py"
+    asked = ["--epsilon", "1", "--runs", str(runs), "--canary", "sought", "--score", "loss", "-q", "--json"]
+    ran = run_cli(tmp_path, "audit", f"{example}:{function}", *asked)
+    assert ran.returncode == exposed, ran.stderr
+    (bound,) = [one["epsilon"] for one in json.loads(ran.stdout)["bounds"] if one["auditor"] == "gaussian"]
+    assert (bound > 1) == exposed
+
+
 def planted_loss(features: Array, labels: Array, seed: int) -> Any:
     """A model that remembers one sort of record alone: those of class 1 with a first column above 2."""
     remembers = bool(((features[:, 0] > 2) & (labels == 1)).any())

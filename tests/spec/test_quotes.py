@@ -10,6 +10,7 @@ import pytest
 from harness.claims.origin import Quote, normal_form
 from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
+from harness.spec.quotations import quotation_key, read_compared
 from tests.conftest import REPO
 
 PAPERS = Path(os.environ.get("HARNESS_PAPERS", REPO.parent / "shared" / "papers"))
@@ -44,6 +45,13 @@ def test_quotations_stand_in_the_papers(specs: list[Loaded]) -> None:
                 wrong.append(f"{where}: {quote.text}")
                 break
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_quotation_is_noted_as_compared(specs: list[Loaded]) -> None:
+    """Where the papers' texts are not at hand, too; `harness validate --paper` notes new ones."""
+    compared = read_compared(Project(REPO))
+    assert not [where for paper, where, quote in quotes(specs) if quotation_key(quote) not in compared[paper]]
+    assert all(quote.compared for _, _, quote in quotes(specs))
 
 
 def test_quotations_are_short(specs: list[Loaded]) -> None:
