@@ -61,7 +61,7 @@ def show_noise_for_attacks(
             "noise for that epsilon",
             "ratio",
         ),
-        [_shown(row) for row in rows],
+        [_format_row(row) for row in rows],
     )
     print_text(
         f"Epsilon at delta {run.delta:g}, add-remove-one neighbours. The first noise is found by the whole curve of "
@@ -92,6 +92,6 @@ def _row(risk: Any, run: Run, sampling: Any) -> dict[str, Any]:
     return {"batches": sampling, **row, "why": "; ".join(why)}
 
 
-def _shown(row: dict[str, Any]) -> tuple[str, ...]:
+def _format_row(row: dict[str, Any]) -> tuple[str, ...]:
     names = ("noise_multiplier", "epsilon", "keeping_epsilon", "keeping_noise", "ratio")
     return (row["batches"], *("-" if row[name] is None else f"{row[name]:.4g}" for name in names))

@@ -1,4 +1,4 @@
-"""`harness validate` and `schema`: whether specs say what can be said, and what that is."""
+"""`harness validate` and `schema`: whether specs say what can be summary, and what that is."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
         check_decided_names(project, [one.spec for one in loaded])
     _check_results(loaded)
     if paper:
-        said = _compare_quotations(project, loaded, paper)
+        summary = _compare_quotations(project, loaded, paper)
         if not as_json:
-            print_text(said)
+            print_text(summary)
     if as_json:
         print_json([{"id": one.spec.id, "sha256": one.sha256, "valid": True} for one in loaded])
     else:

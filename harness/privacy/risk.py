@@ -89,7 +89,7 @@ class Risk:
         return math.log(odds)
 
 
-def reached(risk: Risk, noise_multiplier: float, run: Run, sampling: Sampling) -> float:
+def success_bound(risk: Risk, noise_multiplier: float, run: Run, sampling: Sampling) -> float:
     """What no attack passes at this noise, from above."""
     if sampling == "shuffle":
         return risk.of_gaussian(math.sqrt(run.epochs) / noise_multiplier)
@@ -106,7 +106,7 @@ def noise_for_risk(risk: Risk, run: Run, sampling: Sampling) -> float:
         return math.sqrt(run.epochs) / risk.largest_mu()
 
     def excess(log_noise: float) -> float:
-        return reached(risk, math.exp(log_noise), run, sampling) - risk.limit
+        return success_bound(risk, math.exp(log_noise), run, sampling) - risk.limit
 
     # Sampling does not make it worse. From there down, since distributions of losses grow as noise falls.
     high = math.log(noise_for_risk(risk, run, "shuffle"))
@@ -116,7 +116,7 @@ def noise_for_risk(risk: Risk, run: Run, sampling: Sampling) -> float:
         if low < math.log(LEAST):
             raise PrivacyError(f"privacy: a noise multiplier below {LEAST:g} keeps that limit, which is not looked for")
     noise = math.exp(scipy.optimize.brentq(excess, low, high, xtol=TOLERANCE / 4))
-    while reached(risk, noise, run, sampling) > risk.limit:
+    while success_bound(risk, noise, run, sampling) > risk.limit:
         noise *= 1 + TOLERANCE / 2
     return float(noise)
 

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from harness.errors import HarnessError
 from harness.privacy.accountants import Run
-from harness.privacy.risk import Risk, _losses, noise_by_epsilon, noise_for_risk, reached
+from harness.privacy.risk import Risk, _losses, noise_by_epsilon, noise_for_risk, success_bound
 from tests.conftest import run_cli
 
 ONE = Run(100, 100, 1, 1e-5)
@@ -26,7 +26,7 @@ def test_one_whole_batch_is_the_gaussian_mechanism(risk: Risk) -> None:
     mu = 1 / noise
     exact = 2 * stats.norm.cdf(mu / 2) - 1 if risk.fpr is None else stats.norm.cdf(stats.norm.ppf(risk.fpr) + mu)
     assert exact == pytest.approx(risk.limit, rel=1e-9)
-    assert reached(risk, noise, ONE, "poisson") == pytest.approx(risk.limit, rel=3e-3)
+    assert success_bound(risk, noise, ONE, "poisson") == pytest.approx(risk.limit, rel=3e-3)
 
 
 def test_one_sampled_step_is_what_integration_gives() -> None:
@@ -38,7 +38,7 @@ def test_one_sampled_step_is_what_integration_gives() -> None:
         return 0.7 * without + 0.3 * stats.norm.pdf(z, 1, noise) if with_it else without
 
     exact = integrate.quad(lambda z: abs(density(z, True) - density(z, False)) / 2, -9, 10, limit=200)[0]
-    assert reached(Risk(0.1), noise, ONE, "poisson") > exact  # of the whole batch
+    assert success_bound(Risk(0.1), noise, ONE, "poisson") > exact  # of the whole batch
     assert float(_losses(noise, 0.3, 1).get_delta_for_epsilon(0.0)) == pytest.approx(exact, rel=1e-4)
 
 
@@ -60,8 +60,8 @@ def test_less_noise_is_needed_than_by_way_of_an_epsilon(risk: Risk) -> None:
     run = Run(1000, 100, 5, 1e-5)
     for sampling in ("shuffle", "poisson"):
         noise = noise_for_risk(risk, run, sampling)  # type: ignore[arg-type]
-        assert reached(risk, noise, run, sampling) <= risk.limit * (1 + 1e-9)  # type: ignore[arg-type]
-        assert reached(risk, noise * 0.999, run, sampling) > risk.limit  # type: ignore[arg-type]
+        assert success_bound(risk, noise, run, sampling) <= risk.limit * (1 + 1e-9)  # type: ignore[arg-type]
+        assert success_bound(risk, noise * 0.999, run, sampling) > risk.limit  # type: ignore[arg-type]
         epsilon, other = noise_by_epsilon(risk, run, sampling)  # type: ignore[arg-type]
         assert other > 1.2 * noise
         assert epsilon > 0
