@@ -123,7 +123,8 @@ def _copy_results(
     else:
         for kind, key, fault in transfer.faults:
             print_text(f"{kind}/{key}: {fault}; not {word}")
-        there = f"{address} was empty" if transfer.was_empty else f"{transfer.there} were there already"
+        now = "is" if word == "pulled" else "was"
+        there = f"{address} {now} empty" if transfer.was_empty else f"{transfer.there} were there already"
         print_text(f"{transfer.moved} pieces {word} ({transfer.bytes / 1e6:.1f} MB), {there}")
     if transfer.faults:
         raise typer.Exit(1)

@@ -26,6 +26,8 @@ AT_ONCE = 8
 """Transfers under way together."""
 BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
 """Protocols whose addresses begin with a bucket, which exists or not; folders in it are but parts of names."""
+FLEETING = frozenset({"memory", "data"})
+"""Protocols of what is in this process, or in the address itself."""
 RIGHT = "right is s3://bucket/folder, or a path"
 ResultName = tuple[str, str]
 """Kind and key."""
@@ -52,15 +54,22 @@ class Shared:
         """Raises HarnessError for an address that nothing here can reach."""
         if not address.strip():
             raise HarnessError(f"{address!r}: no address; {RIGHT}")
-        protocols = {str(fsspec.core.split_protocol(part)[0] or part) for part in address.split("::")}
-        if "memory" in protocols:
-            raise HarnessError(f"{address}: it is in the memory of this command, and gone when that ends; {RIGHT}")
+        *wrappers, last = address.split("::")  # such as simplecache::s3://bucket/folder
+        protocol, path = fsspec.core.split_protocol(last)
+        before, colon, after = last.partition(":")
+        self.protocols = {wrapper.split("://")[0] for wrapper in wrappers} | {str(protocol)}
+        if not FLEETING.isdisjoint({*self.protocols, before if colon else ""}):
+            raise HarnessError(f"{address}: nothing that is put there outlasts this command; {RIGHT}")
+        if not path.strip():
+            raise HarnessError(f"{address!r}: no directory or bucket in it; {RIGHT}")
+        if colon and not after.startswith("/") and before in fsspec.available_protocols():
+            raise HarnessError(f"{address}: right is {before}://{after}, or ./{address} for a folder of that name")
         with _explain_unreachable(address):
             self.files, root = fsspec.core.url_to_fs(address)
         self.address, self.root = address, str(root).rstrip("/")
         if not self.root:
             raise HarnessError(f"{address!r}: no directory or bucket in it; {RIGHT}")
-        self.has_buckets = not BUCKETS.isdisjoint(protocols)
+        self.has_buckets = not BUCKETS.isdisjoint(self.protocols)
 
     def path(self, kind: str, key: str) -> str:
         """The path of a result."""
@@ -71,13 +80,15 @@ class Shared:
         with _explain_unreachable(self.address):
             self.files.invalidate_cache()
             try:
-                self.files.info(self.root)
+                kind = self.files.info(self.root)["type"]
             except FileNotFoundError as error:
                 if error.__cause__ is not None and not isinstance(error.__cause__, FileNotFoundError):
                     raise error.__cause__ from None  # HTTP: whatever went wrong, nothing is there
                 if self.has_buckets:
                     self._check_bucket()
                 return False
+            if kind == "file" and self.protocols.isdisjoint({"http", "https"}):  # which calls everything a file
+                raise HarnessError(f"{self.address}: is a file, not a folder")
         return True
 
     def _check_bucket(self) -> None:
@@ -101,7 +112,8 @@ class Shared:
             else:  # `find` leaves out what it cannot read
                 walk = self.files.walk(self.root, on_error="raise")
                 paths = [f"{folder}/{name}" for folder, _, names in walk for name in names]
-        parts = [path.split("/")[-3:] for path in paths]
+        root = self.root.lstrip("/")
+        parts = [path.lstrip("/").removeprefix(root).strip("/").split("/") for path in paths]
         return {(p[0], p[2].removesuffix(".npz")) for p in parts if len(p) == 3 and _is_result(p[1], p[2])}
 
     def put(self, kind: str, key: str, data: bytes) -> None:
@@ -112,6 +124,8 @@ class Shared:
                 with atomic_path(Path(path), durable=False) as temporary:
                     temporary.write_bytes(data)
             else:
+                if not self.has_buckets:
+                    self.files.makedirs(posixpath.dirname(path), exist_ok=True)
                 self.files.pipe_file(path, data)  # object stores show what was written whole
 
     def get(self, kind: str, key: str) -> bytes:
