@@ -180,3 +180,7 @@ def test_what_a_cell_needs_comes_along_and_damage_does_not_go_in(make_project: M
     assert not other.has("train", "ab" + key)
     with pytest.raises(MissingResults, match="is not in the store"):
         store.bytes("train", "ab" + key)
+    assert cluster._whole_bytes(store, "train", key) == data
+    store.path("train", key).write_bytes(flipped)
+    with pytest.raises(MissingResults, match=f"train/{key}: cannot be read whole"):
+        cluster._whole_bytes(store, "train", key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from harness import tracking
 from harness.errors import HarnessError
+from harness.execution.executor import OutOfTime, WorkerPool, read_with_repair
 from harness.execution.store import Result, Store
 from harness.execution.table import read_table
 from harness.paths import Project
@@ -33,7 +35,9 @@ SPEC = (SMALL_SPEC[:START] + SMALL_SPEC[END:]).replace(
     "  logloss: {kind: logloss}\n  shokri: {kind: shokri, epochs: 1}\n"
     "  rehearsed: {kind: logloss, threshold_from: rehearsal}\n",
 ) + "figure:\n  - {title: ROC, curve: roc, attacks: [logloss, shokri], arms: [iid], at: {epsilon: .inf}}\n"
-PROFILES = f"{PARAMS}  until: {{design: sequential}}\n"
+PROFILES = (
+    f"flagship: kept\n{PARAMS}  until: {{design: sequential}}\n  kept: {{design: sequential, from_tables: true}}\n"
+)
 LINE = (
     r"(split|train|fit|evaluate|noise)/[0-9a-f]{64} is damaged "
     r"\((cannot be read whole|its description belongs to another name)\); it is computed anew where it is needed"
@@ -44,9 +48,12 @@ Finished = tuple[Project, dict[str, dict[str, bytes]]]
 Damage = Callable[[np.random.Generator, Path, Path], None]
 
 
-def run(project: Project, profile: str, partial: bool = False, workers: int = 1) -> dict[str, bytes]:
+def run(
+    project: Project, profile: str, partial: bool = False, workers: int = 1, deadline: float | None = None
+) -> dict[str, bytes]:
     """What `harness run` does before it writes a report. Returns the files that come of it."""
-    context = Context(project, *choose(load_params(project), profile), workers, Progress(quiet=True))
+    name, chosen = choose(load_params(project), profile)
+    context = Context(project, name, chosen, workers, Progress(quiet=True), deadline=deadline)
     specs = load_specs(project, [])
     with worker_pool_of(context) as worker_pool:
         if not (partial or context.is_sequential):
@@ -194,6 +201,48 @@ def test_a_disk_that_damages_what_is_written_is_one_line(
         with pytest.raises(HarnessError, match=rf"{kind}/\w+: it was computed anew and cannot be read whole again"):
             run(project, "full")
     assert run(project, "full") == right["full"]
+
+
+def test_a_round_that_is_out_of_time_is_written_without_what_is_damaged(
+    finished: Finished, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where a run goes on from its table, the repeats of each cell up to the first that lacks a result."""
+    project, _ = finished
+    run(project, "until")
+    reports = project.reports.rename(project.root / "elsewhere")  # no table has what the store lacks
+    table = read_table(reports / "until/own/cancer" / RESULTS[0]).query("attack == 'logloss'")
+    cells = table.drop_duplicates("cell").set_index(["epsilon", "repeat"])["cell"]
+    lacking, foreign, other = (
+        Store(project.store).path("evaluate", cells[at]) for at in ((10.0, 2), (math.inf, 1), (10.0, 0))
+    )
+    capfd.readouterr()
+    lacking.unlink()
+    shutil.copy(other, foreign)
+    with pytest.raises(OutOfTime):
+        run(project, "kept", deadline=0.0)
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"harness: warning: evaluate/{foreign.stem} is damaged")
+    written = read_table(project.reports / "kept/own/cancer" / RESULTS[0]).query("attack == 'logloss'")
+    repeats = written.groupby("epsilon")["repeat"].max()
+    assert (repeats[10.0], repeats[math.inf]) == (1, 0)
+    assert set(written["cell"]) <= set(table["cell"])
+
+
+def test_after_ctrl_c_nothing_is_computed_anew(finished: Finished) -> None:
+    project, _ = finished
+    run(project, "full")
+    path = next((project.store / "split").rglob("*.npz"))
+    path.write_bytes(b"")
+    with WorkerPool(project, 1, Progress(quiet=True)) as worker_pool:
+        worker_pool.is_interrupted = True
+        with pytest.raises(KeyboardInterrupt):
+            read_with_repair(
+                worker_pool,
+                lambda: pytest.fail("asked for what to compute"),
+                "test",
+                lambda: Store(project.store).get("split", path.stem),
+            )
+    assert not path.exists()
 
 
 @pytest.mark.integration
