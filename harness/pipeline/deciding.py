@@ -73,14 +73,14 @@ def run_until_decided(
         likely_plan = first_repeats(plan, {of: max(n, likely_repeats.get(of, 0)) for of, n in repeats.items()})
         try:
             report = run_pieces(worker_pool, pieces, label, pieces_to_run(likely_plan, scaled.spec, known, metrics))
+            read = partial(measurement_table, round_plan, scaled.spec, store, known)
+            table, repair = read_with_repair(worker_pool, partial(list, pieces), label, read)
         except (OutOfTime, KeyboardInterrupt):
             if context.profile.from_tables:  # a clone without this store goes on from the table
                 spent = join_notes(earlier_notes, total_report.join(worker_pool.report))
                 whole = loaded if loaded.claims is None or round_number > 1 else replace(loaded, claims=frozenset())
                 _write_finished(context, whole, round_plan, known, spent)
             raise
-        read = partial(measurement_table, round_plan, scaled.spec, store, known)
-        table, repair = read_with_repair(worker_pool, partial(list, pieces), label, read)
         total_report = total_report.join(report).join(repair)
         notes = join_notes(earlier_notes, total_report) if context.profile.from_tables else earlier_notes
         write_measurements(context, loaded, round_plan, table, notes)

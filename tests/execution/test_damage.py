@@ -203,17 +203,18 @@ def test_a_disk_that_damages_what_is_written_is_one_line(
     assert run(project, "full") == right["full"]
 
 
+@pytest.mark.parametrize("missing", [1, 2], ids=["in the round that ends", "in the next one"])
 def test_a_round_that_is_out_of_time_is_written_without_what_is_damaged(
-    finished: Finished, capfd: pytest.CaptureFixture[str]
+    finished: Finished, missing: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Where a run goes on from its table, the repeats of each cell up to the first that lacks a result."""
     project, _ = finished
     run(project, "until")
-    reports = project.reports.rename(project.root / "elsewhere")  # no table has what the store lacks
-    table = read_table(reports / "until/own/cancer" / RESULTS[0]).query("attack == 'logloss'")
+    table = read_table(project.reports / "until/own/cancer" / RESULTS[0]).query("attack == 'logloss'")
+    shutil.rmtree(project.reports)  # no table has what the store lacks
     cells = table.drop_duplicates("cell").set_index(["epsilon", "repeat"])["cell"]
     lacking, foreign, other = (
-        Store(project.store).path("evaluate", cells[at]) for at in ((10.0, 2), (math.inf, 1), (10.0, 0))
+        Store(project.store).path("evaluate", cells[at]) for at in ((10.0, missing), (math.inf, 1), (10.0, 0))
     )
     capfd.readouterr()
     lacking.unlink()
@@ -224,7 +225,7 @@ def test_a_round_that_is_out_of_time_is_written_without_what_is_damaged(
     assert line.startswith(f"harness: warning: evaluate/{foreign.stem} is damaged")
     written = read_table(project.reports / "kept/own/cancer" / RESULTS[0]).query("attack == 'logloss'")
     repeats = written.groupby("epsilon")["repeat"].max()
-    assert (repeats[10.0], repeats[math.inf]) == (1, 0)
+    assert (repeats[10.0], repeats[math.inf]) == (missing - 1, 0)
     assert set(written["cell"]) <= set(table["cell"])
 
 
