@@ -21,6 +21,7 @@ from harness.execution.executor import WorkerPool, run_pieces
 from harness.execution.planner import make_plan
 from harness.execution.store import Result, Store
 from harness.execution.table import measurement_table, write_parquet
+from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import load_specs
@@ -132,11 +133,11 @@ def overheads(console: Console) -> dict[str, Any]:
         key = grid.plan.cells[0].target.key
         result = store.get("train", key)
         times = {"write": [], "read": []}
-        for i in range(20):
+        for _ in range(20):
             started = time.perf_counter()
-            store.put("train", f"{i:02x}copy", result)
+            store.put("train", key, result)
             middle = time.perf_counter()
-            store.get("train", f"{i:02x}copy")
+            store.get("train", key)
             times["write"].append(middle - started)
             times["read"].append(time.perf_counter() - middle)
         table = measurement_table(grid.plan, grid.spec, store)
@@ -167,9 +168,10 @@ def store_reads(console: Console) -> dict[str, Any]:
     try:
         store = Store(root)
         metrics = {f"metric{i}": [0.1 * i, 0.01, 20000] for i in range(20)}
-        keys = [f"{i % 256:02x}{i}" for i in range(5000)]
-        for key in keys:
-            store.put("evaluate", key, Result({}, {"metrics": metrics, "description": {"x": "y" * 500}}))
+        descriptions = [{"x": "y" * 500, "i": i} for i in range(5000)]
+        keys = [fingerprint(["evaluate", description, []]) for description in descriptions]
+        for key, description in zip(keys, descriptions, strict=True):
+            store.put("evaluate", key, Result({}, {"metrics": metrics, "description": description, "needs": []}))
         times = []
         for _ in range(2):
             started = time.perf_counter()

@@ -218,7 +218,35 @@ OPTIONS = [
     ("new novel x", "'novel' is not one of 'spec', 'results', 'attack', 'dataset', 'formula', 'claim'"),
     ("store push ''", "'': no address; right is s3://bucket/folder, or a path"),
     ("store pull nope", "nope: no such folder"),
-    ("store push nope://x", "nope://x: cannot be used: ValueError: Protocol not known: nope"),
+    ("store pull params.yaml", "params.yaml: is a file, not a folder"),
+    ("store push params.yaml", "params.yaml: is a file, not a folder"),
+    (
+        "store push nope://x",
+        "nope://x: cannot be used: ValueError: Protocol not known: nope; right is s3://bucket/folder",
+    ),
+    (
+        "store push memory://x",
+        "memory://x: nothing that is put there outlasts this command; right is s3://bucket/folder",
+    ),
+    ("store pull memory://x", "memory://x: nothing that is put there outlasts this command"),
+    ("store push simplecache::memory://x", "simplecache::memory://x: nothing that is put there outlasts this command"),
+    ("store push memory:x", "memory:x: nothing that is put there outlasts this command"),
+    ("store push data:,x", "data:,x: nothing that is put there outlasts this command"),
+    ("store push s3:bucket/x", "s3:bucket/x: right is s3://bucket/x, or ./s3:bucket/x for a folder of that name"),
+    ("store push s3://", "'s3://': no directory or bucket in it; right is s3://bucket/folder, or a path"),
+    ("store push file:", "file:: right is file://"),
+    ("store push ::", "'::': no directory or bucket in it"),
+    ("store push /", "'/': no directory or bucket in it"),
+    (
+        "store pull http://127.0.0.1:9/x",
+        "http://127.0.0.1:9/x: cannot be used: ClientConnectorError: Cannot connect to host",
+    ),
+    (
+        "store push http://127.0.0.1:9/x",
+        "http://127.0.0.1:9/x: cannot be used: ClientConnectorError: Cannot connect to host",
+    ),
+    ("store push ftp://127.0.0.1:9/x", "ftp://127.0.0.1:9/x: cannot be used: ConnectionRefusedError: "),
+    ("store push dropbox://x", "dropbox://x: this needs one more package: .*dropbox"),
     ("data status nope", "no dataset 'nope' to fetch; known: adult"),
     ("nope", "No such command 'nope'; see `harness --help`"),
     ("list --nope", "list: No such option: --nope; see `harness list --help`"),
@@ -351,6 +379,8 @@ def cases() -> Iterator[Case]:
     yield Case("a table that is none", "judge mine.yaml", "measurements.parquet: damaged, not a readable Parquet", 2, text(table, "x"))  # fmt: skip
     yield Case("citations that are a list", "site", "papers.yaml:1: a mapping of fields is expected", 2, text("specs/papers.yaml", "- x\n"))  # fmt: skip
     yield Case("a store that is a file", "store verify", "HARNESS_STORE: params.yaml is a file; name a folder", 2, environment=(("HARNESS_STORE", "params.yaml"),))  # fmt: skip
+    yield Case("a shared store that is empty", "store pull shared", r"^0 pieces pulled \(0\.0 MB\), shared is empty$", 0, folder("shared"))  # fmt: skip
+    yield Case("an own store that is empty", "store push shared", r"^0 pieces pushed \(0\.0 MB\), shared was empty$", 0, folder("shared"))  # fmt: skip
     yield Case("an empty HARNESS_STORE", "store verify", "0 pieces checked, 0 damaged", 0, environment=(("HARNESS_STORE", ""),))  # fmt: skip
     yield Case("no specs", "list", "spec", 0, lambda root: shutil.rmtree(root / "specs/own"))
 

@@ -118,13 +118,14 @@ def _copy_results(
     transfer = move(Store(project_here().store), Shared(address), Progress(quiet), only)
     if as_json:
         faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in transfer.faults]
-        print_json({word: transfer.moved, "there": transfer.there, "bytes": transfer.bytes, "faults": faults})
+        moved = {word: transfer.moved, "there": transfer.there, "bytes": transfer.bytes}
+        print_json({**moved, "was_empty": transfer.was_empty, "faults": faults})
     else:
         for kind, key, fault in transfer.faults:
             print_text(f"{kind}/{key}: {fault}; not {word}")
-        print_text(
-            f"{transfer.moved} pieces {word} ({transfer.bytes / 1e6:.1f} MB), {transfer.there} were there already"
-        )
+        now = "is" if word == "pulled" else "was"
+        there = f"{address} {now} empty" if transfer.was_empty else f"{transfer.there} were there already"
+        print_text(f"{transfer.moved} pieces {word} ({transfer.bytes / 1e6:.1f} MB), {there}")
     if transfer.faults:
         raise typer.Exit(1)
 

@@ -28,7 +28,7 @@ from harness.errors import HarnessError
 from harness.execution.executors import Executor, FinishedPieces, TaskOutcome, WorkerDied
 from harness.execution.plan import Piece, iterate_with_needs
 from harness.execution.schedule import Batch
-from harness.execution.store import Store
+from harness.execution.store import MissingResults, Store, fault_of_record, parse_result
 from harness.execution.work import run_pieces_here
 from harness.files import sha256_file, write_bytes
 from harness.hashing import fingerprint
@@ -145,6 +145,15 @@ def _tables_of(project: Project, piece: Piece) -> set[str]:
     return {str(path.relative_to(project.root))}
 
 
+def _whole_bytes(store: Store, kind: str, key: str) -> bytes:
+    """The content of a result's file. Raises MissingResults where it is missing, damaged, or that of another name."""
+    data = store.bytes(kind, key)
+    result = parse_result(data)
+    if (fault := fault_of_record(kind, key, None if result is None else result.meta)) is not None:
+        raise MissingResults([(kind, key, fault)])
+    return data
+
+
 class DaskCluster(Executor):
     """Submits parcels to a scheduler, and keeps what comes back."""
 
@@ -196,7 +205,7 @@ class DaskCluster(Executor):
         }
         payload = Payload(
             pieces=task,
-            results={need: self.store.bytes(*need) for need in sorted(needs)},
+            results={need: _whole_bytes(self.store, *need) for need in sorted(needs)},
             tables={path: (self.project.root / path).read_bytes() for path in missing_tables},
             table_digests=table_digests,
             code=package_digest(),

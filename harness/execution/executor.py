@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from harness.errors import HarnessError
+from harness.execution.damage import discard_damaged
 from harness.execution.executors import Executor, InProcess, LocalProcesses, WorkerDied
-from harness.execution.plan import Piece
+from harness.execution.plan import Piece, iterate_with_needs
 from harness.execution.schedule import Schedule
-from harness.execution.store import Store
+from harness.execution.store import Fault, MissingResults, Store
 from harness.paths import Project
 from harness.progress import Bar, Progress
 
 MAX_DEATHS_IN_A_ROW = 3
+Read = TypeVar("Read")
 
 
 @dataclass
@@ -81,6 +84,8 @@ class WorkerPool:
         """How the last run went, or goes."""
         self.has_said_reused = False
         """Whether it was said that pieces are there already: once, where a run goes on, not in each of its rounds."""
+        self.is_interrupted = False
+        """Whether the user has asked for the end, so that what is finished is written and nothing begun."""
         self._executor: Executor | None = None
 
     @property
@@ -118,29 +123,90 @@ class WorkerPool:
 def run_pieces(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahead: Sequence[Piece] = ()) -> RunReport:
     """Compute the pieces that the store lacks, in an order that respects what each needs.
 
-    `ahead` lists pieces that a later call may ask for; workers that would otherwise wait begin with them.
+    `ahead` lists pieces that a later call may ask for; workers that would otherwise wait begin with them. A result that
+    turns out to be damaged, or that of another name, is computed anew, with a line that says so.
 
     Raises HarnessError for a piece that cannot be computed, and OutOfTime past the pool's deadline, once running pieces
     are finished. Finished pieces stay in the store, so the same call resumes. KeyboardInterrupt passes through; leaving
     the pool's context stops the workers.
     """
     store, progress = Store(worker_pool.project.store), worker_pool.progress
-    started = time.perf_counter()
-    todo = [p for p in pieces if not store.has(p.kind, p.key)]
-    report = worker_pool.report = RunReport(reused=len(pieces) - len(todo))
-    if not todo:
-        return _count_early(report, pieces, worker_pool)
-    if report.reused and not worker_pool.has_said_reused:
-        progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
-    worker_pool.has_said_reused = True
-    executor = worker_pool.start()
-    likely = [p for p in ahead if not store.has(p.kind, p.key)] if executor.is_concurrent else []
-    busy = {p.key for task in executor.running_batches for p in task}
-    with progress.cells(label, len(todo)) as bar:
-        tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
-        _run_schedule(executor, Schedule(todo, likely, busy), tracker, worker_pool)
-    report.wall_seconds = time.perf_counter() - started
+    started, report, discarded = time.perf_counter(), RunReport(), _Discarded()
+    worker_pool.report = report
+    while todo := _list_missing(store, pieces, progress):
+        report.reused = len(pieces) - len(todo) - report.computed
+        if report.reused and not worker_pool.has_said_reused:
+            progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
+        worker_pool.has_said_reused = True
+        executor = worker_pool.start()
+        likely = [p for p in ahead if not store.has(p.kind, p.key)] if executor.is_concurrent else []
+        busy = {p.key for task in executor.running_batches for p in task}
+        try:
+            with progress.cells(label, len(todo)) as bar:
+                tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
+                _run_schedule(executor, Schedule(todo, likely, busy), tracker, worker_pool)
+            break
+        except MissingResults as missing:
+            discarded.add(_discard_needed(store, missing, [*todo, *likely], progress))
+    report.reused = len(pieces) - report.computed
+    report.wall_seconds = time.perf_counter() - started if report.computed else 0.0
     return _count_early(report, pieces, worker_pool)
+
+
+def _list_missing(store: Store, pieces: Sequence[Piece], progress: Progress) -> list[Piece]:
+    """The pieces that the store lacks. A file without a readable table of contents is removed, and this is said."""
+    missing = [p for p in pieces if not store.has(p.kind, p.key)]
+    discard_damaged(store, [(p.kind, p.key, "") for p in missing], progress)
+    return missing
+
+
+def _discard_needed(store: Store, missing: MissingResults, pieces: Sequence[Piece], progress: Progress) -> list[Fault]:
+    """Discard what is damaged among the results that pieces need, once one of them is. Returns what was removed.
+
+    Raises the error itself where the pieces need none of the results that are missing, so that computing them cannot
+    help.
+    """
+    needed = {(need.kind, need.key) for piece in pieces for need in iterate_with_needs(piece)}
+    if not any((kind, key) in needed for kind, key, _ in missing.faults):
+        raise missing
+    return discard_damaged(store, [(kind, key, "") for kind, key in sorted(needed)], progress)
+
+
+class _Discarded:
+    """What was discarded since a run began."""
+
+    def __init__(self) -> None:
+        self.names: set[tuple[str, str]] = set()
+
+    def add(self, faults: Sequence[Fault]) -> None:
+        """Raise HarnessError where one of them was discarded before: computing it once more would not help either."""
+        for kind, key, fault in faults:
+            if (kind, key) in self.names:
+                raise HarnessError(f"{kind}/{key}: it was computed anew and {fault} again; is the disk in order?")
+            self.names.add((kind, key))
+
+
+def read_with_repair(
+    worker_pool: WorkerPool, list_pieces: Callable[[], Sequence[Piece]], label: str, read: Callable[[], Read]
+) -> tuple[Read, RunReport]:
+    """What `read` makes of the store, and how computing went where results had to be computed anew for it.
+
+    `list_pieces` lists what may be computed again; it is called only where a result is missing or damaged. Raises
+    MissingResults where a result that is missing is none of these.
+    """
+    report, discarded, store = RunReport(), _Discarded(), Store(worker_pool.project.store)
+    while True:
+        try:
+            return read(), report
+        except MissingResults as missing:
+            removed = discard_damaged(store, missing.faults, worker_pool.progress)
+            discarded.add(removed)
+            if worker_pool.is_interrupted:  # the user waits for the end
+                raise KeyboardInterrupt from None
+            repair = run_pieces(worker_pool, list_pieces(), label)
+            if not removed and not repair.computed:
+                raise
+            report = report.join(repair)
 
 
 def _count_early(report: RunReport, pieces: Sequence[Piece], worker_pool: WorkerPool) -> RunReport:

@@ -10,8 +10,7 @@ from pathlib import Path
 from harness.errors import HarnessError
 from harness.execution.plan import Plan
 from harness.execution.planner import make_plan
-from harness.execution.store import Result, Store
-from harness.hashing import fingerprint
+from harness.execution.store import SMALL_KINDS, Fault, Store, fault_of
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import Loaded
@@ -20,8 +19,6 @@ from harness.spec.profile import Profile, scale
 
 ABANDONED_AFTER_S = 3600.0
 """Age at which a temporary file belongs to no writer any more."""
-SMALL_KINDS = ("noise",)
-"""Calibrations: tiny, and costlier to find again than to keep."""
 
 
 @dataclass
@@ -29,8 +26,7 @@ class Health:
     """What checking the store found."""
 
     checked: int = 0
-    faults: list[tuple[str, str, str]] = field(default_factory=list)
-    """Kind, key and what is wrong."""
+    faults: list[Fault] = field(default_factory=list)
 
 
 def verify_results(store: Store, progress: Progress) -> Health:
@@ -47,20 +43,6 @@ def verify_results(store: Store, progress: Progress) -> Health:
     return health
 
 
-def fault_of(kind: str, key: str, result: Result | None) -> str | None:
-    """What is wrong with the stored result of a kind and key; None where nothing is."""
-    if result is None:
-        return "cannot be read whole"
-    description, needs = result.meta.get("description"), result.meta.get("needs")
-    expected = fingerprint(description) if kind in SMALL_KINDS else fingerprint([kind, description, needs])
-    if expected != key:
-        return "its description belongs to another name"
-    digest = result.meta.get("arrays_sha256")
-    if digest is not None and digest != result.digest:
-        return "its arrays are not those that were written"
-    return None
-
-
 @dataclass(frozen=True)
 class Waste:
     """What `harness store gc` would remove."""
@@ -68,7 +50,7 @@ class Waste:
     unnamed: dict[str, list[tuple[str, int]]]
     """Key and size in bytes of results that no spec names, by kind."""
     abandoned: list[Path]
-    """Temporary files that a killed writer left behind."""
+    """Temporary files that a killed writer left behind, and indices of earlier versions."""
     kept: int
 
     @property
@@ -101,7 +83,7 @@ def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Prof
 
 
 def waste(store: Store, plans: Sequence[Plan]) -> Waste:
-    """Results that none of `plans` names, and temporary files an hour old."""
+    """Results that none of `plans` names, temporary files an hour old, and indices that earlier versions wrote."""
     named: dict[str, set[str]] = {}
     for plan in plans:
         for piece in plan.pieces():
@@ -116,6 +98,7 @@ def waste(store: Store, plans: Sequence[Plan]) -> Waste:
                 unnamed.setdefault(kind, []).append((key, status.st_size))
     before = time.time() - ABANDONED_AFTER_S
     abandoned = [p for p in store.root.rglob(".*.tmp") if p.is_file() and p.stat().st_mtime < before]
+    abandoned += (store.root / "index").glob("*.parquet")
     return Waste(unnamed, sorted(abandoned), kept)
 
 

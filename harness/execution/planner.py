@@ -22,15 +22,17 @@ from harness.data.inspection import inspect
 from harness.data.split import Split, TableSplit
 from harness.data.steps import Preparation, Step
 from harness.errors import HarnessError, ModelError, SizesError
+from harness.execution.damage import discard_damaged
 from harness.execution.naming import Costs, Naming, PlacedAttack, name_cells
 from harness.execution.plan import Plan
-from harness.execution.store import Result, Store
+from harness.execution.store import MissingResults, Result, Store
 from harness.experiment.setup import Setup, ShadowPool
 from harness.hashing import code_fingerprint, fingerprint
 from harness.identity import canonical
 from harness.paths import Project
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.privacy.accounting import steps_of
+from harness.progress import Progress
 from harness.training.engine import ENGINES
 from harness.training.forward import placed_layers
 
@@ -202,7 +204,8 @@ def _calibrate(store: Store, setup: Setup, epsilon: float, records: int) -> floa
     key = fingerprint(question)
     try:
         return float(store.get("noise", key).meta["noise_multiplier"])
-    except KeyError:
+    except MissingResults as missing:
+        discard_damaged(store, missing.faults, Progress(quiet=True))
         sigma = accountant.calibrate(epsilon, run, privacy.adjacency, privacy.sampling)
         store.put("noise", key, Result({}, {"noise_multiplier": sigma, "description": question}))
         return sigma

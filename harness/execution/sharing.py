@@ -2,7 +2,7 @@
 
 A result is one object, named as in the store. Objects appear whole or not at all, are never replaced by another, and
 those that are there are left alone, so several may push and pull at once. What is pulled is compared with its name and
-the hash of its arrays before the store takes it.
+the hash of its arrays before the store takes it. An address that cannot be reached is an error, never an empty store.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from harness.errors import HarnessError
-from harness.execution.housekeeping import fault_of
-from harness.execution.store import Store, parse_result
+from harness.execution.store import Fault, Store, fault_of, parse_result
 from harness.files import atomic_path
 from harness.progress import Progress
 
 AT_ONCE = 8
 """Transfers under way together."""
+BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
+"""Protocols whose addresses begin with a bucket, which exists or not; folders in it are but parts of names."""
+FLEETING = frozenset({"memory", "data"})
+"""Protocols of what is in this process, or in the address itself."""
+RIGHT = "right is s3://bucket/folder, or a path"
 ResultName = tuple[str, str]
 """Kind and key."""
 
@@ -37,8 +41,10 @@ class Transfer:
     there: int = 0
     """Left alone, since the other side had them."""
     bytes: int = 0
-    faults: list[tuple[str, str, str]] = field(default_factory=list)
-    """Kind, key and what is wrong, of what was not taken."""
+    was_empty: bool = False
+    """Whether the address held no result before."""
+    faults: list[Fault] = field(default_factory=list)
+    """Of what was not taken."""
 
 
 class Shared:
@@ -47,23 +53,68 @@ class Shared:
     def __init__(self, address: str) -> None:
         """Raises HarnessError for an address that nothing here can reach."""
         if not address.strip():
-            raise HarnessError(f"{address!r}: no address; right is s3://bucket/folder, or a path")
+            raise HarnessError(f"{address!r}: no address; {RIGHT}")
+        *wrappers, last = address.split("::")  # such as simplecache::s3://bucket/folder
+        protocol, path = fsspec.core.split_protocol(last)
+        before, colon, after = last.partition(":")
+        self.protocols = {wrapper.split("://")[0] for wrapper in wrappers} | {str(protocol)}
+        if not FLEETING.isdisjoint({*self.protocols, before if colon else ""}):
+            raise HarnessError(f"{address}: nothing that is put there outlasts this command; {RIGHT}")
+        if not path.strip():
+            raise HarnessError(f"{address!r}: no directory or bucket in it; {RIGHT}")
+        if colon and not after.startswith("/") and before in fsspec.available_protocols():
+            raise HarnessError(f"{address}: right is {before}://{after}, or ./{address} for a folder of that name")
         with _explain_unreachable(address):
             self.files, root = fsspec.core.url_to_fs(address)
         self.address, self.root = address, str(root).rstrip("/")
         if not self.root:
-            raise HarnessError(f"{address!r}: no directory or bucket in it; right is s3://bucket/folder, or a path")
+            raise HarnessError(f"{address!r}: no directory or bucket in it; {RIGHT}")
+        self.has_buckets = not BUCKETS.isdisjoint(self.protocols)
 
     def path(self, kind: str, key: str) -> str:
         """The path of a result."""
         return posixpath.join(self.root, kind, key[:2], f"{key}.npz")
 
-    def list_results(self) -> set[ResultName]:
-        """Kind and key of every result in it."""
+    def exists(self) -> bool:
+        """Whether there is such a folder. Raises HarnessError where that cannot be told, or there is no such bucket."""
         with _explain_unreachable(self.address):
             self.files.invalidate_cache()
-            paths = self.files.find(self.root) if self.files.exists(self.root) else []
-        return {(p[-3], p[-1].removesuffix(".npz")) for p in map(_parts, paths) if len(p) > 2 and _is_result(p[-1])}
+            try:
+                kind = self.files.info(self.root)["type"]
+            except FileNotFoundError as error:
+                if error.__cause__ is not None and not isinstance(error.__cause__, FileNotFoundError):
+                    raise error.__cause__ from None  # HTTP: whatever went wrong, nothing is there
+                if self.has_buckets:
+                    self._check_bucket()
+                return False
+            if kind == "file" and self.protocols.isdisjoint({"http", "https"}):  # which calls everything a file
+                raise HarnessError(f"{self.address}: is a file, not a folder")
+        return True
+
+    def _check_bucket(self) -> None:
+        """Raise HarnessError where there is no such bucket."""
+        bucket = self.root.split("/")[0]
+        try:
+            self.files.info(bucket)
+        except FileNotFoundError:
+            raise HarnessError(f"{self.address}: there is no bucket {bucket}") from None
+        except PermissionError:
+            return  # may be allowed in a folder of it alone, of which it was just said that it is not there
+
+    def list_results(self) -> set[ResultName]:
+        """Kind and key of every result in it; none of a folder that does not exist. Raises HarnessError where it cannot
+        be read."""
+        if not self.exists():
+            return set()
+        with _explain_unreachable(self.address):
+            if self.has_buckets:
+                paths = list(self.files.find(self.root))
+            else:  # `find` leaves out what it cannot read
+                walk = self.files.walk(self.root, on_error="raise")
+                paths = [f"{folder}/{name}" for folder, _, names in walk for name in names]
+        root = self.root.lstrip("/")
+        parts = [path.lstrip("/").removeprefix(root).strip("/").split("/") for path in paths]
+        return {(p[0], p[2].removesuffix(".npz")) for p in parts if len(p) == 3 and _is_result(p[1], p[2])}
 
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Keep an object, whole or not at all."""
@@ -73,6 +124,8 @@ class Shared:
                 with atomic_path(Path(path), durable=False) as temporary:
                     temporary.write_bytes(data)
             else:
+                if not self.has_buckets:
+                    self.files.makedirs(posixpath.dirname(path), exist_ok=True)
                 self.files.pipe_file(path, data)  # object stores show what was written whole
 
     def get(self, kind: str, key: str) -> bytes:
@@ -82,25 +135,42 @@ class Shared:
 
 
 def push(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
-    """Copy to a shared store the results that it lacks, all or those in `only`. Damaged results are not copied."""
+    """Copy to a shared store the results that it lacks, all or those in `only`. Damaged results are not copied.
+
+    Raises HarnessError where the address cannot be reached, or does not have what was copied to it.
+    """
     mine = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
     if only is not None:
         mine = [one for one in mine if one in only]
-    return _transfer(mine, shared.list_results(), store.bytes, shared.put, progress, f"push to {shared.address}")
+    theirs = shared.list_results()
+    transfer = _transfer(mine, theirs, store.bytes, shared.put, progress, f"push to {shared.address}")
+    transfer.was_empty = not theirs
+    if transfer.moved:
+        refused = {(kind, key) for kind, key, _ in transfer.faults}
+        lost = set(mine) - refused - shared.list_results()
+        if lost:
+            raise HarnessError(f"{shared.address}: {len(lost)} of {transfer.moved} pieces are not there once copied")
+    return transfer
 
 
 def pull(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
     """Copy from a shared store the results that this store lacks, all or those in `only`. Damaged results are not
-    copied.
+    copied, and those here whose record is damaged are replaced.
 
-    Raises HarnessError for a folder that does not exist.
+    Raises HarnessError where the address cannot be reached, or is a folder that does not exist.
     """
-    with _explain_unreachable(shared.address):
-        if isinstance(shared.files, LocalFileSystem) and not shared.files.isdir(shared.root):
-            raise HarnessError(f"{shared.address}: no such folder; `harness store push` makes one")
-    theirs = sorted(one for one in shared.list_results() if only is None or one in only)
+    if not shared.exists():
+        raise HarnessError(f"{shared.address}: no such folder; `harness store push` makes one")
+    every = shared.list_results()
+    theirs = sorted(one for one in every if only is None or one in only)
     mine = {one for one in theirs if store.has(*one)}
-    return _transfer(theirs, mine, shared.get, store.put_bytes, progress, f"pull from {shared.address}")
+    for kind in sorted({kind for kind, _ in mine}):
+        for _, key, fault in store.faults_of_records(kind, sorted(key for k, key in mine if k == kind)):
+            progress.warn(f"{kind}/{key} is damaged ({fault}); it is pulled anew")
+            mine.discard((kind, key))
+    transfer = _transfer(theirs, mine, shared.get, store.put_bytes, progress, f"pull from {shared.address}")
+    transfer.was_empty = not every
+    return transfer
 
 
 def _transfer(
@@ -141,16 +211,14 @@ def _explain_unreachable(address: str) -> Iterator[None]:
     except HarnessError:
         raise
     except ImportError as error:
-        name = "pip install 'mi-dp-harness[s3]'" if address.startswith("s3") else str(error).splitlines()[0]
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        name = "pip install 'mi-dp-harness[s3]'" if address.startswith("s3") else why
         raise HarnessError(f"{address}: this needs one more package: {name}") from None
     except Exception as error:  # each file system has errors of its own
-        why = (str(error).splitlines() or [""])[0]
-        raise HarnessError(f"{address}: cannot be used: {type(error).__name__}: {why}") from None
+        why = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
+        right = f"; {RIGHT}" if "Protocol not known" in why else ""
+        raise HarnessError(f"{address}: cannot be used: {why}{right}") from None
 
 
-def _parts(path: str) -> list[str]:
-    return path.split("/")
-
-
-def _is_result(name: str) -> bool:
-    return name.endswith(".npz") and not name.startswith(".")
+def _is_result(folder: str, name: str) -> bool:
+    return name.endswith(".npz") and name[:2] == folder

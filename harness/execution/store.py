@@ -1,12 +1,14 @@
 """The cell store: one file a result, named by the hash of everything that determines it.
 
 Writers never meet: a file appears by renaming a finished temporary one. A file that cannot be read
-back whole counts as missing and is replaced. An index of the small JSON records beside the results
-makes many of them readable at once; it is a cache, rebuilt from the files wherever it lags behind.
+back whole, or holds the result of another name, counts as missing and is replaced. An index of the
+small JSON records beside the results makes many of them readable at once; it is a cache, rebuilt from
+the files wherever it lags behind.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -22,13 +24,35 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.arrays import Array
+from harness.errors import HarnessError
 from harness.files import atomic_path, write_bytes
-from harness.hashing import digest_arrays
+from harness.hashing import digest_arrays, fingerprint
 
 META = "__meta__"
 BULKY = "description"
 """Part of a record that the index leaves out; it is read from the file where it is needed."""
-UNREADABLE = (zipfile.BadZipFile, ValueError, EOFError, OSError)
+SMALL_KINDS = ("noise",)
+"""Calibrations: tiny, and costlier to find again than to keep. They stand on nothing."""
+UNREADABLE = "cannot be read whole"
+COUNT_FROM_END = -12
+"""Where the last record of a zip file without a comment has the number of members."""
+DIGEST_BYTES = hashlib.sha256().digest_size
+
+Fault = tuple[str, str, str]
+"""Kind and key of a result, and what is wrong with it."""
+
+
+class MissingResults(HarnessError):
+    """Results that are asked for are not in the store, are damaged, or are those of another name."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__(faults)
+        self.faults = faults
+
+    def __str__(self) -> str:
+        (kind, key, fault), more = self.faults[0], len(self.faults) - 1
+        others = f" (and {more} more like it)" if more else ""
+        return f"{kind}/{key}: {fault}{others}; see `harness store verify`; the next `harness run` computes it anew"
 
 
 @dataclass(frozen=True)
@@ -78,11 +102,11 @@ class Store:
         write_bytes(self.path(kind, key), data)
 
     def bytes(self, kind: str, key: str) -> bytes:
-        """The content of a result's file. Raises KeyError where it is missing."""
+        """The content of a result's file. Raises MissingResults where there is none."""
         try:
             return self.path(kind, key).read_bytes()
         except FileNotFoundError:
-            raise KeyError(f"{kind}/{key}") from None
+            raise MissingResults([(kind, key, "is not in the store")]) from None
 
     def remove(self, kind: str, key: str) -> None:
         """Forget a result."""
@@ -103,33 +127,52 @@ class Store:
                         yield entry.name.removesuffix(".npz"), entry.stat()
 
     def records(self, kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The JSON records (without descriptions) of many results. Raises KeyError for one that is not there."""
+        """The JSON records (without descriptions) of many results. Raises MissingResults, of all whose record is
+        missing, damaged or that of another name."""
+        records, faults = self._read_records(kind, keys)
+        if faults:
+            raise MissingResults(faults)
+        return records
+
+    def faults_of_records(self, kind: str, keys: Sequence[str]) -> list[Fault]:
+        """Which of many results have no record, or one that is damaged or of another name."""
+        return self._read_records(kind, keys)[1]
+
+    def _read_records(self, kind: str, keys: Sequence[str]) -> tuple[dict[str, dict[str, Any]], list[Fault]]:
         index = self._index(kind)
         records: dict[str, dict[str, Any]] = {}
         new: dict[str, tuple[int, int, str]] = {}
+        faults: list[Fault] = []
         for key in dict.fromkeys(keys):
             try:
                 status = self.path(kind, key).stat()
             except FileNotFoundError:
-                raise KeyError(f"{kind}/{key}") from None
+                faults.append((kind, key, "is not in the store"))
+                continue
             entry = index.get(key)
             if entry is None or entry[:2] != (status.st_size, status.st_mtime_ns):
-                record = self.meta(kind, key)
-                if record is None:
-                    raise KeyError(f"{kind}/{key}")
+                record = read_record(self.path(kind, key))
+                if (fault := fault_of_record(kind, key, record)) is not None or record is None:
+                    faults.append((kind, key, fault or UNREADABLE))
+                    continue
                 record.pop(BULKY, None)
                 entry = new[key] = (status.st_size, status.st_mtime_ns, json.dumps(record))
             records[key] = json.loads(entry[2])
         if new:
             self._write_index(kind, {**index, **new})
-        return records
+        return records, faults
 
     def _index_path(self, kind: str) -> Path:
-        return self.root / "index" / f"{kind}.parquet"
+        return self.root / "index" / f"{kind}.index"
 
     def _index(self, kind: str) -> dict[str, tuple[int, int, str]]:
+        """By key: size, time of change and record of a file when it was read. Nothing where the index is damaged."""
         try:
-            columns = pq.read_table(self._index_path(kind)).to_pydict()
+            data = self._index_path(kind).read_bytes()
+            digest, content = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
+            if hashlib.sha256(content).digest() != digest:  # Parquet itself would hand out some changed bytes
+                return {}
+            columns = pq.read_table(pa.BufferReader(content)).to_pydict()
             entries = zip(columns["size"], columns["mtime"], columns["record"], strict=True)
             return dict(zip(columns["key"], entries, strict=True))
         except (OSError, KeyError, ValueError, pa.ArrowException):
@@ -138,27 +181,21 @@ class Store:
     def _write_index(self, kind: str, entries: dict[str, tuple[int, int, str]]) -> None:
         rows = list(zip(*entries.values(), strict=True))
         table = pa.table({"key": list(entries), "size": rows[0], "mtime": rows[1], "record": rows[2]})
+        stream = pa.BufferOutputStream()
+        pq.write_table(table, stream, compression="zstd")
+        content = stream.getvalue().to_pybytes()
         try:
-            with atomic_path(self._index_path(kind)) as temporary:
-                pq.write_table(table, temporary, compression="zstd")
+            write_bytes(self._index_path(kind), hashlib.sha256(content).digest() + content)
         except OSError:
             return  # a cache: a full disk or a read-only store must not cost a result
 
-    def meta(self, kind: str, key: str) -> dict[str, object] | None:
-        """The JSON record of a result alone; None where there is none that can be read."""
-        try:
-            with np.load(self.path(kind, key), allow_pickle=False) as stored:
-                record: dict[str, object] = json.loads(stored[META].tobytes().decode())
-                return record
-        except (KeyError, *UNREADABLE):
-            return None
-
     def get(self, kind: str, key: str) -> Result:
-        """Read a result. Raises KeyError where it is missing or damaged (then it is removed)."""
+        """Read a result. Raises MissingResults where it is missing, damaged, or that of another name."""
         result = self.peek(kind, key)
-        if result is None:
-            self.path(kind, key).unlink(missing_ok=True)
-            raise KeyError(f"{kind}/{key}")
+        fault = fault_of_record(kind, key, None if result is None else result.meta)
+        if result is None or fault is not None:
+            there = self.path(kind, key).is_file()
+            raise MissingResults([(kind, key, fault or UNREADABLE if there else "is not in the store")])
         return result
 
     def peek(self, kind: str, key: str) -> Result | None:
@@ -168,9 +205,56 @@ class Store:
 
 def parse_result(source: Path | bytes) -> Result | None:
     """A result from its file, or from the bytes of it. None where it is missing or damaged."""
+    return _read_members(source)
+
+
+def read_record(source: Path) -> dict[str, Any] | None:
+    """The JSON record of a result alone, from its file. None where it is missing or damaged."""
+    result = _read_members(source, record_alone=True)
+    return None if result is None else result.meta
+
+
+def _read_members(source: Path | bytes, record_alone: bool = False) -> Result | None:
+    """The result in a file, or its record without arrays. None where what is read is damaged.
+
+    Each member is read whole before it is parsed, so that its checksum is compared: NumPy's own reader reads as far as
+    the array's header says, and a changed header may say less. A changed length in the directory of members may hide
+    some of them, which is why they are counted.
+    """
     try:
-        with np.load(io.BytesIO(source) if isinstance(source, bytes) else source, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        return Result(arrays, json.loads(arrays.pop(META).tobytes().decode()))
-    except (KeyError, *UNREADABLE):
+        with (
+            io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as stream,
+            zipfile.ZipFile(stream) as archive,
+        ):
+            stream.seek(COUNT_FROM_END, os.SEEK_END)
+            if int.from_bytes(stream.read(2), "little") != len(archive.namelist()):
+                return None
+            arrays: dict[str, Array] = {}
+            for member in [archive.getinfo(f"{META}.npy")] if record_alone else archive.infolist():
+                content = io.BytesIO(archive.read(member))
+                arrays[member.filename.removesuffix(".npy")] = np.load(content, allow_pickle=False)
+        meta = json.loads(arrays.pop(META).tobytes())
+        return Result(arrays, meta) if isinstance(meta, dict) else None
+    except MemoryError:
+        raise
+    except Exception:  # a changed byte of a zip's directory has the errors of encryption, of bzip2, and others
         return None
+
+
+def fault_of_record(kind: str, key: str, record: dict[str, Any] | None) -> str | None:
+    """What is wrong with a result, by its record alone; None where it is the record of this kind and key."""
+    if record is None:
+        return UNREADABLE
+    description, needs = record.get("description"), record.get("needs")
+    expected = fingerprint(description) if kind in SMALL_KINDS else fingerprint([kind, description, needs])
+    return None if expected == key else "its description belongs to another name"
+
+
+def fault_of(kind: str, key: str, result: Result | None) -> str | None:
+    """What is wrong with the stored result of a kind and key, its arrays compared with their hash; None where nothing
+    is."""
+    fault = fault_of_record(kind, key, None if result is None else result.meta)
+    if fault is not None or result is None:
+        return fault
+    digest = result.meta.get("arrays_sha256")
+    return None if digest in (None, result.digest) else "its arrays are not those that were written"

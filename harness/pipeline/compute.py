@@ -16,11 +16,11 @@ from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, digest_of, fetch, missing_mark
 from harness.errors import AttacksError, HarnessError
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, WorkerPool, run_pieces
+from harness.execution.executor import OutOfTime, WorkerPool, read_with_repair, run_pieces
 from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, sort_pieces, trained_repeats
 from harness.execution.planner import data_digest, make_plan
 from harness.execution.reuse import pieces_to_run
-from harness.execution.store import Store
+from harness.execution.store import MissingResults, Store
 from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
 from harness.execution.table import read_table as read_measured
 from harness.pipeline.context import Context
@@ -142,10 +142,10 @@ def train(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool) ->
         for loaded, plan in plans:
             with _locate_data_faults(loaded, plan):
                 decided, _, _ = run_until_decided(context, loaded, plan, worker_pool)
-            _write_models(context, loaded, decided)
+            _write_models(context, loaded, decided, "all", worker_pool)
     else:
         for loaded, plan in _compute_plans(_list_plans(plans, worker_pool), "train", worker_pool):
-            _write_models(context, loaded, plan)
+            _write_models(context, loaded, plan, "train", worker_pool)
 
 
 def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, partial: bool = False) -> None:
@@ -177,13 +177,20 @@ def attack(context: Context, specs: Sequence[Loaded], worker_pool: WorkerPool, p
             _publish(context, loaded, decided, table)
     else:
         for loaded, plan in _compute_plans(_list_plans(plans, worker_pool), "all", worker_pool):
-            store, spec = Store(context.project.store), context.scale(loaded).spec
-            table = measurement_table(plan, spec, store)
-            asked = curves.requested_curves(plan, spec)
-            write_measurements(
-                context, loaded, plan, table, Notes(curves=curves.draw_curves(store, asked, None) if asked else "")
-            )
-            _publish(context, loaded, plan, table)
+            _publish(context, loaded, plan, _write_measurements(context, loaded, plan, worker_pool))
+
+
+def _write_measurements(context: Context, loaded: Loaded, plan: Plan, worker_pool: WorkerPool) -> pd.DataFrame:
+    """Write the measurements of a plan that is computed, with the curves of the spec's figure. Returns them."""
+    store, spec = Store(context.project.store), context.scale(loaded).spec
+    asked = curves.requested_curves(plan, spec)
+
+    def read() -> tuple[pd.DataFrame, str]:
+        return measurement_table(plan, spec, store), curves.draw_curves(store, asked, None) if asked else ""
+
+    (table, points), _ = read_with_repair(worker_pool, plan.pieces, f"attack {loaded.spec.id}", read)
+    write_measurements(context, loaded, plan, table, Notes(curves=points))
+    return table
 
 
 def _write_results(context: Context, loaded: Loaded) -> None:
@@ -227,8 +234,8 @@ def _compute_plans(
     names = plans[0][0].spec.id if len(plans) == 1 else f"{len(plans)} specs"
     try:
         run_pieces(worker_pool, sort_pieces(pieces.values()), f"{'train' if stage == 'train' else 'attack'} {names}")
-    except (OutOfTime, KeyboardInterrupt):
-        store = Store(worker_pool.project.store)
+    except (OutOfTime, KeyboardInterrupt) as end:
+        store, worker_pool.is_interrupted = Store(worker_pool.project.store), isinstance(end, KeyboardInterrupt)
         yield from ((one, plan) for one, plan in plans if all(store.has(p.kind, p.key) for p in plan.pieces(stage)))
         raise
     except HarnessError as error:
@@ -250,8 +257,17 @@ def _select_trained(context: Context, loaded: Loaded, plan: Plan) -> Plan:
     return part
 
 
-def _write_models(context: Context, loaded: Loaded, plan: Plan) -> None:
-    table = model_table(plan, loaded.spec, Store(context.project.store))
+def _write_models(
+    context: Context, loaded: Loaded, plan: Plan, stage: Literal["train", "all"], worker_pool: WorkerPool
+) -> None:
+    """Write the index of a plan's models, once the pieces of a stage are computed."""
+    store = Store(context.project.store)
+    table, _ = read_with_repair(
+        worker_pool,
+        lambda: plan.pieces("train") if stage == "train" else pieces_left(context, loaded, plan),
+        f"train {loaded.spec.id}",
+        lambda: model_table(plan, loaded.spec, store),
+    )
     write_parquet(table, context.models_file(loaded.spec.id))
 
 
@@ -263,7 +279,8 @@ def _publish(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame) 
 
 
 def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]] | None:
-    """Number and core-seconds of a spec's pieces by kind, from the store; None where the store lacks a piece.
+    """Number and core-seconds of a spec's pieces by kind, from the store; None where the store lacks a piece or it is
+    damaged.
 
     A piece that two specs share counts in both.
     """
@@ -279,7 +296,7 @@ def core_seconds(context: Context, loaded: Loaded) -> dict[str, dict[str, float]
     for kind, wanted in keys.items():
         try:
             records = store.records(kind, wanted)
-        except KeyError:
+        except MissingResults:
             return None
         seconds = sum(record["seconds"] for record in records.values())
         by_kind[kind] = {"pieces": len(records), "core_seconds": round(seconds, 1)}

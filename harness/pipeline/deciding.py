@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 
@@ -18,10 +19,11 @@ from harness.claims.series import is_of_runs
 from harness.claims.statistics import FEWEST
 from harness.coordinates import Attacked, Cell
 from harness.execution import curves
-from harness.execution.executor import OutOfTime, RunReport, WorkerPool, run_pieces
+from harness.execution.damage import discard_damaged
+from harness.execution.executor import OutOfTime, RunReport, WorkerPool, read_with_repair, run_pieces
 from harness.execution.plan import Plan, first_repeats
 from harness.execution.reuse import RUNS_PER_GROUP, MeasurementCache, known_repeats, pieces_to_run
-from harness.execution.store import Store
+from harness.execution.store import MissingResults, Store
 from harness.execution.table import measurement_table
 from harness.metrics import METRICS
 from harness.metrics.metric import source_of
@@ -71,14 +73,15 @@ def run_until_decided(
         likely_plan = first_repeats(plan, {of: max(n, likely_repeats.get(of, 0)) for of, n in repeats.items()})
         try:
             report = run_pieces(worker_pool, pieces, label, pieces_to_run(likely_plan, scaled.spec, known, metrics))
+            read = partial(measurement_table, round_plan, scaled.spec, store, known)
+            table, repair = read_with_repair(worker_pool, partial(list, pieces), label, read)
         except (OutOfTime, KeyboardInterrupt):
             if context.profile.from_tables:  # a clone without this store goes on from the table
                 spent = join_notes(earlier_notes, total_report.join(worker_pool.report))
                 whole = loaded if loaded.claims is None or round_number > 1 else replace(loaded, claims=frozenset())
                 _write_finished(context, whole, round_plan, known, spent)
             raise
-        total_report = total_report.join(report)
-        table = measurement_table(round_plan, scaled.spec, store, known)
+        total_report = total_report.join(report).join(repair)
         notes = join_notes(earlier_notes, total_report) if context.profile.from_tables else earlier_notes
         write_measurements(context, loaded, round_plan, table, notes)
         with locate_claim_faults(loaded):
@@ -93,9 +96,13 @@ def run_until_decided(
         open_claims = len(needed_repeats)
     if requested := curves.requested_curves(round_plan, scaled.spec):
         pieces = curves.pieces_to_draw(curves.missing_curves(requested, earlier_notes.curves))
-        total_report = total_report.join(run_pieces(worker_pool, pieces, f"{loaded.spec.id}, curves"))
+        label = f"{loaded.spec.id}, curves"
+        total_report = total_report.join(run_pieces(worker_pool, pieces, label))
+        draw = partial(curves.draw_curves, store, requested, earlier_notes.curves)
+        points, repair = read_with_repair(worker_pool, partial(list, pieces), label, draw)
+        total_report = total_report.join(repair)
         notes = join_notes(earlier_notes, total_report) if context.profile.from_tables else earlier_notes
-        notes.curves = curves.draw_curves(store, requested, earlier_notes.curves)
+        notes.curves = points
         write_measurements(context, loaded, round_plan, table, notes)
     used = f"{len(round_plan.cells)} models, of the fixed design's {len(groups) * spec_repeats}"
     context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
@@ -105,10 +112,20 @@ def run_until_decided(
 def _write_finished(context: Context, loaded: Loaded, round_plan: Plan, known: MeasurementCache, notes: Notes) -> None:
     """Write the measurements of a round that was stopped: of each cell the repeats that are finished."""
     store, spec = Store(context.project.store), context.scale(loaded).spec
-    finished = known_repeats(round_plan, known, store)
-    plan = first_repeats(round_plan, {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()})
-    if plan.cells:
-        write_measurements(context, loaded, plan, measurement_table(plan, spec, store, known, unfinished=True), notes)
+    while True:
+        finished = known_repeats(round_plan, known, store)
+        repeats = {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()}
+        plan = first_repeats(round_plan, repeats)
+        if not plan.cells:
+            return
+        try:
+            table = measurement_table(plan, spec, store, known, unfinished=True)
+        except MissingResults as missing:
+            if not discard_damaged(store, missing.faults, context.progress):
+                raise
+        else:
+            write_measurements(context, loaded, plan, table, notes)
+            return
 
 
 def metrics_of_claims(scaled: Scaled) -> set[str]:

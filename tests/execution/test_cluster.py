@@ -17,7 +17,7 @@ import pytest
 from harness.errors import HarnessError
 from harness.execution import cluster
 from harness.execution.planner import make_plan
-from harness.execution.store import Store
+from harness.execution.store import MissingResults, Store
 from harness.execution.table import measurement_table
 from harness.paths import Project
 from harness.progress import Progress
@@ -178,5 +178,9 @@ def test_what_a_cell_needs_comes_along_and_damage_does_not_go_in(make_project: M
         with pytest.raises(ValueError, match=key):
             other.put_bytes("train", "ab" + key, damaged)
     assert not other.has("train", "ab" + key)
-    with pytest.raises(KeyError):
+    with pytest.raises(MissingResults, match="is not in the store"):
         store.bytes("train", "ab" + key)
+    assert cluster._whole_bytes(store, "train", key) == data
+    store.path("train", key).write_bytes(flipped)
+    with pytest.raises(MissingResults, match=f"train/{key}: cannot be read whole"):
+        cluster._whole_bytes(store, "train", key)

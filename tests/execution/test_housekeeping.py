@@ -64,11 +64,14 @@ def test_gc_removes_what_no_spec_names_and_nothing_else(make_project: Make) -> N
     for path in (temporary, fresh):
         path.write_bytes(b"half")
     os.utime(temporary, (time.time() - 7200,) * 2)
+    former = store.root / "index" / "train.parquet"  # which no version of today reads
+    former.parent.mkdir(exist_ok=True)
+    former.write_bytes(b"of an earlier version")
     spec = project.specs / "own" / "cancer.yaml"
     spec.write_text(spec.read_text().replace("epsilons: [1, 10, .inf]", "epsilons: [1, .inf]"))
     before = keys_of(store)
     dry = json.loads(run_cli(project.root, "store", "gc", "--json").stdout)
-    assert (dry["unnamed"], dry["abandoned"], dry["deleted"]) == ({"train": 4, "evaluate": 8}, 1, False)
+    assert (dry["unnamed"], dry["abandoned"], dry["deleted"]) == ({"train": 4, "evaluate": 8}, 2, False)
     assert keys_of(store) == before
     assert temporary.exists()
     ran = run_cli(project.root, "store", "gc", "--delete")
@@ -76,7 +79,7 @@ def test_gc_removes_what_no_spec_names_and_nothing_else(make_project: Make) -> N
     assert "removed" in ran.stdout
     plan = make_plan(project, load_specs(project, [])[0].spec)
     assert keys_of(store) == sorted(p.key for p in plan.pieces())
-    assert (temporary.exists(), fresh.exists()) == (False, True)
+    assert (temporary.exists(), fresh.exists(), former.exists()) == (False, True, False)
     assert len(keys) - len(keys_of(store)) == 12
 
 

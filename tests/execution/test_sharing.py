@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
+from s3fs import S3FileSystem
 
 from harness.errors import HarnessError
-from harness.execution.sharing import Shared, pull, push
+from harness.execution.sharing import Shared, Transfer, pull, push
 from harness.execution.store import Result, Store
 from harness.hashing import digest_arrays, fingerprint
 from harness.progress import Progress
@@ -57,6 +63,12 @@ def server() -> Iterator[str]:
     result.stop()
     os.environ.clear()
     os.environ |= before
+
+
+@pytest.fixture(autouse=True)
+def new_connections() -> None:
+    """What s3fs keeps between tests would still ask another test's server."""
+    S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture(params=["directory", "s3"])
@@ -115,13 +127,133 @@ def test_damage_is_not_passed_on(address: str, tmp_path: Path) -> None:
     [
         ("nowhere://bucket", "Protocol not known"),
         ("/proc/version/store", "NotADirectoryError"),
-        ("s3://no-such-bucket-here/x", "cannot be used"),
+        ("s3://no-such-bucket-here/x", "NoSuchBucket.*: The specified bucket does not exist"),
+        ("s3://no-such-bucket-here", "404.*HeadBucket.*Not Found"),
     ],
 )
-def test_an_address_that_cannot_be_used_is_one_line(bad: str, what: str, tmp_path: Path, server: str) -> None:
-    with pytest.raises(HarnessError, match=what) as raised:
-        push(filled(tmp_path / "here", 1), Shared(bad), QUIET)
-    assert "\n" not in str(raised.value)
+@pytest.mark.parametrize("count", [0, 1])
+def test_an_address_that_cannot_be_used_is_one_line(
+    bad: str, what: str, count: int, tmp_path: Path, server: str
+) -> None:
+    """Also where there is nothing to copy: it does not look like an empty store."""
+    for move in (push, pull):
+        with pytest.raises(HarnessError, match=what) as raised:
+            move(filled(tmp_path / "here", count), Shared(bad), QUIET)
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("move", [push, pull])
+def test_a_bucket_is_looked_for_where_a_folder_is_not_there(
+    move: Callable[..., Transfer], tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some services answer for a bucket that does not exist as for an empty folder."""
+    shared = Shared("s3://gone/x")
+
+    def info(path: str) -> None:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(shared.files, "info", info)
+    with pytest.raises(HarnessError, match="s3://gone/x: there is no bucket gone"):
+        move(Store(tmp_path / "here"), shared, QUIET)
+
+
+class Answers(BaseHTTPRequestHandler):
+    """A server that says the same to whatever it is asked."""
+
+    status, body = 200, b"<html></html>"
+
+    def answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(self.body)
+
+    do_GET = do_HEAD = do_PUT = do_POST = answer
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def answering(status: int) -> Iterator[str]:
+    """The address of a server that answers everything with this status."""
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("Of", (Answers,), {"status": status}))
+    Thread(target=httpd.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{httpd.server_port}"
+    httpd.shutdown()
+    httpd.server_close()
+
+
+@pytest.mark.parametrize("move", [push, pull])
+@pytest.mark.parametrize("count", [0, 1])
+def test_who_may_not_read_a_bucket_is_told_so(
+    move: Callable[..., Transfer], count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    with answering(403) as there:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", there)
+        with pytest.raises(HarnessError, match="s3://refused/x: cannot be used: PermissionError"):
+            move(filled(tmp_path / "here", count), Shared("s3://refused/x"), QUIET)
+
+
+@pytest.mark.parametrize("move", [push, pull])
+def test_a_bucket_that_nothing_answers_for_is_told(
+    move: Callable[..., Transfer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    with pytest.raises(HarnessError, match="s3://away/x: cannot be used: EndpointConnectionError"):
+        move(Store(tmp_path / "here"), Shared("s3://away/x"), QUIET)
+
+
+def test_a_place_that_does_not_keep_what_is_put_there_is_told(tmp_path: Path) -> None:
+    """It accepts every piece, and lists none."""
+    with answering(200) as there, pytest.raises(HarnessError, match="/x: 3 of 3 pieces are not there once copied"):
+        push(filled(tmp_path / "here", 3), Shared(f"{there}/x"), QUIET)
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+def test_a_web_server_that_refuses_is_no_empty_store(status: int, tmp_path: Path) -> None:
+    with answering(status) as there, pytest.raises(HarnessError, match=rf"/x: cannot be used: .*{status}"):
+        pull(Store(tmp_path / "here"), Shared(f"{there}/x"), QUIET)
+
+
+def test_a_shared_folder_is_read_through_a_web_server(tmp_path: Path) -> None:
+    here = filled(tmp_path / "web" / "shared", 3)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "web"))
+    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    Thread(target=httpd.serve_forever, daemon=True).start()
+    there = Store(tmp_path / "there")
+    assert pull(there, Shared(f"http://127.0.0.1:{httpd.server_port}/shared"), QUIET).moved == 3
+    httpd.shutdown()
+    httpd.server_close()
+    assert names(there) == names(here)
+
+
+def test_a_folder_below_another_store_is_not_listed_with_it(tmp_path: Path) -> None:
+    """Nor is a file that lies where no result would be looked for."""
+    here = filled(tmp_path / "shared" / "copies" / "old", 2)
+    key = min(names(here))
+    stray = tmp_path / "shared" / "train" / "zz" / f"{key}.npz"
+    stray.parent.mkdir(parents=True)
+    stray.write_bytes(here.bytes("train", key))
+    assert Shared(str(tmp_path / "shared")).list_results() == set()
+
+
+def test_what_is_damaged_here_is_pulled_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here, there = filled(tmp_path / "here", 4), filled(tmp_path / "there", 4)
+    push(there, Shared(str(tmp_path / "shared")), QUIET)
+    cut, foreign, whole, _ = sorted(names(here))
+    here.path("train", cut).write_bytes(b"")
+    shutil.copy(here.path("train", whole), here.path("train", foreign))
+    transfer = pull(here, Shared(str(tmp_path / "shared")), QUIET)
+    assert (transfer.moved, transfer.there) == (2, 2)
+    assert all(here.get("train", key).digest == there.get("train", key).digest for key in names(there))
+    assert capsys.readouterr().err == (
+        f"harness: warning: train/{foreign} is damaged (its description belongs to another name); it is pulled anew\n"
+    )
 
 
 def test_a_run_elsewhere_takes_what_was_pulled(make_project: Any, tmp_path: Path, server: str) -> None:
