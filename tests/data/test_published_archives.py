@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
+import shutil
 import subprocess
 import tarfile
 import zipfile
@@ -18,13 +20,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from PIL import Image
 
 from harness.data.datasets.ch_mnist import CLASSES, TILES, ChMnist
 from harness.data.datasets.privacytrustlab import LabelledBits, Location, Purchase, Texas
 from harness.data.sources import PublishedHash, RawFile, Source, read_members
 from harness.errors import HarnessError
-from tests.conftest import PARAMS, run_cli
+from harness.paths import Project
+from harness.spec.load import load_specs
+from harness.spec.profile import choose, load_params, scale
+from tests.conftest import PARAMS, REPO, run_cli
 
 ROWS, FEATURES, KINDS = 40, 6, 4
 NOTE = b"Mac OS X\0\xff no table"
@@ -244,3 +250,44 @@ def test_another_table_of_location_is_not_taken_for_it(
     ran = run_cli(small, "data", "fetch", "--force", "location30", HARNESS_DATA=str(tmp_path / "data"))
     assert ran.returncode == 2
     assert "corrupted: the table made from it has SHA-256" in ran.stderr
+
+
+PAGE = (REPO / "docs" / "real-data.md").read_text()
+RECOGNISED = {"location30", "purchase100", "texas100", "ch-mnist"}
+
+
+def rows_of(header: str) -> list[list[str]]:
+    """Cells of the page's table whose header begins so."""
+    (body,) = re.findall(rf"(?m)^\| {header} \|.*\n\|[ |-]*\n((?:\|.*\n)+)", PAGE)
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in body.splitlines()]
+
+
+def test_the_page_has_what_loaders_ask_for() -> None:
+    stated = {name.strip("`"): (file.strip("`"), by) for name, file, _, _, by in rows_of("data set")}
+    assert stated == {loader().name: (ARCHIVES[loader][0], " ".join(PUBLISHED[loader])) for loader in ARCHIVES}
+    for loader in ARCHIVES:
+        (raw,) = loader.sources[0].files
+        assert ARCHIVES[loader][0] == f"{loader().name}/{raw.name}"
+
+
+def test_the_page_has_all_specs_of_these_data_and_its_profile_runs_them_on_the_real_ones(tmp_path: Path) -> None:
+    shutil.copytree(REPO / "specs", tmp_path / "specs")
+    (profile,) = re.findall(r"<!-- profile -->\n```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    (tmp_path / "params.yaml").write_text((REPO / "params.yaml").read_text() + profile)
+    ran = run_cli(tmp_path, "validate")
+    assert ran.returncode == 0, ran.stderr
+    used: dict[str, set[str]] = {}
+    for one in load_specs(Project(tmp_path), []):
+        if one.spec.own_experiment is not None:
+            names = {arm.dataset.name for arm in one.spec.own_experiment.arms.values()} & RECOGNISED
+            used |= {one.spec.id: names} if names else {}
+    specs, data = zip(*((row[0].split(", "), row[1]) for row in rows_of("spec")), strict=True)
+    assert {
+        spec: set(re.findall(r"`(.*?)`", on)) for names, on in zip(specs, data, strict=True) for spec in names
+    } == used
+    decided = set(yaml.safe_load(profile)["real"]["decide"])
+    assert decided == {spec for spec, names in used.items() if names - {"location30"}}
+    name, chosen = choose(load_params(Project(tmp_path)), "real")
+    for one in load_specs(Project(tmp_path), sorted(decided)):
+        scaled = scale(one.spec, name, chosen)
+        assert (scaled.substitution, scaled.reductions) == (None, ())
