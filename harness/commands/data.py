@@ -52,16 +52,20 @@ DatasetNames = Annotated[list[str] | None, typer.Argument(metavar="[DATASET]..."
 @data_app.command("status")
 def data_status(datasets: DatasetNames = None, as_json: AsJson = False) -> None:
     """Say of each dataset whether it is there, where it came from, and where it can be had."""
-    from harness.data.fetch import MissingData, read_table
+    from harness.data.fetch import MissingData, read_canonical
 
     project, rows = project_here(), []
+    origins: list[str] = []
     for dataset in _datasets(datasets):
         row: dict[str, Any] = {"dataset": dataset.name, "sources": [s.label for s in dataset.sources]}
         try:
-            fetched = read_table(project, dataset)
+            fetched = read_canonical(project, dataset)
             row |= {"there": True, "rows": len(fetched.frame), "from": fetched.source, "sha256": fetched.sha256}
+            row["published"] = fetched.published
+            origins.append(fetched.origin)
         except MissingData:
-            row |= {"there": False, "rows": None, "from": None, "sha256": None}
+            row |= {"there": False, "rows": None, "from": None, "sha256": None, "published": None}
+            origins.append("")
         rows.append(row)
     if as_json:
         print_json(rows)
@@ -73,10 +77,10 @@ def data_status(datasets: DatasetNames = None, as_json: AsJson = False) -> None:
                 r["dataset"],
                 "yes" if r["there"] else "no",
                 str(r["rows"] or ""),
-                r["from"] or "",
+                origin,
                 ", ".join(r["sources"]),
             )
-            for r in rows
+            for r, origin in zip(rows, origins, strict=True)
         ],
     )
 

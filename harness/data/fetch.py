@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +45,15 @@ class FetchedTable:
     """What was done to make it."""
     lines: Array | None = None
     """Of a file of the user's own, the line that each row begins on, (n,)."""
+    published: bool | None = None
+    """Whether it was made of the published file; None: the table or the file has a SHA-256 that is checked."""
+
+    @property
+    def origin(self) -> str:
+        """The source, and whether its file was the published one."""
+        if self.published is None:
+            return self.source
+        return f"{self.source}, {'the' if self.published else 'not the'} published archive"
 
     def place(self, row: int) -> str:
         """Where a row stands, for a message."""
@@ -90,7 +99,13 @@ def _parse(dataset: TableDataset, files: dict[str, Path], where: str) -> tuple[p
     return frame, _check_digest(dataset, frame, where)
 
 
-def _from_override(source: Source, dataset: TableDataset, directory: Path) -> tuple[pd.DataFrame, str, str] | None:
+def _are_published(source: Source, files: dict[str, Path]) -> bool | None:
+    """Whether a source's raw files are the published ones; None: nothing is stated that tells."""
+    stated = [(raw.published, files[raw.name]) for raw in source.files if raw.published is not None]
+    return all(published.fits(path) for published, path in stated) if stated else None
+
+
+def _from_override(source: Source, dataset: TableDataset, directory: Path) -> FetchedTable | None:
     folder = directory / (source.folder or dataset.name)
     files = {raw.name: folder / raw.name for raw in source.files}
     if not files or not all(path.is_file() for path in files.values()):
@@ -98,12 +113,10 @@ def _from_override(source: Source, dataset: TableDataset, directory: Path) -> tu
     for raw in source.files:
         verify_hash(files[raw.name], raw.sha256, str(files[raw.name]))
     label = f"{OVERRIDE} ({', '.join(files)})"
-    return (*_parse(dataset, files, str(folder)), label)
+    return FetchedTable(*_parse(dataset, files, str(folder)), label, published=_are_published(source, files))
 
 
-def _from_remote(
-    source: Source, dataset: TableDataset, raw_dir: Path, progress: Progress
-) -> tuple[pd.DataFrame, str, str]:
+def _from_remote(source: Source, dataset: TableDataset, raw_dir: Path, progress: Progress) -> FetchedTable:
     files = {raw.name: raw_dir / raw.name for raw in source.files}
     for raw in source.files:
         target = files[raw.name]
@@ -126,7 +139,13 @@ def _from_remote(
         for path in files.values():
             path.unlink(missing_ok=True)
         raise
-    return frame, digest, source.label
+    return FetchedTable(frame, digest, source.label, published=_are_published(source, files))
+
+
+def _describe_origin(dataset: TableDataset, fetched: FetchedTable) -> str:
+    """Where a table is from; of one that was not made of the published file, what that is recognised by."""
+    hashes = [str(raw.published) for source in dataset.sources for raw in source.files if raw.published is not None]
+    return f"{fetched.origin}, whose {', '.join(hashes)}" if fetched.published is False else fetched.origin
 
 
 def _expected_path(dataset: TableDataset) -> str:
@@ -151,7 +170,7 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
         except (HarnessError, OSError, ValueError):
             progress.say(f"{target}: damaged, fetching it again")
     tried: list[str] = []
-    fetched: tuple[pd.DataFrame, str, str] | None = None
+    fetched: FetchedTable | None = None
     override = os.environ.get(OVERRIDE)
     if override:
         for source in dataset.sources:
@@ -175,14 +194,20 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
             f"dataset {dataset.name}: not to be had; tried: {places}; "
             f"or set {OVERRIDE} to a directory that has {_expected_path(dataset)}"
         )
-    frame, digest, label = fetched
+    frame = fetched.frame
     with atomic_path(target) as temporary:
         frame.to_parquet(temporary, index=False, compression="zstd")
-    facts = {"source": label, "sha256": digest, "rows": len(frame), "columns": list(frame.columns)}
+    facts = {
+        "source": fetched.source,
+        "published": fetched.published,
+        "sha256": fetched.sha256,
+        "rows": len(frame),
+        "columns": list(frame.columns),
+    }
     write_text(_sidecar(project, dataset), json.dumps(facts, indent=2) + "\n")
     shutil.rmtree(raw_dir, ignore_errors=True)
     missing_mark(project, dataset).unlink(missing_ok=True)
-    progress.say(f"{dataset.name}: {len(frame)} rows from {label}")
+    progress.say(f"{dataset.name}: {len(frame)} rows from {_describe_origin(dataset, fetched)}")
     return target
 
 
@@ -191,25 +216,23 @@ def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
     if isinstance(dataset, CsvTable):
         own = dataset.read(project.root)
         return FetchedTable(own.frame, table_digest(own.frame), dataset.path, own.steps, own.lines)
-    frame, digest = _read_canonical(project, dataset)
-    sidecar = _sidecar(project, dataset)
-    source = json.loads(sidecar.read_text())["source"] if sidecar.exists() else "unknown"
-    table, steps = _derive_table(project, dataset, frame, digest), dataset.prepared
+    fetched = read_canonical(project, dataset)
+    table, steps = _derive_table(project, dataset, fetched.frame, fetched.sha256), dataset.prepared
     if (derivation := dataset.derivation()) is not None:
         how = ", ".join(key if value is None else f"{key} {value}" for key, value in derivation.items())
         steps += (Step("derived", count=len(table.columns) - 1, detail=how),)
-    return FetchedTable(table, digest, source, steps)
+    return replace(fetched, frame=table, steps=steps)
 
 
 def digest_of(project: Project, dataset: TableDataset) -> str:
     """The SHA-256 that names a dataset's table, which is verified; nothing is derived of it. Raises as `read_table`."""
     if isinstance(dataset, CsvTable):
         return read_table(project, dataset).sha256
-    return _read_canonical(project, dataset)[1]
+    return read_canonical(project, dataset).sha256
 
 
-def _read_canonical(project: Project, dataset: TableDataset) -> tuple[pd.DataFrame, str]:
-    """The canonical table of a dataset that is fetched, and its SHA-256."""
+def read_canonical(project: Project, dataset: TableDataset) -> FetchedTable:
+    """The canonical table of a dataset that is fetched, verified, and where it is from. Raises as `read_table`."""
     path = table_path(project, dataset)
     if not path.exists():
         raise MissingData(f"dataset {dataset.name}: {path} is not there; run `harness data fetch {dataset.name}`")
@@ -218,7 +241,11 @@ def _read_canonical(project: Project, dataset: TableDataset) -> tuple[pd.DataFra
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
     remedy = f"; `harness data fetch {dataset.name}` puts the right one in its place"
-    return frame, _check_digest(dataset, frame, str(path), remedy)
+    digest, sidecar = _check_digest(dataset, frame, str(path), remedy), _sidecar(project, dataset)
+    facts = json.loads(sidecar.read_text()) if sidecar.exists() else {}
+    # Another table may lie there than the one that was fetched last, such as one that DVC brought.
+    published = facts.get("published") if facts.get("sha256") == digest else None
+    return FetchedTable(frame, digest, facts.get("source", "unknown"), published=published)
 
 
 def _derive_table(project: Project, dataset: TableDataset, frame: pd.DataFrame, digest: str) -> pd.DataFrame:

@@ -26,6 +26,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "authoring",
         "language",
         "profiles",
+        "real-data",
         "recipes",
         "auditing",
         "audit-model",

@@ -56,6 +56,7 @@ def parsed(folder: Path, rows: list[list[str]], members: int = 1) -> object:
 def test_labels_and_bits_come_out_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = lines()
     archive(tmp_path / "override" / "small", rows)
+    monkeypatch.setattr("harness.data.datasets.privacytrustlab.BLOCK", 7)
     monkeypatch.setenv("HARNESS_DATA", str(tmp_path / "override"))
     project = Project(tmp_path / "p")
     fetch(project, Small(), QUIET)
@@ -86,9 +87,18 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     cases: list[tuple[list[list[str]], str]] = [
         (rows[:-3], "37 rows, 40 are right"),
         ([row[:-1] for row in rows], "6 columns, 7 are right"),
-        ([*rows[:5], ['"2"', "0", "1", "3", "0", "1", "0"], *rows[6:]], r"row 6, column 4: 3 is no binary feature"),
+        (
+            [*rows[:5], ['"2"', "0", "1", "3", "0", "1", "0"], *rows[6:]],
+            r"records0: row 6, column 4: '3' is no binary feature",
+        ),
         ([*rows[:5], ['"2"', "0", "1", "x", "0", "1", "0"], *rows[6:]], r"row 6, column 4: 'x' is no binary feature"),
+        ([*rows[:5], ['"2"', "0", "1", "", "0", "1", "0"], *rows[6:]], r"row 6, column 4: '' is no binary feature"),
+        (
+            [*rows[:5], ['"2"', *"0110101"], *rows[6:]],
+            "records0: no table of comma-separated values: .* in line 6, saw 8",
+        ),
         ([[*row[1:], row[0]] for row in rows], "the label comes first"),
+        ([['"1.5"', *row[1:]] if row[0] == '"2"' else row for row in rows], "it has to take the values 1 to 4"),
         ([['"9"', *row[1:]] if row[0] == '"2"' else row for row in rows], "it has to take the values 1 to 4"),
         ([['"1"', *row[1:]] if row[0] == '"4"' else row for row in rows], "it has to take the values 1 to 4"),
     ]
@@ -127,3 +137,4 @@ def test_the_real_location_archive(tmp_path: Path) -> None:
     assert frame.shape == (5010, 447)
     assert frame["class"].nunique() == 30
     assert frame.drop(columns="class").isin((0, 1)).all(axis=None)
+    assert read_table(project, Location()).origin == "HARNESS_DATA (dataset_location.tgz), the published archive"

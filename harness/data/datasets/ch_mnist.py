@@ -15,7 +15,7 @@ import pandas as pd
 from harness.arrays import Array
 from harness.data.dataset import DATASETS
 from harness.data.images import Images, image_table
-from harness.data.sources import RawFile, Source
+from harness.data.sources import PublishedHash, RawFile, Source, is_of_system
 from harness.errors import DatasetError
 from harness.hashing import generator
 
@@ -25,6 +25,7 @@ MOST_BYTES = 1_000_000
 """Of an unpacked tile; a published one has 67,500 bytes of pixels."""
 TILES = "Kather_texture_2016_image_tiles_5000.zip"
 ADDRESS = "https://zenodo.org/record/53169/files/"
+PUBLISHED = PublishedHash("MD5", "0ddbebfc56344752028fda72602aaade")
 
 
 def read_tiles(path: Path) -> tuple[Array, Array]:
@@ -39,7 +40,7 @@ def read_tiles(path: Path) -> tuple[Array, Array]:
         with zipfile.ZipFile(path) as archive:
             for member in sorted(archive.infolist(), key=lambda entry: entry.filename):
                 where = PurePosixPath(member.filename)
-                if member.is_dir() or where.suffix.lower() != ".tif":
+                if member.is_dir() or is_of_system(member.filename) or where.suffix.lower() != ".tif":
                     continue
                 tissue = where.parent.name[:2]
                 if not tissue.isdecimal() or not 1 <= int(tissue) <= CLASSES:
@@ -71,7 +72,9 @@ class ChMnist(Images):
     display: ClassVar[str] = "CH-MNIST"
     shape: ClassVar[tuple[int, int, int]] = (SIDE, SIDE, 1)
     each: ClassVar[int] = EACH
-    sources: ClassVar[tuple[Source, ...]] = (Source("Zenodo 53169", (RawFile(TILES, ADDRESS + TILES),)),)
+    sources: ClassVar[tuple[Source, ...]] = (
+        Source("Zenodo 53169", (RawFile(TILES, ADDRESS + TILES, published=PUBLISHED),)),
+    )
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:

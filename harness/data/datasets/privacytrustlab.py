@@ -1,8 +1,9 @@
-"""Location-30, Purchase-100 and Texas-100, as the Privacy and Trust Lab publishes them: binary features, label first.
+"""Location-30, Purchase-100 and Texas-100, as the Privacy and Trust Lab publishes them: binary features and labels.
 
-Each is one CSV file without a header in a tar archive. Location-30 is known by its hash; the archives of the two
-larger ones could not be fetched where this was written, so theirs are known by their form: the number of rows and
-columns, binary features, and every class present.
+Each is a tar archive of CSV files without a header: Location-30 and Purchase-100 of one, label first; Texas-100 of one
+of features and one of labels, which lie beside those of tables of more classes. Location-30's table is known by its
+hash. The archives of the two larger ones could not be fetched where this was written: they are recognised by their ids
+in git, and their tables known by their form: the number of rows and columns, binary features, and every class present.
 """
 
 from __future__ import annotations
@@ -17,17 +18,49 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from harness.arrays import Array
 from harness.data.dataset import DATASETS, Schema, TableDataset
-from harness.data.sources import RawFile, Source, read_members
+from harness.data.sources import PublishedHash, RawFile, Source, read_members
 from harness.errors import DatasetError
 
 LABEL = "class"
 ADDRESS = "https://raw.githubusercontent.com/privacytrustlab/datasets/master/"
 
 
-def archive_sources(file: str, sha256: str | None = None) -> tuple[Source, ...]:
-    """The one place that an archive is published at."""
-    return (Source("Privacy and Trust Lab", (RawFile(file, ADDRESS + file, sha256),)),)
+BLOCK = 5000
+"""Rows that are parsed at a time: all of Texas-100's as the numbers that a parser makes would take gigabytes."""
+NO_NUMBER = 255
+"""Stands for a cell that is no whole number of one byte."""
+
+
+def archive_sources(file: str, git_blob: str) -> tuple[Source, ...]:
+    """The one place that an archive is published at, and the id of its bytes in git, which holds it."""
+    published = PublishedHash("git blob id", git_blob)
+    return (Source("Privacy and Trust Lab", (RawFile(file, ADDRESS + file, published=published),)),)
+
+
+def read_cells(data: bytes, where: str) -> Array:
+    """Cells (rows, columns) uint8 of a CSV without a header; NO_NUMBER for what is no whole number below it.
+
+    Raises DatasetError for text that is no table.
+    """
+    blocks = []
+    try:
+        for block in pd.read_csv(io.BytesIO(data), header=None, chunksize=BLOCK):
+            numbers = block.apply(pd.to_numeric, errors="coerce").to_numpy(float)
+            whole = (numbers >= 0) & (numbers < NO_NUMBER) & (numbers % 1 == 0)
+            blocks.append(np.where(whole, numbers, NO_NUMBER).astype(np.uint8))
+    except ValueError as error:  # pandas' own errors and those of decoding are such
+        raise DatasetError(f"{where}: no table of comma-separated values: {str(error).strip()}") from None
+    return np.concatenate(blocks)
+
+
+def cell_text(data: bytes, row: int, column: int) -> str:
+    """One cell of a CSV without a header, as it is written."""
+    above = pd.read_csv(
+        io.BytesIO(data), header=None, usecols=[column], nrows=row + 1, dtype=str, keep_default_na=False
+    )
+    return str(above.iat[row, 0])
 
 
 class LabelledBits(TableDataset):
@@ -38,6 +71,8 @@ class LabelledBits(TableDataset):
     rows: ClassVar[int]
     features: ClassVar[int]
     classes: ClassVar[int]
+    separate: ClassVar[tuple[str, str] | None] = None
+    """Where features and labels are in files of their own: the paths of the two inside of the archive."""
 
     def schema_of_table(self) -> Schema:
         return Schema(LABEL, ())
@@ -50,34 +85,55 @@ class LabelledBits(TableDataset):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Read the archive's only file. Raises HarnessError for one that is damaged or not of the published form."""
+        """Read the archive. Raises HarnessError for one that is damaged or not of the published form."""
         ((name, path),) = files.items()
-        contents = [*read_members(path).values()]
-        if len(contents) != 1:
-            raise DatasetError(f"{name}: holds {len(contents)} files, the published archive holds one")
-        raw = pd.read_csv(io.BytesIO(contents[0]), header=None)
-        return cls._check_shape(raw, name)
+        if cls.separate is not None:
+            contents = read_members(path, cls.separate)
+            of_bits, of_labels = (f"{name}: {member}" for member in cls.separate)
+            bits = cls._read_bits(contents[cls.separate[0]], of_bits, labels=0)
+            labels = read_cells(contents[cls.separate[1]], of_labels)
+            cls._check_shape(labels, of_labels, 1, "a label a row")
+        else:
+            ((member, data),) = cls._only_member(path).items()
+            cells = cls._read_bits(data, f"{name}: {member}", labels=1)
+            of_labels, labels, bits = f"{name}: {member}", cells[:, :1], cells[:, 1:]
+        if not np.array_equal(np.unique(labels), np.arange(1, cls.classes + 1)):
+            raise DatasetError(
+                f"{of_labels}: the first column is not a label: it has to take the values 1 to {cls.classes}"
+            )
+        frame = pd.DataFrame(bits, columns=[f"f{i:04d}" for i in range(cls.features)])
+        frame.insert(0, LABEL, labels[:, 0])
+        return frame
 
     @classmethod
-    def _check_shape(cls, raw: pd.DataFrame, name: str) -> pd.DataFrame:
-        if raw.shape[1] != cls.features + 1:
-            raise DatasetError(f"{name}: {raw.shape[1]} columns, {cls.features + 1} are right (label and features)")
-        if len(raw) != cls.rows:
-            raise DatasetError(f"{name}: {len(raw):,} rows, {cls.rows:,} are right; a part is missing or added")
-        values = raw.apply(pd.to_numeric, errors="coerce").to_numpy(float)
-        labels, bits = values[:, 0], values[:, 1:]
-        wrong = ~np.isin(bits, (0, 1))
+    def _only_member(cls, path: Path) -> dict[str, bytes]:
+        contents = read_members(path)
+        if len(contents) != 1:
+            raise DatasetError(f"{path.name}: holds {len(contents)} files, the published archive holds one")
+        return contents
+
+    @classmethod
+    def _read_bits(cls, data: bytes, where: str, labels: int) -> Array:
+        """Cells (rows, labels + features) uint8 of a file that begins with so many columns of labels."""
+        cells = read_cells(data, where)
+        cls._check_shape(cells, where, labels + cls.features, "label and features" if labels else "features alone")
+        wrong = cells[:, labels:] > 1
         if wrong.any():
-            row, column = np.argwhere(wrong)[0]
+            row, column = (int(i) for i in np.unravel_index(wrong.argmax(), wrong.shape))
+            column += labels
+            order = "the label comes first, then features of 0 and 1" if labels else "features are 0 and 1"
             raise DatasetError(
-                f"{name}: row {row + 1}, column {column + 2}: {raw.iat[row, column + 1]!r} is no binary feature; "
-                "the label comes first, then features of 0 and 1"
+                f"{where}: row {row + 1}, column {column + 1}: {cell_text(data, row, column)!r} is no binary feature; "
+                + order
             )
-        expected = np.arange(1, cls.classes + 1)
-        if not np.array_equal(np.unique(labels), expected):
-            raise DatasetError(f"{name}: the first column is not a label: it has to take the values 1 to {cls.classes}")
-        columns = [LABEL, *(f"f{i:04d}" for i in range(cls.features))]
-        return pd.DataFrame(values.astype(np.uint8), columns=columns)
+        return cells
+
+    @classmethod
+    def _check_shape(cls, cells: Array, where: str, columns: int, which: str) -> None:
+        if cells.shape[1] != columns:
+            raise DatasetError(f"{where}: {cells.shape[1]} columns, {columns} are right ({which})")
+        if len(cells) != cls.rows:
+            raise DatasetError(f"{where}: {len(cells):,} rows, {cls.rows:,} are right; a part is missing or added")
 
     def select(self, table: pd.DataFrame) -> pd.DataFrame:
         if self.most_frequent is None:
@@ -101,7 +157,7 @@ class Location(LabelledBits):
     features: ClassVar[int] = 446
     classes: ClassVar[int] = 30
     sources: ClassVar[tuple[Source, ...]] = archive_sources(
-        "dataset_location.tgz", "927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33"
+        "dataset_location.tgz", "0cfc2caa0c8c8569cd68a5d4ab369a98c1f98447"
     )
     canonical_sha256: ClassVar[str | None] = "a98d8a0f1a89c1de717e31d35424021bfe345b86c2501f559dac9b0aff6780a0"
 
@@ -115,7 +171,9 @@ class Purchase(LabelledBits):
     rows: ClassVar[int] = 197324
     features: ClassVar[int] = 600
     classes: ClassVar[int] = 100
-    sources: ClassVar[tuple[Source, ...]] = archive_sources("dataset_purchase.tgz")
+    sources: ClassVar[tuple[Source, ...]] = archive_sources(
+        "dataset_purchase.tgz", "3efa7476ad5ed7ac3e558d28585a186b38fc5f19"
+    )
 
 
 @DATASETS.register
@@ -127,4 +185,7 @@ class Texas(LabelledBits):
     rows: ClassVar[int] = 67330
     features: ClassVar[int] = 6169
     classes: ClassVar[int] = 100
-    sources: ClassVar[tuple[Source, ...]] = archive_sources("dataset_texas.tgz")
+    separate: ClassVar[tuple[str, str] | None] = ("texas/100/feats", "texas/100/labels")
+    sources: ClassVar[tuple[Source, ...]] = archive_sources(
+        "dataset_texas.tgz", "966f7ff40b24cf5912ff84759aab9adb8c25f30e"
+    )
