@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
+from harness.entry_points import fault_of_value, package_name
 from harness.errors import HarnessError
 from harness.hashing import code_fingerprint
 from harness.identity import canonical, without_defaults
@@ -153,16 +154,19 @@ _loaded = False
 def load_external_plugins() -> None:
     """Import the modules that other installed packages name under `harness.plugins`, once.
 
-    Raises HarnessError for one that cannot be imported, such as one that registers a name that is taken.
+    Raises HarnessError for an entry that names no module, and for a module that cannot be imported, such as one that
+    registers a name that is taken.
     """
     global _loaded
     if not _loaded:
         _loaded = True
         for entry in entry_points(group="harness.plugins"):
+            if (fault := fault_of_value(entry)) is not None:
+                raise HarnessError(fault)
             try:
                 entry.load()
             except Exception as error:
-                package = f" of the package {entry.dist.name}" if entry.dist is not None else ""
-                reason = str(error) or type(error).__name__
+                package = f" of the package {package_name(entry.dist)}" if entry.dist is not None else ""
+                reason = " ".join(str(error).split()) or type(error).__name__
                 what = f"the plug-in {entry.value}{package} cannot be loaded: {reason}"
                 raise HarnessError(f"{what}; mend it, or pip uninstall the package") from error

@@ -1,7 +1,8 @@
 """MLflow: one experiment a paper, one parent run a spec and profile, one child run a cell.
 
 The store is SQLite (`mlflow.db`). Each cell is written with one batched call; cells that are logged
-already are left alone. A store that cannot be written costs a warning, never a result.
+already are left alone. A store that cannot be written, or a server that does not answer, costs
+a warning, never a result.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 
 MAX_RESULTS = 50_000
+SERVER_TIMEOUT_S = 5.0
+"""Seconds in which a server has to answer."""
 
 
 def commit(project: Project, *paths: str) -> str:
@@ -51,16 +54,36 @@ def log_run(
     except Exception as error:
         # Tracking is a record beside the results; whatever fails in it must not cost them.
         reason = str(error).splitlines()[0][:160] if str(error) else ""
-        progress.say(f"MLflow: not logged ({type(error).__name__}: {reason}); the results are complete without it")
+        progress.warn(f"MLflow: not logged ({type(error).__name__}: {reason}); the results are complete without it")
         return None
 
 
 def _try_writing(uri: str) -> None:
-    """Fail at once where an SQLite store cannot be written; MLflow itself retries for minutes first."""
-    if uri.startswith("sqlite:///"):
+    """Fail at once where an SQLite store cannot be written, or a server does not answer; MLflow itself retries for
+    minutes first."""
+    if uri.startswith(("http://", "https://")):
+        import requests
+
+        try:
+            with requests.get(uri, timeout=SERVER_TIMEOUT_S, stream=True, allow_redirects=False) as answer:
+                status = answer.status_code
+        except requests.exceptions.SSLError:
+            return  # It is there, and which certificates are trusted is MLflow's to say, as are passwords.
+        except requests.Timeout:
+            raise TimeoutError(f"{_without_password(uri)} does not answer in {SERVER_TIMEOUT_S:g} s") from None
+        except requests.ConnectionError:
+            raise ConnectionError(f"{_without_password(uri)} cannot be reached") from None
+        if status >= 500:
+            raise ConnectionError(f"{_without_password(uri)} answers with an error of its own ({status})")
+    elif uri.startswith("sqlite:///"):
         with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=10)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.rollback()
+
+
+def _without_password(uri: str) -> str:
+    """An address as it may be printed."""
+    return re.sub(r"//[^/@]*@", "//", uri)
 
 
 def _write_ahead(uri: str) -> None:

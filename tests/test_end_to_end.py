@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Callable
@@ -100,7 +104,9 @@ def test_kill_and_go_on(finished: Project, tmp_path: Path) -> None:
     assert not list((root / "reports").rglob("*.tmp"))
 
 
-def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 4])
+def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Path, times: int) -> None:
+    """Once, and by somebody who is impatient; as a terminal does it, which interrupts the workers too."""
     root = copy_unrun(finished, tmp_path / "interrupted")
     # A test runner in the background may have Ctrl-C ignored, which children inherit: put it back.
     process = subprocess.Popen(
@@ -110,13 +116,20 @@ def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Pat
         text=True,
         stdout=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
+        start_new_session=True,
     )
     while not list((root / ".harness" / "store" / "train").rglob("*.npz")):
         assert process.poll() is None
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    workers = worker_processes(process.pid)
+    for _ in range(times):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.03)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert workers
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     assert "finished pieces are kept" in stderr
     assert "Traceback" not in stderr
     assert "XLA" not in stderr  # the compiler of the noise announces itself where it is let
@@ -124,6 +137,7 @@ def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Pat
     assert kept
     assert all(zipfile.is_zipfile(path) for path in kept)
     assert not (root / TABLE).exists()
+    assert run_cli(root, "store", "verify").returncode == 0
 
 
 def test_a_second_run_computes_nothing_and_changes_nothing(finished: Project) -> None:
@@ -176,6 +190,31 @@ def test_a_run_goes_on_without_mlflow(finished: Project) -> None:
     ran = run_cli(finished.root, "run", "-j", "1", MLFLOW_TRACKING_URI=uri)
     assert ran.returncode == 0
     assert "MLflow: not logged" in ran.stderr
+
+
+@pytest.mark.parametrize("server", ["nothing listens", "it is silent", "it answers 503", "its name is unknown"])
+def test_a_tracking_server_that_is_down_costs_seconds_and_is_said_quietly_too(server: str, finished: Project) -> None:
+    """MLflow itself tries again for minutes."""
+    before = (finished.root / TABLE).read_bytes()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        uri = f"http://me:secret@127.0.0.1:{port}"
+        if server == "nothing listens":
+            listener.close()
+        elif server == "it answers 503":
+            answer = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            threading.Thread(target=lambda: listener.accept()[0].sendall(answer), daemon=True).start()
+        elif server == "its name is unknown":
+            uri = f"http://me:secret@nowhere.invalid:{port}"
+        started = time.monotonic()
+        ran = run_cli(finished.root, "run", "-j", "1", "-q", MLFLOW_TRACKING_URI=uri)
+        assert time.monotonic() - started < 60
+    assert ran.returncode == 0
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("harness: warning: MLflow: not logged (")
+    assert line.endswith("; the results are complete without it")
+    assert "secret" not in line
+    assert (finished.root / TABLE).read_bytes() == before
 
 
 def test_verdict_files_follow_the_committed_schema(finished: Project) -> None:

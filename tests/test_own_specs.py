@@ -241,3 +241,29 @@ def test_a_package_that_cannot_be_loaded_is_one_line(
     assert line.startswith("harness: the plug-in mine of the package mine cannot be loaded: ")
     assert message in line
     assert line.endswith("pip uninstall the package")
+
+
+@pytest.mark.parametrize(
+    "metadata", ["Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n", None], ids=["named", "nameless"]
+)
+@pytest.mark.parametrize(
+    "entry", ["mine", "mine =", "mine = my-module", "mine = mine:", "= ../mine.py"], ids=lambda entry: entry
+)
+def test_an_entry_point_that_is_malformed_is_one_line(
+    entry: str, metadata: str | None, make_project: Callable[..., Project], tmp_path: Path
+) -> None:
+    described = tmp_path / "packages" / "mine-1.0.dist-info"
+    described.mkdir(parents=True)
+    if metadata is not None:
+        (described / "METADATA").write_text(metadata)
+    (described / "entry_points.txt").write_text(f"[console_scripts]\na = a:b\n[harness.plugins]\n# ours\n{entry}\n")
+    ran = run_process(make_project().root, "validate", PYTHONPATH=f"{described.parent}:{REPO}")
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
+    package = "mine" if metadata is not None else described.parent
+    assert line.startswith(
+        f"harness: the package {package}: entry point {entry!r} of the group harness.plugins names no"
+    )
+    assert line.endswith(
+        "right is `name = module`, or `name = module:attribute`; mend it, or pip uninstall the package"
+    )

@@ -256,6 +256,14 @@ OPTIONS = [
     ("explain '#counts'", "'#counts' names no claim; write SPEC#CLAIM"),
     ("explain own#counts", "'own#counts': own has several specs; name one of: own/cancer, own/second"),
     ("--project loop list", "loop: no folder: Symlink loop"),
+    (
+        "accountants --n 1000000000000000000000000 --batch-size 7",
+        r"1\.42857e\+25 steps on 1e\+24 records are too many; at most 1e\+18",
+    ),
+    (
+        "accountants --n 9 --batch-size 7 --epochs 1000000000000000000000000",
+        r"1e\+24 steps on 9 records are too many; at most 1e\+18",
+    ),
     ("--project / list", "/: no harness project here or above"),
 ]
 NAMES = [

@@ -110,9 +110,12 @@ def accountants(
         ),
         map(_shown_row, rows),
     )
+    by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row["why"]:
-            print_text(f"{row['accountant']} at epsilon {row['epsilon']:g}: {row['why']}")
+            by_reason.setdefault(row["why"], []).append(f"{row['accountant']} at epsilon {row['epsilon']:g}")
+    for why, places in by_reason.items():
+        print_text(f"{', '.join(places)}: {why}")
 
 
 def _shown_row(row: dict[str, Any]) -> tuple[str, ...]:

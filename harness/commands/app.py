@@ -1,4 +1,4 @@
-"""The command line. Exit codes: 0 fine, 1 a verdict differs from what was asked to hold, 2 bad input."""
+"""The command line. Exit codes: 0 fine, 1 a verdict differs from what was asked to hold, 2 bad input, 130 Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from harness.commands.compare import compare
 from harness.commands.data import data_app
 from harness.commands.demo import demo
 from harness.commands.explain import explain
+from harness.commands.interrupts import heed_one_interrupt
 from harness.commands.judging import bundle, judge, report, site
 from harness.commands.listing import list_things
 from harness.commands.new import new
@@ -29,6 +30,7 @@ from harness.commands.status import status
 from harness.commands.store import store_app
 from harness.commands.survey import survey
 from harness.commands.version import Version
+from harness.entry_points import first_malformed_line
 from harness.errors import HarnessError
 from harness.progress import silence_accountant_warnings
 from harness.streams import reserve_stdout
@@ -112,7 +114,7 @@ def _global(project: Root = None, version: Version = False) -> None:
 
 
 def main() -> None:
-    """Entry point: one clear line and exit 2 for bad input, never a traceback.
+    """Entry point: one clear line and exit 2 for bad input (130 for Ctrl-C), never a traceback.
 
     With `--json`, standard output has exactly one document, an error's too; what else is printed goes to standard
     error. HARNESS_TRACEBACK=1 shows where an error came from.
@@ -121,15 +123,16 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if "--json" not in sys.argv[1:]:
-        sys.exit(_run_command())
-    with reserve_stdout() as document:
-        state["document"] = document
-        try:
-            code = _run_command()
-        finally:
-            del state["document"]
-    sys.exit(code)
+    with heed_one_interrupt():
+        if "--json" not in sys.argv[1:]:
+            sys.exit(_run_command())
+        with reserve_stdout() as document:
+            state["document"] = document
+            try:
+                code = _run_command()
+            finally:
+                del state["document"]
+        sys.exit(code)
 
 
 def _run_command() -> int:
@@ -154,6 +157,8 @@ def _run_command() -> int:
         return _report_error(error, "stopped")
     except Exception as error:
         if not hasattr(error, "format_message"):
+            if (fault := first_malformed_line()) is not None:
+                return _report_error(error, fault)
             raise
         return _report_usage_error(error)
 

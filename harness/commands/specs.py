@@ -1,4 +1,4 @@
-"""`harness validate` and `schema`: whether specs say what can be summary, and what that is."""
+"""`harness validate` and `schema`: whether specs say what can be said, and what that is."""
 
 from __future__ import annotations
 

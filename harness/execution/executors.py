@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -125,6 +127,17 @@ def _start_worker(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+@contextlib.contextmanager
+def _hold_interrupts() -> Iterator[None]:
+    """Context manager: Ctrl-C waits until its end. A process that is started in it never gets one, not even while it
+    imports what it needs to ignore them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _read_tensorflow() -> None:
     """Import TensorFlow in a worker, which takes seconds, before its first model."""
     from harness.training.runtime import import_tensorflow
@@ -157,7 +170,8 @@ class _Process:
 
     def warm_up(self) -> None:
         """Start the process and import TensorFlow in it."""
-        self._reading = self._pool.submit(_read_tensorflow)
+        with _hold_interrupts():
+            self._reading = self._pool.submit(_read_tensorflow)
 
     @property
     def has_room(self) -> bool:
@@ -176,7 +190,8 @@ class _Process:
                 self._allowance = PIECES_PER_WORKER_PROCESS
         self._allowance -= len(task)
         try:
-            self.futures[self._pool.submit(run_pieces_here, project, task)] = task
+            with _hold_interrupts():
+                self.futures[self._pool.submit(run_pieces_here, project, task)] = task
         except BrokenProcessPool:
             failed: Future[FinishedPieces] = Future()
             failed.set_exception(BrokenProcessPool())

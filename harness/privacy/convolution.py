@@ -17,8 +17,8 @@ FAR = 24.0
 """The logarithm of the chance, under the tilt, of a sum outside of the window; more where the tilt is large."""
 SURE, TRIES = 1e-2, 12
 """Share of delta that rounding may be, and how often the tilt is made less until it is."""
-SMALLEST = 2**14
-"""Points of a convolution: fewer save nothing."""
+SMALLEST, LARGEST = 2**14, 2**22
+"""Points of a convolution: fewer save nothing, more take too long and too much memory."""
 
 
 class Sum:
@@ -111,10 +111,13 @@ class Sum:
 
         Where that decides, since epsilon lies far below what the sum was tilted to, it is tilted less.
 
-        Raises ArithmeticError where no tilt serves, or epsilon lies outside of the window.
+        Raises ArithmeticError where no tilt serves, or one would need too many points, or epsilon lies outside of the
+        window.
         """
         tilted = self
         for _ in range(TRIES):
+            if tilted.points(self.masses.width) > LARGEST:
+                raise ArithmeticError(f"its sums have more than {LARGEST:,} points")
             epsilon, sure = tilted._solve(above, lost)
             if sure:
                 return epsilon
@@ -153,7 +156,7 @@ class Sum:
         def solve(share: float) -> tuple[float, float]:
             over = np.flatnonzero(excess(spent[first:], at, share) > 0)
             place = first + (int(over[-1]) + 1 if len(over) else 0)
-            if place == len(masses):
+            if place >= len(masses):  # or all of the window lies below 0
                 return math.inf, 0.0
             if not len(over) and lowest > 0:
                 return -math.inf, 0.0

@@ -27,6 +27,8 @@ TOLERANCE = 5e-3
 AIM = 2e-3
 """The gap that the first width is chosen for."""
 LEAST_NOISE, LEAST_DELTA = 1e-3, 1e-250
+MOST_STEPS = 10**9
+"""Of more, rounding decides, which shows only after minutes."""
 LARGEST_WINDOW = 2**21
 """Points of a convolution: more take too long."""
 LARGEST_WORK = 2**22
@@ -57,7 +59,10 @@ def sampled_epsilon(steps: Steps, delta: float) -> Sides:
     """
     _check(steps, delta)
     known = _closed_form(steps, delta)
-    return _settle_sides(steps, delta) if known is None else Sides(known, known)
+    if known is not None:
+        return Sides(known, known)
+    _check_number(steps)
+    return _settle_sides(steps, delta)
 
 
 def epsilon_above(steps: Steps, delta: float) -> float:
@@ -69,6 +74,7 @@ def epsilon_above(steps: Steps, delta: float) -> float:
     known = _closed_form(steps, delta)
     if known is not None:
         return known
+    _check_number(steps)
     question = _Question(steps, delta)
     return question.sides(question.width, "high")[1]
 
@@ -80,6 +86,15 @@ def _check(steps: Steps, delta: float) -> None:
         raise PrivacyError(
             f"privacy: noise multiplier {steps.noise:g} is out of reach of exact accounting; "
             f"use {LEAST_NOISE:g} or more"
+        )
+
+
+def _check_number(steps: Steps) -> None:
+    """Raises HarnessError for more steps than can be convolved."""
+    if steps.number > MOST_STEPS:
+        raise PrivacyError(
+            f"privacy: {steps.number:.6g} steps are too many for exact accounting; use {MOST_STEPS:,} or fewer, or the "
+            "accountant rdp, which takes as long for any number of them"
         )
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.formulas import gaussian
 from harness.formulas.gaussian import (
     _epsilon_of_largest,
     _epsilon_of_total,
@@ -150,3 +151,21 @@ def test_a_single_batch_that_may_leave_the_record_out_shows_what_is_known(sigma:
     least = least_shuffled_epsilon(sigma, 1, 1, 1e-5, False, share)
     assert math.log1p(share * math.expm1(exact)) < least <= exact * (1 + 1e-9)
     assert least == pytest.approx(exact, rel=0.01)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.98, 0.9999])
+@pytest.mark.parametrize("sigma", [0.3, 3.0, 300.0])
+def test_the_bound_of_many_epochs_is_that_of_each_number_of_them_or_a_little_less(
+    share: float, sigma: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_each = _epsilon_of_total(sigma * math.sqrt(3000 * 14), 1, 3000, share, 1e-5)
+    monkeypatch.setattr(gaussian, "MOST_TIMES", 1000)
+    grouped = _epsilon_of_total(sigma * math.sqrt(3000 * 14), 1, 3000, share, 1e-5)
+    assert of_each * 0.98 <= grouped <= of_each * (1 + 1e-9)
+
+
+def test_a_billion_epochs_take_no_more_memory_than_a_few() -> None:
+    """All numbers of epochs at all thresholds are 30 TB. Of whole epochs it is known exactly."""
+    sigma = 2e5
+    least = least_shuffled_epsilon(sigma, 14, 10**9, 1e-5, share=0.98)
+    assert least == pytest.approx(epsilon_of_mu(0.98 * math.sqrt(10**9 / 14) / sigma, 1e-5), rel=0.01)

@@ -182,3 +182,42 @@ def test_one_accountant_that_cannot_answer_leaves_the_others_be() -> None:
     said = run_cli(REPO, *arguments, "--quiet")
     assert said.returncode == 0
     assert "pld at epsilon 1e+09: the pld accountant finds no noise" in said.stdout
+
+
+@pytest.mark.parametrize(("n", "batch_size", "epochs"), [(10**9, 1, 100), (100, 7, 10**6), (10**6, 1, 10**6)])
+def test_renyi_composition_of_very_many_steps_is_that_of_dp_accounting(n: int, batch_size: int, epochs: int) -> None:
+    """At orders about the best one: those that dp-accounting lists are too few."""
+    import dp_accounting as dpa
+    import numpy as np
+
+    run = Run(n, batch_size, epochs, 1e-5)
+    sigma = ACCOUNTANTS["rdp"].noise_multiplier(1.0, run)
+    step = dpa.PoissonSampledDpEvent(run.rate, dpa.GaussianDpEvent(sigma))
+    orders = (1 + np.geomspace(0.1, 50, 5000)).tolist()
+    accounted = dpa.rdp.RdpAccountant(orders).compose(dpa.SelfComposedDpEvent(step, run.steps))
+    assert accounted.get_epsilon(run.delta) == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("noise", [0.486438743101033, 37.306316348159555, 571.6859138070927])
+def test_more_steps_than_can_be_convolved_are_refused_with_what_can(noise: float) -> None:
+    with pytest.raises(HarnessError, match=r"1e\+11 steps are too many .*; use 1,000,000,000 or fewer, or .* rdp"):
+        ACCOUNTANTS["pld"].sides(noise, Run(10**9, 1, 100, 1e-5))
+
+
+@pytest.mark.parametrize("name", ["rdp", "rdp-2019"])
+def test_more_steps_than_rounding_allows_are_refused(name: str) -> None:
+    with pytest.raises(HarnessError, match=r"7e\+16 sampled steps are too many for Renyi .* gaussian and zcdp do"):
+        ACCOUNTANTS[name].noise_multiplier(1.0, Run(10**17, 10, 7, 1e-5))
+    assert ACCOUNTANTS[name].noise_multiplier(1.0, Run(10, 10, 10**17, 1e-5)) > 1e8
+
+
+def test_sums_that_all_lie_below_0_are_out_of_reach() -> None:
+    with pytest.raises(HarnessError, match="is out of reach"):
+        ACCOUNTANTS["pld"].sides(0.6037316265646424, Run(10**6, 1, 100, 1e-5))
+
+
+def test_a_reason_that_many_have_is_said_once(tmp_path: Path) -> None:
+    ran = run_cli(REPO, "accountants", "--n", "1000000000", "--batch-size", "1", "--epsilon", "1", "-q")
+    assert ran.returncode == 0, ran.stderr
+    (line,) = [line for line in ran.stdout.splitlines() if line.startswith("gaussian at epsilon 1, gdp at epsilon 1,")]
+    assert "1e+11 steps are too many for exact accounting" in line

@@ -18,6 +18,8 @@ from harness.privacy.sampled_gaussian import Sides
 SMALLEST, LARGEST = 1e-12, 1e15
 """Noise multipliers between which one is searched for."""
 RELATIVE_TOLERANCE = 1e-9
+MOST_COUNTED = 10**18
+"""Records, or steps: what is counted in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Run:
     def __post_init__(self) -> None:
         if self.batch_size > self.n or self.batch_size < 1 or self.epochs < 1:
             raise PrivacyError(f"privacy: a batch of {self.batch_size} from {self.n} records makes no whole step")
+        if max(self.n, self.steps) > MOST_COUNTED:
+            raise PrivacyError(
+                f"privacy: {self.steps:.6g} steps on {self.n:.6g} records are too many; "
+                f"at most {MOST_COUNTED:g} of either"
+            )
         if not 0 < self.delta < 1:
             raise PrivacyError(f"privacy: delta is {self.delta:g}, it has to lie between 0 and 1")
 

@@ -12,6 +12,8 @@ from harness.privacy.accounting import Sampling, noise_multiplier_for
 from harness.privacy.lattice import Step
 from harness.privacy.moments import best_order, log_moment
 
+MOST_STEPS = 10**12
+"""Of more that are sampled, the rounding of one step's moment decides."""
 VISIBLE = 5e-3
 """The share by which noise over the listed orders is above that of the best order, from which on it is said."""
 
@@ -35,6 +37,7 @@ class Renyi(Accountant):
         return noise_multiplier_for(epsilon, run.n, run.batch_size, run.steps, run.delta, adjacency, sampling)
 
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
+        _check_number(run)
         return best_order(Step(noise_multiplier, run.rate), run.steps, run.delta).epsilon
 
     def remark(self, epsilon: float, run: Run) -> str:
@@ -85,6 +88,7 @@ class Renyi2019(Accountant):
         return super().noise_multiplier(epsilon, run)
 
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
+        _check_number(run)
         step, more = Step(noise_multiplier, run.rate), math.log(1 / run.delta)
 
         @cache
@@ -97,3 +101,12 @@ class Renyi2019(Accountant):
             middle = (low + high) // 2
             low, high = (low, middle) if of(middle) <= of(middle + 1) else (middle + 1, high)
         return of(low)
+
+
+def _check_number(run: Run) -> None:
+    """Raises HarnessError for more sampled steps than rounding allows."""
+    if run.rate < 1 and run.steps > MOST_STEPS:
+        raise PrivacyError(
+            f"privacy: {run.steps:.6g} sampled steps are too many for Renyi composition, of which rounding would then "
+            f"decide; use {MOST_STEPS:,} or fewer, or account over epochs, as gaussian and zcdp do"
+        )
