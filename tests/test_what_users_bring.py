@@ -209,7 +209,7 @@ OPTIONS = [
     ("compare --junit specs", "--junit specs: is a folder; name a file"),
     ("compare --summary ''", "--summary .: is a folder; name a file"),
     ("bundle mine.yaml#counts -o specs", "--out specs: is a folder; name a file"),
-    ("plan --profile nope", "unknown profile 'nope'; params.yaml has: full, one"),
+    ("plan --profile nope", "unknown profile 'nope'; there are: full, one"),
     ("new spec Mine", "'Mine' is no name; write it in lower case, with hyphens, such as my-spec"),
     ("new attack numpy", "'numpy': a Python module numpy is there already; choose another name"),
     ("new attack json", "'json': a Python module json is there already"),
@@ -277,7 +277,7 @@ PROFILES = [
         "profiles.full.epsilons: epsilons have to be above 0, found nan",
     ),
     ("profile: full\nprofiles: {full: {engine: nope}}\n", "profiles.full.engine: unknown engine 'nope'; known: fast"),
-    ("profile: nope\nprofiles: {full: {}}\n", "unknown profile 'nope'; params.yaml has: full"),
+    ("profile: nope\nprofiles: {full: {}}\n", "unknown profile 'nope'; there are: full"),
     ("profile: full\nflagship: x\nprofiles: {full: {}}\n", "params.yaml:1: flagship: unknown profile 'x'"),
     (
         "profile: full\nprofiles: {full: {skip: [own/cancer]}}\n",

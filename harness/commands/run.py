@@ -162,6 +162,8 @@ def run(
     Local processes compute on one thread each. With --scheduler, work goes to a Dask cluster instead: its workers need
     this package and no shared file system; what they compute comes back into this checkout's store (docs/cluster.md).
     """
+    from harness.report.page_inputs import check_page_inputs
+
     if partial and until_decided:
         raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
     deadline = deadline_in(minutes)
@@ -179,6 +181,8 @@ def run(
             "--max-repeats is for runs that add repeats where claims are open: give --until-decided too, or a profile "
             "with `design: sequential`"
         )
+    for context, loaded in groups:
+        check_page_inputs(context.project, loaded)
     if stage != "all":
         _compute_stage(groups, stage, partial)
         return

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def validate(specs: Names = None, as_json: AsJson = False) -> None:
-    """Check specs without running anything: every fault with its file, line and field; exit 2 if there is one."""
+    """Check specs, and what pages are made of, without running anything: every fault with its file, line and field;
+    exit 2 if there is one."""
+    from harness.report.page_inputs import check_page_inputs, describe_uncited_papers
+
     project = project_here()
     loaded = load(project, specs)
     if not specs:
@@ -28,10 +31,13 @@ def validate(specs: Names = None, as_json: AsJson = False) -> None:
         check_names(project, [one.spec for one in loaded])
         check_decided_names(project, [one.spec for one in loaded])
     _check_results(loaded)
+    check_page_inputs(project, loaded)
     if as_json:
         print_json([{"id": one.spec.id, "sha256": one.sha256, "valid": True} for one in loaded])
     else:
         print_text(f"{len(loaded)} specs are valid")
+        if uncited := describe_uncited_papers(project, loaded):
+            print_text(uncited)
 
 
 def _check_results(loaded: Sequence[Loaded]) -> None:

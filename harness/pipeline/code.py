@@ -75,6 +75,12 @@ STAGES["measure"] = StageCode(
 STAGES["readings"] = STAGES["measure"]
 
 
+def has_code(root: Path) -> bool:
+    """Whether a folder is the checkout whose code runs; elsewhere the harness is an installed package."""
+    package = source("harness")
+    return package is not None and package.parent.resolve() == (root / "harness").resolve()
+
+
 def paths_of(modules: tuple[str, ...]) -> list[str]:
     """The files of modules, relative to the checkout's root and sorted; a folder stands for its modules where all are
     listed."""
