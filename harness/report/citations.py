@@ -117,7 +117,7 @@ def read_citations(project: Project) -> dict[str, Citation]:
 
 
 def read_project_citation(root: Path) -> ProjectCitation | None:
-    """The content of a folder's `CITATION.cff`; None without the file. Raises HarnessError with file, line and field."""
+    """The content of `CITATION.cff` in a folder; None without one. Raises HarnessError with file, line and field."""
     path = root / CITATION
     if not path.is_file():
         return None
