@@ -181,11 +181,11 @@ def run(
             "--max-repeats is for runs that add repeats where claims are open: give --until-decided too, or a profile "
             "with `design: sequential`"
         )
-    for context, loaded in groups:
-        check_page_inputs(context.project, loaded)
     if stage != "all":
         _compute_stage(groups, stage, partial)
         return
+    for context, loaded in groups:
+        check_page_inputs(context.project, loaded)
     for context, loaded in compute(groups, stage, partial):
         if loaded:
             write_page(context, loaded)

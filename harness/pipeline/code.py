@@ -76,9 +76,9 @@ STAGES["readings"] = STAGES["measure"]
 
 
 def has_code(root: Path) -> bool:
-    """Whether a folder is the checkout whose code runs; elsewhere the harness is an installed package."""
-    package = source("harness")
-    return package is not None and package.parent.resolve() == (root / "harness").resolve()
+    """Whether a folder is a checkout with the code; elsewhere the harness is an installed package."""
+    own, package = source(__name__), source("harness")
+    return own is not None and package is not None and (root / own.relative_to(package.parent.parent)).is_file()
 
 
 def paths_of(modules: tuple[str, ...]) -> list[str]:
