@@ -162,8 +162,6 @@ def run(
     Local processes compute on one thread each. With --scheduler, work goes to a Dask cluster instead: its workers need
     this package and no shared file system; what they compute comes back into this checkout's store (docs/cluster.md).
     """
-    from harness.report.page_inputs import check_page_inputs
-
     if partial and until_decided:
         raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
     deadline = deadline_in(minutes)
@@ -184,9 +182,16 @@ def run(
     if stage != "all":
         _compute_stage(groups, stage, partial)
         return
+    _run_wholly(groups, partial)
+
+
+def _run_wholly(groups: list[tuple[Context, list[Loaded]]], partial: bool) -> None:
+    """Train, attack, judge and report, once it is sure that pages can be made."""
+    from harness.report.page_inputs import check_page_inputs
+
     for context, loaded in groups:
         check_page_inputs(context.project, loaded)
-    for context, loaded in compute(groups, stage, partial):
+    for context, loaded in compute(groups, partial=partial):
         if loaded:
             write_page(context, loaded)
 
