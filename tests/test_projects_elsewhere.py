@@ -1,8 +1,11 @@
-"""Projects outside of this checkout: every command in the least that is a project, and what pages say without citations."""
+"""Projects outside of this checkout: every command in the least that is one, pages without citations, `new project`."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -12,9 +15,11 @@ from urllib.parse import unquote
 import pytest
 import typer
 
+from harness.commands import new_project
 from harness.commands.app import app
-from harness.paths import find_project
-from tests.conftest import run_cli
+from harness.paths import Project, find_project
+from tests.conftest import REPO, run_cli, run_process
+from tests.test_ci import run_step
 
 SPEC = """\
 paper: nobody2024
@@ -202,3 +207,89 @@ def test_docs_of_a_project_stand_beside_the_pages_that_are_made(project: Path) -
     assert 'href="index-page.html"' in (site / "docs" / "method.html").read_text()
     assert "Ours: reference" in (site / "docs" / "reference-page.html").read_text()
     assert dead_links(site) == []
+
+
+# --- `harness new project`
+
+
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.integration
+def test_a_new_project_runs_is_small_in_git_and_passes_the_action(tmp_path: Path) -> None:
+    """As its README has it; what a run leaves besides results is ignored, which the store of pieces and MLflow's are."""
+    ran = run_cli(tmp_path, "new", "project", "study")
+    assert ran.returncode == 0, ran.stderr
+    assert "next: cd study; harness validate; harness run; harness compare --update" in ran.stdout
+    root = tmp_path / "study"
+    git(root, "init", "-q")
+    assert run_cli(root, "validate").stdout == "1 specs are valid\n"
+    ran = run_cli(root, "run", "-q", MLFLOW_TRACKING_URI="")
+    assert ran.stdout.count("reproduced") == 3, ran.stdout + ran.stderr
+    assert run_cli(root, "compare", "--update", "-q").returncode == 0
+    run_cli(root, "bundle", "example/mixture#bound-holds")
+    git(root, "add", "-A")
+    staged = git(root, "ls-files").splitlines()
+    assert sum((root / name).stat().st_size for name in staged) < 1_000_000
+    everything = sum(path.stat().st_size for path in root.rglob("*") if path.is_file() and ".git" not in path.parts)
+    assert everything > 1_000_000, "so that something was left out"
+    needed = {"reports/declared/baseline.json", "reports/declared/example/mixture/measurements.parquet"}
+    assert needed <= set(staged)
+    assert not [name for name in staged if name.startswith((".harness", "models", "mlflow", "reports/declared/site"))]
+    clone = tmp_path / "clone"
+    git(root, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "Results")
+    git(tmp_path, "clone", "-q", str(root), str(clone))
+    ran = run_step("Verify", Project(clone), tmp_path, profile="declared")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert run_step("Site", Project(clone), tmp_path, profile="declared").returncode == 0
+    assert dead_links(clone / "reports" / "declared" / "site") == []
+
+
+def test_a_new_project_in_an_empty_folder_and_in_a_repository_without_files(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    ran = run_cli(tmp_path, "new", "project", ".")
+    assert ran.returncode == 0, ran.stderr
+    assert "next: harness validate;" in ran.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {
+        ".git",
+        *(name.partition("/")[0] for name in new_project.FILES),
+    }
+    assert run_cli(tmp_path, "validate").returncode == 0
+
+
+def test_nothing_is_left_of_a_new_project_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full at the third file."""
+    written: list[Path] = []
+
+    def write(path: Path, text: str) -> None:
+        if len(written) == 2:
+            raise OSError(28, "No space left on device", str(path))
+        written.append(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    monkeypatch.setattr(new_project, "write_text", write)
+    ran = run_cli(tmp_path, "new", "project", "study")
+    assert (ran.returncode, "No space left on device; nothing half-written was left" in ran.stderr) == (2, True)
+    assert len(written) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_new_project_runs_under_dvc(tmp_path: Path) -> None:
+    """Its stages depend on nothing that lies in the harness' own checkout, and a second run has nothing to do."""
+    assert run_cli(tmp_path, "new", "project", "study").returncode == 0
+    root = tmp_path / "study"
+    git(root, "init", "-q")
+    assert run_process(root, "pipeline").returncode == 0
+    (tmp_path / "harness").write_text(f'#!/bin/sh\nexec {sys.executable} -m harness "$@"\n')
+    (tmp_path / "harness").chmod(0o755)
+    path = f"{tmp_path}:{Path(sys.executable).parent}:/usr/bin:/bin"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(REPO), "DVC_NO_ANALYTICS": "1"}
+    for line in ("dvc init -q", "dvc repro -q", "dvc status -q"):
+        ran = subprocess.run(line.split(), cwd=root, env=environment, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "3 reproduced" in (root / "reports" / "declared" / "summary.md").read_text()
