@@ -52,7 +52,8 @@ class Project:
 
 
 def find_project(start: Path | None = None) -> Project:
-    """The nearest directory upwards from `start` that has `specs/` and `params.yaml`.
+    """The nearest directory upwards from `start` that has `specs/` and `params.yaml`; where none has both, the nearest
+    with a file of YAML below `specs/`.
 
     Raises HarnessError where there is none.
     """
@@ -60,10 +61,14 @@ def find_project(start: Path | None = None) -> Project:
         here = (start or Path.cwd()).resolve()
     except (RuntimeError, OSError) as error:
         raise HarnessError(f"{start or '.'}: no folder: {error}") from None
-    for directory in (here, *here.parents):
-        if (directory / "specs").is_dir() and (directory / "params.yaml").is_file():
+    with_specs = [directory for directory in (here, *here.parents) if (directory / "specs").is_dir()]
+    for directory in with_specs:
+        if (directory / "params.yaml").is_file():
+            return Project(directory)
+    for directory in with_specs:
+        if next((directory / "specs").rglob("*.yaml"), None) is not None:
             return Project(directory)
     raise HarnessError(
-        f"{here}: no harness project here or above (a directory with specs/ and params.yaml); "
-        "change into the checkout or pass --project"
+        f"{here}: no harness project here or above (a directory with specs/); "
+        "change into one, pass --project, or `harness new project FOLDER` makes one"
     )

@@ -296,7 +296,7 @@ def test_missing_data_is_not_run_and_stops_nothing(finished: Project, tmp_path: 
     ("arguments", "message"),
     [
         (["run", "nope"], "no spec 'nope'"),
-        (["run", "--profile", "nope"], "unknown profile 'nope'; params.yaml has: full, one"),
+        (["run", "--profile", "nope"], "unknown profile 'nope'; there are: full, one"),
         (["run", "--stage", "nope"], "'--stage': 'nope' is not one of"),
         (["judge", "--require", "nope"], "--require 'nope': unknown verdict"),
         (["data", "fetch", "nope"], "no dataset 'nope' to fetch; known: adult, ch-mnist"),

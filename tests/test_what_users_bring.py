@@ -209,13 +209,21 @@ OPTIONS = [
     ("compare --junit specs", "--junit specs: is a folder; name a file"),
     ("compare --summary ''", "--summary .: is a folder; name a file"),
     ("bundle mine.yaml#counts -o specs", "--out specs: is a folder; name a file"),
-    ("plan --profile nope", "unknown profile 'nope'; params.yaml has: full, one"),
+    ("plan --profile nope", "unknown profile 'nope'; there are: full, one"),
     ("new spec Mine", "'Mine' is no name; write it in lower case, with hyphens, such as my-spec"),
     ("new attack numpy", "'numpy': a Python module numpy is there already; choose another name"),
     ("new attack json", "'json': a Python module json is there already"),
     ("new dataset adult", "'adult': a name of the harness' own, among: .*adult"),
+    (
+        "new project specs",
+        "specs: is not empty, it has own and 1 more; name a folder that is empty or not there; nothing was written",
+    ),
+    ("new project cancer.csv", "cancer.csv: is no folder; name one that is empty or not there; nothing was written"),
+    ("new project loop", "loop: is no folder; name one that is empty or not there"),
+    ("new project cancer.csv/x", "cancer.csv/x: .*Not a directory|cancer.csv: .*"),
+    ("new project x --into y", "new project: FOLDER says where it is written; leave --into out"),
     ("new spec", "new: Missing argument 'name'; see `harness new --help`"),
-    ("new novel x", "'novel' is not one of 'spec', 'results', 'attack', 'dataset', 'formula', 'claim'"),
+    ("new novel x", "'novel' is not one of 'project', 'spec', 'results', 'attack', 'dataset', 'formula', 'claim'"),
     ("store push ''", "'': no address; right is s3://bucket/folder, or a path"),
     ("store pull nope", "nope: no such folder"),
     ("store pull params.yaml", "params.yaml: is a file, not a folder"),
@@ -313,7 +321,7 @@ PROFILES = [
         "profiles.full.epsilons: epsilons have to be above 0, found nan",
     ),
     ("profile: full\nprofiles: {full: {engine: nope}}\n", "profiles.full.engine: unknown engine 'nope'; known: fast"),
-    ("profile: nope\nprofiles: {full: {}}\n", "unknown profile 'nope'; params.yaml has: full"),
+    ("profile: nope\nprofiles: {full: {}}\n", "unknown profile 'nope'; there are: full"),
     ("profile: full\nflagship: x\nprofiles: {full: {}}\n", "params.yaml:1: flagship: unknown profile 'x'"),
     (
         "profile: full\nprofiles: {full: {skip: [own/cancer]}}\n",
@@ -351,6 +359,19 @@ BASELINES = [
         "not a baseline: tolerance: Input should be a finite number",
     ),
 ]
+PAGE_INPUTS: list[tuple[str, str, str | bytes, str]] = [
+    ("a list of authors", "specs/papers.yaml", "a2020:\n  authors: [A, B]\n", r"papers\.yaml:2: a2020\.authors: input should be a valid string, found \['A', 'B'\]"),
+    ("a misspelt field", "specs/papers.yaml", "a2020:\n  title: T\n  author: A\n", r"papers\.yaml:3: a2020\.author: unknown field; did you mean 'authors'\?"),
+    ("a year in words", "specs/papers.yaml", "a2020: {year: last}\n", r"papers\.yaml:1: a2020\.year: .* valid integer.*, found 'last'"),
+    ("a paper that is text", "specs/papers.yaml", "a2020: A Title\n", r"papers\.yaml:1: a2020: a mapping of title, authors, year and url is right, not 'A Title'"),
+    ("no title to cite", "CITATION.cff", "authors: [{name: A}]\n", r"CITATION\.cff:1: title: is missing; it has to be given"),
+    ("authors that are text", "CITATION.cff", "title: T\nauthors: A\n", r"CITATION\.cff:2: authors: input should be a valid tuple, found 'A'"),
+    ("no findings", "specs/findings.yaml", "found: []\n", r"findings\.yaml:1: findings: Field required"),
+    ("a form that is none", "specs/forms.json", "[]", r"forms\.json: not a list of forms"),
+    ("an answer to no claim", "specs/own/cancer.answers.md", "## other\nNo.\n", r"cancer\.answers\.md:1: answers the claim 'other'; known: "),
+    ("docs that are no UTF-8", "docs/method.md", "# Méthode\n".encode("latin-1"), r"docs/method\.md: no text in UTF-8 \(byte 3\); save it as UTF-8"),
+]  # fmt: skip
+"""Files that pages are made of, and what is wrong with them: `harness validate` says so before anything is trained."""
 VERDICTS = [
     ("", "verdicts.json: not a verdict file: Invalid JSON: .*; `harness judge mine.yaml` writes it anew"),
     ("[]", "verdicts.json: not a verdict file: Input should be an object"),
@@ -383,6 +404,9 @@ def cases() -> Iterator[Case]:
         yield Case(f"a baseline: {content!r}", "compare mine.yaml", says, 2, text("reports/own/mine/baseline.json", content))  # fmt: skip
     for content, says in VERDICTS:
         yield Case(f"verdicts: {content!r}", "explain mine.yaml#counts", says, 2, text("reports/own/mine/verdicts.json", content))  # fmt: skip
+    for what, name, written, says in PAGE_INPUTS:
+        yield Case(f"pages: {what}", "validate", says, 2, text(name, written))
+        yield Case(f"pages of a run: {what}", "run own/cancer -q", says, 2, text(name, written))
     table = "reports/own/mine/measurements.parquet"
     yield Case("a table that is none", "judge mine.yaml", "measurements.parquet: damaged, not a readable Parquet", 2, text(table, "x"))  # fmt: skip
     yield Case("citations that are a list", "site", "papers.yaml:1: a mapping of fields is expected", 2, text("specs/papers.yaml", "- x\n"))  # fmt: skip

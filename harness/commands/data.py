@@ -36,7 +36,7 @@ def _datasets(names: list[str] | None) -> list[TableDataset]:
 
 
 def _needed_datasets() -> list[str]:
-    """Datasets that the checkout's specs name; all that can be fetched where it has no specs."""
+    """Datasets that can be fetched and that the project's specs name."""
     from harness.data.dataset import TableDataset
     from harness.data.datasets.csv_table import CsvTable
 
@@ -100,7 +100,11 @@ def data_fetch(
     from harness.data.fetch import OVERRIDE, MissingData, fetch, mark_missing
 
     project, failures, started = project_here(), [], time.monotonic()
-    wanted = _datasets(datasets or _needed_datasets())
+    names = datasets or _needed_datasets()
+    if not names:
+        print_text("no spec names a data set that has to be fetched")
+        return
+    wanted = _datasets(names)
     progress = Progress(quiet, live=len(wanted) == 1)
     override = os.environ.get(OVERRIDE)
     if override and not Path(override).is_dir():

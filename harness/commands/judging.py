@@ -36,7 +36,6 @@ Brief = Annotated[
 ]
 MOST_LISTED = 20
 """Claims that the closing lines of a run name one by one."""
-NEXT = "harness run -p sequential humphries2020/fig4 goes on where the deciding run stopped"
 SAME_ELSEWHERE = {"reproduced": "agrees", "violated": "differs"}
 """What a required verdict is called off the paper's data."""
 
@@ -156,9 +155,12 @@ def print_outcome(context: Context, verdicts: Sequence[Verdict]) -> None:
     if accepted and not moved:
         print_text(f"every verdict is as accepted in reports/{context.profile_name}/baseline.json")
     print_text(f"{'page of this run:':<18} {front(context).relative_to(context.project.root)}")
+    following = "harness explain SPEC#CLAIM; harness status"
     if (other := flagship_front(context)) is not None:
         print_text(f"{'the deciding run:':<18} {other.relative_to(context.project.root)}")
-    print_text(f"{'next:':<18} harness explain SPEC#CLAIM; harness status; {NEXT}")
+        name = other.parents[1].name
+        following += f"; harness run -p {name} SPEC goes on where the deciding run stopped"
+    print_text(f"{'next:':<18} {following}")
 
 
 def write_page(context: Context, loaded: list[Loaded], brief: bool = False) -> tuple[Verdict, ...]:

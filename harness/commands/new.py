@@ -16,29 +16,42 @@ from typing import Annotated, Literal
 import typer
 
 from harness.commands.common import project_here
+from harness.commands.new_project import write_project
 from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.files import write_text
 
-Sort = Literal["spec", "results", "attack", "dataset", "formula", "claim"]
+Sort = Literal["project", "spec", "results", "attack", "dataset", "formula", "claim"]
 
 TEMPLATES = files("harness.commands") / "templates"
 """What is written, with `$name` and the like in the place of names."""
 
 
 def new(
-    sort: Annotated[Sort, typer.Argument(metavar="spec|results|attack|dataset|formula|claim", help="What to begin.")],
-    name: Annotated[str, typer.Argument(help="Lower case, with hyphens; of `results`, the file that has them.")],
+    sort: Annotated[
+        Sort, typer.Argument(metavar="project|spec|results|attack|dataset|formula|claim", help="What to begin.")
+    ],
+    name: Annotated[
+        str,
+        typer.Argument(help="Lower case, with hyphens; of `results`, the file with them; of `project`, its folder."),
+    ],
     into: Annotated[
         Path | None,
         typer.Option("--into", metavar="FOLDER", help="Default: specs/own; here for results; or a folder of its name."),
     ] = None,
 ) -> None:
-    """Begin a spec, or a package with an attack, a data set, a formula or a kind of claim; with a test that passes.
+    """Begin a project, a spec, or a package with an attack, a data set, a formula or a kind of claim; with a test that
+    passes.
 
+    `project FOLDER` writes a folder to run in: an example spec, a profile, citations, a workflow for GitHub.
     `results FILE` begins a spec on results from elsewhere, CSV or Parquet: it says what it guessed of the columns. A
     package's `pip install -e .` makes it known to the harness. Nothing that is there is overwritten.
     """
+    if sort == "project":
+        if into is not None:
+            raise HarnessError("new project: FOLDER says where it is written; leave --into out")
+        write_project(Path(name))
+        return
     if sort == "results":
         _write_results_spec(Path(name), into)
         return

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.common import Names, ProfileName, context_for, load, load_decided
+from harness.commands.common import Names, ProfileName, context_for, load, load_decided, project_here
 from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.files import write_text
@@ -20,6 +20,11 @@ def pipeline(
 
     To add a spec, write its file; `make repro` calls this first.
     """
+    if not project_here().params.exists():
+        raise HarnessError(
+            f"{project_here().params}: no such file, and dvc.yaml reads the profile from it; write "
+            "`profile: declared` and `profiles: {declared: {}}` into it"
+        )
     for path, text, name in _pipelines():
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue

@@ -182,7 +182,16 @@ def run(
     if stage != "all":
         _compute_stage(groups, stage, partial)
         return
-    for context, loaded in compute(groups, stage, partial):
+    _run_wholly(groups, partial)
+
+
+def _run_wholly(groups: list[tuple[Context, list[Loaded]]], partial: bool) -> None:
+    """Train, attack, judge and report, once it is sure that pages can be made."""
+    from harness.report.page_inputs import check_page_inputs
+
+    for context, loaded in groups:
+        check_page_inputs(context.project, loaded)
+    for context, loaded in compute(groups, partial=partial):
         if loaded:
             write_page(context, loaded)
 

@@ -29,12 +29,15 @@ Papers = Annotated[
 
 
 def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False) -> None:
-    """Check specs without running anything: every fault with its file, line and field; exit 2 if there is one.
+    """Check specs, and what pages are made of, without running anything: every fault with its file, line and field;
+    exit 2 if there is one.
 
     With --paper, quotations are compared with the paper's text, letter by letter but for what typesetting adds. Those
     that stand in it are noted in specs/quotations.json, without the text. A claim of a paper with a quotation that is
     not noted there is shown as not compared, and not counted as the paper's.
     """
+    from harness.report.page_inputs import check_page_inputs, describe_uncited_papers
+
     project = project_here()
     loaded = load(project, specs)
     if not specs:
@@ -44,6 +47,7 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
         check_names(project, [one.spec for one in loaded])
         check_decided_names(project, [one.spec for one in loaded])
     _check_results(loaded)
+    check_page_inputs(project, loaded)
     if paper:
         summary = _compare_quotations(project, loaded, paper)
         if not as_json:
@@ -52,6 +56,8 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
         print_json([{"id": one.spec.id, "sha256": one.sha256, "valid": True} for one in loaded])
     else:
         print_text(f"{len(loaded)} specs are valid")
+        if uncited := describe_uncited_papers(project, loaded):
+            print_text(uncited)
 
 
 def _compare_quotations(project: Project, loaded: Sequence[Loaded], paths: Sequence[Path]) -> str:

@@ -75,6 +75,12 @@ STAGES["measure"] = StageCode(
 STAGES["readings"] = STAGES["measure"]
 
 
+def has_code(root: Path) -> bool:
+    """Whether a folder is a checkout with the code; elsewhere the harness is an installed package."""
+    own, package = source(__name__), source("harness")
+    return own is not None and package is not None and (root / own.relative_to(package.parent.parent)).is_file()
+
+
 def paths_of(modules: tuple[str, ...]) -> list[str]:
     """The files of modules, relative to the checkout's root and sorted; a folder stands for its modules where all are
     listed."""

@@ -1,6 +1,7 @@
 """`dvc.yaml`, from the specs and the profile that `params.yaml` selects; `flagship/dvc.yaml`, of its flagship.
 
-A spec is named by its file alone. Specs of which the profile decides nothing have no stages.
+A spec is named by its file alone. Specs of which the profile decides nothing have no stages. Outside of the checkout
+the code is an installed package: stages then depend on `requirements.txt`, where there is one, in place of its files.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.experiment.results import ResultsFile
 from harness.imports import closure
-from harness.pipeline.code import STAGES, paths_of
+from harness.pipeline.code import STAGES, has_code, paths_of
 from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context
 from harness.pipeline.results import results_file
 from harness.spec.load import Loaded
 from harness.spec.selection import is_of_theory
+
+REQUIREMENTS = "requirements.txt"
+"""Where a project says what it needs installed, the harness and packages of plug-ins."""
 
 
 def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
@@ -32,7 +36,7 @@ def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
         context,
         specs,
         fetched=sorted(fetched),
-        fetching=paths_of((*STAGES["fetch"].modules(), *own)),
+        fetching=_paths_of_code(context, (*STAGES["fetch"].modules(), *own)),
         data=[*(f"data/{name}" for name in sorted(fetched)), *_own_tables(context, specs)],
     )
 
@@ -58,13 +62,20 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
     docs = ["docs"] if (context.project.root / "docs").is_dir() else []
     return environment.get_template(template).render(
         at=lambda names, pattern: [pattern.replace("*", name) for name in names],
-        code=lambda stage: paths_of(STAGES[stage].modules()),
+        code=lambda stage: _paths_of_code(context, STAGES[stage].modules()),
         measured=measured,
         sequential=context.is_sequential,
         theory=theory,
         shown=[*docs, *(f"reports/${{profile}}/{paper}" for paper in papers)],
         **given,
     )
+
+
+def _paths_of_code(context: Context, modules: tuple[str, ...]) -> list[str]:
+    """What a stage that rests on modules depends on, from the project's root."""
+    if has_code(context.project.root):
+        return paths_of(modules)
+    return [REQUIREMENTS] if (context.project.root / REQUIREMENTS).is_file() else []
 
 
 def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from harness.errors import HarnessError
+from harness.report.manual import read_page
 from harness.spec.model import Spec
 
 SUFFIX = ".answers.md"
@@ -27,7 +28,7 @@ def read_answers(spec: Spec, file: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     known, texts, claim = {c.id for c in spec.claims}, dict[str, list[str]](), ""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(read_page(path).splitlines(), 1):
         if (heading := _CLAIM.match(line)) is not None:
             claim = heading.group(1)
             if claim not in known:

@@ -10,17 +10,16 @@ from pathlib import Path
 
 from harness import tracking
 from harness.claims.verdict import Verdict, VerdictFile, dump
-from harness.errors import HarnessError
 from harness.files import write_text
-from harness.paths import Project
 from harness.pipeline.context import Context
 from harness.pipeline.judging import has_verdicts, read_verdicts
 from harness.pipeline.parallel import Shared, Task, compute_side_by_side
+from harness.report.citations import read_citations
 from harness.report.claim_record import claim_records
 from harness.report.contents import Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
-from harness.report.findings import Picture, read_findings
+from harness.report.findings import FINDINGS, Picture, read_findings
 from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, judged_specs, read_measured, timings
 from harness.report.own_run import committed_verdicts, gather_own_run
@@ -28,7 +27,6 @@ from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
 from harness.report.site import common_pages, manual_pages, paper_pages, write_site
 from harness.report.summary import catalogue_sentence, markdown
-from harness.spec.document import load_document
 from harness.spec.load import Loaded
 from harness.spec.model import ALPHA, Spec
 from harness.spec.profile import load_params
@@ -38,8 +36,6 @@ from harness.verdicts.counts import count
 from harness.verdicts.multiplicity import correct_for_all_claims
 
 RUN = "run.json"
-FINDINGS = "findings.yaml"
-"""Of `specs/`."""
 Pictures = Mapping[str, Drawing]
 """By finding."""
 
@@ -123,7 +119,7 @@ def site_of(context: Context, specs: Sequence[Loaded], sections: list[Section], 
     findings, _ = chosen_findings(read_findings(context.project.specs / FINDINGS), sections, verdicts)
     site = Site(
         profile=context.profile_name,
-        papers=papers_of(sections, citations(context.project)),
+        papers=papers_of(sections, read_citations(context.project)),
         findings=findings,
         pictures=pictures,
         changes=_changes(context, verdicts),
@@ -146,17 +142,6 @@ def site_of(context: Context, specs: Sequence[Loaded], sections: list[Section], 
 def front(context: Context) -> Path:
     """The first page of a profile's site."""
     return context.page / "site" / "index.html"
-
-
-def citations(project: Project) -> dict[str, dict[str, str | int]]:
-    """The citations of `specs/papers.yaml`; empty without the file. Raises HarnessError where it is not a mapping of
-    papers."""
-    path = project.specs / "papers.yaml"
-    papers: dict[str, dict[str, str | int]] = load_document(path).data if path.exists() else {}
-    for name, cited in papers.items():
-        if not isinstance(cited, dict):
-            raise HarnessError(f"{path}: {name}: a mapping of title, authors, year and url is right, not {cited!r}")
-    return papers
 
 
 def accepted_verdicts(context: Context) -> dict[str, str]:

@@ -24,7 +24,7 @@ from harness.spec.model import Spec
 
 def report_link(site: Site, verdict: Verdict) -> str:
     """The address at which an error in a verdict is reported; empty where the project names none."""
-    repository = str(site.about.cited.get("repository-code", ""))
+    repository = "" if site.about.cited is None else site.about.cited.repository
     return f"{repository}/issues/new?{urlencode({'title': verdict.id})}" if repository else ""
 
 

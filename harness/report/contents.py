@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.claims.verdict import Verdict
+from harness.report.citations import Citation
 from harness.report.drawing import Drawing
 from harness.report.findings import Finding, ShownFinding
 from harness.report.findings import findings_that_hold as shown_findings
@@ -17,8 +18,8 @@ from harness.report.own_run import OwnRun
 from harness.report.provenance import Provenance
 from harness.verdicts.counts import Count, count
 
-NO_PAPERS = ("own", "harness")
-"""What stands in the place of a paper for claims that are of none."""
+NO_PAPERS = {"own": "Claims of one's own", "harness": "Checks of the harness"}
+"""What stands in the place of a paper for claims that are of none, and its title where no citation has one."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,19 @@ class Paper:
     """A paper, its citation and its sections in its own order."""
 
     key: str
-    title: str
-    authors: str
-    year: int
-    url: str
-    about: str
+    cited: Citation
+    """Empty where `specs/papers.yaml` lacks the paper."""
     sections: tuple[Section, ...]
+
+    @property
+    def title(self) -> str:
+        """The paper's title; its key where none is known."""
+        return self.cited.title or NO_PAPERS.get(self.key, self.key)
+
+    @property
+    def about(self) -> str:
+        """What it claims, on one line."""
+        return " ".join(self.cited.about.split())
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -44,12 +52,12 @@ class Paper:
 
     @property
     def short_name(self) -> str:
-        """`Humphries et al. 2020`."""
-        names = [name.split()[-1] for name in self.authors.split(", ")]
-        if self.key in NO_PAPERS:
+        """`Humphries et al. 2020`; the title where no authors are known."""
+        names = self.cited.family_names
+        if self.key in NO_PAPERS or not names:
             return self.title
         who = names[0] if len(names) == 1 else f"{names[0]} & {names[1]}" if len(names) == 2 else f"{names[0]} et al."
-        return f"{who} {self.year}"
+        return f"{who} {self.cited.year}" if self.cited.year else who
 
 
 @dataclass(frozen=True)
@@ -118,28 +126,14 @@ def sort_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
     return tuple(sorted(sections, key=key))
 
 
-def papers_of(sections: Sequence[Section], citations: Mapping[str, Mapping[str, str | int]]) -> tuple[Paper, ...]:
+def papers_of(sections: Sequence[Section], citations: Mapping[str, Citation]) -> tuple[Paper, ...]:
     """The papers of the sections, in the order of the citations; the project's own checks come last."""
     by_paper: dict[str, list[Section]] = {}
     for section in sections:
         by_paper.setdefault(section.spec.paper, []).append(section)
     order = [*(k for k in citations if k in by_paper), *(k for k in by_paper if k not in citations)]
     order.sort(key=lambda k: k in NO_PAPERS)
-    papers = []
-    for key in order:
-        cited = citations.get(key, {})
-        papers.append(
-            Paper(
-                key=key,
-                title=str(cited.get("title", key)),
-                authors=str(cited.get("authors", "")),
-                year=int(cited.get("year", 0)),
-                url=str(cited.get("url", "")),
-                about=" ".join(str(cited.get("about", "")).split()),
-                sections=sort_sections(by_paper[key]),
-            )
-        )
-    return tuple(papers)
+    return tuple(Paper(key, citations.get(key, Citation()), sort_sections(by_paper[key])) for key in order)
 
 
 def chosen_findings(

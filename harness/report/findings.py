@@ -29,6 +29,8 @@ Sort = Literal[
 SORTS: tuple[Sort, ...] = get_args(Sort)
 """In the order of the front."""
 
+FINDINGS = "findings.yaml"
+"""Of `specs/`."""
 _VALUE = re.compile(r"\{([a-z0-9-]+)\.([a-z]+)\}")
 
 

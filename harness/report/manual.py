@@ -16,6 +16,8 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from harness.errors import HarnessError
+
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Use": (
         "install",
@@ -65,6 +67,8 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Pages of the documentation by part, in the order in which somebody new reads them; others follow in the last."""
+MADE = ("index", "reference")
+"""Pages that the site makes beside the documentation's own."""
 _HEADING = re.compile(r"<h([1-4])>(.*?)</h\1>", re.DOTALL)
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 _COMMENT = re.compile(r"(?ms)^<!--.*?-->\n|<!--.*?-->")
@@ -89,8 +93,12 @@ def anchor(text: str) -> str:
 
 
 def page_paths(folder: Path) -> dict[str, Path]:
-    """The pages of a folder of Markdown and of its `notes`, by name, those in `PARTS` first; its README is an index."""
-    paths = {path.stem: path for path in (*folder.glob("*.md"), *folder.glob("notes/*.md")) if path.stem != "README"}
+    """The pages of a folder of Markdown and of its `notes`, by name, those in `PARTS` first; its README is an index.
+
+    A page that is called as one that the site makes has a name of its own.
+    """
+    files = [path for path in (*folder.glob("*.md"), *folder.glob("notes/*.md")) if path.stem != "README"]
+    paths = {f"{path.stem}-page" if path.stem in MADE else path.stem: path for path in files}
     listed = [name for names in PARTS.values() for name in names if name in paths]
     return {name: paths[name] for name in (*listed, *sorted(paths.keys() - set(listed)))}
 
@@ -124,8 +132,16 @@ def first_sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def read_page(path: Path) -> str:
+    """The Markdown of a page. Raises HarnessError for a file that is no text in UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise HarnessError(f"{path}: no text in UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
 def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
-    text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
+    text = _COMMENT.sub("", read_page(path))
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
 
     def link(match: re.Match[str]) -> str:

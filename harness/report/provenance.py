@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.claims.verdict import Verdict
+from harness.report.citations import ProjectCitation, read_project_citation
 from harness.report.gather import Section
 from harness.report.headings import datasets_of
-from harness.spec.document import load_document
-
-CITATION = "CITATION.cff"
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,8 @@ class Provenance:
     measured: tuple[MeasuredSpec, ...]
     machines: tuple[str, ...]
     packages: dict[str, str]
-    cited: dict[str, Any] = field(default_factory=dict)
-    """Of CITATION.cff; empty where there is none."""
+    cited: ProjectCitation | None = None
+    """How the project asks to be cited; None where it does not."""
 
     @property
     def models(self) -> int:
@@ -46,18 +43,6 @@ class Provenance:
     def core_hours(self) -> float:
         """Of all specs that remember it."""
         return sum(one.core_hours or 0.0 for one in self.measured)
-
-    @property
-    def bibtex(self) -> str:
-        """An entry for a bibliography; empty where nothing says how to cite."""
-        if not self.cited:
-            return ""
-        names = " and ".join(_name(author) for author in self.cited.get("authors", ()))
-        rows = {"title": self.cited["title"], "author": names, "version": self.cited.get("version", "")}
-        if released := self.cited.get("date-released"):
-            rows["year"] = str(released)[:4]
-        fields = ",\n".join(f"  {name} = {{{{{text}}}}}" for name, text in rows.items() if text)
-        return f"@software{{mi_dp_harness,\n{fields}\n}}"
 
 
 def provenance(root: Path, sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Provenance:
@@ -71,11 +56,4 @@ def provenance(root: Path, sections: Sequence[Section], verdicts: Sequence[Verdi
     )
     machines = tuple(dict.fromkeys(v.hardware for v in verdicts if v.hardware))
     packages = {name: version for v in verdicts for name, version in v.packages.items()}
-    path = root / CITATION
-    cited: dict[str, Any] = load_document(path).data if path.is_file() else {}
-    return Provenance(measured, machines, dict(sorted(packages.items())), cited)
-
-
-def _name(author: dict[str, str]) -> str:
-    family = author.get("family-names")
-    return author.get("name", "") if family is None else f"{family}, {author.get('given-names', '')}".strip(", ")
+    return Provenance(measured, machines, dict(sorted(packages.items())), read_project_citation(root))

@@ -72,13 +72,18 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
         if (site.docs / image).is_file():
             update_file(root / "docs" / image, (site.docs / image).read_bytes())
     for section in (section for paper in site.papers for section in paper.sections if section.measured):
-        for name in TABLES:
-            if (table := site.tables / section.files / name).is_file():
-                update_file(root / "tables" / section.spec.id / name, table.read_bytes())
+        for name in _tables_of(site, section):
+            table = site.tables / section.files / name
+            update_file(root / "tables" / section.spec.id / name, table.read_bytes())
     for path in (*root.rglob("*.html"), *root.glob("figures/*")):
         if path.relative_to(root).as_posix() not in pages:
             path.unlink()
     return sum(name.endswith(".html") for name in pages)
+
+
+def _tables_of(site: Site, section: Section) -> list[str]:
+    """The files of a spec's folder that its page offers: results from elsewhere may have no advantage."""
+    return [name for name in TABLES if (site.tables / section.files / name).is_file()]
 
 
 def common_pages(site: Site) -> dict[str, str]:
@@ -118,6 +123,7 @@ def paper_pages(site: Site, key: str) -> dict[str, str]:
     known = frozenset(v.id for v in site.verdicts)
     mine = [f for f in site.findings if f.finding.paper == key]
     given = {"paper": paper, "figures": {s.spec.id: figure_stems(s) for s in paper.sections}}
+    given["tables"] = {s.spec.id: _tables_of(site, s) for s in paper.sections}
     html = page("paper.html", "../", findings=mine, pictures=_finding_pictures(site), **given)
     pages = {f"papers/{key}.html": define_terms(html, terms, "../")}
     for section in paper.sections:

@@ -22,6 +22,8 @@ from harness.spec.model import Spec
 from harness.training.engine import ENGINES
 
 PAPERS_ENGINE = "tf-privacy"
+DECLARED = "declared"
+"""The profile of a project without `params.yaml`: specs are run as they are declared."""
 
 
 def substitutes() -> dict[str, type[Dataset]]:
@@ -169,7 +171,10 @@ class Scaled:
 
 
 def load_params(project: Project) -> Params:
-    """Read `params.yaml`. Raises HarnessError with file, line and field."""
+    """Read `params.yaml`; without the file there is one profile, which reduces nothing. Raises HarnessError with file,
+    line and field."""
+    if not project.params.exists():
+        return Params(profile=DECLARED, profiles={DECLARED: Profile()})
     document = load_document(project.params)
     try:
         return Params.model_validate(document.data)
@@ -183,6 +188,8 @@ def check_names(project: Project, specs: Sequence[Spec]) -> None:
 
     `specs` are all of the project's.
     """
+    if not project.params.exists():
+        return
     document, params = load_document(project.params), load_params(project)
     ids = [spec.id for spec in specs]
     papers = list(dict.fromkeys(spec.paper for spec in specs))
@@ -203,10 +210,10 @@ def check_names(project: Project, specs: Sequence[Spec]) -> None:
 
 
 def choose(params: Params, name: str | None) -> tuple[str, Profile]:
-    """The named profile, or the one that `params.yaml` selects."""
+    """The named profile, or the one that `params.yaml` selects. Raises HarnessError for a name that is none."""
     name = name or params.profile
     if name not in params.profiles:
-        raise HarnessError(f"unknown profile {name!r}; params.yaml has: {', '.join(params.profiles)}")
+        raise HarnessError(f"unknown profile {name!r}; there are: {', '.join(params.profiles)}")
     return name, params.profiles[name]
 
 

@@ -57,6 +57,8 @@ def check_decided_names(project: Project, specs: Sequence[Spec]) -> None:
 
     `specs` are all of the project's.
     """
+    if not project.params.exists():
+        return
     document, params = load_document(project.params), load_params(project)
     known = [THEORY, *dict.fromkeys(spec.paper for spec in specs), *(spec.id for spec in specs)]
     claims = [f"{spec.id}#{claim.id}" for spec in specs for claim in spec.claims]
