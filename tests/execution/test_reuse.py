@@ -8,7 +8,7 @@ import pytest
 
 from harness.execution.planner import make_plan
 from harness.execution.reuse import MeasurementCache, groups_of_runs, pieces_to_run, work_of_runs
-from harness.execution.store import Store
+from harness.execution.store import MissingResults, Store
 from harness.execution.table import measurement_table
 from harness.metrics import Value
 from harness.paths import Project
@@ -56,7 +56,7 @@ def test_a_stopped_round_leaves_out_what_runs_say_together_whose_answers_a_table
             known.code[piece.work], known.cell[piece.work] = "code", "cell"
     groups = list(groups_of_runs(plan, spec))
     assert groups
-    with pytest.raises(KeyError, match="evaluate/"):
+    with pytest.raises(MissingResults, match="evaluate/"):
         measurement_table(plan, spec, store, known)
     table = measurement_table(plan, spec, store, known, unfinished=True)
     measured = table[(table["attack"] == "logloss") & (table["metric"] == "advantage")]
