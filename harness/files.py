@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+TEXT_PROBE_BYTES = 8000
+
 
 @contextlib.contextmanager
 def atomic_path(target: Path, durable: bool = True) -> Iterator[Path]:
@@ -63,6 +65,16 @@ def sha256_file(path: Path) -> str:
     """SHA-256 of a file's bytes, read in blocks."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_content(path: Path) -> str:
+    """SHA-256 of a file; of text whatever its line ends, which git may change as it checks a file out.
+
+    As to git, a file is text unless there is a NUL byte near its beginning.
+    """
+    content = path.read_bytes()
+    is_text = b"\0" not in content[:TEXT_PROBE_BYTES]
+    return hashlib.sha256(content.replace(b"\r\n", b"\n") if is_text else content).hexdigest()
 
 
 def json_text(value: object) -> str:

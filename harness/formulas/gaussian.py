@@ -14,6 +14,7 @@ import scipy
 from harness.arrays import Array
 from harness.formulas.formula import computed, formula
 from harness.formulas.numbers import Number, exp, log, nodes_and_weights, normal_cdf, sqrt
+from harness.formulas.presence import times_in_epochs
 
 EXACT = "Balle and Wang 2018, Theorem 8"
 RELEASED = "code released with jayaraman2019"
@@ -22,9 +23,6 @@ CANCELLED = 1e-4
 NODES, WEIGHTS = nodes_and_weights(16)
 TINY = 1e-6
 """An epsilon below this is searched for anew, to as many digits."""
-MOST_TIMES, GROUPS, FAR = 4000, 500, 12.0
-"""From so many epochs on, the numbers of them that a record may be in are taken in so many groups, which reach so many
-standard deviations about their mean."""
 
 
 @formula("gaussian-delta", "Phi(mu/2 - eps/mu) - exp(eps) Phi(-mu/2 - eps/mu)", EXACT)
@@ -268,32 +266,13 @@ def least_shuffled_epsilon(
 def _epsilon_of_total(deviation: float, moved: float, epochs: int, share: float, delta: float) -> float:
     """What the sum of all epochs shows, of which each has the record with chance `share`."""
     cuts = np.linspace(-9 * deviation, moved * epochs + 9 * deviation, 4000)
-    times, log_chances = _times_in_epochs(epochs, share)
+    times, log_chances = times_in_epochs(epochs, share)
     shifted = (cuts[:, None] - moved * times) / deviation
     above, below = (
         scipy.special.logsumexp(scipy.special.log_ndtr(side * shifted) + log_chances, axis=1) for side in (-1, 1)
     )
     without = scipy.special.log_ndtr(-cuts / deviation), scipy.special.log_ndtr(cuts / deviation)
     return _epsilon_of_tails((above, below), without, delta)
-
-
-def _times_in_epochs(epochs: int, share: float) -> tuple[Array, Array]:
-    """In how many epochs the record may be, (k,), and natural logarithms of the chances.
-
-    Of many epochs, neighbouring numbers count as the least of them: a record in fewer epochs moves the sum by less, so
-    what follows from it is a lower bound still.
-    """
-    if epochs < MOST_TIMES:
-        few = np.arange(epochs + 1)
-        return few, scipy.stats.binom.logpmf(few, epochs, share)
-    mean, reach = epochs * share, FAR * math.sqrt(epochs * share * (1 - share))
-    edges = np.linspace(max(0.0, mean - reach), min(float(epochs), mean + reach), GROUPS)
-    times = np.unique(np.append(0.0, np.floor(edges)))
-    below = np.append(scipy.stats.binom.cdf(times - 1, epochs, share), 1.0)
-    above = np.append(scipy.stats.binom.sf(times - 1, epochs, share), 0.0)
-    chances = np.where(times < mean, np.diff(below), -np.diff(above))
-    with np.errstate(divide="ignore"):
-        return times, np.log(chances)
 
 
 def _epsilon_of_largest(

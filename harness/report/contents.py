@@ -45,9 +45,9 @@ class Paper:
     @property
     def short_name(self) -> str:
         """`Humphries et al. 2020`."""
-        names = [name.split()[-1] for name in self.authors.split(", ")]
-        if self.key in NO_PAPERS:
+        if self.key in NO_PAPERS or not self.authors:
             return self.title
+        names = [name.split()[-1] for name in self.authors.split(", ")]
         who = names[0] if len(names) == 1 else f"{names[0]} & {names[1]}" if len(names) == 2 else f"{names[0]} et al."
         return f"{who} {self.year}"
 
