@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,21 @@ def test_line_ends_do_not_count_in_the_hash_of_text(tmp_path: Path) -> None:
     assert sha256_content(texts["lf"]) == sha256_content(texts["crlf"]) == sha256_file(texts["lf"])
     assert sha256_content(texts["binary"]) == sha256_file(texts["binary"])
     assert sha256_content(texts["binary-crlf"]) == sha256_file(texts["binary-crlf"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk here is always full")
+def test_a_disk_that_is_full_names_the_file_that_was_to_be(tmp_path: Path) -> None:
+    target = tmp_path / "table.txt"
+    full = Path("/dev/full")
+    with pytest.raises(OSError, match="No space left") as raised, atomic_path(target), full.open("wb", 0) as disk:
+        disk.write(b"x")
+    assert raised.value.filename == str(target)
+    assert pickle.loads(pickle.dumps(raised.value)).filename == str(target)  # of a worker
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_cannot_be_begun_is_called_by_its_name(tmp_path: Path) -> None:
+    target = tmp_path / ("x" * 250)
+    with pytest.raises(OSError, match="File name too long") as raised:
+        write_text(target, "")
+    assert raised.value.filename == str(target)
