@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+TEXT_PROBE_BYTES = 8000
+
 
 @contextlib.contextmanager
 def atomic_path(target: Path, durable: bool = True) -> Iterator[Path]:
@@ -22,15 +24,19 @@ def atomic_path(target: Path, durable: bool = True) -> Iterator[Path]:
 
     On any exception the temporary file is removed and `target` is left as it was. A `durable` one is on the disk when
     the block ends; one that is not may be lost with the machine's power, as may be what can be made again.
+
+    An OSError that names no file, as of a disk that is full, or the temporary one, names `target`.
     """
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    with _name_target(target):
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
+        with _name_target(target):
+            yield temporary
         if durable:
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
@@ -38,6 +44,18 @@ def atomic_path(target: Path, durable: bool = True) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _name_target(target: Path) -> Iterator[None]:
+    """Context manager for writing `target`: see `atomic_path`."""
+    try:
+        yield
+    except OSError as error:
+        name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+        if error.filename is None or Path(name).name.startswith(f".{target.name}."):
+            error.filename = str(target)
+        raise
 
 
 def write_text(target: Path, text: str) -> None:
@@ -63,6 +81,16 @@ def sha256_file(path: Path) -> str:
     """SHA-256 of a file's bytes, read in blocks."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_content(path: Path) -> str:
+    """SHA-256 of a file; of text whatever its line ends, which git may change as it checks a file out.
+
+    As to git, a file is text unless there is a NUL byte near its beginning.
+    """
+    content = path.read_bytes()
+    is_text = b"\0" not in content[:TEXT_PROBE_BYTES]
+    return hashlib.sha256(content.replace(b"\r\n", b"\n") if is_text else content).hexdigest()
 
 
 def json_text(value: object) -> str:

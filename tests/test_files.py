@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 
-from harness.files import atomic_path, sha256_file, update_file, write_text
+from harness.files import atomic_path, sha256_content, sha256_file, update_file, write_text
 
 
 def test_failure_keeps_the_old_file_and_leaves_no_litter(tmp_path: Path) -> None:
@@ -35,3 +36,30 @@ def test_sha256_of_the_empty_file(tmp_path: Path) -> None:
     """Reference: the published SHA-256 of no bytes."""
     (tmp_path / "x").write_bytes(b"")
     assert sha256_file(tmp_path / "x") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_line_ends_do_not_count_in_the_hash_of_text(tmp_path: Path) -> None:
+    texts = {name: tmp_path / name for name in ("lf", "crlf", "binary", "binary-crlf")}
+    for name, content in (("lf", b"a\nb\n"), ("crlf", b"a\r\nb\r\n"), ("binary", b"\0\n"), ("binary-crlf", b"\0\r\n")):
+        texts[name].write_bytes(content)
+    assert sha256_content(texts["lf"]) == sha256_content(texts["crlf"]) == sha256_file(texts["lf"])
+    assert sha256_content(texts["binary"]) == sha256_file(texts["binary"])
+    assert sha256_content(texts["binary-crlf"]) == sha256_file(texts["binary-crlf"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk here is always full")
+def test_a_disk_that_is_full_names_the_file_that_was_to_be(tmp_path: Path) -> None:
+    target = tmp_path / "table.txt"
+    full = Path("/dev/full")
+    with pytest.raises(OSError, match="No space left") as raised, atomic_path(target), full.open("wb", 0) as disk:
+        disk.write(b"x")
+    assert raised.value.filename == str(target)
+    assert pickle.loads(pickle.dumps(raised.value)).filename == str(target)  # of a worker
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_cannot_be_begun_is_called_by_its_name(tmp_path: Path) -> None:
+    target = tmp_path / ("x" * 250)
+    with pytest.raises(OSError, match="File name too long") as raised:
+        write_text(target, "")
+    assert raised.value.filename == str(target)

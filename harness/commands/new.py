@@ -120,8 +120,10 @@ def _spec_file(name: str, into: Path | None) -> dict[Path, str]:
 def _write_results_spec(path: Path, into: Path | None) -> None:
     """Write a spec on a file of results, and print what was guessed of its columns.
 
-    Raises HarnessError for a file that holds no results, or no column that could be a metric.
+    Raises HarnessError for a file that holds no results, or no column that could be a metric, with the first cell that
+    keeps one from it.
     """
+    from harness.data.cells import guess_separator
     from harness.experiment.results import ResultsFile
     from harness.results.cells import read_results
     from harness.results.draft import draft_spec
@@ -130,11 +132,19 @@ def _write_results_spec(path: Path, into: Path | None) -> None:
     target = (into or Path()) / f"{re.sub(r'[^a-z0-9]+', '-', path.stem.lower()).strip('-') or 'results'}.yaml"
     if target.exists():
         raise HarnessError(f"{target}: is there already; nothing was written")
-    asked = ResultsFile(path=str(path), format="scores", attacks={"any": {}})
-    guess = guess_columns(read_results(asked, path.absolute()))
+    separator = guess_separator(path) if path.is_file() else ","
+    asked = ResultsFile(path=str(path), format="scores", attacks={"any": {}}, separator=separator)
+    try:
+        guess = guess_columns(read_results(asked, path.absolute()))
+    except HarnessError as error:  # there is no spec yet that could name an encoding
+        raise HarnessError(re.sub(r"; write (the )?`encoding.*", "; save it as UTF-8", str(error))) from None
     if guess.format != "scores" and not guess.metrics:
-        raise HarnessError(f"{path}: no column of numbers that could be a metric; name its columns, or write the spec")
+        what = next(iter(guess.doubtful.values()), f"{path}: no column of numbers that could be a metric")
+        raise HarnessError(what if guess.doubtful else f"{what}; name its columns, or write the spec")
     written_path = Path(os.path.relpath(path.absolute(), target.absolute().parent)).as_posix()
+    if separator != ",":
+        guess.separator = separator
+        guess.why.append(f"separator {separator!r}: the header has most of it")
     write_text(target, draft_spec(guess, written_path, f"Results in {path.name}"))
     print_text(str(target))
     for line in guess.why:

@@ -76,6 +76,13 @@ def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
     return Cells(names, tuple(header), columns, lines, len(every) - len(records), doubtful, spaced)
 
 
+def guess_separator(path: Path) -> str:
+    """The one that the header has most of; a comma where it has none."""
+    with path.open("rb") as stream:
+        header = stream.readline(1 << 20).decode("latin-1")
+    return max(SEPARATORS, key=lambda one: (header.count(one), one == ","))
+
+
 def separator_hint(header: str, separator: str, wanted: str) -> str:
     """What to write where a header, read by another separator, has the column that is wanted; else nothing."""
     for other, written in SEPARATORS.items():

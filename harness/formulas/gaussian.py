@@ -12,9 +12,9 @@ import numpy as np
 import scipy
 
 from harness.arrays import Array
-from harness.formulas.epochs import times_in_epochs
 from harness.formulas.formula import computed, formula
 from harness.formulas.numbers import Number, exp, log, nodes_and_weights, normal_cdf, sqrt
+from harness.formulas.presence import times_in_epochs
 
 EXACT = "Balle and Wang 2018, Theorem 8"
 RELEASED = "code released with jayaraman2019"

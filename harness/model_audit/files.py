@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.data.cells import SEPARATORS, Cells, normalize_text, read_cells
+from harness.data.cells import Cells, guess_separator, normalize_text, read_cells
 from harness.data.columns import Column
 from harness.data.quoting import quote_names, quote_value
 from harness.errors import HarnessError
@@ -80,16 +80,9 @@ def _read_tables(paths: Sequence[Path], label: str, ignore: Sequence[str]) -> Ro
 
 def _read_table(path: Path) -> Cells:
     try:
-        return read_cells(path, str(path), _guess_separator(path), "utf-8")
+        return read_cells(path, str(path), guess_separator(path), "utf-8")
     except HarnessError as error:
         raise HarnessError(re.sub(r"; write (the )?`encoding.*", "; save it as UTF-8", str(error))) from None
-
-
-def _guess_separator(path: Path) -> str:
-    """The one that the header has most of; a comma where it has none."""
-    with path.open("rb") as stream:
-        header = stream.readline(1 << 20).decode("latin-1")
-    return max(SEPARATORS, key=lambda one: (header.count(one), one == ","))
 
 
 def _check_columns(paths: Sequence[Path], tables: Sequence[Cells], label: str, ignore: Sequence[str]) -> list[str]:

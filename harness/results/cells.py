@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from pyarrow.lib import ArrowException
 
 from harness.arrays import Array
 from harness.data.cells import normalize_text, read_cells
-from harness.data.columns import number
+from harness.data.columns import DECIMAL_COMMA, THOUSANDS, number
 from harness.data.quoting import quote_names, quote_value
 from harness.errors import DatasetError, HarnessError
 from harness.experiment import ResultsFile
@@ -74,14 +74,22 @@ class ResultsCells:
             )
         return self.columns[column]
 
-    def read_each(self, column: str, field: str, read: Callable[[str], T | None], right: str) -> list[T]:
+    def refuse_number(self, row: int, column: str, right: str) -> NoReturn:
+        """Raises ResultsFault for a cell that is not the number that it should be; `right` says what would be."""
+        self.refuse(row, column, f"{_as_written(self.columns[column][row])}; {right}")
+
+    def read_each(
+        self, column: str, field: str, read: Callable[[str], T | None], right: str, numeric: bool = False
+    ) -> list[T]:
         """Each cell of a column as `read` gives it. Raises ResultsFault for the first cell for which it gives None;
-        `right` says what would be right."""
+        `right` says what would be right, and `numeric` that it is a number."""
         codes, texts = pd.factorize(np.array(self.texts(column, field), dtype=object))
         values = [read(text) for text in texts]
         for index, value in enumerate(values):
             if value is None:
                 row = int(np.flatnonzero(codes == index)[0])
+                if numeric:
+                    self.refuse_number(row, column, right)
                 written = f"found {quote_value(texts[index])}" if texts[index] else "the cell is empty"
                 self.refuse(row, column, f"{written}; {right}")
         return [value for code in codes if (value := values[code]) is not None]
@@ -92,12 +100,17 @@ class ResultsCells:
         ends = " or inf" + (" or -inf" if -math.inf in infinite.values() else "") if infinite else ""
         right = f"a {'' if infinite else 'finite '}number{ends} is needed, such as 0.91"
         return np.array(
-            self.read_each(column, field, lambda text: _read_number(text, infinite), right), dtype=np.float64
+            self.read_each(column, field, lambda text: _read_number(text, infinite), right, numeric=True),
+            dtype=np.float64,
         )
 
     def levels(self, column: str, field: str) -> list[float | str]:
-        """Values of an axis: numbers where all cells are, else text. Raises ResultsFault for an empty cell."""
+        """Values of an axis: numbers where all cells are, else text. Raises ResultsFault for an empty cell, and for a
+        decimal comma where all would be numbers with a point."""
         texts = self.texts(column, field)
+        commas = {text for text in texts if DECIMAL_COMMA(text)}
+        if commas and all(text in commas or _read_number(text, INFINITE) is not None for text in set(texts)):
+            self.numbers(column, field, INFINITE)
         if all(_read_number(text, INFINITE) is not None for text in set(texts)):
             return [float(one) for one in self.numbers(column, field, INFINITE)]
         return self.read_each(column, field, lambda text: text or None, "an axis has a value in every row")
@@ -107,6 +120,19 @@ class ResultsCells:
         right = "1 (member) or 0 (non-member) is needed"
         right = right if column != "decision" else "1 (called a member) or 0 (called a non-member) is needed"
         return np.array(self.read_each(column, field, lambda text: TRUTH.get(text.lower()), right), dtype=bool)
+
+
+def _as_written(text: str) -> str:
+    """What stands in a cell that should be a number, for a message."""
+    if not text:
+        return "the cell is empty"
+    comma = ", which has a decimal comma; write a point" if DECIMAL_COMMA(text) and not THOUSANDS(text) else ""
+    return f"found {quote_value(text)}{comma}"
+
+
+def is_nearly_number(text: str) -> bool:
+    """Whether a text is a finite number, or one but for a decimal comma."""
+    return finite_number(text) is not None or bool(DECIMAL_COMMA(text))
 
 
 def _read_number(text: str, known: Mapping[str, float]) -> float | None:
@@ -171,8 +197,16 @@ def _read_parquet(path: Path, name: str) -> ResultsCells:
     if not table.num_columns:
         raise ResultsFault(f"{name}: no columns; results are needed", "path")
     _check_names(table.column_names, name)
-    columns = {column: [_as_text(one) for one in table[column].to_pylist()] for column in table.column_names}
+    columns = {column: [_as_text(one) for one in _values_of(table[column])] for column in table.column_names}
     return ResultsCells(name, columns, None)
+
+
+def _values_of(column: pyarrow.ChunkedArray) -> list[Any]:
+    """The cells of a column; numbers of less than double precision are those that their digits show: 0.1, where Python
+    would have 0.10000000149011612, so that they equal what a spec and a CSV file write."""
+    values: list[Any] = column.to_pylist()
+    short = {"float": np.float32, "halffloat": np.float16}.get(str(column.type))
+    return values if short is None else [None if one is None else float(str(short(one))) for one in values]
 
 
 def _as_text(value: object) -> str:

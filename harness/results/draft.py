@@ -26,6 +26,8 @@ def draft_spec(guess: Guess, path: str, title: str) -> str:
         f"  path: {_text(path)}",
         f"  format: {guess.format}",
     ]
+    if guess.separator != ",":
+        lines.append(f"  separator: {json.dumps(guess.separator)}")
     if guess.columns:
         lines.append(f"  columns: {_mapping({name: _text(column) for name, column in guess.columns.items()})}")
     for field, named in (("arms", guess.arms), ("attacks", guess.attacks)):

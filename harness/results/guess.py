@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from harness.data.quoting import quote_names, quote_value
 from harness.experiment.results import Format
 from harness.metrics import METRICS
-from harness.results.cells import TRUTH, ResultsCells, finite_number
+from harness.results.cells import TRUTH, ResultsCells, ResultsFault, finite_number, is_nearly_number
 from harness.results.rows import SPREAD
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -54,6 +54,9 @@ class Guess:
     spread: str = "std"
     repeats: int | None = None
     """To be filled in, where a summary has no column of them."""
+    doubtful: dict[str, str] = field(default_factory=dict)
+    """Columns that are of numbers but for some cells, and what is wrong with the first of these."""
+    separator: str = ","
     why: list[str] = field(default_factory=list)
     """What was guessed, a line each."""
 
@@ -72,9 +75,25 @@ def guess_columns(cells: ResultsCells) -> Guess:
     _take_names(guess, cells, left)
     _take_axes(guess, cells, left)
     _take_metrics(guess, cells, left)
+    for column, odd in guess.doubtful.items():
+        guess.why.append(f"left out: {odd}")
+        left.pop(column, None)
     if left:
         guess.why.append(f"left out: {quote_names(list(left))}")
     return guess
+
+
+def _fault_of_number(cells: ResultsCells, column: str) -> str:
+    """What is wrong with a column of which half of the cells at least are numbers, decimal commas too, and not all;
+    empty for another column."""
+    texts = cells.columns[column]
+    if 2 * sum(map(is_nearly_number, texts)) < len(texts):
+        return ""
+    try:
+        cells.numbers(column, "")
+    except ResultsFault as fault:
+        return str(fault)
+    return ""
 
 
 def _column_named(cells: Iterable[str], names: Collection[str]) -> str | None:
@@ -210,6 +229,9 @@ def _take_axes(guess: Guess, cells: ResultsCells, left: dict[str, None]) -> None
         texts = set(cells.columns[column])
         varies = 1 < len(texts) <= MOST_LEVELS and "" not in texts
         text = guess.format == "wide" and not _is_numeric(cells, column)
+        if text and (fault := _fault_of_number(cells, column)):
+            guess.doubtful[column] = fault
+            continue
         few = guess.format in ("tidy", "summary") and len(texts) < len(cells)
         if varies and (text or few) and (name := _slug(column)) not in guess.axes:
             _take(guess, left, name, column)

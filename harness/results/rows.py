@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from harness.arrays import Array
 from harness.data.columns import number
 from harness.experiment import ResultsFile
 from harness.experiment.results import Format, ResultsContent
+from harness.files import sha256_content
 from harness.results.cells import ResultsCells, ResultsFault, finite_number, list_levels, read_results
 from harness.results.places import Places, read_places
 from harness.results.scores import metrics_from_scores, read_scores
@@ -58,7 +58,7 @@ def describe_results(declared: ResultsFile, path: Path) -> ResultsContent:
             cells.refuse_all(what, f"metrics.{undecided[0]}")
     return ResultsContent(
         path=str(path),
-        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        sha256=sha256_content(path),
         levels=places.levels(declared),
         repeats=repeats,
         metrics=metrics or tuple(declared.metrics),
@@ -120,8 +120,7 @@ def _read_wide(declared: ResultsFile, cells: ResultsCells, places: Places) -> pd
             mine = (places.frame["attack"] != "").to_numpy() == declared.is_of_attacks(metric)
         for row in np.flatnonzero(mine):
             if finite_number(texts[row]) is None:
-                written = f"found {texts[row]!r}" if texts[row] else "the cell is empty"
-                cells.refuse(int(row), column, f"{written}; a finite number is needed, such as 0.91")
+                cells.refuse_number(int(row), column, "a finite number is needed, such as 0.91")
         rows = places.frame[mine].assign(metric=metric, stderr=0.0, n=1, row=np.flatnonzero(mine))
         rows["value"] = np.array([number(text) for text in texts[mine]], dtype=np.float64)
         if not declared.is_of_attacks(metric):
@@ -197,7 +196,7 @@ def _means_and_spreads(declared: ResultsFile, cells: ResultsCells, mean: str, sp
             cells.refuse(int(negative[0]), beside, "a standard deviation, or error, is 0 or more")
         return cells.numbers(column, field), spreads
     right = f"a mean and its spread are needed, as in 0.91 ± 0.02; or a column `{spread}`"
-    both = np.array(cells.read_each(column, field, _split_spread, right), dtype=np.float64)
+    both = np.array(cells.read_each(column, field, _split_spread, right, numeric=True), dtype=np.float64)
     return both[:, 0], both[:, 1]
 
 

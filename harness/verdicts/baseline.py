@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError, first_fault
-from harness.files import sha256_file
+from harness.files import sha256_content
 
 COMPARED = ("advantage", "accuracy_train", "accuracy_test")
 """Metrics, between 0 and 1, whose means are compared within a tolerance."""
@@ -80,7 +80,7 @@ def gather(
     for spec, sha256, measurements, verdicts in checked:
         specs[spec] = Accepted(
             spec_sha256=sha256,
-            measurements_sha256=sha256_file(measurements) if tolerance is None and measurements.is_file() else None,
+            measurements_sha256=sha256_content(measurements) if tolerance is None and measurements.is_file() else None,
             verdicts=_outcomes(verdicts),
             effects=_effects(verdicts) if tolerance is None else None,
             values={} if tolerance is None else dict((means or {}).get(spec, {})),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.formulas import epochs
+from harness.formulas import presence
 from harness.formulas.gaussian import (
     _epsilon_of_largest,
     _epsilon_of_total,
@@ -159,7 +159,7 @@ def test_the_bound_of_many_epochs_is_that_of_each_number_of_them_or_a_little_les
     share: float, sigma: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_each = _epsilon_of_total(sigma * math.sqrt(3000 * 14), 1, 3000, share, 1e-5)
-    monkeypatch.setattr(epochs, "MOST_TIMES", 1000)
+    monkeypatch.setattr(presence, "MOST_TIMES", 1000)
     grouped = _epsilon_of_total(sigma * math.sqrt(3000 * 14), 1, 3000, share, 1e-5)
     assert of_each * 0.98 <= grouped <= of_each * (1 + 1e-9)
 

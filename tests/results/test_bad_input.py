@@ -51,6 +51,14 @@ def edit(project: Project, row: int, **cells: object) -> None:
         ({"train": "nan"}, "results.csv:5: column 'train': found 'nan'; a finite number is needed, such as 0.91"),
         ({"train": ""}, "results.csv:5: column 'train': the cell is empty; a finite number is needed, such as 0.91"),
         ({"train": "91%"}, "results.csv:5: column 'train': found '91%'; a finite number is needed, such as 0.91"),
+        (
+            {"train": "0,91"},
+            "results.csv:5: column 'train': found '0,91', which has a decimal comma; write a point; a finite number is",
+        ),
+        (
+            {"epoch": "1,5"},
+            "results.csv:5: column 'epoch': found '1,5', which has a decimal comma; write a point; a number",
+        ),
         ({"loss": "inf"}, "results.csv:5: column 'loss': found 'inf'; a finite number is needed, such as 0.91"),
         (
             {"method": "Adam"},

@@ -183,3 +183,67 @@ def test_the_pipeline_depends_on_the_file_of_results(project: Project) -> None:
         for out in stages[stage]["outs"]:
             name = (out if isinstance(out, str) else next(iter(out))).replace("${profile}", "full")
             assert (project.root / name).exists(), name
+
+
+def test_new_results_writes_the_separator_that_the_header_has(make_project: Make) -> None:
+    root = make_project().root
+    (root / "semi.csv").write_text("epsilon;seed;auc\n0.5;1;0.6\n0.5;2;0.7\n")
+    ran = run_cli(root, "new", "results", "semi.csv")
+    assert ran.returncode == 0, ran.stderr
+    assert "separator ';': the header has most of it" in ran.stdout
+    assert run_cli(root, "run", "semi.yaml", "-q").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("seed,auc\n1,nan\n2,0.7\n", "bad.csv:2: column 'auc': found 'nan'; a finite number is needed, such as 0.91"),
+        ("seed,auc\n1,0.6\n2,\n", "bad.csv:3: column 'auc': the cell is empty; a finite number is needed"),
+        ("seed;auc\n1;0,6\n2;0,7\n", "bad.csv:2: column 'auc': found '0,6', which has a decimal comma; write a point"),
+        ("seed,auc\n1,é\n".encode("latin-1"), "bad.csv:2: the byte 0xE9 is not utf-8; save it as UTF-8"),
+        ("seed,auc\n1,0.6\n".encode("utf-16"), "bad.csv: the text is UTF-16; save it as UTF-8"),
+        ("seed,who\n1,a\n2,b\n", "bad.csv: no column of numbers that could be a metric; name its columns"),
+    ],
+)
+def test_new_results_says_what_can_be_done_without_a_spec(content: str | bytes, said: str, make_project: Make) -> None:
+    root = make_project().root
+    (root / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    ran = run_cli(root, "new", "results", "bad.csv")
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(f"harness: {said}")
+    assert "`" not in line
+    assert not (root / "bad.yaml").exists()
+
+
+def test_line_ends_of_windows_change_nothing(make_project: Make) -> None:
+    """Of the spec and of the file: what was accepted on one system stands on the other."""
+    root = make_project().root
+    log().to_csv(root / "results.csv", index=False, lineterminator="\n")
+    path = write_spec(root, experiment(), CLAIM)
+    for command in (["run", "mine.yaml", "-q"], ["compare", "mine.yaml", "--update"]):
+        assert run_cli(root, *command).returncode == 0
+    for file in (path, root / "results.csv", root / "params.yaml", root / "reports/own/mine/baseline.json"):
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    ran = run_cli(root, "run", "mine.yaml", "-q")
+    assert ran.returncode == 0, ran.stderr
+    ran = run_cli(root, "compare", "mine.yaml")
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_a_project_without_citations_has_pages_too(make_project: Make) -> None:
+    root = make_project().root
+    (root / "specs/papers.yaml").unlink()
+    log().to_csv(root / "results.csv", index=False)
+    write_spec(root, experiment(), CLAIM)
+    ran = run_cli(root, "run", "mine.yaml", "-q")
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_column_of_numbers_with_a_gap_is_no_axis(make_project: Make) -> None:
+    root = make_project().root
+    (root / "gap.csv").write_text("seed,auc,loss\n1,nan,1\n2,0.7,2\n3,0.8,3\n")
+    ran = run_cli(root, "new", "results", "gap.csv")
+    assert ran.returncode == 0, ran.stderr
+    assert "left out: gap.csv:2: column 'auc': found 'nan'" in ran.stdout
+    assert "axes" not in (root / "gap.yaml").read_text()

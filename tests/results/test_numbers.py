@@ -474,3 +474,19 @@ def test_a_spec_says_the_same_whatever_file_name_its_results_have(make_project: 
 def test_levels_follow_from_the_file_in_order() -> None:
     declared = ResultsFile.model_validate(experiment(axes={"epoch": [3, 1]}))
     assert declared.levels("plain") == {"epoch": (3.0, 1.0)}
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+def test_a_number_of_less_than_double_precision_is_the_one_that_it_shows(precision: str, make_project: Make) -> None:
+    """An epsilon of 0.1 as float32 is 0.10000000149011612 to Python, which no claim names."""
+    project = make_project()
+    frame = log().assign(epoch=lambda f: f["epoch"] / 10).astype({"epoch": precision, "train": "float32"})
+    frame.to_parquet(project.root / "results.parquet", index=False)
+    declared = experiment(path="results.parquet", axes={"epoch": {"values": [0.1, 0.2, 0.3]}})
+    at = OVERFITS | {"at": {"epoch": [0.1, 0.3]}}
+    assert [dict(point.at)["epoch"] for point in judged(project, declared, at).points] == [0.1, 0.3]
+    results = load_written(project, declared, at).spec.results
+    assert results is not None
+    rows = read_rows(results, project.root / "results.parquet")
+    assert set(rows["epoch"]) == {0.1, 0.2, 0.3}
+    assert rows[rows["metric"] == "train"]["value"].iloc[0] == float(str(frame["train"].iloc[0]))

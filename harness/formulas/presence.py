@@ -1,4 +1,4 @@
-"""In how many epochs a record may be that is in each by chance."""
+"""In how many epochs a record is, where each leaves some out."""
 
 from __future__ import annotations
 
