@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
@@ -251,3 +252,13 @@ def test_the_own_table_example_runs_on_a_users_csv(tmp_path: Path) -> None:
     assert sorted(table["epsilon"].unique()) == [0.1, 1, 10, np.inf]
     assert "mine" in (root / "reports/own/mine/site/papers/own.html").read_text()
     assert not (root / "reports/one").exists()
+
+
+def test_a_table_called_by_a_number_is_a_dependency(make_project: Callable[..., Project]) -> None:
+    """` #` begins a comment in YAML."""
+    project = make_project(SMALL_SPEC.replace("path: cancer.csv", 'path: "my #1.csv"'))
+    (project.root / "cancer.csv").rename(project.root / "my #1.csv")
+    ran = run_cli(project.root, "pipeline")
+    assert ran.returncode == 0, ran.stderr
+    stages = YAML(typ="safe").load((project.root / "dvc.yaml").read_text())["stages"]
+    assert "my #1.csv" in stages["resolve"]["deps"]

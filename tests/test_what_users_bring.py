@@ -389,6 +389,15 @@ def cases() -> Iterator[Case]:
         yield Case(f"a name: {name[:30]}", f"validate {name}", says)
     for what, arrange, says in SPECS:
         yield Case(f"a spec that is {what}", "validate x.yaml", says, 2, arrange)
+    for name in ("a#b.yaml", "specs/own/a#b.yaml"):
+        yield Case(f"a spec called {name}", f"validate '{name}'", rf"{name}: '#' in its name; it parts a spec from its claim", 2, text(name, SMALL_SPEC))  # fmt: skip
+    for value in (".nan", "-.inf"):
+        constant = SMALL_SPEC.replace("right: {formula: humphries}", f"right: {{value: {value}}}")
+        yield Case(f"a constant of {value}", "validate x.yaml", rf"x\.yaml:26: claims\.1\.expect\.right\.value: input should be .*, found {value[:2].replace('.', '')}", 2, text("x.yaml", constant))  # fmt: skip
+    factor = SMALL_SPEC.replace("right: {formula: humphries}", "right: {formula: humphries, times: .inf}")
+    yield Case("a factor of .inf", "validate x.yaml", r"x\.yaml:26: claims\.1\.expect\.right\.times: input should be", 2, text("x.yaml", factor))  # fmt: skip
+    hashed = SMALL_SPEC.replace("path: cancer.csv", 'path: "my #1.csv"')
+    yield Case("a table called by a number", "validate x.yaml", "1 specs are valid", 0, both(text("x.yaml", hashed), lambda root: write_cancer(root / "my #1.csv")))  # fmt: skip
     for what, name, content in GOOD_SPECS:
         yield Case(f"a spec with {what}", f"validate {shlex.quote(name)}", "1 specs are valid", 0, text(name, content))
     same = both(text("a/q.yaml", SMALL_SPEC), text("b/q.yaml", SMALL_SPEC))

@@ -6,6 +6,8 @@ the code is an installed package: stages then depend on `requirements.txt`, wher
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 
 import jinja2
@@ -23,6 +25,8 @@ from harness.spec.selection import is_of_theory
 
 REQUIREMENTS = "requirements.txt"
 """Where a project says what it needs installed, the harness and packages of plug-ins."""
+PLAIN = re.compile(r"[\w./${}-]+")
+"""Paths that YAML reads as they are."""
 
 
 def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
@@ -91,12 +95,17 @@ def _path_of_results(context: Context, results: ResultsFile) -> str:
 
 
 def _list_items(paths: Iterable[str], indent: int = 6) -> str:
-    return "\n".join(f"{' ' * indent}- {path}" for path in paths)
+    return "\n".join(f"{' ' * indent}- {_scalar(path)}" for path in paths)
+
+
+def _scalar(path: str) -> str:
+    """A path as YAML has it, in quotes where it might be read as something else, such as a comment."""
+    return path if PLAIN.fullmatch(path) else json.dumps(path, ensure_ascii=False)
 
 
 def _list_uncached(paths: Iterable[str]) -> str:
     """Outputs that DVC hashes and does not keep."""
-    return "\n".join(f"      - {path}:\n          cache: false" for path in paths)
+    return "\n".join(f"      - {_scalar(path)}:\n          cache: false" for path in paths)
 
 
 def _lines(specs: Iterable[str]) -> str:

@@ -59,6 +59,18 @@ class Document:
                 return (*self.names[keys[:length]], *keys[length:])
         return keys
 
+    def value(self, keys: Keys) -> object:
+        """What stands at a path; None where nothing does."""
+        value: object = self.data
+        for key in keys:
+            if isinstance(value, dict):
+                value = value.get(key)
+            elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+                value = value[key]
+            else:
+                return None
+        return value
+
     def has(self, keys: Keys) -> bool:
         """Whether something in the file sets what stands at a path."""
         return keys in self.places or self.keys_in_file(keys) in self.places

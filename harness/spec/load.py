@@ -5,25 +5,23 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import types
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, to_jsonable_python
 
-from harness.config import Plugin
 from harness.errors import HarnessError
-from harness.experiment.experiment import Experiment, with_fields
+from harness.experiment.experiment import with_fields
 from harness.experiment.results import TRAINED
 from harness.hashing import fingerprint
 from harness.identity import spec_fields
 from harness.paths import Project
 from harness.spec.attacks import attack_variants
-from harness.spec.document import Document, Keys, load_document, locate
+from harness.spec.document import Document, Keys, from_here, load_document, locate
+from harness.spec.fields import known_fields
 from harness.spec.model import Spec
 from harness.spec.quotations import mark_compared
 from harness.spec.readings import readings
@@ -122,7 +120,12 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
 
     Raises HarnessError with one line per fault.
     """
-    if "id" in (raw := load_document(path)).data:
+    raw = load_document(path)
+    if "#" in spec_id(project, path):
+        raise HarnessError(
+            f"{from_here(path)}: '#' in its name; it parts a spec from its claim (SPEC#CLAIM): rename it"
+        )
+    if "id" in raw.data:
         raise HarnessError(f"{locate(raw, ('id',))}: id: is set from the file's name; remove it")
     document = core(raw)
     try:
@@ -230,8 +233,10 @@ def _check_axes(document: Document, spec: Spec) -> None:
 def _real_keys(document: Document, loc: Keys) -> Keys:
     """Pydantic's location without the union tags that are no keys of the file."""
     keys: Keys = ()
-    for position, part in enumerate(loc):
-        if document.has((*keys, part)) or position == len(loc) - 1:
+    for part, *below in (loc[position:] for position in range(len(loc))):
+        # a tag may be called as a field beside what it leads to, such as `value`
+        is_tag = bool(below) and document.has((*keys, below[0])) and not isinstance(document.value((*keys, part)), dict)
+        if not below or (document.has((*keys, part)) and not is_tag):
             keys = (*keys, part)
     return keys
 
@@ -272,7 +277,7 @@ def _explain(document: Document, fault: ErrorDetails) -> str:
     dotted = ".".join(map(str, document.keys_in_file(keys))) or "spec"
     kind, message = fault["type"], fault["msg"]
     if kind == "extra_forbidden":
-        known = _known_fields(tuple(fault["loc"])[:-1])
+        known = known_fields(tuple(fault["loc"])[:-1])
         if loc[:-1] == ("experiment",):
             known = sorted({*known} - {CONTENT} if CONTENT in known else {*known, *SHARED} - {"axes"})
         elif loc[:-1] == ():
@@ -298,53 +303,3 @@ def _explain(document: Document, fault: ErrorDetails) -> str:
         if kind not in ("value_error",) and not isinstance(fault.get("input"), dict | list):
             message = f"{message[0].lower()}{message[1:]}, found {fault.get('input')!r}"
     return f"{locate(document, keys)}: {dotted}: {message}"
-
-
-def _known_fields(loc: Keys) -> list[str]:
-    """Field names of the model at a location, found by walking the annotations."""
-    types_here: list[object] = [Spec]
-    for part in loc:
-        following: list[object] = []
-        for candidate in types_here:
-            following += _step(candidate, part)
-        types_here = following or types_here
-    names: list[str] = []
-    for candidate in types_here:
-        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-            names += [info.alias or name for name, info in candidate.model_fields.items()]
-    return sorted(set(names) - {"id"} if types_here == [Spec] else set(names))
-
-
-def _step(candidate: object, part: str | int) -> list[object]:
-    if isinstance(candidate, _Values):
-        return candidate.members
-    if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-        if issubclass(candidate, Plugin) and part == candidate.plugin_name():
-            return [candidate]
-        for name, info in candidate.model_fields.items():
-            if part in (name, info.alias):
-                return _members(info.annotation)
-        kind = candidate.model_fields.get("kind")
-        if (part == TRAINED and candidate is Experiment) or (kind is not None and kind.default == part):
-            return [candidate]
-    return []
-
-
-def _members(annotation: object) -> list[object]:
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _members(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return [m for a in get_args(annotation) for m in _members(a)]
-    if origin is dict:
-        return [_Values(_members(get_args(annotation)[1]))]
-    if origin in (tuple, list):
-        return [_Values(_members(get_args(annotation)[0]))]
-    return [annotation]
-
-
-class _Values:
-    """Stands for the members of a dict or sequence; any key leads to them."""
-
-    def __init__(self, members: list[object]) -> None:
-        self.members = members
