@@ -19,10 +19,8 @@ from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context
 from harness.pipeline.results import results_file
 from harness.spec.load import Loaded
+from harness.spec.plugin_packages import REQUIREMENTS
 from harness.spec.selection import is_of_theory
-
-REQUIREMENTS = "requirements.txt"
-"""Where a project says what it needs installed, the harness and packages of plug-ins."""
 
 
 def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:

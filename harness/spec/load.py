@@ -5,26 +5,25 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import types
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, to_jsonable_python
 
-from harness.config import Plugin
 from harness.errors import HarnessError
-from harness.experiment.experiment import Experiment, with_fields
+from harness.experiment.experiment import with_fields
 from harness.experiment.results import TRAINED
 from harness.hashing import fingerprint
 from harness.identity import spec_fields
 from harness.paths import Project
 from harness.spec.attacks import attack_variants
 from harness.spec.document import Document, Keys, load_document, locate
+from harness.spec.known_fields import known_fields
 from harness.spec.model import Spec
+from harness.spec.plugin_packages import name_packages
 from harness.spec.readings import readings
 from harness.spec.surface import CONTENT, SHARED, core
 
@@ -129,7 +128,7 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
         spec = Spec.model_validate({**document.data, "id": spec_id(project, path)}, by_alias=True, by_name=False)
     except ValidationError as error:
         lines = [_explain(document, fault) for fault in _of_all_arms(document, error.errors())]
-        raise HarnessError("\n".join(dict.fromkeys(lines))) from None
+        raise HarnessError("\n".join(name_packages(project, dict.fromkeys(lines)))) from None
     _check_axes(document, spec)
     for index, ambiguity in enumerate(spec.ambiguities):
         _check_ambiguity(document, spec, index, ambiguity.field, ambiguity.chosen)
@@ -272,7 +271,7 @@ def _explain(document: Document, fault: ErrorDetails) -> str:
     dotted = ".".join(map(str, document.keys_in_file(keys))) or "spec"
     kind, message = fault["type"], fault["msg"]
     if kind == "extra_forbidden":
-        known = _known_fields(tuple(fault["loc"])[:-1])
+        known = known_fields(tuple(fault["loc"])[:-1])
         if loc[:-1] == ("experiment",):
             known = sorted({*known} - {CONTENT} if CONTENT in known else {*known, *SHARED} - {"axes"})
         elif loc[:-1] == ():
@@ -298,53 +297,3 @@ def _explain(document: Document, fault: ErrorDetails) -> str:
         if kind not in ("value_error",) and not isinstance(fault.get("input"), dict | list):
             message = f"{message[0].lower()}{message[1:]}, found {fault.get('input')!r}"
     return f"{locate(document, keys)}: {dotted}: {message}"
-
-
-def _known_fields(loc: Keys) -> list[str]:
-    """Field names of the model at a location, found by walking the annotations."""
-    types_here: list[object] = [Spec]
-    for part in loc:
-        following: list[object] = []
-        for candidate in types_here:
-            following += _step(candidate, part)
-        types_here = following or types_here
-    names: list[str] = []
-    for candidate in types_here:
-        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-            names += [info.alias or name for name, info in candidate.model_fields.items()]
-    return sorted(set(names) - {"id"} if types_here == [Spec] else set(names))
-
-
-def _step(candidate: object, part: str | int) -> list[object]:
-    if isinstance(candidate, _Values):
-        return candidate.members
-    if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-        if issubclass(candidate, Plugin) and part == candidate.plugin_name():
-            return [candidate]
-        for name, info in candidate.model_fields.items():
-            if part in (name, info.alias):
-                return _members(info.annotation)
-        kind = candidate.model_fields.get("kind")
-        if (part == TRAINED and candidate is Experiment) or (kind is not None and kind.default == part):
-            return [candidate]
-    return []
-
-
-def _members(annotation: object) -> list[object]:
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _members(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return [m for a in get_args(annotation) for m in _members(a)]
-    if origin is dict:
-        return [_Values(_members(get_args(annotation)[1]))]
-    if origin in (tuple, list):
-        return [_Values(_members(get_args(annotation)[0]))]
-    return [annotation]
-
-
-class _Values:
-    """Stands for the members of a dict or sequence; any key leads to them."""
-
-    def __init__(self, members: list[object]) -> None:
-        self.members = members
