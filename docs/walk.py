@@ -1,7 +1,8 @@
 """Types a walk-through again: `python docs/walk.py PAGE FOLDER [--write]`, in a fresh copy of the checkout.
 
 A block of YAML whose first line is a comment is the file that the comment names; the lines of a block of shell are
-typed; a block of text after them is what came. `--write` puts what comes now into the page.
+typed, `cd` alone for all that follow; a block of text after them is what came. `--write` puts what comes now into
+the page.
 """
 
 from __future__ import annotations
@@ -62,16 +63,19 @@ def type_line(line: str, root: Path, environment: dict[str, str]) -> tuple[str, 
 
 def play(page: str, root: Path) -> Iterator[tuple[Block, str]]:
     """Write the files and type the lines of a page in `root`: each block of text, and what came instead."""
-    said = ""
+    said, here = "", root
     environment = {**os.environ, "COLUMNS": "110", "NO_COLOR": "1", "TERM": "dumb", "TF_CPP_MIN_LOG_LEVEL": "3"}
     for block in blocks(page):
         if block.path is not None:
-            (root / block.path).parent.mkdir(parents=True, exist_ok=True)
-            (root / block.path).write_text(block.text, encoding="utf-8")
+            (here / block.path).parent.mkdir(parents=True, exist_ok=True)
+            (here / block.path).write_text(block.text, encoding="utf-8")
         elif block.language == "sh":
             said = ""
             for line in block.text.splitlines():
-                out, errors = type_line(line, root, environment)
+                if folder := re.fullmatch(r"cd (\S+)", line):
+                    here = here / folder.group(1)
+                    continue
+                out, errors = type_line(line, here, environment)
                 said += out + "".join(x for x in errors.splitlines(keepends=True) if x.startswith("harness:"))
         elif block.language == "text":
             yield block, "".join(f"{line.rstrip()}\n" for line in said.splitlines())

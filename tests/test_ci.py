@@ -103,6 +103,23 @@ def test_a_repository_with_nothing_but_results_and_claims_is_verified(tmp_path: 
     assert "experiment.path: ../../results.csv: no such file" in ran.stderr
 
 
+def test_the_action_installs_the_packages_that_a_project_names(
+    make_project: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the project's folder, each as an argument of its own; by a Python that writes down what it is asked."""
+    project = make_project()
+    fake = tmp_path / "bin" / "python"
+    fake.parent.mkdir()
+    fake.write_text('#!/bin/sh\nfor one; do echo "$one"; done > asked.txt\n')
+    fake.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    ran = run_step("Install packages of plug-ins", project, tmp_path, packages="-r requirements.txt ./mine")
+    assert ran.returncode == 0, ran.stderr
+    asked = (project.root / "asked.txt").read_text().split()
+    assert asked == ["-m", "pip", "install", "--quiet", "--no-compile", "-r", "requirements.txt", "./mine"]
+    assert steps_of_the_action()["Install packages of plug-ins"]["if"] == "inputs.packages != ''"
+
+
 def test_workflows_name_files_and_commands_that_are_there() -> None:
     for path in (REPO / ".github/workflows").glob("*.yml"):
         jobs = YAML(typ="safe").load(path.read_text())["jobs"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -293,3 +296,74 @@ def test_a_new_project_runs_under_dvc(tmp_path: Path) -> None:
         ran = subprocess.run(line.split(), cwd=root, env=environment, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "3 reproduced" in (root / "reports" / "declared" / "summary.md").read_text()
+
+
+# --- plug-ins
+
+
+def install(package: Path, site: Path, name: str) -> None:
+    """What pip makes of a package of one module: the module, and what says that it is there."""
+    described = site / f"{name.replace('-', '_')}-0.1.0.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\nRequires-Dist: numpy\n")
+    module = name.replace("-", "_")
+    (described / "entry_points.txt").write_text(f"[harness.plugins]\n{module} = {module}\n")
+    shutil.copy(package / f"{module}.py", site)
+
+
+@pytest.mark.integration
+def test_a_bundle_of_a_project_with_a_plug_in_judges_itself_again(tmp_path: Path) -> None:
+    """With nothing but what is in it; without the plug-in one line names the package."""
+    root, site, there = tmp_path / "p", tmp_path / "site", tmp_path / "there"
+    (root / "specs" / "own").mkdir(parents=True)
+    (root / "specs" / "own" / "mix.yaml").write_text(SPEC.replace("{kind: gap}", "{kind: my-attack}"))
+    (root / "params.yaml").write_text("profile: all\nprofiles: {all: {}}\nplugins: {my-attack: [my-attack]}\n")
+    for sort in ("attack", "dataset"):
+        assert run_cli(root, "new", sort, f"my-{sort}").returncode == 0
+        install(root / f"my-{sort}", site, f"my-{sort}")
+    path = f"{site}:{REPO}"
+    ran = run_process(root, "run", "-q", "-j", "1", PYTHONPATH=path)
+    assert ran.returncode == 0, ran.stderr
+    ran = run_process(root, "bundle", CLAIM, "-o", "x.zip", PYTHONPATH=path)
+    assert ran.returncode == 0, ran.stderr
+    zipfile.ZipFile(root / "x.zip").extractall(there)
+    installed = json.loads((there / "installed.json").read_text())
+    assert installed["harness"].startswith("harness ")
+    (plugin,) = installed["plugins"]
+    assert (plugin["package"], plugin["version"], plugin["modules"]) == ("my-attack", "0.1.0", ["my_attack"])
+    assert (there / "plugins" / "my_attack.py").read_bytes() == (site / "my_attack.py").read_bytes()
+    assert not list(there.rglob("my_dataset*")), "no spec names it"
+    pinned = (there / "requirements.installed.txt").read_text().splitlines()
+    assert {line.partition("==")[0] for line in pinned} >= {"numpy", "pydantic", "typer"}
+    assert not [line for line in pinned if line.startswith(("tensorflow", "mi-dp-harness", "my-attack"))]
+    readme = (there / "README.md").read_text()
+    assert "PYTHONPATH=plugins .venv/bin/python -m harness judge --profile all own/mix" in readme
+    crate = json.loads((there / "ro-crate-metadata.json").read_text())["@graph"]
+    files = {p.relative_to(there).as_posix() for p in there.rglob("*") if p.is_file()}
+    assert {e["@id"] for e in crate if e.get("@type") == "File"} == files - {"ro-crate-metadata.json"}
+    (dataset,) = [e for e in crate if e["@id"] == "./"]
+    assert "license" not in dataset, "the project states none"
+    ran = run_process(there, "judge", "-q", "own/mix", "--json", PYTHONPATH=f"{there / 'plugins'}:{there}")
+    assert ran.returncode == 0, ran.stderr
+    judged = {v["id"]: v for v in json.loads(ran.stdout)}
+    assert judged[CLAIM] == json.loads((there / "verdict.json").read_text())
+    ran = run_process(there, "judge", "-q", "own/mix", PYTHONPATH=str(there))
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
+    assert "unknown kind 'my-attack'; known: " in line
+    assert line.endswith("; the package my-attack, which adds it, is not installed: pip install my-attack")
+
+
+def test_a_bundle_of_results_in_a_project_without_params_is_a_project(project: Path, tmp_path: Path) -> None:
+    """A spec outside of specs/, in a project that has nothing else."""
+    (project / "params.yaml").unlink()
+    (project / "mine.yaml").write_text(RESULTS.replace("../results.csv", "results.csv"))
+    assert run_cli(project, "judge", "-q", "mine.yaml").returncode == 0
+    ran = run_cli(project, "bundle", "mine.yaml#good", "-o", "x.zip")
+    assert ran.returncode == 0, ran.stderr
+    there = tmp_path / "there"
+    zipfile.ZipFile(project / "x.zip").extractall(there)
+    assert "-m harness judge mine.yaml\n" in (there / "README.md").read_text()
+    ran = run_cli(there, "judge", "-q", "mine.yaml", "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)[0] == json.loads((there / "verdict.json").read_text())

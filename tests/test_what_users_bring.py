@@ -372,6 +372,15 @@ PAGE_INPUTS: list[tuple[str, str, str | bytes, str]] = [
     ("docs that are no UTF-8", "docs/method.md", "# Méthode\n".encode("latin-1"), r"docs/method\.md: no text in UTF-8 \(byte 3\); save it as UTF-8"),
 ]  # fmt: skip
 """Files that pages are made of, and what is wrong with them: `harness validate` says so before anything is trained."""
+ATTACK, FORMULA = ("{kind: logloss}", "{kind: sure}"), ("{formula: humphries}", "{formula: sure}")
+PLUGINS = [
+    (ATTACK, "{mine: [sure]}", "unknown kind 'sure'; known: .*; the package mine, which adds it, is not installed: pip install mine$"),
+    (FORMULA, "{mine: [sure]}", "unknown formula 'sure'.*; the package mine, which adds it, is not installed: pip install mine$"),
+    (ATTACK, "{numpy: [sure]}", r"the package numpy [0-9.]+, which adds it by params.yaml, is installed and does not add it$"),
+    (ATTACK, "{mine: [other]}", "attacks.logloss: unknown kind 'sure'; known: [a-z, -]*$"),
+    (ATTACK, "[mine]", "attacks.logloss: unknown kind 'sure'; known: [a-z, -]*$"),
+]  # fmt: skip
+"""What of `SMALL_SPEC` is replaced, `plugins` of params.yaml, and what is said."""
 VERDICTS = [
     ("", "verdicts.json: not a verdict file: Invalid JSON: .*; `harness judge mine.yaml` writes it anew"),
     ("[]", "verdicts.json: not a verdict file: Input should be an object"),
@@ -416,6 +425,10 @@ def cases() -> Iterator[Case]:
     for what, name, written, says in PAGE_INPUTS:
         yield Case(f"pages: {what}", "validate", says, 2, text(name, written))
         yield Case(f"pages of a run: {what}", "run own/cancer -q", says, 2, text(name, written))
+    for number, (using, plugins, says) in enumerate(PLUGINS):
+        spec = text("specs/own/cancer.yaml", SMALL_SPEC.replace(*using))
+        params = text("params.yaml", f"{PARAMS}plugins: {plugins}\n")
+        yield Case(f"plug-ins, {number}: {plugins}", "validate", says, 2, both(spec, params))
     table = "reports/own/mine/measurements.parquet"
     yield Case("a table that is none", "judge mine.yaml", "measurements.parquet: damaged, not a readable Parquet", 2, text(table, "x"))  # fmt: skip
     yield Case("citations that are a list", "site", "papers.yaml:1: a mapping of fields is expected", 2, text("specs/papers.yaml", "- x\n"))  # fmt: skip

@@ -112,16 +112,17 @@ def bundle(
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: <claim>.crate.zip.")] = None,
     profile: ProfileName = None,
 ) -> None:
-    """Pack a verdict with all that it needs, as an RO-Crate: spec, table, verdict, code, versions.
+    """Pack a verdict with all that it needs, as an RO-Crate: spec, table, verdict, code, plug-ins, versions.
 
     The archive is a small checkout: unpacked, `harness judge` judges the claim again from the table in it.
     """
+    from harness.commands.version import version_line
     from harness.report.bundle import bundle as pack
 
     context, loaded, name = find_claim(claim, profile)
     check_writable_file(out, "--out")
     target = out or Path(f"{loaded.spec.id.replace('/', '-')}--{name}.crate.zip")
-    files = pack(context, loaded, name, target)
+    files = pack(context, loaded, name, target, version_line())
     print_text(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
 
 

@@ -21,10 +21,9 @@ from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context
 from harness.pipeline.results import results_file
 from harness.spec.load import Loaded
+from harness.spec.plugin_packages import REQUIREMENTS
 from harness.spec.selection import is_of_theory
 
-REQUIREMENTS = "requirements.txt"
-"""Where a project says what it needs installed, the harness and packages of plug-ins."""
 PLAIN = re.compile(r"[\w./${}-]+")
 """Paths that YAML reads as they are."""
 

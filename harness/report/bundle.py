@@ -6,24 +6,41 @@ RO-Crate (https://w3id.org/ro/crate): a ZIP file whose `ro-crate-metadata.json` 
 from __future__ import annotations
 
 import datetime
-import json
+import re
 import shlex
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from harness import tracking
 from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
-from harness.files import atomic_path
+from harness.files import atomic_path, json_text
 from harness.pipeline.context import Context
 from harness.pipeline.judging import measured_file, read_verdict
+from harness.report.citations import read_project_citation
+from harness.report.installed import (
+    PluginPackage,
+    code_files,
+    describe_installation,
+    pinned_versions,
+    plugin_packages_of,
+)
 from harness.report.prose import sentence
 from harness.report.vocabulary import letters
 from harness.spec.load import Loaded
+from harness.spec.profile import DECLARED
 
-PROJECT_FILES = ("LICENSE", "CITATION.cff", "pyproject.toml", "requirements.lock", "params.yaml")
+PROJECT_FILES = (
+    *("LICENSE", "CITATION.cff", "pyproject.toml", "requirements.lock", "requirements.txt", "params.yaml"),
+    "specs/papers.yaml",
+)
+LOCK, PINNED = "requirements.lock", "requirements.installed.txt"
+"""The checkout's lock file; outside of it, the versions that are installed."""
+PLUGINS = "plugins"
+"""Folder of the archive: the packages of plug-ins that the spec uses, as Python finds them."""
 README = """\
 # {verdict}: {statement}
 
@@ -34,18 +51,22 @@ README = """\
 ## Judge it again
 
 This archive is a small checkout: the spec, the table of measurements, the verdict and the code that judged it. With
-Python 3.11, in the folder that it was unpacked to:
+Python {python}, in the folder that it was unpacked to:
 
-    python3.11 -m venv .venv
-    .venv/bin/python -m pip install --no-deps --require-hashes -r requirements.lock
-    .venv/bin/python -m {command}
+    python{python} -m venv .venv
+    .venv/bin/python -m pip install --no-deps {install}
+    {search}.venv/bin/python -m {command}
 
-`verdict.json` has every number, and by which code, on which machine and from which data it was measured.
+`installed.json` names the harness{plugins}, with versions and hashes. `verdict.json` has every
+number, and by which code, on which machine and from which data it was measured.
 """
 
 
-def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[str]:
+def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str) -> list[str]:
     """Write the RO-Crate of a claim's verdict to `target`, atomically; returns the names of the files in it.
+
+    Args:
+        code: the harness' version, and its commit where it is known.
 
     Raises HarnessError for a claim that the spec does not have, or that was not judged under the profile.
     """
@@ -56,23 +77,32 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path) -> list[s
     crate = ROCrate()
     crate.name = f"{verdict.verdict}: {letters(verdict.statement)}"
     crate.description = sentence(verdict, context.scale(loaded).spec)
-    crate.license = "https://spdx.org/licenses/MIT"
+    if licence := _licence(root):
+        crate.license = licence
     crate.datePublished = _date(context)
+    packages = plugin_packages_of([loaded.raw.data, context.profile.model_dump(mode="json")])
     added: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for path, about in _files(context, loaded):
-            name = path.relative_to(root).as_posix()
+        for name, path, about in _files(context, loaded):
             properties = {"name": about, "contentSize": str(path.stat().st_size)}
             added[name] = crate.add_file(path, dest_path=name, properties=properties)
         made = {
-            "verdict.json": json.dumps(in_json(verdict), indent=1, ensure_ascii=False) + "\n",
-            "README.md": _readme(context, loaded, verdict),
+            "verdict.json": json_text(in_json(verdict)) + "\n",
+            "installed.json": json_text(describe_installation(code, packages)) + "\n",
+            "README.md": _readme(context, loaded, verdict, packages),
+            **_project_files_made(context, added),
         }
-        for name, text in made.items():
+        if LOCK not in added:
+            made[PINNED] = "\n".join(pinned_versions(packages)) + "\n"
+        contents = {name: text.encode() for name, text in made.items()}
+        contents |= {f"{PLUGINS}/{name}": text for package in packages for name, text in package.files.items()}
+        for name, content in contents.items():
             path = Path(folder) / name
-            path.write_text(text, encoding="utf-8")
-            added[name] = crate.add_file(path, dest_path=name, properties={"name": name.partition(".")[0]})
-        crate.add(_judging_action(crate, context, loaded, added))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            about = "code of a plug-in" if name.startswith(f"{PLUGINS}/") else name.partition(".")[0]
+            added[name] = crate.add_file(path, dest_path=name, properties={"name": about})
+        crate.add(_judging_action(crate, context, loaded, added, code))
         with atomic_path(target) as temporary:
             crate.write_zip(temporary.with_suffix(".zip"))
             temporary.with_suffix(".zip").replace(temporary)
@@ -89,12 +119,38 @@ def _date(context: Context) -> datetime.datetime:
         return datetime.datetime.now(datetime.UTC)
 
 
-def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
-    """Every file that the verdict follows from, with a description."""
+def _licence(root: Path) -> str:
+    """The address of the project's licence; empty where it states none, or several."""
+    cited = read_project_citation(root)
+    licence = "" if cited is None else cited.license
+    return f"https://spdx.org/licenses/{licence}" if re.fullmatch(r"[\w.+-]+", licence) else ""
+
+
+def _project_files_made(context: Context, added: Collection[str]) -> dict[str, str]:
+    """What makes the archive a project where this one's files do not: a profile, and a folder of specs."""
+    made = {}
+    if "params.yaml" not in added:
+        made["params.yaml"] = f"profile: {DECLARED}\nprofiles: {{{DECLARED}: {{}}}}\n"
+    if not any(name.startswith("specs/") for name in added):
+        made["specs/papers.yaml"] = "{}\n"
+    return made
+
+
+def _files(context: Context, loaded: Loaded) -> Iterator[tuple[str, Path, str]]:
+    """Every file that the verdict follows from: its name in the archive, where it is, and a description."""
     root = context.project.root
+    for path, about in _files_of_project(context, loaded):
+        yield path.relative_to(root).as_posix(), path, about
+    for name, path in code_files().items():
+        yield name, path, "code"
+
+
+def _files_of_project(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
+    root = context.project.root
+    abouts = {LOCK: "versions of every package, by hash", "specs/papers.yaml": "citations"}
     for name in PROJECT_FILES:
         if (root / name).is_file():
-            yield root / name, {"requirements.lock": "versions of every package, by hash"}.get(name, name)
+            yield root / name, abouts.get(name, name)
     paths = sorted({*loaded.document.files, *loaded.raw.files})
     for path in paths:
         _archive_name(context, path)
@@ -103,22 +159,20 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
         results = measured_file(context, loaded).resolve()
         _archive_name(context, results)
         yield results, "results from elsewhere"
-    for path in (context.project.specs / "papers.yaml", context.measurements_file(loaded.spec.id)):
-        if path.is_file():
-            yield path, "table of measurements" if path.suffix == ".parquet" else "citations"
+    if (table := context.measurements_file(loaded.spec.id)).is_file():
+        yield table, "table of measurements"
     for path in sorted((context.folder(loaded.spec.id) / "readings").glob("*/measurements.parquet")):
         yield path, f"table of measurements in the reading {path.parent.name}"
     yield context.verdicts_file(loaded.spec.id), f"verdicts of {loaded.spec.id}"
-    package = Path(__file__).resolve().parents[1]
-    code = root / "harness"
-    if code.is_dir() and code.resolve() == package:
-        for path in sorted(code.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield path, "code"
 
 
-def _readme(context: Context, loaded: Loaded, verdict: Verdict) -> str:
+def _readme(context: Context, loaded: Loaded, verdict: Verdict, packages: Sequence[PluginPackage]) -> str:
+    has_lock = (context.project.root / LOCK).is_file()
     return README.format(
+        python="3.11" if has_lock else f"{sys.version_info.major}.{sys.version_info.minor}",
+        install=f"--require-hashes -r {LOCK}" if has_lock else f"-r {PINNED}",
+        search=f"PYTHONPATH={PLUGINS} " if packages else "",
+        plugins=" and the packages of plug-ins" if packages else "",
         verdict=verdict.verdict,
         statement=letters(verdict.statement),
         paper=verdict.paper,
@@ -142,7 +196,7 @@ def _archive_name(context: Context, path: Path) -> str:
     return path.relative_to(context.project.root).as_posix()
 
 
-def _judging_action(crate: object, context: Context, loaded: Loaded, added: dict[str, object]) -> object:
+def _judging_action(crate: object, context: Context, loaded: Loaded, added: dict[str, object], code: str) -> object:
     """The entry of the crate for the act of judging, from table and spec to verdict."""
     from rocrate.model.contextentity import ContextEntity
 
@@ -159,6 +213,6 @@ def _judging_action(crate: object, context: Context, loaded: Loaded, added: dict
             "name": _command(context, loaded),
             "object": [{"@id": name} for name in inputs],
             "result": [{"@id": "verdict.json"}],
-            "description": f"code at commit {tracking.commit(context.project)}",
+            "description": f"by {code}; project at commit {tracking.commit(context.project)}",
         },
     )

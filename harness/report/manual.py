@@ -25,6 +25,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "walk-table",
         "walk-results",
         "walk-paper",
+        "walk-project",
         "authoring",
         "language",
         "profiles",

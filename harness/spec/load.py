@@ -23,6 +23,7 @@ from harness.spec.attacks import attack_variants
 from harness.spec.document import Document, Keys, from_here, load_document, locate
 from harness.spec.fields import known_fields
 from harness.spec.model import Spec
+from harness.spec.plugin_packages import name_packages
 from harness.spec.quotations import mark_compared
 from harness.spec.readings import readings
 from harness.spec.surface import CONTENT, SHARED, core
@@ -132,7 +133,7 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
         spec = Spec.model_validate({**document.data, "id": spec_id(project, path)}, by_alias=True, by_name=False)
     except ValidationError as error:
         lines = [_explain(document, fault) for fault in _of_all_arms(document, error.errors())]
-        raise HarnessError("\n".join(dict.fromkeys(lines))) from None
+        raise HarnessError("\n".join(name_packages(project, dict.fromkeys(lines)))) from None
     _check_axes(document, spec)
     for index, ambiguity in enumerate(spec.ambiguities):
         _check_ambiguity(document, spec, index, ambiguity.field, ambiguity.chosen)

@@ -100,6 +100,8 @@ class Params(Config):
     flagship: str | None = None
     """The profile whose tables are committed, and whose pipeline is `flagship/dvc.yaml`."""
     profiles: dict[str, Profile]
+    plugins: dict[str, tuple[str, ...]] = {}
+    """By package of plug-ins that specs use: the kinds, formulas and metrics that it adds."""
 
     @model_validator(mode="after")
     def _flagship_is_kept(self) -> Params:
