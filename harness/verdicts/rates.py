@@ -12,6 +12,8 @@ from harness.claims.results import PartResult, unknown_part
 from harness.errors import HarnessError
 from harness.metrics import METRICS
 
+WORTH_SAYING = 1.05
+"""Times the rate that is asked for, from which on the average rate is said."""
 CHANCE = 0.5
 """AUC of scores that tell nothing."""
 ROUNDING = 1e-9
@@ -27,14 +29,14 @@ def rate_not_shown(part: MeasuredClaimKind, evidence: Measurements) -> PartResul
     for fpr, n in _rates(part, evidence):
         if not _count_above(fpr, n):
             return unknown_part(
-                f"a false-positive rate of {fpr:.6g} is measured on at least {math.ceil(1 / fpr - ROUNDING):,} "
+                f"a false-positive rate of {100 * fpr:.4g}% is measured on at least {math.ceil(1 / fpr - ROUNDING):,} "
                 f"non-members a run, and a run has {n:,}; more runs do not mend that"
             )
     return None
 
 
 def describe_rates(parts: Sequence[MeasuredClaimKind], evidence: Measurements) -> tuple[str, ...]:
-    """Sentences on how few non-members set the threshold for a false-positive rate, where they are enough to show it.
+    """Sentences on how few non-members set the threshold for a false-positive rate, where that matters.
 
     With the threshold just below the (k + 1)-th highest of n scores, a further non-member of the same distribution is
     above it with probability (k + 1) / (n + 1), whatever the distribution (the rank of a score among n + 1 that are
@@ -44,12 +46,16 @@ def describe_rates(parts: Sequence[MeasuredClaimKind], evidence: Measurements) -
     for part in parts:
         for fpr, n in _rates(part, evidence):
             fewest[fpr] = min(n, fewest.get(fpr, n))
-    return tuple(
-        f"The threshold for a false-positive rate of {fpr:.6g} is set by {n:,} non-members a run: at it, that of "
-        f"further ones is {(above + 1) / (n + 1):.2g} on average."
-        for fpr, n in fewest.items()
-        if (above := _count_above(fpr, n))
-    )
+    texts = []
+    for fpr, n in fewest.items():
+        above = _count_above(fpr, n)
+        average = (above + 1) / (n + 1)
+        if above and average > fpr * WORTH_SAYING:
+            texts.append(
+                f"The threshold for a false-positive rate of {100 * fpr:.4g}% is set by {n:,} non-members a run, "
+                f"{above} of which pass it; of others like them {100 * average:.2g}% pass it on average."
+            )
+    return tuple(texts)
 
 
 def describe_turned_scores(parts: Sequence[MeasuredClaimKind], evidence: Measurements) -> tuple[str, ...]:

@@ -176,13 +176,13 @@ def test_a_rate_of_less_than_one_nonmember_decides_nothing(
     verdict = verdict_at_rate(make_project(), nonmembers, f"tpr_at_{metric}_fpr", 0.02)
     assert verdict.verdict == "inconclusive"
     assert verdict.reason.startswith(
-        f"a false-positive rate of {'0.001' if metric == '0.1pct' else '0.05'} is measured on at least {needed} "
+        f"a false-positive rate of {metric.removesuffix('pct')}% is measured on at least {needed} "
         f"non-members a run, and a run has {nonmembers}; more runs do not mend that"
     )
     assert not verdict.points
 
 
-@pytest.mark.parametrize(("nonmembers", "metric", "average"), [(100, "1pct", "0.02"), (20, "5pct", "0.095")])
+@pytest.mark.parametrize(("nonmembers", "metric", "average"), [(100, "1pct", "2%"), (20, "5pct", "9.5%")])
 def test_what_few_nonmembers_make_of_a_rate_is_named(
     nonmembers: int, metric: str, average: str, make_project: Make
 ) -> None:
@@ -190,7 +190,7 @@ def test_what_few_nonmembers_make_of_a_rate_is_named(
     assert verdict.verdict == "reproduced"
     (flag,) = [flag for flag in verdict.flags if "threshold" in flag]
     assert f"is set by {nonmembers} non-members a run" in flag
-    assert flag.endswith(f"that of further ones is {average} on average.")
+    assert flag.endswith(f"1 of which pass it; of others like them {average} pass it on average.")
 
 
 @pytest.mark.parametrize(("n", "fpr"), [(20, 0.05), (100, 0.01), (150, 0.02), (1000, 0.001)])
