@@ -61,8 +61,9 @@ def _copy(project: Project, copy: Project, profile: str) -> None:
     (copy.reports / profile / DEMO).mkdir(parents=True, exist_ok=True)
     (copy.specs / DEMO).parent.mkdir(parents=True)
     shutil.copy(project.params, copy.params)
-    if (project.specs / "papers.yaml").is_file():
-        shutil.copy(project.specs / "papers.yaml", copy.specs)
+    for name in ("papers.yaml", "quotations.json"):
+        if (project.specs / name).is_file():
+            shutil.copy(project.specs / name, copy.specs)
     for path in (project.specs / DEMO).parent.glob("_*.yaml"):
         shutil.copy(path, copy.specs / DEMO.split("/")[0])
     shutil.copy(project.specs / f"{DEMO}.yaml", copy.specs / f"{DEMO}.yaml")

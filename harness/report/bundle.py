@@ -35,7 +35,7 @@ from harness.spec.profile import DECLARED
 
 PROJECT_FILES = (
     *("LICENSE", "CITATION.cff", "pyproject.toml", "requirements.lock", "requirements.txt", "params.yaml"),
-    "specs/papers.yaml",
+    *("specs/papers.yaml", "specs/quotations.json"),
 )
 LOCK, PINNED = "requirements.lock", "requirements.installed.txt"
 """The checkout's lock file; outside of it, the versions that are installed."""
@@ -147,7 +147,11 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[str, Path, str]]:
 
 def _files_of_project(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
     root = context.project.root
-    abouts = {LOCK: "versions of every package, by hash", "specs/papers.yaml": "citations"}
+    abouts = {
+        LOCK: "versions of every package, by hash",
+        "specs/papers.yaml": "citations",
+        "specs/quotations.json": "which quotations stand in the papers, by hash",
+    }
     for name in PROJECT_FILES:
         if (root / name).is_file():
             yield root / name, abouts.get(name, name)

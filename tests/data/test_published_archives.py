@@ -272,7 +272,7 @@ def test_the_page_has_what_loaders_ask_for() -> None:
 
 def test_the_page_has_all_specs_of_these_data_and_its_profile_runs_them_on_the_real_ones(tmp_path: Path) -> None:
     shutil.copytree(REPO / "specs", tmp_path / "specs")
-    (profile,) = re.findall(r"<!-- profile -->\n```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    (profile,) = re.findall(r"<!-- profile -->\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
     (tmp_path / "params.yaml").write_text((REPO / "params.yaml").read_text() + profile)
     ran = run_cli(tmp_path, "validate")
     assert ran.returncode == 0, ran.stderr
