@@ -4,8 +4,8 @@ direction moves the result by up to twice what the noise is for.
 
     harness audit examples/audit_divided_by_count.py:by_count --epsilon 1 --canary sought --score loss --runs 16000
 
-finds an epsilon above 1 by the bound for normal scores alone, which they do not look; of `by_constant`, which divides by
-a number that is fixed beforehand, it does not.
+finds an epsilon above 1 by the bound for normal scores alone, which they do not look; of `by_constant`, which divides
+by a number that is fixed beforehand, it does not.
 """
 
 import numpy as np
