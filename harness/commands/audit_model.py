@@ -135,7 +135,7 @@ class Limit:
         from harness.model_audit.findings import find_leaks, name_attack
         from harness.model_audit.intervals import auc_interval
 
-        if audit.columns.accuracy_in_order is not None:
+        if audit.columns.out_of_order:
             return "columns and labels do not seem to fit, so that nothing is known of the model"
         level = find_leaks(audit).level
         ends = {one.name: auc_interval(one.answers, level) for one in audit.attacks[1:]}

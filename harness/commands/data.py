@@ -114,7 +114,8 @@ def data_fetch(
         running = [threads.submit(fetch, project, dataset, progress, force) for dataset in wanted]
         for dataset, done in zip(wanted, running, strict=True):
             try:
-                if (table := done.result()) is not None:
+                # A pipeline's log tells of the tables by the lines above.
+                if (table := done.result()) is not None and not or_mark_missing:
                     inside = table.is_relative_to(project.root)
                     print_text(str(table.relative_to(project.root) if inside else table))
             except MissingData as error:

@@ -207,7 +207,8 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
     write_text(_sidecar(project, dataset), json.dumps(facts, indent=2) + "\n")
     shutil.rmtree(raw_dir, ignore_errors=True)
     missing_mark(project, dataset).unlink(missing_ok=True)
-    progress.say(f"{dataset.name}: {len(frame)} rows from {_describe_origin(dataset, fetched)}")
+    joint = " from" if dataset.stands_in_for is None else ","
+    progress.say(f"{dataset.name}: {len(frame)} rows{joint} {_describe_origin(dataset, fetched)}")
     return target
 
 

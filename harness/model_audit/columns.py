@@ -40,6 +40,11 @@ class ColumnCheck:
         """Whether the model is right on no more members than by chance."""
         return self.accuracy[0] <= self.chance + 1e-12
 
+    @property
+    def out_of_order(self) -> bool:
+        """Whether the labels fit the columns in another order, so that what attacks find with these says nothing."""
+        return self.accuracy_in_order is not None
+
 
 def check_columns(log_probabilities: Array, labels: Array, is_member: Array, classes: Sequence[str]) -> ColumnCheck:
     """Compare answers (n, k) with the columns of the labels (n,), for members and others apart.

@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.model_audit.audit import MeasuredAttack, ModelAudit
-from harness.model_audit.findings import advise, answer_question, find_leaks, list_assumptions
+from harness.model_audit.findings import Findings, advise, answer_question, find_leaks, list_assumptions
 from harness.model_audit.vulnerability import Calibration, PerRecord
 
 
@@ -37,17 +37,21 @@ def describe_audit(audit: ModelAudit) -> dict[str, object]:
             "accuracy_in_order": audit.columns.accuracy_in_order,
         },
         "attacks": [_describe_attack(one) for one in audit.attacks],
-        "findings": {
-            "level": findings.level,
-            "blind": findings.blind,
-            "beyond_chance": list(findings.beyond_chance),
-            "turned": list(findings.turned),
-            "beyond_blind": list(findings.beyond_blind),
-            "at_rates": [{"attack": name, "fpr": rate.asked} for name, rate in findings.at_rates],
-        },
+        "findings": None if audit.columns.out_of_order else _describe_findings(findings),
         "per_record": None if audit.per_record is None else _describe_records(audit.per_record),
         "advice": advise(audit, findings),
         "assumptions": list_assumptions(audit),
+    }
+
+
+def _describe_findings(findings: Findings) -> dict[str, object]:
+    return {
+        "level": findings.level,
+        "blind": findings.blind,
+        "beyond_chance": list(findings.beyond_chance),
+        "turned": list(findings.turned),
+        "beyond_blind": list(findings.beyond_blind),
+        "at_rates": [{"attack": name, "fpr": rate.asked} for name, rate in findings.at_rates],
     }
 
 

@@ -81,7 +81,7 @@ def answer_question(audit: ModelAudit, findings: Findings) -> str:
     find nothing, or what is not there.
     """
     columns = audit.columns
-    if columns.accuracy_in_order is not None:
+    if columns.out_of_order:
         return f"No answer yet, the columns seem to be in another order than the labels: {_order_text(audit)}."
     if columns.at_chance:
         return (
@@ -144,7 +144,16 @@ def _answer_of_attacks(audit: ModelAudit, findings: Findings) -> str:
 
 
 def advise(audit: ModelAudit, findings: Findings) -> list[str]:
-    """Sentences on what to do about it, each with what it follows from."""
+    """Sentences on what to do about it, each with what it follows from.
+
+    Where columns and labels do not fit, what attacks find with them asks for nothing but another audit.
+    """
+    if audit.columns.out_of_order:
+        options = " ".join(f"--classes {name}" for name in audit.columns.order)
+        return [
+            f"Audit again with `{options}`, or name the columns in the order in which the model gives them: the numbers "
+            "on this page are of columns that are not those of the labels, and say nothing about the model."
+        ]
     advice = []
     if findings.blind:
         advice.append(

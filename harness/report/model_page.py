@@ -89,7 +89,7 @@ def render_audit(audit: ModelAudit) -> str:
         records=audit.records,
         findings=findings,
         answer=answer_question(audit, findings),
-        outcome="violated" if findings.leaks else "inconclusive",
+        outcome="violated" if findings.leaks and not audit.columns.out_of_order else "inconclusive",
         words=WORDS,
         plot=draw_roc({one.name: one.answers for one in audit.attacks}),
         size=(SIZE, LEFT, BELOW),

@@ -127,6 +127,15 @@ class OwnRun:
         return f"{self.models} models, {now}, in {self.time}"
 
     @property
+    def training(self) -> str:
+        """`167 models were trained and attacked`; models of earlier runs are not said to be trained in this one."""
+        if self.trained is None or self.trained >= self.models:
+            return f"{self.models} models were trained and attacked"
+        if self.trained:
+            return f"{self.models} models were attacked, {self.trained} trained in this run, the others in earlier ones"
+        return f"{self.models} models were attacked, all trained in earlier runs"
+
+    @property
     def agreeing(self) -> int:
         """Claims on which both runs have the same verdict."""
         return sum(one.agrees for one in self.beside)

@@ -13,8 +13,11 @@ from harness.progress import Progress
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, np.ndarray]:
-    project = Project(tmp_path_factory.mktemp("p"))
-    fetch(project, PurchaseSubstitute(), Progress(quiet=True))
+    project, progress, lines = Project(tmp_path_factory.mktemp("p")), Progress(quiet=True), list[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "say", lines.append)
+        fetch(project, PurchaseSubstitute(), progress)
+    assert lines == ["purchase100-substitute: 197324 rows, generated from a seed"]
     result = read_table(project, PurchaseSubstitute())
     assert result.source == "generated from a seed"
     return result.sha256, result.frame.to_numpy()

@@ -21,7 +21,7 @@ from harness.errors import HarnessError
 from harness.model_audit import ModelAudit, Question, audit_model
 from harness.model_audit.document import describe_audit, list_scores
 from harness.model_audit.findings import advise, answer_question, find_leaks
-from harness.report.model_page import write_audit
+from harness.report.model_page import render_audit, write_audit
 from tests.conftest import run_cli
 
 pytestmark = pytest.mark.integration
@@ -216,7 +216,17 @@ def test_a_limit_is_passed_by_an_end_of_an_interval_or_by_the_number(
 
 def test_a_model_whose_columns_do_not_fit_is_stopped(leaky: ModelAudit) -> None:
     check = replace(leaky.columns, order=("yes", "no"), accuracy_in_order=(0.9, 0.8))
-    assert "columns and labels do not seem to fit" in Limit(0.999999, "shown").fault(replace(leaky, columns=check))
+    astray = replace(leaky, columns=check)
+    assert "columns and labels do not seem to fit" in Limit(0.999999, "shown").fault(astray)
+    # Neither the page nor the numbers draw a conclusion from columns that are not those of the labels.
+    assert '<p class="answer violated">' in render_audit(leaky)
+    assert describe_audit(leaky)["findings"] is not None
+    assert '<p class="answer inconclusive">No answer yet' in render_audit(astray)
+    numbers = describe_audit(astray)
+    assert numbers["findings"] is None
+    assert [text.split(",")[0] for text in numbers["advice"]] == [  # type: ignore[union-attr]
+        "Audit again with `--classes yes --classes no`"
+    ]
 
 
 def test_the_command_fails_above_the_limit_and_writes_its_page(folder: Path) -> None:

@@ -93,19 +93,34 @@ def test_everything_that_is_drawn_lies_within_the_plot(values: list[float], line
 
 
 @pytest.mark.parametrize(
-    ("trained", "time", "title"),
+    ("trained", "time", "title", "lead"),
     [
-        (167, "9 minutes", "167 models in 9 minutes"),
-        (900, "9 minutes", "167 models in 9 minutes"),  # models that attacks learn from are counted, too
-        (80, "4 minutes", "167 models, 80 of them trained now, in 4 minutes"),
-        (0, "68 seconds", "167 models, all of them there already, in 68 seconds"),
-        (None, "68 seconds", "167 models"),
-        (None, "", "167 models"),
+        (167, "9 minutes", "167 models in 9 minutes", "were trained and attacked"),
+        # Models that attacks learn from are counted, too.
+        (900, "9 minutes", "167 models in 9 minutes", "were trained and attacked"),
+        (
+            80,
+            "4 minutes",
+            "167 models, 80 of them trained now, in 4 minutes",
+            "were attacked, 80 trained in this run, the others in earlier ones",
+        ),
+        (
+            0,
+            "68 seconds",
+            "167 models, all of them there already, in 68 seconds",
+            "were attacked, all trained in earlier runs",
+        ),
+        (None, "68 seconds", "167 models", "were trained and attacked"),
+        (None, "", "167 models", "were trained and attacked"),
     ],
 )
-def test_a_time_is_said_of_the_models_that_were_trained_in_it(trained: int | None, time: str, title: str) -> None:
+def test_a_time_is_said_of_the_models_that_were_trained_in_it(
+    trained: int | None, time: str, title: str, lead: str
+) -> None:
     given: dict[str, Any] = {field.name: () for field in fields(OwnRun)}
-    assert OwnRun(**given | {"models": 167, "trained": trained, "time": time}).title == title
+    run = OwnRun(**given | {"models": 167, "trained": trained, "time": time})
+    assert run.title == title
+    assert run.training == f"167 models {lead}"
 
 
 @pytest.mark.integration
@@ -130,6 +145,7 @@ def test_the_page_of_ones_own_run_says_what_was_run_and_whether_it_agrees(make_p
     text = (project.reports / "mine" / "site" / "index.html").read_text()
     plain = " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).split())
     assert re.search(r"Your run: (\d+) models, all of them there already, in \d+ seconds", plain)
+    assert re.search(r"\d+ models were attacked, all trained in earlier runs; models of a paper", plain)
     assert "not run" not in plain
     assert "The size split leaks more than the random split." in plain
     assert "The bound holds on the random split." not in plain
