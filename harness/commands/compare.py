@@ -79,7 +79,7 @@ def compare(
         judged = dict(zip((one.spec.id for one in loaded), judge_all(context, loaded), strict=True))
         now = baseline.gather(
             context.profile_name,
-            [(one.spec.id, one.sha256, measured_file(context, one), judged[one.spec.id]) for one in loaded],
+            [(one, measured_file(context, one), judged[one.spec.id]) for one in loaded],
             tolerance_in_use,
             {} if tolerance_in_use is None else {one.spec.id: baseline_means(context, one) for one in loaded},
             context.is_sequential,

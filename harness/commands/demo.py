@@ -104,7 +104,7 @@ def _compare_copy(copy: Project, profile: str) -> str:
     accepted = baseline.read(context.page / "baseline.json")
     accepted = accepted.model_copy(update={"specs": {DEMO: accepted.specs[DEMO]}})
     judged = _judge_copy(copy, profile)
-    now = baseline.gather(profile, [(DEMO, loaded.sha256, context.measurements_file(DEMO), judged)])
+    now = baseline.gather(profile, [(loaded, context.measurements_file(DEMO), judged)])
     differences = [f"{d.where}: {d.what}" for d in baseline.compare(accepted, now)]
     return "compare: as accepted" if not differences else "compare: " + "\n            ".join(differences)
 

@@ -151,8 +151,8 @@ def advise(audit: ModelAudit, findings: Findings) -> list[str]:
     if audit.columns.out_of_order:
         options = " ".join(f"--classes {name}" for name in audit.columns.order)
         return [
-            f"Audit again with `{options}`, or name the columns in the order in which the model gives them: the numbers "
-            "on this page are of columns that are not those of the labels, and say nothing about the model."
+            f"Audit again with `{options}`, or name the columns in the order in which the model gives them: the "
+            "numbers on this page are of columns that are not those of the labels, and say nothing about the model."
         ]
     advice = []
     if findings.blind:

@@ -55,6 +55,11 @@ class Loaded:
         """Hash of the spec's full content, defaults filled in."""
         return fingerprint(self.spec.content())
 
+    @cached_property
+    def declared_sha256(self) -> str:
+        """Hash of what the files say and of the claims it is run for; other defaults do not change it."""
+        return fingerprint([self.raw.data, None if self.claims is None else sorted(self.claims)])
+
 
 def spec_paths(project: Project) -> list[Path]:
     """Every spec under `specs/`. Files whose name starts with `_` are only extended, never run."""

@@ -19,6 +19,7 @@ from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError, first_fault
 from harness.files import sha256_content
+from harness.spec.load import Loaded
 
 COMPARED = ("advantage", "accuracy_train", "accuracy_test")
 """Metrics, between 0 and 1, whose means are compared within a tolerance."""
@@ -34,6 +35,8 @@ class Accepted(Config):
     """What is accepted of one spec."""
 
     spec_sha256: str
+    declared_sha256: str | None = None
+    """Hash of what its files say; none: of a baseline that an earlier version wrote."""
     measurements_sha256: str | None
     """Hash of `measurements.parquet`; none where the spec has no measurements."""
     verdicts: dict[str, Word]
@@ -66,26 +69,34 @@ class Difference(Config):
 
 def gather(
     profile: str,
-    checked: Iterable[tuple[str, str, Path, Sequence[Verdict]]],
+    checked: Iterable[tuple[Loaded, Path, Sequence[Verdict]]],
     tolerance: float | None = None,
     means: Mapping[str, Mapping[str, float]] | None = None,
     adaptive: bool = False,
 ) -> Baseline:
-    """The baseline of (spec id, spec hash, measurements file, verdicts), as they are now.
+    """The baseline of (spec, measurements file, verdicts), as they are now.
 
     With a `tolerance`, `means` of each spec in the place of hashes of tables; `adaptive`: which means there are depends
     on what was found.
     """
     specs = {}
-    for spec, sha256, measurements, verdicts in checked:
-        specs[spec] = Accepted(
-            spec_sha256=sha256,
+    for loaded, measurements, verdicts in checked:
+        specs[loaded.spec.id] = Accepted(
+            spec_sha256=loaded.sha256,
+            declared_sha256=loaded.declared_sha256,
             measurements_sha256=sha256_content(measurements) if tolerance is None and measurements.is_file() else None,
             verdicts=_outcomes(verdicts),
             effects=_effects(verdicts) if tolerance is None else None,
-            values={} if tolerance is None else dict((means or {}).get(spec, {})),
+            values={} if tolerance is None else dict((means or {}).get(loaded.spec.id, {})),
         )
     return Baseline(profile=profile, tolerance=tolerance, adaptive=adaptive and tolerance is not None, specs=specs)
+
+
+def _is_other_spec(old: Accepted, new: Accepted) -> bool:
+    """Whether a spec's files say something else. Defaults that another version of the harness adds are not theirs."""
+    if old.declared_sha256 is not None and new.declared_sha256 is not None:
+        return old.declared_sha256 != new.declared_sha256
+    return old.spec_sha256 != new.spec_sha256
 
 
 def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
@@ -157,7 +168,7 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
                 Difference(where=spec, what="not in the baseline" if old is None else "the spec is gone")
             )
             continue
-        if old.spec_sha256 != new.spec_sha256:
+        if _is_other_spec(old, new):
             what = f"the spec changed: {old.spec_sha256[:16]} accepted, {new.spec_sha256[:16]} found"
             differences.append(Difference(where=spec, what=what))
         if old.measurements_sha256 != new.measurements_sha256:

@@ -85,6 +85,23 @@ def test_a_changed_spec_fails(project: Path) -> None:
     assert verify(project).returncode == 0
 
 
+def test_a_spec_that_only_other_defaults_change_is_the_accepted_one(project: Path) -> None:
+    """The full content of a spec has another hash once the harness adds a field; its files say what they said."""
+    path = project / "reports/paper/baseline.json"
+    baseline = json.loads(path.read_text())
+    accepted = baseline["specs"]["humphries2020/fig1"]
+    accepted["spec_sha256"] = "0" * 64
+    path.write_text(json.dumps(baseline))
+    result = verify(project)
+    assert result.returncode == 0, result.stdout
+    # A baseline of a version that did not note what was declared has the full content alone to go by.
+    del accepted["declared_sha256"]
+    path.write_text(json.dumps(baseline))
+    result = verify(project)
+    assert result.returncode == 1
+    assert "humphries2020/fig1: the spec changed: 0000000000000000 accepted" in result.stdout
+
+
 def test_a_changed_verdict_and_a_missing_claim_fail(project: Path, tmp_path: Path) -> None:
     path = project / "specs/humphries2020/fig1.yaml"
     edit(path, "right: 0.15", "right: 0.19")
