@@ -42,7 +42,9 @@ class Guess:
 
     format: Format
     columns: dict[str, str] = field(default_factory=dict)
-    """By what it is, the column of the file."""
+    """By what it is, the column of the file, where that has another name."""
+    known: set[str] = field(default_factory=set)
+    """What there is a column of."""
     arms: dict[str, str] = field(default_factory=dict)
     """By name, what the file writes."""
     attacks: dict[str, str] = field(default_factory=dict)
@@ -188,14 +190,15 @@ def _take_named(guess: Guess, cells: ResultsCells, left: dict[str, None]) -> Non
         if name == "spread" and column.lower() in ERRORS:
             guess.spread = "stderr"
             guess.why.append(f"spread stderr: {quote_value(column)} is an error of the mean")
-    if guess.format == "summary" and "n" not in guess.columns:
+    if guess.format == "summary" and "n" not in guess.known:
         guess.repeats = 1
         guess.why.append("repeats 1: no column says of how many repeats means are; WRITE THE NUMBER THAT IS RIGHT")
-    if guess.format in ("tidy", "wide", "scores") and "repeat" not in guess.columns:
+    if guess.format in ("tidy", "wide", "scores") and "repeat" not in guess.known:
         guess.why.append("no column of repeats: one repeat decides nothing")
 
 
 def _take(guess: Guess, left: dict[str, None], name: str, column: str) -> None:
+    guess.known.add(name)
     if column != name:
         guess.columns[name] = column
     del left[column]

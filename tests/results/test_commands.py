@@ -185,6 +185,24 @@ def test_the_pipeline_depends_on_the_file_of_results(project: Project) -> None:
             assert (project.root / name).exists(), name
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("method,acc_mean,acc_sem,n\nSGD,0.9,0.006,10\nDP,0.8,0.01,10\n", "n: the column 'n'"),
+        ("metric,arm,mean,std,n\nacc,a,0.8,0.01,10\nacc,b,0.7,0.01,10\n", "n: the column 'n'"),
+        ("arm,repeat,acc\na,0,0.8\na,1,0.9\nb,0,0.7\nb,1,0.6\n", "repeat: the column 'repeat'"),
+    ],
+)
+def test_new_results_takes_repeats_from_a_column_of_the_very_name(content: str, line: str, make_project: Make) -> None:
+    root = make_project("unused: 1\n").root
+    (root / "runs.csv").write_text(content)
+    ran = run_cli(root, "new", "results", "runs.csv")
+    assert ran.returncode == 0, ran.stderr
+    assert line in ran.stdout
+    assert "no column" not in ran.stdout
+    assert "repeats:" not in (root / "runs.yaml").read_text()
+
+
 def test_new_results_writes_the_separator_that_the_header_has(make_project: Make) -> None:
     root = make_project().root
     (root / "semi.csv").write_text("epsilon;seed;auc\n0.5;1;0.6\n0.5;2;0.7\n")
