@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.bounds import read_text
 from harness.data.dataset import Dataset, TableDataset, table_digest
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.download import download, from_package, verify_hash
@@ -242,7 +243,7 @@ def read_canonical(project: Project, dataset: TableDataset) -> FetchedTable:
         raise DatasetError(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
     remedy = f"; `harness data fetch {dataset.name}` puts the right one in its place"
     digest, sidecar = _check_digest(dataset, frame, str(path), remedy), _sidecar(project, dataset)
-    facts = json.loads(sidecar.read_text()) if sidecar.exists() else {}
+    facts = json.loads(read_text(sidecar)) if sidecar.exists() else {}
     # Another table may lie there than the one that was fetched last, such as one that DVC brought.
     published = facts.get("published") if facts.get("sha256") == digest else None
     return FetchedTable(frame, digest, facts.get("source", "unknown"), published=published)
