@@ -78,8 +78,15 @@ TABLE_CELLS = Bound(50_000_000, "HARNESS_MAX_TABLE_CELLS", "cells", "rows x colu
 UNPACKED_BYTES = Bound(
     2_147_483_648, "HARNESS_MAX_UNPACKED_BYTES", "bytes", "an archive of a data set, arrays in `.npz`, a stored result"
 )
+PLACES = Bound(
+    100_000,
+    "HARNESS_MAX_PLACES",
+    "places",
+    "arms x values of axes x epsilons; points of a formula's domain",
+)
 PIECES = Bound(1_000_000, "HARNESS_MAX_PIECES", "pieces", "the plan of a spec: models to train, attacks on them")
-BOUNDS = (SPEC_BYTES, SPEC_VALUES, TEXT_BYTES, TABLE_BYTES, TABLE_CELLS, UNPACKED_BYTES, PIECES)
+COUNTS = Bound(1, "HARNESS_MAX_COUNTS", "times", "the bounds of single fields of a spec, such as `repeats`")
+BOUNDS = (SPEC_BYTES, SPEC_VALUES, TEXT_BYTES, TABLE_BYTES, TABLE_CELLS, UNPACKED_BYTES, PLACES, PIECES, COUNTS)
 
 
 def check_file(path: Path, bound: Bound, name: str | None = None) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.bounds import TABLE_BYTES, check_unpacked
 from harness.data.cells import Cells, guess_separator, normalize_text, read_cells
 from harness.data.columns import Column
 from harness.data.quoting import quote_names, quote_value
@@ -80,6 +81,7 @@ def _read_tables(paths: Sequence[Path], label: str, ignore: Sequence[str]) -> Ro
 
 def _read_table(path: Path) -> Cells:
     try:
+        check_unpacked(path, TABLE_BYTES)
         return read_cells(path, str(path), guess_separator(path), "utf-8")
     except HarnessError as error:
         raise HarnessError(re.sub(r"; write (the )?`encoding.*", "; save it as UTF-8", str(error))) from None

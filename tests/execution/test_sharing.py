@@ -239,7 +239,7 @@ def test_a_folder_below_another_store_is_not_listed_with_it(tmp_path: Path) -> N
     stray = tmp_path / "shared" / "train" / "zz" / f"{key}.npz"
     stray.parent.mkdir(parents=True)
     stray.write_bytes(here.bytes("train", key))
-    assert Shared(str(tmp_path / "shared")).list_results() == set()
+    assert Shared(str(tmp_path / "shared")).list_results().sizes == {}
 
 
 def test_what_is_damaged_here_is_pulled_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
