@@ -46,7 +46,7 @@ class Bound:
     """What is bounded, for the table of the docs."""
 
     @property
-    def most(self) -> int:
+    def limit(self) -> int:
         """The bound in force. Raises HarnessError where the variable holds no whole number above 0."""
         text = os.environ.get(self.variable, "").strip()
         if not text:
@@ -57,12 +57,12 @@ class Bound:
 
     def check(self, amount: int, where: str, what: str = "") -> None:
         """Raises TooLarge for an amount above the bound; `where` and `what` say of what."""
-        if amount > self.most:
-            raise TooLarge(f"{where}: {amount:,} {self.unit}{what}, more than {self.most:,}; {self.remedy}")
+        if amount > self.limit:
+            raise TooLarge(f"{where}: {amount:,} {self.unit}{what}, more than {self.limit:,}; {self.remedy}")
 
     def refuse(self, where: str, clause: str = "has") -> NoReturn:
         """Raises TooLarge for what is larger by an amount that nobody counted."""
-        raise TooLarge(f"{where}: {clause} more than {self.most:,} {self.unit}; {self.remedy}")
+        raise TooLarge(f"{where}: {clause} more than {self.limit:,} {self.unit}; {self.remedy}")
 
     @property
     def remedy(self) -> str:
@@ -95,12 +95,12 @@ def check_file(path: Path, bound: Bound, name: str | None = None) -> int:
     Raises NotAFile for a device, a pipe or a socket, TooLarge for a file above the bound, and OSError where there is
     none or it is a folder.
     """
-    size = _regular(path.stat(), path, name).st_size
+    size = _check_regular(path.stat(), path, name).st_size
     bound.check(size, name or str(path))
     return size
 
 
-def _regular(status: os.stat_result, path: Path, name: str | None) -> os.stat_result:
+def _check_regular(status: os.stat_result, path: Path, name: str | None) -> os.stat_result:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
@@ -112,10 +112,10 @@ def _regular(status: os.stat_result, path: Path, name: str | None) -> os.stat_re
 
 def open_file(path: Path, name: str | None = None) -> BinaryIO:
     """A regular file, open for reading: it is never waited for. Raises as `check_file` for what is none."""
-    _regular(path.stat(), path, name)
+    _check_regular(path.stat(), path, name)
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        _regular(os.fstat(descriptor), path, name)  # another may lie there by now
+        _check_regular(os.fstat(descriptor), path, name)  # another may lie there by now
         return os.fdopen(descriptor, "rb")
     except BaseException:
         with contextlib.suppress(OSError):
@@ -137,20 +137,14 @@ def read_text(path: Path, bound: Bound = TEXT_BYTES, name: str | None = None) ->
 
 def read_stream(stream: IO[bytes], bound: Bound, where: str) -> bytes:
     """What a stream holds, such as a member of an archive. Raises TooLarge once it gives more than the bound."""
-    most = bound.most
-    content = stream.read(most + 1) if most < BLOCK_BYTES else _read_blocks(stream, most)
-    if len(content) > most:
-        bound.refuse(where)
-    return content
-
-
-def _read_blocks(stream: IO[bytes], most: int) -> bytes:
-    """At most one block more than `most` bytes: no buffer of the bound's size is made for a small stream."""
-    blocks, size = list[bytes](), 0
-    while size <= most and (block := stream.read(BLOCK_BYTES)):
+    limit, blocks, size = bound.limit, list[bytes](), 0
+    while size <= limit and (block := stream.read(BLOCK_BYTES)):  # no buffer of the bound's size for a small stream
         blocks.append(block)
         size += len(block)
-    return b"".join(blocks)
+    content = b"".join(blocks)
+    if len(content) > limit:
+        bound.refuse(where)
+    return content
 
 
 UNPACKED_BY: dict[bytes, Callable[[Path], io.BufferedIOBase]] = {
@@ -175,12 +169,9 @@ def check_unpacked(path: Path, bound: Bound, name: str | None = None) -> None:
         begin = stream.read(max(map(len, UNPACKED_BY)))
     for mark, unpack in UNPACKED_BY.items():
         if begin.startswith(mark):
-            with (
-                contextlib.suppress(OSError, EOFError, ValueError, zlib.error, lzma.LZMAError),
-                unpack(path) as unpacked,
-            ):
-                size, most = 0, bound.most
+            with contextlib.suppress(*DAMAGED), unpack(path) as unpacked:
+                size, limit = 0, bound.limit
                 while block := unpacked.read(BLOCK_BYTES):
                     size += len(block)
-                    if size > most:
+                    if size > limit:
                         bound.refuse(where, "unpacks to")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +21,10 @@ MOST_RATIO = 100
 """To which arrays may have been compressed; the harness itself compresses none."""
 SMALL_BYTES = 1 << 26
 """Arrays that may be compressed to any ratio."""
-HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+HEADERS: dict[tuple[int, int], Callable[[io.BytesIO], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 def check_members(archive: zipfile.ZipFile, size: int, where: str) -> None:
@@ -36,7 +41,7 @@ def check_members(archive: zipfile.ZipFile, size: int, where: str) -> None:
 def read_array(content: bytes) -> Array:
     """The array of a `.npy` file. Raises ValueError for one of Python objects, and where its header does not fit."""
     stream = io.BytesIO(content)
-    version = np.lib.format.read_magic(stream)
+    version: tuple[int, int] = np.lib.format.read_magic(stream)  # type: ignore[no-untyped-call]
     if version not in HEADERS:
         raise ValueError(f"an array of format {version}; 1.0 and 2.0 are read")
     shape, is_fortran, dtype = HEADERS[version](stream)
@@ -45,8 +50,8 @@ def read_array(content: bytes) -> Array:
         raise ValueError(f"an array of {dtype} and shape {shape}")
     if count * dtype.itemsize != len(content) - begin:
         raise ValueError(f"an array of {count * dtype.itemsize:,} bytes in {len(content) - begin:,}")
-    order = "F" if is_fortran else "C"
+    order: Literal["F", "C"] = "F" if is_fortran else "C"
     if not count:
         return np.empty(shape, dtype, order)
-    flat = np.frombuffer(content, dtype, count, begin)
+    flat: Array = np.frombuffer(content, dtype, count, begin)
     return flat.reshape(shape, order=order).copy(order="K")

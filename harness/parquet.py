@@ -40,7 +40,7 @@ def _check_footer(stream: BinaryIO, footer: pq.FileMetaData, where: str) -> None
             unpacked += chunk.total_uncompressed_size
             # A value may stand once, in a dictionary, and many times in the table.
             dense += chunk.num_values * chunk.total_uncompressed_size if chunk.physical_type in TEXT else 0
-        if dense > TABLE_BYTES.most // footer.num_columns:
+        if dense > TABLE_BYTES.limit // footer.num_columns:
             texts.append(footer.schema.column(column).path.partition(".")[0])
     TABLE_BYTES.check(unpacked, where, " once it is unpacked")
     if texts:
@@ -55,8 +55,8 @@ def _most_bytes_of_texts(stream: BinaryIO, footer: pq.FileMetaData, columns: Seq
     for chunk in (chunk for column in table.columns for chunk in column.chunks):
         if isinstance(chunk, pa.DictionaryArray):
             longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
-            most = longest * len(chunk)
-            total += most if most < BIG else _bytes_of_texts(chunk)
+            bytes_at_most = longest * len(chunk)
+            total += bytes_at_most if bytes_at_most < BIG else _bytes_of_texts(chunk)
         else:
             total += chunk.nbytes
     return total

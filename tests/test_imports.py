@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
     "arrays entry_points errors files imports streams",
     "bounds coordinates hashing paths progress",
-    "identity parquet",
+    "identity npz parquet",
     "config formulas",
     "metrics privacy defences",
     "data",

@@ -30,6 +30,7 @@ AT_ONCE = 8
 """Transfers under way together."""
 BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
 """Protocols whose addresses begin with a bucket, which exists or not; folders in it are but parts of names."""
+WEB = frozenset({"http", "https"})
 FLEETING = frozenset({"memory", "data"})
 """Protocols of what is in this process, or in the address itself."""
 TAG = ".npz.hmac"
@@ -104,7 +105,7 @@ class Shared:
                 if self.has_buckets:
                     self._check_bucket()
                 return False
-            if kind == "file" and self.protocols.isdisjoint({"http", "https"}):  # which calls everything a file
+            if kind == "file" and self.protocols.isdisjoint(WEB):  # which calls everything a file
                 raise HarnessError(f"{self.address}: is a file, not a folder")
         return True
 
@@ -127,13 +128,13 @@ class Shared:
             return Listing({}, set())
         with _explain_unreachable(self.address):
             if self.has_buckets:
-                found = list(self.files.find(self.root, detail=True).items())
+                objects = list(self.files.find(self.root, detail=True).items())
             else:  # `find` leaves out what it cannot read
                 walk = self.files.walk(self.root, on_error="raise", detail=True)
-                found = [(f"{folder}/{name}", about) for folder, _, names in walk for name, about in names.items()]
+                objects = [(f"{folder}/{name}", about) for folder, _, names in walk for name, about in names.items()]
         root = self.root.lstrip("/")
         listing = Listing({}, set())
-        for path, about in found:
+        for path, about in objects:
             parts = path.lstrip("/").removeprefix(root).strip("/").split("/")
             if len(parts) != 3:
                 continue
@@ -233,6 +234,8 @@ def pull(
     if not shared.exists():
         raise HarnessError(f"{shared.address}: no such folder; `harness store push` makes one")
     every = shared.list_results()
+    if not every.sizes and not shared.protocols.isdisjoint(WEB):  # whatever a web server answers is a page
+        raise HarnessError(f"{shared.address}: lists no result; right is the address of a store's folder")
     theirs = sorted(one for one in every.sizes if only is None or one in only)
     mine = {one for one in theirs if store.has(*one)}
     for kind in sorted({kind for kind, _ in mine}):
@@ -241,7 +244,7 @@ def pull(
             mine.discard((kind, key))
 
     def check(name: ResultName) -> tuple[bytes, str | None]:
-        if (every.sizes[name] or 0) > UNPACKED_BYTES.most:
+        if (every.sizes[name] or 0) > UNPACKED_BYTES.limit:
             return b"", f"it has {every.sizes[name]:,} bytes; {UNPACKED_BYTES.remedy}"
         if secret is not None and name not in every.tagged:
             return b"", NO_TAG

@@ -84,11 +84,11 @@ def _numbers(node: object, keys: Keys, field: str) -> Iterator[tuple[Keys, str, 
 
 
 def _check_count(document: Document, keys: Keys, field: str, value: int) -> None:
-    most = MOST[field] * COUNTS.most if field in MOST else math.inf
-    if value > most:
+    limit = MOST[field] * COUNTS.limit if field in MOST else math.inf
+    if value > limit:
         shown = ".".join(map(str, keys))
         raise HarnessError(
-            f"{locate(document, keys)}: {shown}: {value:,} is more than {most:,}, the bound of {field}; "
+            f"{locate(document, keys)}: {shown}: {value:,} is more than {limit:,}, the bound of {field}; "
             f"set {COUNTS.variable} to multiply it"
         )
 
@@ -98,9 +98,9 @@ def _check_arms(document: Document, experiment: Fields) -> None:
     arms = experiment.get("arms")
     shared = {name: value for name, value in experiment.items() if name != "arms"}
     number = len(arms) if isinstance(arms, dict) else 1
-    if number > MOST_ARMS * COUNTS.most:
+    if number > MOST_ARMS * COUNTS.limit:
         raise HarnessError(
-            f"{locate(document, keys)}: experiment.arms: {number:,} arms, more than {MOST_ARMS * COUNTS.most:,}; "
+            f"{locate(document, keys)}: experiment.arms: {number:,} arms, more than {MOST_ARMS * COUNTS.limit:,}; "
             f"set {COUNTS.variable} to multiply the bound"
         )
     SPEC_VALUES.check(number * _size(shared), f"{locate(document, keys)}: experiment.arms", " in all arms")

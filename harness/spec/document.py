@@ -112,7 +112,9 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
         user = f"{chain[-1]}:1: extends: " if chain else ""
         raise HarnessError(f"{user}{path}: is a folder; a spec is a file in YAML") from None
     except HarnessError as error:
-        raise HarnessError(f"{f'{chain[-1]}:1: extends: ' if chain else ''}{error}") from None
+        if not chain:
+            raise
+        raise HarnessError(f"{chain[-1]}:1: extends: {error}") from None
     except UnicodeDecodeError as error:
         raise HarnessError(f"{path}: no text in UTF-8 (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
@@ -183,8 +185,8 @@ def _within_limits(path: Path, text: str) -> None:
             if level > 10 * MOST_DEPTH:
                 raise HarnessError(f"{path}:{number}: {deep}")
         highest = max(highest, len(line) - len(line.lstrip(" -?")))
-    most = SPEC_VALUES.most
-    is_small = sum(map(text.count, BETWEEN_VALUES)) < most
+    limit = SPEC_VALUES.limit
+    is_small = sum(map(text.count, BETWEEN_VALUES)) < limit
     if highest <= MOST_DEPTH and is_small and not ("&" in text and "*" in text):
         return
     # The stream of events, before anything is built of it: that takes no memory however it is nested.
@@ -207,7 +209,7 @@ def _within_limits(path: Path, text: str) -> None:
             anchor, before = begun.pop()
             if anchor is not None:
                 sizes[anchor] = total - before + 1
-        if total > most:
+        if total > limit:
             SPEC_VALUES.refuse(where, "once aliases are followed it has")
 
 
