@@ -14,8 +14,8 @@ from harness import plugins
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
     "arrays entry_points errors files imports streams",
-    "coordinates hashing paths progress",
-    "identity",
+    "bounds coordinates hashing paths progress",
+    "identity npz parquet",
     "config formulas",
     "metrics privacy defences",
     "data",

@@ -154,6 +154,10 @@ def _run_command() -> int:
     except OSError as error:
         where = f"{error.filename2 or error.filename}: " if error.filename else ""
         return _report_error(error, f"{where}{error.strerror or error}; nothing half-written was left")
+    except MemoryError as error:
+        return _report_error(error, f"out of memory{_detail(error)}; give it less, or run it where there is more")
+    except RecursionError as error:
+        return _report_error(error, f"an input is nested too deeply{_detail(error)}; make it flatter")
     except typer.Abort as error:
         return _report_error(error, "stopped")
     except Exception as error:
@@ -172,6 +176,12 @@ def _report_error(error: Exception, text: str) -> int:
     if "document" in state:
         print_json({"errors": text.splitlines()})
     return 2
+
+
+def _detail(error: Exception) -> str:
+    """What an error says beyond its name, on one line."""
+    text = " ".join(str(error).split())
+    return f" ({text})" if text else ""
 
 
 def _report_usage_error(error: Any) -> int:

@@ -22,6 +22,7 @@ from harness.progress import Progress
 if TYPE_CHECKING:
     from harness.execution.sharing import ResultName, Shared, Transfer
     from harness.execution.store import Store
+    from harness.execution.store_key import StoreKey
 
 store_app = typer.Typer(
     no_args_is_help=True, help="The cell store: check it, share it, and free it of what no spec names."
@@ -71,7 +72,10 @@ def store_push(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Copy results to a shared store; what is there already is left alone. Exit 1 if one here is damaged."""
+    """Copy results to a shared store; what is there already is left alone. Exit 1 if one here is damaged.
+
+    With a key in HARNESS_STORE_KEY, or in the file HARNESS_STORE_KEY_FILE, each has a tag beside it.
+    """
     from harness.execution.sharing import push
 
     _copy_results(push, "pushed", address, spec, profile, as_json, quiet)
@@ -87,7 +91,8 @@ def store_pull(
 ) -> None:
     """Copy results from a shared store, each compared with its name and hash. Exit 1 if one there is damaged.
 
-    The next run computes only what is still missing.
+    The next run computes only what is still missing. With a key in HARNESS_STORE_KEY, or in the file
+    HARNESS_STORE_KEY_FILE, nothing is taken without a tag of that key.
     """
     from harness.execution.sharing import pull
 
@@ -95,7 +100,7 @@ def store_pull(
 
 
 def _copy_results(
-    move: Callable[[Store, Shared, Progress, set[ResultName] | None], Transfer],
+    move: Callable[[Store, Shared, Progress, set[ResultName] | None, StoreKey | None], Transfer],
     word: str,
     address: str,
     specs: list[str] | None,
@@ -105,7 +110,10 @@ def _copy_results(
 ) -> None:
     from harness.execution.sharing import Shared
     from harness.execution.store import Store
+    from harness.execution.store_key import NO_TAG, VARIABLE, WRONG_TAG, read_store_key
     from harness.pipeline.compute import plan_of
+
+    secret = read_store_key()
 
     only: set[ResultName] | None = None
     if specs:
@@ -115,14 +123,18 @@ def _copy_results(
                 only |= {
                     (piece.kind, piece.key) for piece in plan_of(context, one, context.repeat_factor(one)).pieces()
                 }
-    transfer = move(Store(project_here().store), Shared(address), Progress(quiet), only)
+    transfer = move(Store(project_here().store), Shared(address), Progress(quiet), only, secret)
     if as_json:
         faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in transfer.faults]
         moved = {word: transfer.moved, "there": transfer.there, "bytes": transfer.bytes}
         print_json({**moved, "was_empty": transfer.was_empty, "faults": faults})
     else:
         for kind, key, fault in transfer.faults:
-            print_text(f"{kind}/{key}: {fault}; not {word}")
+            if fault not in (NO_TAG, WRONG_TAG):
+                print_text(f"{kind}/{key}: {fault}; not {word}")
+        without, wrong = (sum(fault == one for *_, fault in transfer.faults) for one in (NO_TAG, WRONG_TAG))
+        if without or wrong:
+            print_text(f"refused by the key ({VARIABLE}): {without} pieces without a tag, {wrong} with a wrong one")
         now = "is" if word == "pulled" else "was"
         there = f"{address} {now} empty" if transfer.was_empty else f"{transfer.there} were there already"
         print_text(f"{transfer.moved} pieces {word} ({transfer.bytes / 1e6:.1f} MB), {there}")

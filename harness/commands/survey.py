@@ -134,6 +134,7 @@ def _dataset(
     """The data set that the user names, and how a spec writes it."""
     from harness.data.dataset import DATASETS, TableDataset
     from harness.data.datasets.csv_table import CsvTable
+    from harness.data.raw_files import check_own_table
     from harness.spec import model  # noqa: F401  (registers all that there are)
 
     tables = {name: cls for name, cls in DATASETS if issubclass(cls, TableDataset) and cls is not CsvTable}
@@ -147,7 +148,9 @@ def _dataset(
         raise HarnessError("--label: say which column is to be predicted, such as --label outcome")
     written: dict[str, object] = {"kind": "csv", "path": _path_in_spec(Path(table)), "label": label}
     written |= {name: given for name, given in (("categorical", categorical), ("ignore", ignore)) if given}
-    dates = CsvTable.model_validate(written).date_columns(project_here().root)
+    root = project_here().root
+    check_own_table(root / str(written["path"]), table)
+    dates = CsvTable.model_validate(written).date_columns(root)
     written |= {"dates": list(dates)} if dates else {}
     return CsvTable.model_validate(written), written
 

@@ -141,7 +141,7 @@ def wrap_text(text: Text, width: int) -> Text:
         start = re.match(r" *(?:- )?", line.plain)
         indent = " " * (start.end() if start else 0)
         breaks, column = [], 0
-        for word in re.finditer(r" *[^ ]+", line.plain):
+        for word in re.finditer(r" *[^ ]+", line.plain.rstrip(" ")):
             column += cell_len(word[0])
             blanks = len(word[0]) - len(word[0].lstrip(" "))
             if column > width and word.start() >= len(indent):

@@ -16,14 +16,17 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.bounds import read_text
 from harness.data.dataset import Dataset, TableDataset, table_digest
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.download import download, from_package, verify_hash
+from harness.data.raw_files import check_own_table, check_raw_files, limit_images
 from harness.data.sources import Source
 from harness.data.steps import Step
 from harness.errors import DatasetError, HarnessError
 from harness.files import atomic_path, write_text
 from harness.hashing import code_fingerprint, fingerprint
+from harness.parquet import check_parquet
 from harness.paths import Project
 from harness.progress import Progress
 
@@ -88,9 +91,11 @@ def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str, remedy
     return digest
 
 
-def _parse(dataset: TableDataset, files: dict[str, Path], where: str) -> tuple[pd.DataFrame, str]:
+def _parse(dataset: TableDataset, source: Source, files: dict[str, Path], where: str) -> tuple[pd.DataFrame, str]:
     try:
-        frame = dataset.parse(files)
+        check_raw_files(source, files)
+        with limit_images():
+            frame = dataset.parse(files)
     except HarnessError:
         raise
     except Exception as error:
@@ -113,7 +118,7 @@ def _from_override(source: Source, dataset: TableDataset, directory: Path) -> Fe
     for raw in source.files:
         verify_hash(files[raw.name], raw.sha256, str(files[raw.name]))
     label = f"{OVERRIDE} ({', '.join(files)})"
-    return FetchedTable(*_parse(dataset, files, str(folder)), label, published=_are_published(source, files))
+    return FetchedTable(*_parse(dataset, source, files, str(folder)), label, published=_are_published(source, files))
 
 
 def _from_remote(source: Source, dataset: TableDataset, raw_dir: Path, progress: Progress) -> FetchedTable:
@@ -134,7 +139,7 @@ def _from_remote(source: Source, dataset: TableDataset, raw_dir: Path, progress:
         else:
             raise DatasetError(f"{source.label}: {raw.name} has no address")
     try:
-        frame, digest = _parse(dataset, files, source.label)
+        frame, digest = _parse(dataset, source, files, source.label)
     except HarnessError:
         for path in files.values():
             path.unlink(missing_ok=True)
@@ -215,6 +220,8 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
 def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
     """The canonical table, verified. Raises MissingData where it has not been fetched."""
     if isinstance(dataset, CsvTable):
+        # Here, not where the cells are read: that code is part of the names of results.
+        check_own_table(project.root / dataset.path, dataset.path)
         own = dataset.read(project.root)
         return FetchedTable(own.frame, table_digest(own.frame), dataset.path, own.steps, own.lines)
     fetched = read_canonical(project, dataset)
@@ -238,12 +245,13 @@ def read_canonical(project: Project, dataset: TableDataset) -> FetchedTable:
     if not path.exists():
         raise MissingData(f"dataset {dataset.name}: {path} is not there; run `harness data fetch {dataset.name}`")
     try:
+        check_parquet(path)
         frame = pd.read_parquet(path)
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
     remedy = f"; `harness data fetch {dataset.name}` puts the right one in its place"
     digest, sidecar = _check_digest(dataset, frame, str(path), remedy), _sidecar(project, dataset)
-    facts = json.loads(sidecar.read_text()) if sidecar.exists() else {}
+    facts = json.loads(read_text(sidecar)) if sidecar.exists() else {}
     # Another table may lie there than the one that was fetched last, such as one that DVC brought.
     published = facts.get("published") if facts.get("sha256") == digest else None
     return FetchedTable(frame, digest, facts.get("source", "unknown"), published=published)

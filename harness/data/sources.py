@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from harness.bounds import UNPACKED_BYTES, read_stream
 from harness.errors import DatasetError
 
 LISTED = 6
@@ -93,6 +94,7 @@ def read_members(path: Path, names: Collection[str] = ()) -> dict[str, bytes]:
             for member in archive:
                 if not member.isreg() or is_of_system(member.name):
                     continue
+                UNPACKED_BYTES.check(member.offset_data + member.size, path.name, " unpacked")
                 where = PurePosixPath(member.name)
                 paths.append(str(where))
                 for name in names or (str(where),):
@@ -101,7 +103,8 @@ def read_members(path: Path, names: Collection[str] = ()) -> dict[str, bytes]:
                     if name in contents:
                         raise DatasetError(f"{path.name}: holds {name} twice, the published archive holds it once")
                     stream = archive.extractfile(member)
-                    contents[name] = b"" if stream is None else stream.read()
+                    what = f"{path.name}: {name}"
+                    contents[name] = b"" if stream is None else read_stream(stream, UNPACKED_BYTES, what)
     except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         reason = str(error).partition(":\n")[0]
         raise DatasetError(f"{path.name}: not a readable archive: {reason}") from None

@@ -28,7 +28,7 @@ from harness.errors import HarnessError
 from harness.execution.executors import Executor, FinishedPieces, TaskOutcome, WorkerDied
 from harness.execution.plan import Piece, iterate_with_needs
 from harness.execution.schedule import Batch
-from harness.execution.store import MissingResults, Store, fault_of_record, parse_result
+from harness.execution.store import MissingResults, Store, fault_of, fault_of_record, parse_result
 from harness.execution.work import run_pieces_here
 from harness.files import sha256_file, write_bytes
 from harness.hashing import fingerprint
@@ -154,6 +154,20 @@ def _whole_bytes(store: Store, kind: str, key: str) -> bytes:
     return data
 
 
+def fault_of_answer(task: Batch, answer: object) -> str | None:
+    """What is wrong with what a worker sends for a task: results that were not asked for, none that was, or results
+    that are damaged or of another name; None where nothing is."""
+    asked = {(piece.kind, piece.key) for piece in task}
+    if not isinstance(answer, Answer) or not isinstance(answer.files, dict) or answer.files.keys() != asked:
+        return "not with the results that it was asked for"
+    if sorted(key for key, _ in answer.done) != sorted(key for _, key in asked):
+        return "not with the pieces that it was asked for"
+    for (kind, key), data in answer.files.items():
+        if (fault := fault_of(kind, key, parse_result(data) if isinstance(data, bytes) else None)) is not None:
+            return f"{kind}/{key}: {fault}"
+    return None
+
+
 class DaskCluster(Executor):
     """Submits parcels to a scheduler, and keeps what comes back."""
 
@@ -237,19 +251,31 @@ class DaskCluster(Executor):
                 continue  # given back after a death, finished all the same
             future, task = self._futures[key]
             try:
-                answer: Answer = future.result()
+                answer: object = future.result()
             except (KilledWorker, FutureCancelledError):
                 raise WorkerDied from None
             except HarnessError as error:
                 del self._futures[key]
                 return [(task, error)]
             del self._futures[key]
-            if answer.missing_tables:
+            if isinstance(answer, Answer) and answer.missing_tables:
+                if (
+                    not set()
+                    .union(*(_tables_of(self.project, piece) for piece in task))
+                    .issuperset(answer.missing_tables)
+                ):
+                    return [(task, HarnessError("a worker of the cluster asks for files that its task does not read"))]
                 self.submit(task, answer.missing_tables)
                 continue
-            for (kind, name), data in answer.files.items():
-                self.store.put_bytes(kind, name, data)
-            return [(task, answer.done)]
+            return [(task, self._keep(task, answer))]
+
+    def _keep(self, task: Batch, answer: object) -> TaskOutcome:
+        """Store what a worker answers, each result checked as a pulled one is; nothing of an answer that fails one."""
+        if (fault := fault_of_answer(task, answer)) is not None or not isinstance(answer, Answer):
+            return HarnessError(f"a worker of the cluster answers wrongly: {fault}; nothing of its answer was stored")
+        for (kind, key), data in answer.files.items():
+            self.store.put_bytes(kind, key, data)
+        return answer.done
 
     def _watch(self) -> None:
         """Report that the cluster has lost its workers, and raise HarnessError after a minute: Dask would wait for

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import HarnessError
+from harness.execution.names import SMALL_KINDS
 from harness.execution.plan import Plan
 from harness.execution.planner import make_plan
-from harness.execution.store import SMALL_KINDS, Fault, Store, fault_of
+from harness.execution.store import Fault, Store, fault_of
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import Loaded
@@ -60,12 +61,11 @@ class Waste:
         return files + sum(p.stat().st_size for p in self.abandoned if p.is_file())
 
 
-def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Profile]) -> list[Plan]:
-    """The plan of every spec under every profile, of as many repeats as a run until decided may take.
+def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Profile]) -> Iterator[Plan]:
+    """The plan of every spec under every profile, of as many repeats as a run until decided may take, one at a time.
 
     Raises HarnessError where one cannot be planned.
     """
-    plans = []
     for loaded in specs:
         planned: list[tuple[Spec, int]] = []
         for name, profile in profiles.items():
@@ -73,16 +73,15 @@ def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Prof
                 scaled = scale(loaded.spec, name, profile)
                 one = scaled.spec, scaled.repeat_factor
                 if one not in planned:  # profiles that differ only in their design
-                    plans.append(make_plan(project, *one))
+                    yield make_plan(project, *one)
                     planned.append(one)
             except HarnessError as error:
                 raise HarnessError(
                     f"{loaded.spec.id} ({name}): {error}; without its plan its cells cannot be told from waste"
                 ) from None
-    return plans
 
 
-def waste(store: Store, plans: Sequence[Plan]) -> Waste:
+def waste(store: Store, plans: Iterable[Plan]) -> Waste:
     """Results that none of `plans` names, temporary files an hour old, and indices that earlier versions wrote."""
     named: dict[str, set[str]] = {}
     for plan in plans:

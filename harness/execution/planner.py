@@ -14,6 +14,7 @@ from pyarrow.lib import ArrowException
 
 from harness.arrays import Array
 from harness.attacks import Attack
+from harness.bounds import PIECES
 from harness.coordinates import place
 from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
 from harness.data.encoding import categorical_columns
@@ -29,6 +30,7 @@ from harness.execution.store import MissingResults, Result, Store
 from harness.experiment.setup import Setup, ShadowPool
 from harness.hashing import code_fingerprint, fingerprint
 from harness.identity import canonical
+from harness.parquet import check_parquet
 from harness.paths import Project
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.privacy.accounting import steps_of
@@ -87,6 +89,7 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
     experiment = spec.own_experiment
     if experiment is None:
         return Plan(spec.id, "", ())
+    _check_size(spec, repeat_factor * experiment.repeats)
     store, namings, preparations = Store(project.store), dict[str, Naming](), _Preparations()
     tables: dict[str, tuple[FetchedTable | None, str]] = {}
     named_variants, measured = [], measured_noises(project, spec.paper)
@@ -112,6 +115,16 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
     cells = name_cells(named_variants, attacks_of(spec), repeat_factor * experiment.repeats)
     digests = dict.fromkeys(digest for _, digest in tables.values())
     return Plan(spec.id, " ".join(digests), cells, preparations.as_tuple())
+
+
+def _check_size(spec: Spec, repeats: int) -> None:
+    """Raises TooLarge for a spec of more pieces than can be planned, which are counted and not made."""
+    experiment = spec.own_experiment
+    assert experiment is not None
+    pools = max(sum(pool.count for pool in arm.pools.values()) for arm in experiment.arms.values())
+    attacks = sum(math.prod(len(a.values) for a in spec.attack_axes.get(name, {}).values()) for name in spec.attacks)
+    places = sum(math.prod(map(len, experiment.levels(arm).values())) for arm in experiment.arms)
+    PIECES.check(repeats * places * (3 + attacks + pools), spec.id, f" in {repeats:,} repeats")
 
 
 class _Preparations:
@@ -159,6 +172,7 @@ def measured_noises(project: Project, paper: str) -> Array:
     noises = [np.empty(0)]
     for path in project.reports.glob(f"*/{paper}/**/measurements.parquet"):
         with contextlib.suppress(OSError, ArrowException):  # what is wrong with a table is said where it is measured
+            check_parquet(path)
             if NOISE in pq.read_schema(path).names:
                 column = pq.read_table(path, columns=[NOISE])[NOISE].cast("float64")
                 noises.append(column.drop_null().unique().to_numpy())

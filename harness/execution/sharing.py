@@ -2,7 +2,8 @@
 
 A result is one object, named as in the store. Objects appear whole or not at all, are never replaced by another, and
 those that are there are left alone, so several may push and pull at once. What is pulled is compared with its name and
-the hash of its arrays before the store takes it. An address that cannot be reached is an error, never an empty store.
+the hash of its arrays before the store takes it, and with its tag where there is a key. An address that cannot be
+reached is an error, never an empty store.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from pathlib import Path
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from harness.bounds import UNPACKED_BYTES
 from harness.errors import HarnessError
+from harness.execution.names import check_name, is_name
 from harness.execution.store import Fault, Store, fault_of, parse_result
+from harness.execution.store_key import NO_TAG, WRONG_TAG, StoreKey
 from harness.files import atomic_path
 from harness.progress import Progress
 
@@ -26,8 +30,11 @@ AT_ONCE = 8
 """Transfers under way together."""
 BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
 """Protocols whose addresses begin with a bucket, which exists or not; folders in it are but parts of names."""
+WEB = frozenset({"http", "https"})
 FLEETING = frozenset({"memory", "data"})
 """Protocols of what is in this process, or in the address itself."""
+TAG = ".npz.hmac"
+"""What the name of a tag ends in, which lies beside its result."""
 RIGHT = "right is s3://bucket/folder, or a path"
 ResultName = tuple[str, str]
 """Kind and key."""
@@ -45,6 +52,16 @@ class Transfer:
     """Whether the address held no result before."""
     faults: list[Fault] = field(default_factory=list)
     """Of what was not taken."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What is in a shared store."""
+
+    sizes: dict[ResultName, int | None]
+    """Bytes of each result, where the file system says."""
+    tagged: set[ResultName]
+    """What has a tag."""
 
 
 class Shared:
@@ -72,7 +89,8 @@ class Shared:
         self.has_buckets = not BUCKETS.isdisjoint(self.protocols)
 
     def path(self, kind: str, key: str) -> str:
-        """The path of a result."""
+        """The path of a result. Raises HarnessError for a name that no result has."""
+        check_name(kind, key)
         return posixpath.join(self.root, kind, key[:2], f"{key}.npz")
 
     def exists(self) -> bool:
@@ -87,7 +105,7 @@ class Shared:
                 if self.has_buckets:
                     self._check_bucket()
                 return False
-            if kind == "file" and self.protocols.isdisjoint({"http", "https"}):  # which calls everything a file
+            if kind == "file" and self.protocols.isdisjoint(WEB):  # which calls everything a file
                 raise HarnessError(f"{self.address}: is a file, not a folder")
         return True
 
@@ -101,24 +119,44 @@ class Shared:
         except PermissionError:
             return  # may be allowed in a folder of it alone, of which it was just said that it is not there
 
-    def list_results(self) -> set[ResultName]:
-        """Kind and key of every result in it; none of a folder that does not exist. Raises HarnessError where it cannot
-        be read."""
+    def list_results(self) -> Listing:
+        """Every result in it; none of a folder that does not exist. What no result could be called is not listed.
+
+        Raises HarnessError where it cannot be read.
+        """
         if not self.exists():
-            return set()
+            return Listing({}, set())
         with _explain_unreachable(self.address):
             if self.has_buckets:
-                paths = list(self.files.find(self.root))
+                objects = list(self.files.find(self.root, detail=True).items())
             else:  # `find` leaves out what it cannot read
-                walk = self.files.walk(self.root, on_error="raise")
-                paths = [f"{folder}/{name}" for folder, _, names in walk for name in names]
+                walk = self.files.walk(self.root, on_error="raise", detail=True)
+                objects = [(f"{folder}/{name}", about) for folder, _, names in walk for name, about in names.items()]
         root = self.root.lstrip("/")
-        parts = [path.lstrip("/").removeprefix(root).strip("/").split("/") for path in paths]
-        return {(p[0], p[2].removesuffix(".npz")) for p in parts if len(p) == 3 and _is_result(p[1], p[2])}
+        listing = Listing({}, set())
+        for path, about in objects:
+            parts = path.lstrip("/").removeprefix(root).strip("/").split("/")
+            if len(parts) != 3:
+                continue
+            kind, folder, name = parts
+            key = name.removesuffix(TAG).removesuffix(".npz")
+            if not is_name(kind, key) or key[:2] != folder:
+                continue
+            if name == f"{key}.npz":
+                listing.sizes[kind, key] = about.get("size")
+            elif name == key + TAG:
+                listing.tagged.add((kind, key))
+        return listing
 
     def put(self, kind: str, key: str, data: bytes) -> None:
-        """Keep an object, whole or not at all."""
-        path = self.path(kind, key)
+        """Keep a result, whole or not at all."""
+        self._put(self.path(kind, key), data)
+
+    def put_tag(self, kind: str, key: str, tag: bytes) -> None:
+        """Keep the tag of a result."""
+        self._put(self._tag_path(kind, key), tag)
+
+    def _put(self, path: str, data: bytes) -> None:
         with _explain_unreachable(self.address):
             if isinstance(self.files, LocalFileSystem):
                 with atomic_path(Path(path), durable=False) as temporary:
@@ -129,13 +167,30 @@ class Shared:
                 self.files.pipe_file(path, data)  # object stores show what was written whole
 
     def get(self, kind: str, key: str) -> bytes:
-        """Read an object."""
+        """Read a result."""
+        return self._get(self.path(kind, key))
+
+    def tag(self, kind: str, key: str) -> bytes:
+        """Read the tag of a result."""
+        return self._get(self._tag_path(kind, key))
+
+    def _get(self, path: str) -> bytes:
         with _explain_unreachable(self.address):
-            return bytes(self.files.cat_file(self.path(kind, key)))
+            return bytes(self.files.cat_file(path))
+
+    def _tag_path(self, kind: str, key: str) -> str:
+        return self.path(kind, key).removesuffix(".npz") + TAG
 
 
-def push(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
-    """Copy to a shared store the results that it lacks, all or those in `only`. Damaged results are not copied.
+def push(
+    store: Store,
+    shared: Shared,
+    progress: Progress,
+    only: Collection[ResultName] | None = None,
+    secret: StoreKey | None = None,
+) -> Transfer:
+    """Copy to a shared store the results that it lacks, all or those in `only`. Damaged results are not copied. With a
+    `secret` each has a tag, and those that lack one there are copied too.
 
     Raises HarnessError where the address cannot be reached, or does not have what was copied to it.
     """
@@ -143,51 +198,81 @@ def push(store: Store, shared: Shared, progress: Progress, only: Collection[Resu
     if only is not None:
         mine = [one for one in mine if one in only]
     theirs = shared.list_results()
-    transfer = _transfer(mine, theirs, store.bytes, shared.put, progress, f"push to {shared.address}")
-    transfer.was_empty = not theirs
+    present = {*theirs.sizes} if secret is None else theirs.tagged & {*theirs.sizes}
+
+    def check(name: ResultName) -> tuple[bytes, str | None]:
+        data = store.bytes(*name)
+        return data, fault_of(*name, parse_result(data))
+
+    def put(kind: str, key: str, data: bytes) -> None:
+        if secret is not None:  # before the result: who sees that one finds its tag
+            shared.put_tag(kind, key, secret.tag(kind, key, data))
+        shared.put(kind, key, data)
+
+    transfer = _transfer(mine, present, check, put, progress, f"push to {shared.address}")
+    transfer.was_empty = not theirs.sizes
     if transfer.moved:
         refused = {(kind, key) for kind, key, _ in transfer.faults}
-        lost = set(mine) - refused - shared.list_results()
+        lost = set(mine) - refused - shared.list_results().sizes.keys()
         if lost:
             raise HarnessError(f"{shared.address}: {len(lost)} of {transfer.moved} pieces are not there once copied")
     return transfer
 
 
-def pull(store: Store, shared: Shared, progress: Progress, only: Collection[ResultName] | None = None) -> Transfer:
+def pull(
+    store: Store,
+    shared: Shared,
+    progress: Progress,
+    only: Collection[ResultName] | None = None,
+    secret: StoreKey | None = None,
+) -> Transfer:
     """Copy from a shared store the results that this store lacks, all or those in `only`. Damaged results are not
-    copied, and those here whose record is damaged are replaced.
+    copied, and those here whose record is damaged are replaced. With a `secret`, no result is copied without its tag.
 
     Raises HarnessError where the address cannot be reached, or is a folder that does not exist.
     """
     if not shared.exists():
         raise HarnessError(f"{shared.address}: no such folder; `harness store push` makes one")
     every = shared.list_results()
-    theirs = sorted(one for one in every if only is None or one in only)
+    if not every.sizes and not shared.protocols.isdisjoint(WEB):  # whatever a web server answers is a page
+        raise HarnessError(f"{shared.address}: lists no result; right is the address of a store's folder")
+    theirs = sorted(one for one in every.sizes if only is None or one in only)
     mine = {one for one in theirs if store.has(*one)}
     for kind in sorted({kind for kind, _ in mine}):
         for _, key, fault in store.faults_of_records(kind, sorted(key for k, key in mine if k == kind)):
             progress.warn(f"{kind}/{key} is damaged ({fault}); it is pulled anew")
             mine.discard((kind, key))
-    transfer = _transfer(theirs, mine, shared.get, store.put_bytes, progress, f"pull from {shared.address}")
-    transfer.was_empty = not every
+
+    def check(name: ResultName) -> tuple[bytes, str | None]:
+        if (every.sizes[name] or 0) > UNPACKED_BYTES.limit:
+            return b"", f"it has {every.sizes[name]:,} bytes; {UNPACKED_BYTES.remedy}"
+        if secret is not None and name not in every.tagged:
+            return b"", NO_TAG
+        data = shared.get(*name)
+        if secret is not None and not secret.fits(shared.tag(*name), *name, data):
+            return data, WRONG_TAG
+        return data, fault_of(*name, parse_result(data))
+
+    transfer = _transfer(theirs, mine, check, store.put_bytes, progress, f"pull from {shared.address}")
+    transfer.was_empty = not every.sizes
     return transfer
 
 
 def _transfer(
     names: list[ResultName],
     present_names: set[ResultName],
-    read: Callable[[str, str], bytes],
+    check: Callable[[ResultName], tuple[bytes, str | None]],
     write: Callable[[str, str, bytes], object],
     progress: Progress,
     label: str,
 ) -> Transfer:
+    """Copy what is not present. `check` reads a result and says what is wrong with it."""
     transfer = Transfer()
     todo = [one for one in names if one not in present_names]
     transfer.there = len(names) - len(todo)
 
     def transfer_one(name: ResultName) -> tuple[ResultName, int, str | None]:
-        data = read(*name)
-        fault = fault_of(*name, parse_result(data))
+        data, fault = check(name)
         if fault is None:
             write(*name, data)
         return name, len(data), fault
@@ -218,7 +303,3 @@ def _explain_unreachable(address: str) -> Iterator[None]:
         why = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
         right = f"; {RIGHT}" if "Protocol not known" in why else ""
         raise HarnessError(f"{address}: cannot be used: {why}{right}") from None
-
-
-def _is_result(folder: str, name: str) -> bool:
-    return name.endswith(".npz") and name[:2] == folder

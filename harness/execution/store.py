@@ -24,15 +24,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.arrays import Array
+from harness.bounds import UNPACKED_BYTES, open_file, read_bytes
 from harness.errors import HarnessError
+from harness.execution.names import SMALL_KINDS, STORED_KINDS, check_name, is_name
 from harness.files import atomic_path, write_bytes
 from harness.hashing import digest_arrays, fingerprint
+from harness.npz import check_members, read_array
 
 META = "__meta__"
 BULKY = "description"
 """Part of a record that the index leaves out; it is read from the file where it is needed."""
-SMALL_KINDS = ("noise",)
-"""Calibrations: tiny, and costlier to find again than to keep. They stand on nothing."""
 UNREADABLE = "cannot be read whole"
 COUNT_FROM_END = -12
 """Where the last record of a zip file without a comment has the number of members."""
@@ -75,7 +76,8 @@ class Store:
         self.root = root
 
     def path(self, kind: str, key: str) -> Path:
-        """The path of a result's file."""
+        """The path of a result's file. Raises HarnessError for a name that no result has."""
+        check_name(kind, key)
         return self.root / kind / key[:2] / f"{key}.npz"
 
     def has(self, kind: str, key: str) -> bool:
@@ -84,7 +86,11 @@ class Store:
         return path.is_file() and zipfile.is_zipfile(path)
 
     def put(self, kind: str, key: str, result: Result) -> None:
-        """Keep a result atomically. OSError (disk full, no permission) leaves nothing behind."""
+        """Keep a result atomically. OSError (disk full, no permission) leaves nothing behind.
+
+        Raises TooLarge for a result that would not be read back.
+        """
+        UNPACKED_BYTES.check(sum(array.nbytes for array in result.arrays.values()), f"{kind}/{key}")
         meta = np.frombuffer(json.dumps(result.meta, sort_keys=True).encode(), dtype=np.uint8)
         with atomic_path(self.path(kind, key)) as temporary, temporary.open("wb") as stream:
             # Not compressed: weights and log-probabilities would shrink by an eighth, in twenty times the time.
@@ -104,7 +110,7 @@ class Store:
     def bytes(self, kind: str, key: str) -> bytes:
         """The content of a result's file. Raises MissingResults where there is none."""
         try:
-            return self.path(kind, key).read_bytes()
+            return read_bytes(self.path(kind, key), UNPACKED_BYTES, f"{kind}/{key}")
         except FileNotFoundError:
             raise MissingResults([(kind, key, "is not in the store")]) from None
 
@@ -116,15 +122,16 @@ class Store:
         """The kinds of results in the store."""
         if not self.root.is_dir():
             return []
-        return sorted(p.name for p in self.root.iterdir() if p.is_dir() and p.name != "index")
+        return sorted(kind for kind in STORED_KINDS if (self.root / kind).is_dir())
 
     def files(self, kind: str) -> Iterator[tuple[str, os.stat_result]]:
         """Key and file status of every result of a kind."""
         for folder in sorted((self.root / kind).glob("??")):
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.name.endswith(".npz") and not entry.name.startswith("."):
-                        yield entry.name.removesuffix(".npz"), entry.stat()
+                    key = entry.name.removesuffix(".npz")
+                    if key != entry.name and is_name(kind, key):
+                        yield key, entry.stat()
 
     def records(self, kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The JSON records (without descriptions) of many results. Raises MissingResults, of all whose record is
@@ -156,7 +163,11 @@ class Store:
                     faults.append((kind, key, fault or UNREADABLE))
                     continue
                 record.pop(BULKY, None)
-                entry = new[key] = (status.st_size, status.st_mtime_ns, json.dumps(record))
+                try:
+                    entry = new[key] = (status.st_size, status.st_mtime_ns, json.dumps(record))
+                except RecursionError:
+                    faults.append((kind, key, UNREADABLE))
+                    continue
             records[key] = json.loads(entry[2])
         if new:
             self._write_index(kind, {**index, **new})
@@ -168,14 +179,14 @@ class Store:
     def _index(self, kind: str) -> dict[str, tuple[int, int, str]]:
         """By key: size, time of change and record of a file when it was read. Nothing where the index is damaged."""
         try:
-            data = self._index_path(kind).read_bytes()
+            data = read_bytes(self._index_path(kind), UNPACKED_BYTES)
             digest, content = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
             if hashlib.sha256(content).digest() != digest:  # Parquet itself would hand out some changed bytes
                 return {}
             columns = pq.read_table(pa.BufferReader(content)).to_pydict()
             entries = zip(columns["size"], columns["mtime"], columns["record"], strict=True)
             return dict(zip(columns["key"], entries, strict=True))
-        except (OSError, KeyError, ValueError, pa.ArrowException):
+        except (OSError, KeyError, ValueError, pa.ArrowException, HarnessError):
             return {}
 
     def _write_index(self, kind: str, entries: dict[str, tuple[int, int, str]]) -> None:
@@ -223,16 +234,16 @@ def _read_members(source: Path | bytes, record_alone: bool = False) -> Result | 
     """
     try:
         with (
-            io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as stream,
+            io.BytesIO(source) if isinstance(source, bytes) else open_file(source) as stream,
             zipfile.ZipFile(stream) as archive,
         ):
-            stream.seek(COUNT_FROM_END, os.SEEK_END)
+            size = stream.seek(COUNT_FROM_END, os.SEEK_END) - COUNT_FROM_END
             if int.from_bytes(stream.read(2), "little") != len(archive.namelist()):
                 return None
+            check_members(archive, size, "a result")
             arrays: dict[str, Array] = {}
             for member in [archive.getinfo(f"{META}.npy")] if record_alone else archive.infolist():
-                content = io.BytesIO(archive.read(member))
-                arrays[member.filename.removesuffix(".npy")] = np.load(content, allow_pickle=False)
+                arrays[member.filename.removesuffix(".npy")] = read_array(archive.read(member))
         meta = json.loads(arrays.pop(META).tobytes())
         return Result(arrays, meta) if isinstance(meta, dict) else None
     except MemoryError:
@@ -246,8 +257,14 @@ def fault_of_record(kind: str, key: str, record: dict[str, Any] | None) -> str |
     if record is None:
         return UNREADABLE
     description, needs = record.get("description"), record.get("needs")
-    expected = fingerprint(description) if kind in SMALL_KINDS else fingerprint([kind, description, needs])
-    return None if expected == key else "its description belongs to another name"
+    try:
+        expected = fingerprint(description) if kind in SMALL_KINDS else fingerprint([kind, description, needs])
+    except (RecursionError, ValueError):  # nested deeper than it can be written, or of half a character
+        return UNREADABLE
+    if expected != key:
+        return "its description belongs to another name"
+    lacks_noise = kind in SMALL_KINDS and not isinstance(record.get("noise_multiplier"), int | float)
+    return "it has no noise multiplier" if lacks_noise else None
 
 
 def fault_of(kind: str, key: str, result: Result | None) -> str | None:
@@ -256,5 +273,9 @@ def fault_of(kind: str, key: str, result: Result | None) -> str | None:
     fault = fault_of_record(kind, key, None if result is None else result.meta)
     if fault is not None or result is None:
         return fault
+    if kind in SMALL_KINDS:
+        return "it holds arrays, of which it has none" if result.arrays else None
     digest = result.meta.get("arrays_sha256")
-    return None if digest in (None, result.digest) else "its arrays are not those that were written"
+    if digest is None:
+        return "it has no hash of its arrays (arrays_sha256)"
+    return None if digest == result.digest else "its arrays are not those that were written"

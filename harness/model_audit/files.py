@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,12 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.bounds import TABLE_BYTES, check_unpacked, open_file
 from harness.data.cells import Cells, guess_separator, normalize_text, read_cells
 from harness.data.columns import Column
 from harness.data.quoting import quote_names, quote_value
 from harness.errors import HarnessError
+from harness.npz import check_members, read_array
 
 MISSING = ("", "?", "NA", "N/A")
 """Cells that stand for a missing value."""
@@ -80,6 +83,7 @@ def _read_tables(paths: Sequence[Path], label: str, ignore: Sequence[str]) -> Ro
 
 def _read_table(path: Path) -> Cells:
     try:
+        check_unpacked(path, TABLE_BYTES)
         return read_cells(path, str(path), guess_separator(path), "utf-8")
     except HarnessError as error:
         raise HarnessError(re.sub(r"; write (the )?`encoding.*", "; save it as UTF-8", str(error))) from None
@@ -147,10 +151,11 @@ def _read_arrays(paths: Sequence[Path]) -> Rows:
 def _read_array(path: Path) -> tuple[Array, Array]:
     """Features (n, ...) and labels (n,)."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in ("features", "labels") if name in archive}
-            names = list(archive)
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        with open_file(path) as stream, zipfile.ZipFile(stream) as archive:
+            check_members(archive, path.stat().st_size, str(path))
+            names = [member.removesuffix(".npy") for member in archive.namelist()]
+            arrays = {name: read_array(archive.read(f"{name}.npy")) for name in ("features", "labels") if name in names}
+    except (OSError, ValueError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise HarnessError(f"{path}: not readable as .npz ({error}); write it by numpy.savez") from None
     for name in ("features", "labels"):
         if name not in arrays:

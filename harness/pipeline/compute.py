@@ -11,6 +11,7 @@ from typing import Literal
 import pandas as pd
 
 from harness import tracking
+from harness.bounds import read_text
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.data.fetch import MissingData, digest_of, fetch, missing_mark
@@ -77,7 +78,7 @@ def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
             if isinstance(dataset, TableDataset):
                 mark = missing_mark(context.project, dataset)
                 if mark.is_file():
-                    raise MissingData(json.loads(mark.read_text())["missing"])
+                    raise MissingData(json.loads(read_text(mark))["missing"])
                 fetch(context.project, dataset, context.progress)
         spec = context.scale(loaded).spec
         return make_plan(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 from pydantic import ValidationError
 
+from harness.bounds import read_text
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.errors import HarnessError, first_fault
 from harness.execution.table import COLUMNS, read_measurements, read_table
@@ -327,7 +328,7 @@ def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
     """
     path, declared = context.verdicts_file(loaded.spec.id), {claim.id for claim in loaded.spec.claims}
     try:
-        file = VerdictFile.model_validate_json(path.read_text(encoding="utf-8"))
+        file = VerdictFile.model_validate_json(read_text(path))
         kept = tuple(v for v in file.verdicts if v.id.partition("#")[2] in declared)
         return file.model_copy(update={"verdicts": kept})
     except FileNotFoundError:

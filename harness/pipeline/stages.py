@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from harness.bounds import read_text
 from harness.files import write_text
 from harness.paths import Project
 from harness.pipeline.context import Context
@@ -62,7 +63,7 @@ def read_stages(project: Project, profile: str) -> list[Stage]:
     """The stages of a profile that ran on this machine, in the order of a pipeline; none where the file is no list of
     stages."""
     try:
-        stages = [Stage(**one) for one in json.loads(_file(project, profile).read_text(encoding="utf-8"))]
+        stages = [Stage(**one) for one in json.loads(read_text(_file(project, profile)))]
     except (OSError, ValueError, TypeError):
         return []
     return sorted(stages, key=lambda one: ORDER.index(one.name) if one.name in ORDER else len(ORDER))

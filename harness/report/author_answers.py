@@ -6,7 +6,6 @@ next such heading, is shown on the claim's page as the authors' words.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -16,7 +15,7 @@ from harness.report.manual import read_page
 from harness.spec.model import Spec
 
 SUFFIX = ".answers.md"
-_CLAIM = re.compile(r"^## +(.+?) *$")
+_CLAIM = "## "
 
 
 def read_answers(spec: Spec, file: Path) -> dict[str, str]:
@@ -29,8 +28,8 @@ def read_answers(spec: Spec, file: Path) -> dict[str, str]:
         return {}
     known, texts, claim = {c.id for c in spec.claims}, dict[str, list[str]](), ""
     for number, line in enumerate(read_page(path).splitlines(), 1):
-        if (heading := _CLAIM.match(line)) is not None:
-            claim = heading.group(1)
+        if line.startswith(_CLAIM) and (heading := line.removeprefix(_CLAIM).strip(" ")):
+            claim = heading
             if claim not in known:
                 raise HarnessError(f"{path}:{number}: answers the claim {claim!r}; known: {', '.join(sorted(known))}")
             texts[claim] = []

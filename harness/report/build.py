@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness import tracking
+from harness.bounds import read_text
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
 from harness.pipeline.context import Context
@@ -196,7 +197,7 @@ def _flagship(context: Context) -> str | None:
 def _facts(context: Context) -> dict[str, object]:
     path = context.page / RUN
     try:
-        facts: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
+        facts: dict[str, object] = json.loads(read_text(path))
     except (OSError, ValueError):
         return {}
     return facts

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from harness.bounds import read_text
 from harness.claims.expectation import CLAIM_KINDS
 from harness.config import Config
 from harness.errors import HarnessError
@@ -80,7 +81,7 @@ def read_forms(path: Path, loaded: Iterable[Loaded]) -> Mapping[str, Form]:
     if not path.is_file():
         return {}
     try:
-        known = {name: Form.model_validate(form) for name, form in json.loads(path.read_text("utf-8")).items()}
+        known = {name: Form.model_validate(form) for name, form in json.loads(read_text(path)).items()}
     except (ValueError, AttributeError) as error:
         raise HarnessError(f"{path}: not a list of forms: {str(error).splitlines()[0]}") from None
     now = {f"{one.spec.id}#{name}": form for one in loaded for name, form in forms_of(one.raw).items()}

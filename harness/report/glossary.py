@@ -9,10 +9,11 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from harness.report.manual import anchor
+from harness.bounds import read_text
+from harness.report.manual import anchor, without_links
 
-_EVERYDAY = re.compile(r"<!-- Everyday words[^:]*:(.*?)-->", re.DOTALL)
-_ENTRY = re.compile(r"^\| (?!term \||---)(.+?) \| (.+) \|$")
+_EVERYDAY = "<!-- Everyday words"
+_HEADER = ("| term |", "| ---")
 _WHOLE = "svg|math|a|code|h1|h2|h3|summary|button|script|figcaption|th|form|nav|caption|dt"
 _PIECE = re.compile(rf"<ul class=\"legend\".*?</ul>|<({_WHOLE})\b[^>]*>.*?</\1>|<[^>]*>", re.DOTALL)
 """What holds no text to define: elements that are links or names themselves, and tags."""
@@ -33,23 +34,32 @@ def read_glossary(path: Path) -> tuple[Term, ...]:
     """The entries of a glossary but for those that it calls everyday words; none where there is no file."""
     if not path.is_file():
         return ()
-    text = path.read_text(encoding="utf-8")
-    everyday = {word.strip() for match in _EVERYDAY.finditer(text) for word in " ".join(match[1].split()).split(",")}
+    text = read_text(path)
+    listed = (part.partition(":")[2].partition("-->")[0] for part in text.split(_EVERYDAY)[1:])
+    everyday = {word.strip() for words in listed for word in " ".join(words.split()).split(",")}
     terms, place = [], ""
     for line in text.splitlines():
         if line.startswith("## "):
             place = anchor(line[3:])
-        elif entry := _ENTRY.match(line):
-            names = (entry[1],) if entry[1].startswith("(") else tuple(entry[1].split(", "))
+        elif entry := _entry(line):
+            names = (entry[0],) if entry[0].startswith("(") else tuple(entry[0].split(", "))
             names = tuple(name for name in names if name not in everyday)
             if names:
-                terms.append(Term(names, _strip_marks(entry[2]), place))
+                terms.append(Term(names, _strip_marks(entry[1]), place))
     return tuple(terms)
+
+
+def _entry(line: str) -> tuple[str, str] | None:
+    """The names and the meaning of a row of a table of terms; None of another line."""
+    if not (line.startswith("| ") and line.endswith(" |")) or line.startswith(_HEADER):
+        return None
+    names, _, meaning = line[2:-2].partition(" | ")
+    return (names, meaning) if names and meaning else None
 
 
 def _strip_marks(text: str) -> str:
     """Markdown of a line without its marks."""
-    return re.sub(r"[`*]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
+    return re.sub(r"[`*]", "", without_links(text))
 
 
 def define_terms(html: str, terms: Sequence[Term], up: str) -> str:

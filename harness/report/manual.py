@@ -16,6 +16,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from harness.bounds import read_text
 from harness.errors import HarnessError
 
 PARTS: Mapping[str, tuple[str, ...]] = {
@@ -72,7 +73,8 @@ MADE = ("index", "reference")
 """Pages that the site makes beside the documentation's own."""
 _HEADING = re.compile(r"<h([1-4])>(.*?)</h\1>", re.DOTALL)
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
-_COMMENT = re.compile(r"(?ms)^<!--.*?-->\n|<!--.*?-->")
+_COMMENT = ("<!--", "-->")
+"""How Markdown begins and ends what no page shows."""
 _IMAGE = re.compile(r'<img src="([^"]*)" alt="([^"]*)" ?/?>')
 
 
@@ -89,7 +91,7 @@ class Page:
 
 def anchor(text: str) -> str:
     """The name that a heading has in an address."""
-    plain = unescape(re.sub(r"<[^>]*>", "", text)).strip().lower()
+    plain = unescape(re.sub(r"<[^<>]*>", "", text)).strip().lower()
     return re.sub(r"[^\w -]", "", plain).replace(" ", "-")
 
 
@@ -126,23 +128,41 @@ def title_of(text: str) -> str:
 
 def first_sentence(text: str) -> str:
     """The first sentence of a page, which says what it is for and who reads it, without marks and "This page is"."""
-    after = re.split(r"(?m)^# .*$", _COMMENT.sub("", text), maxsplit=1)[-1].strip()
-    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", after.split("\n\n")[0])
+    after = re.split(r"(?m)^# .*$", strip_comments(text), maxsplit=1)[-1].strip()
+    plain = without_links(after.split("\n\n")[0])
     sentence = re.split(r"(?<=\.) (?=[A-Z])", " ".join(re.sub(r"[`*]", "", plain).split()))[0]
     text = re.sub(r"^This (page|note) (is )?", "", sentence)
     return text[:1].upper() + text[1:]
 
 
+def strip_comments(text: str) -> str:
+    """Markdown without its comments; one that is a line of its own goes with the line. The time is linear in the text,
+    also where comments are begun and never ended."""
+    begin, end = _COMMENT
+    kept, at = list[str](), 0
+    while (start := text.find(begin, at)) >= 0 and (stop := text.find(end, start + len(begin))) >= 0:
+        kept.append(text[at:start])
+        at = stop + len(end)
+        if text[start - 1 : start] in ("", "\n") and text[at : at + 1] == "\n":
+            at += 1
+    return "".join([*kept, text[at:]])
+
+
+def without_links(text: str) -> str:
+    """Markdown with the words of a link in place of the link. Lengths are bounded, and so is the time."""
+    return re.sub(r"\[([^\]]{0,1000})\]\([^)]{0,1000}\)", r"\1", text)
+
+
 def read_page(path: Path) -> str:
     """The Markdown of a page. Raises HarnessError for a file that is no text in UTF-8."""
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except UnicodeDecodeError as error:
         raise HarnessError(f"{path}: no text in UTF-8 (byte {error.start}); save it as UTF-8") from None
 
 
 def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
-    text = _COMMENT.sub("", read_page(path))
+    text = strip_comments(read_page(path))
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
 
     def link(match: re.Match[str]) -> str:

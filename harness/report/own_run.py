@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from harness.arrays import Array
+from harness.bounds import read_text
 from harness.claims.evidence import Measurements
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
@@ -208,7 +209,7 @@ def committed_verdicts(context: Context, claims: Collection[str]) -> dict[str, V
     if not path.is_file():
         return {}
     try:
-        written = json.loads(path.read_text(encoding="utf-8"))["verdicts"]
+        written = json.loads(read_text(path))["verdicts"]
         return {v["id"]: Verdict.model_validate(v) for v in written if v["id"] in claims}
     except (ValueError, KeyError, TypeError):
         again = f"harness report --profile {context.profile_name}"

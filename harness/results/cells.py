@@ -16,11 +16,13 @@ import pyarrow.parquet
 from pyarrow.lib import ArrowException
 
 from harness.arrays import Array
+from harness.bounds import TABLE_BYTES, NotAFile, TooLarge, check_unpacked, open_file
 from harness.data.cells import normalize_text, read_cells
 from harness.data.columns import DECIMAL_COMMA, THOUSANDS, number
 from harness.data.quoting import quote_names, quote_value
 from harness.errors import DatasetError, HarnessError
 from harness.experiment import ResultsFile
+from harness.parquet import check_parquet
 
 PARQUET = b"PAR1"
 INFINITE = {"inf": math.inf, "infinity": math.inf, "∞": math.inf}
@@ -151,7 +153,10 @@ def read_results(declared: ResultsFile, path: Path) -> ResultsCells:
         stamp = path.stat()
         if path.is_dir():
             raise ResultsFault(f"{declared.path}: a folder; a CSV or Parquet file is needed", "path")
-        begin = path.open("rb").read(4)
+        with open_file(path, declared.path) as stream:
+            begin = stream.read(4)
+    except NotAFile as error:
+        raise ResultsFault(str(error), "path") from None
     except FileNotFoundError:
         raise ResultsFault(f"{declared.path}: no such file; it is looked for at {path}", "path") from None
     except (OSError, ValueError) as error:
@@ -166,7 +171,10 @@ def _read_cached(
     path: Path, name: str, separator: str, encoding: str, parquet: bool, stamp: tuple[int, int]
 ) -> ResultsCells:
     """As read; `stamp` tells a file from what it was before."""
-    cells = _read_parquet(path, name) if parquet else _read_csv(path, name, separator, encoding)
+    try:
+        cells = _read_parquet(path, name) if parquet else _read_csv(path, name, separator, encoding)
+    except TooLarge as error:
+        raise ResultsFault(str(error), "path") from None
     if not len(cells):
         raise ResultsFault(f"{name}: no rows; at least one is needed", "path")
     return cells
@@ -174,6 +182,7 @@ def _read_cached(
 
 def _read_csv(path: Path, name: str, separator: str, encoding: str) -> ResultsCells:
     try:
+        check_unpacked(path, TABLE_BYTES, name)
         cells = read_cells(path, name, separator, encoding)
     except DatasetError as error:
         raise ResultsFault(str(error).replace(" (dataset csv, field path)", "")) from None
@@ -190,6 +199,7 @@ def _check_names(names: Sequence[str], name: str) -> None:
 
 def _read_parquet(path: Path, name: str) -> ResultsCells:
     try:
+        check_parquet(path, name)
         table = pyarrow.parquet.read_table(path)
     except (OSError, ValueError, ArrowException) as error:
         why = str(error).splitlines()[0]

@@ -10,7 +10,7 @@ from harness.data.quoting import quote_names, quote_value
 from harness.experiment.results import Format
 from harness.metrics import METRICS
 from harness.results.cells import TRUTH, ResultsCells, ResultsFault, finite_number, is_nearly_number
-from harness.results.rows import SPREAD
+from harness.results.rows import split_spread
 
 NAMES: dict[str, tuple[str, ...]] = {
     "member": ("member", "is_member", "ismember", "membership", "in_training"),
@@ -113,13 +113,13 @@ def _is_numeric(cells: ResultsCells, column: str) -> bool:
 
 def _column_of_spreads(cells: ResultsCells) -> str | None:
     """The first column all of whose cells are a mean and its spread."""
-    return next((c for c in cells.columns if _all(cells, c, lambda text: SPREAD.fullmatch(text) is not None)), None)
+    return next((c for c in cells.columns if _all(cells, c, lambda text: split_spread(text) is not None)), None)
 
 
 def _columns_of_means(cells: ResultsCells) -> dict[str, tuple[str, str]]:
     """By metric, of a summary with a column each: its column of means, and that of what they spread by, which is empty
     where one column has both."""
-    printed = [c for c in cells.columns if _all(cells, c, lambda text: SPREAD.fullmatch(text) is not None)]
+    printed = [c for c in cells.columns if _all(cells, c, lambda text: split_spread(text) is not None)]
     if len(printed) > 1:
         return {column: (column, "") for column in printed}
     pairs = {}
@@ -287,8 +287,8 @@ def _values_by_metric(guess: Guess, cells: ResultsCells) -> dict[str, list[str]]
 
 
 def _leading_number(text: str) -> float | None:
-    match = SPREAD.fullmatch(text)
-    return finite_number(match["mean"].strip() if match else text)
+    parts = split_spread(text)
+    return finite_number(parts[0] if parts else text)
 
 
 def _slug(text: str) -> str:

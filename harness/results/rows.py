@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from harness.results.cells import ResultsCells, ResultsFault, finite_number, lis
 from harness.results.places import Places, read_places
 from harness.results.scores import metrics_from_scores, read_scores
 
-SPREAD = re.compile(r"(?P<mean>.+?)\s*(?:±|\+/-|\+-)\s*(?P<spread>.+)")
-"""A mean and what follows it in one cell, as papers print them."""
+BETWEEN = ("±", "+/-", "+-")
+"""What stands between a mean and its spread in one cell, as papers print them."""
 NEEDED: dict[Format, tuple[str, ...]] = {
     "tidy": ("value",),
     "wide": (),
@@ -201,11 +200,21 @@ def _means_and_spreads(declared: ResultsFile, cells: ResultsCells, mean: str, sp
 
 
 def _split_spread(text: str) -> tuple[float, float] | None:
-    match = SPREAD.fullmatch(text)
-    if match is None:
+    parts = split_spread(text)
+    if parts is None:
         return None
-    mean, spread = finite_number(match["mean"].strip()), finite_number(match["spread"].strip())
+    mean, spread = map(finite_number, parts)
     return None if mean is None or spread is None or spread < 0 else (mean, spread)
+
+
+def split_spread(text: str) -> tuple[str, str] | None:
+    """The texts of a mean and of its spread, of a cell that has both, as `0.91 ± 0.02`; None of another one."""
+    places = [(at, mark) for mark in BETWEEN if (at := text.find(mark, 1)) > 0]
+    if not places:
+        return None
+    at, mark = min(places)
+    mean, spread = text[:at].strip(), text[at + len(mark) :].strip()
+    return (mean, spread) if mean and spread else None
 
 
 def _counts(declared: ResultsFile, cells: ResultsCells) -> Array:

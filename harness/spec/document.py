@@ -7,6 +7,7 @@ null is removed), everything else is replaced. `extends` may chain; a cycle is a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from yaml import MarkedYAMLError, YAMLError
 from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from harness.bounds import SPEC_BYTES, SPEC_VALUES, read_text
 from harness.errors import HarnessError
 from harness.spec import former_names
 from harness.spec.yaml_nodes import compose, events, items_of, line_of, value_of
@@ -24,9 +26,10 @@ SourceLine = tuple[Path, int]
 Keys = tuple[str | int, ...]
 Fields = dict[str, Any]
 """A mapping of YAML, as it is read."""
+Places = dict[Keys, SourceLine]
 MOST_DEPTH = 40
-MOST_VALUES = 200_000
-"""What a file may come to, aliases followed: a spec of 100 claims has a few thousand values."""
+BETWEEN_VALUES = (",", "\n", ":", "[", "{", "- ", "? ")
+"""What stands before a value of YAML, at least one for each but the first."""
 
 
 @dataclass
@@ -101,12 +104,17 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     if path in chain:
         raise HarnessError(f"{path}:1: extends: a cycle: {' -> '.join(p.name for p in (*chain, path))}")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, SPEC_BYTES)
     except FileNotFoundError:
         user = f"{chain[-1]}:1: extends: " if chain else ""
         raise HarnessError(f"{user}{path}: no such file") from None
     except IsADirectoryError:
-        raise HarnessError(f"{path}: is a folder; a spec is a file in YAML") from None
+        user = f"{chain[-1]}:1: extends: " if chain else ""
+        raise HarnessError(f"{user}{path}: is a folder; a spec is a file in YAML") from None
+    except HarnessError as error:
+        if not chain:
+            raise
+        raise HarnessError(f"{chain[-1]}:1: extends: {error}") from None
     except UnicodeDecodeError as error:
         raise HarnessError(f"{path}: no text in UTF-8 (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
@@ -119,10 +127,6 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
         data = _plain_mapping(tree, (), path, places)
     except MarkedYAMLError as error:
         raise _invalid(path, error) from None
-    if len(places) > MOST_VALUES:
-        raise HarnessError(
-            f"{path}:1: more than {MOST_VALUES:,} values once aliases are followed; a spec is far smaller"
-        )
     base_name = data.pop("extends", None)
     if base_name is None:
         return Document(data, places, [path])
@@ -131,7 +135,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     base = _load(path.parent / base_name, (*chain, path))
     _keeps_claims(base, data, f"{path}:{places.get(('claims',), (path, 1))[1]}: claims", base_name)
     merged_places = dict(base.places)
-    merged = _merge(base.data, data, (), merged_places, places)
+    merged = _merge(base.data, data, (), merged_places, places, ([*base.places], [*places]))
     merged_places[()] = (path, 1)
     return Document(merged, merged_places, [path, *base.files])
 
@@ -181,7 +185,9 @@ def _within_limits(path: Path, text: str) -> None:
             if level > 10 * MOST_DEPTH:
                 raise HarnessError(f"{path}:{number}: {deep}")
         highest = max(highest, len(line) - len(line.lstrip(" -?")))
-    if highest <= MOST_DEPTH and not ("&" in text and "*" in text):
+    limit = SPEC_VALUES.limit
+    is_small = sum(map(text.count, BETWEEN_VALUES)) < limit
+    if highest <= MOST_DEPTH and is_small and not ("&" in text and "*" in text):
         return
     # The stream of events, before anything is built of it: that takes no memory however it is nested.
     depth, total, sizes, begun = 0, 0, dict[str, int](), list[tuple[str | None, int]]()
@@ -203,10 +209,8 @@ def _within_limits(path: Path, text: str) -> None:
             anchor, before = begun.pop()
             if anchor is not None:
                 sizes[anchor] = total - before + 1
-        if total > MOST_VALUES:
-            raise HarnessError(
-                f"{where}: more than {MOST_VALUES:,} values once aliases are followed; a spec is far smaller"
-            )
+        if total > limit:
+            SPEC_VALUES.refuse(where, "once aliases are followed it has")
 
 
 def _plain_mapping(node: MappingNode, keys: Keys, path: Path, places: dict[Keys, SourceLine]) -> Fields:
@@ -250,23 +254,38 @@ def _text(key: object) -> str:
 
 
 def _merge(
-    base: Fields, own: Fields, keys: Keys, places: dict[Keys, SourceLine], own_places: dict[Keys, SourceLine]
+    base: Fields, own: Fields, keys: Keys, places: Places, own_places: Places, below: tuple[list[Keys], list[Keys]]
 ) -> Fields:
+    """`own` over `base`; `places` become those of the result.
+
+    `below` are the paths of both that begin with `keys`: each is looked at once a level, so that long files merge in a
+    time that is linear in them.
+    """
     merged = dict(base)
+    in_base, in_own = (_group_by_key(paths, len(keys)) for paths in below)
     for key, value in own.items():
         path = (*keys, key)
-        below = {k: v for k, v in own_places.items() if k[: len(path)] == path}
+        stale, new = in_base.get(key, []), in_own.get(key, [])
         if _can_merge(merged.get(key), value):
             places[path] = own_places[path]
-            merged[key] = _merge(merged[key], value, path, places, own_places)
+            merged[key] = _merge(merged[key], value, path, places, own_places, (stale, new))
         else:
-            for stale in [k for k in places if k[: len(path)] == path]:
-                del places[stale]
-            places.update(below)
+            for one in stale:
+                del places[one]
+            places.update({one: own_places[one] for one in new})
             merged[key] = value
             if value is None and key in base:
                 del merged[key]
     return merged
+
+
+def _group_by_key(paths: Iterable[Keys], depth: int) -> dict[str | int, list[Keys]]:
+    """Paths by their key at a depth, without those that end before it."""
+    groups: dict[str | int, list[Keys]] = {}
+    for path in paths:
+        if len(path) > depth:
+            groups.setdefault(path[depth], []).append(path)
+    return groups
 
 
 def merge(base: Fields, own: Fields) -> Fields:

@@ -20,6 +20,7 @@ from harness.hashing import fingerprint
 from harness.identity import spec_fields
 from harness.paths import Project
 from harness.spec.attacks import attack_variants
+from harness.spec.counts import check_counts, check_domains
 from harness.spec.document import Document, Keys, from_here, load_document, locate
 from harness.spec.fields import known_fields
 from harness.spec.model import Spec
@@ -133,12 +134,14 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
         )
     if "id" in raw.data:
         raise HarnessError(f"{locate(raw, ('id',))}: id: is set from the file's name; remove it")
+    check_counts(raw)
     document = core(raw)
     try:
         spec = Spec.model_validate({**document.data, "id": spec_id(project, path)}, by_alias=True, by_name=False)
     except ValidationError as error:
         lines = [_explain(document, fault) for fault in _of_all_arms(document, error.errors())]
         raise HarnessError("\n".join(name_packages(project, dict.fromkeys(lines)))) from None
+    check_domains(document, spec.claims)
     _check_axes(document, spec)
     for index, ambiguity in enumerate(spec.ambiguities):
         _check_ambiguity(document, spec, index, ambiguity.field, ambiguity.chosen)

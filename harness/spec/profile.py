@@ -17,6 +17,7 @@ from harness.errors import HarnessError, first_fault
 from harness.experiment.axes import Derived
 from harness.experiment.experiment import Arm, Experiment
 from harness.paths import Project
+from harness.spec.counts import check_counts
 from harness.spec.document import Keys, load_document
 from harness.spec.model import Spec
 from harness.training.engine import ENGINES
@@ -178,6 +179,7 @@ def load_params(project: Project) -> Params:
     if not project.params.exists():
         return Params(profile=DECLARED, profiles={DECLARED: Profile()})
     document = load_document(project.params)
+    check_counts(document)
     try:
         return Params.model_validate(document.data)
     except ValidationError as error:

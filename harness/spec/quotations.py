@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from harness.bounds import read_text
 from harness.claims.origin import Quote, normal_form
 from harness.errors import HarnessError
 from harness.files import json_text, write_text
@@ -46,7 +47,7 @@ def read_compared(project: Project) -> Mapping[str, frozenset[str]]:
 def _read(path: Path, stamp: int) -> Mapping[str, frozenset[str]]:
     """`stamp` tells a file from what it was before."""
     try:
-        written = json.loads(path.read_text(encoding="utf-8"))
+        written = json.loads(read_text(path))
         return {str(paper): frozenset(map(str, keys)) for paper, keys in written.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         again = "`harness validate --paper TEXT` writes it anew, once it is deleted"
@@ -92,7 +93,7 @@ def read_texts(paths: Sequence[Path], papers: Sequence[str]) -> dict[str, str]:
                     f"--paper {file}: a text is called as its paper is, one of {known}, such as {papers[0]}.txt"
                 )
             try:
-                texts[paper] = normal_form(file.read_text(encoding="utf-8"))
+                texts[paper] = normal_form(read_text(file))
             except (OSError, UnicodeDecodeError) as error:
                 why = getattr(error, "strerror", None) or "it is no text in UTF-8"
                 raise HarnessError(f"--paper {file}: cannot be read: {why}; a text in UTF-8 is needed") from None

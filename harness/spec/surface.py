@@ -18,7 +18,7 @@ from harness.experiment.setup import Setup
 from harness.identity import spec_fields
 from harness.results.cells import ResultsFault
 from harness.results.rows import describe_results
-from harness.spec.document import Document, Fields, Keys, locate, merge, without_nulls
+from harness.spec.document import MOST_DEPTH, Document, Fields, Keys, locate, merge, without_nulls
 
 SHARED = frozenset(spec_fields(Setup))
 """Fields that an experiment gives for all its arms, and an arm for itself."""
@@ -130,6 +130,8 @@ def _complete_arm(document: Document, shared: Fields, arms: Fields, name: str, c
             raise HarnessError(
                 f"{place}: experiment.arms.{name}.extends: no arm {base_name!r}; there are: {', '.join(arms)}"
             )
+        if len(chain) > MOST_DEPTH:
+            raise HarnessError(f"{place}: experiment.arms.{name}.extends: more than {MOST_DEPTH} arms in a chain")
         if base_name in (*chain, name):
             raise HarnessError(
                 f"{place}: experiment.arms.{name}.extends: a cycle: {' -> '.join((*chain, name, base_name))}"

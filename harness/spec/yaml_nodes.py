@@ -22,6 +22,11 @@ FLOATING = re.compile(
     r"|[-+]?\.[0-9][0-9_]*([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$"
 )
 BASES = {"0b": 2, "0o": 8, "0x": 16}
+LARGEST = 10**308
+"""Whole numbers beyond it, on either side of 0, are no floating-point numbers, and Python prints none that is far
+longer."""
+MOST_DIGITS = 1100
+"""Of a number as it is written; those of LARGEST take 1,024 to the base of 2."""
 
 
 Base: Any = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
@@ -77,7 +82,11 @@ def value_of(node: ScalarNode) -> Plain:
 def _integer(text: str) -> int:
     sign, digits = (-1 if text.startswith("-") else 1), text.lstrip("+-")
     base = BASES.get(digits[:2], 10)
-    return sign * int(digits[2:] if base != 10 else digits, base)
+    digits = digits[2:] if base != 10 else digits
+    value = int(digits, base) if len(digits) <= MOST_DIGITS else None
+    if value is None or value > LARGEST:
+        raise HarnessError(f"a whole number of {len(digits):,} digits; numbers from -1e308 to 1e308 are read")
+    return sign * value
 
 
 def items_of(node: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:

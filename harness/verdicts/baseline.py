@@ -15,6 +15,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from harness.bounds import read_text
 from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError, first_fault
@@ -137,7 +138,7 @@ def _equal_but_last_digits(was: EffectInterval | None, now: EffectInterval | Non
 def read(path: Path, writes: str = "harness compare --update") -> Baseline:
     """Read a baseline. Raises HarnessError where it is missing or malformed. `writes`: what to type for one."""
     try:
-        return Baseline.model_validate_json(path.read_text(encoding="utf-8"))
+        return Baseline.model_validate_json(read_text(path))
     except FileNotFoundError:
         raise HarnessError(f"{path}: no baseline yet; `{writes}` writes one") from None
     except ValidationError as error:

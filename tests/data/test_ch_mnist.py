@@ -9,11 +9,21 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, TiffImagePlugin
 
-from harness.data.datasets.ch_mnist import CLASSES, SEED, TEXTURES, TILES, ChMnist, ChMnistSubstitute, texture
+from harness.data.datasets.ch_mnist import (
+    CLASSES,
+    SEED,
+    TEXTURES,
+    TILES,
+    ChMnist,
+    ChMnistSubstitute,
+    read_tiles,
+    texture,
+)
 from harness.data.fetch import fetch, read_table
 from harness.data.images import pixels_of
+from harness.data.raw_files import check_raw_files, limit_images
 from harness.errors import HarnessError
 from harness.hashing import generator
 from harness.paths import Project
@@ -102,3 +112,21 @@ def test_textures_are_drawn_as_stated() -> None:
     assert table["class"].value_counts().tolist() == [625] * 8
     assert ChMnistSubstitute.stands_in_for == "ch-mnist"
     assert ChMnistSubstitute.digest(table) == ChMnistSubstitute.canonical_sha256
+
+
+def test_a_tile_is_told_by_its_size_before_it_is_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 x 10,000 pixels in a tile of some kilobytes: nothing is decoded, and the line says how many there are."""
+    content = io.BytesIO()
+    Image.new("1", (10_000, 10_000)).save(content, "TIFF", compression="group4")
+    path = tmp_path / TILES
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("Kather_texture_2016_image_tiles_5000/01_TUMOR/a.tif", content.getvalue())
+    monkeypatch.setattr(TiffImagePlugin.TiffImageFile, "load", lambda *_: pytest.fail("it was decoded"))
+    before = Image.MAX_IMAGE_PIXELS
+    with pytest.raises(Image.DecompressionBombError, match="100000000 pixels"), limit_images():
+        read_tiles(path)
+    assert before == Image.MAX_IMAGE_PIXELS
+    check_raw_files(ChMnist.sources[0], {TILES: path})
+    monkeypatch.setenv("HARNESS_MAX_UNPACKED_BYTES", "1000")
+    with pytest.raises(HarnessError, match="more than 1,000; set HARNESS_MAX_UNPACKED_BYTES"):
+        check_raw_files(ChMnist.sources[0], {TILES: path})

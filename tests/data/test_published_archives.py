@@ -25,6 +25,7 @@ from PIL import Image
 
 from harness.data.datasets.ch_mnist import CLASSES, TILES, ChMnist
 from harness.data.datasets.privacytrustlab import LabelledBits, Location, Purchase, Texas
+from harness.data.raw_files import check_raw_files
 from harness.data.sources import PublishedHash, RawFile, Source, read_members
 from harness.errors import HarnessError
 from harness.paths import Project
@@ -291,3 +292,24 @@ def test_the_page_has_all_specs_of_these_data_and_its_profile_runs_them_on_the_r
     for one in load_specs(Project(tmp_path), sorted(decided)):
         scaled = scale(one.spec, name, chosen)
         assert (scaled.substitution, scaled.reductions) == (None, ())
+
+
+def test_an_archive_is_counted_while_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small archive of a large file, asked for or beside what is asked for, and one that is fetched."""
+    path = tmp_path / "dataset.tgz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name in ("feats", "other"):
+            about = tarfile.TarInfo(name)
+            about.size = 3_000_000
+            archive.addfile(about, io.BytesIO(b"0" * about.size))
+    assert path.stat().st_size < 100_000
+    assert len(read_members(path, ["feats"])["feats"]) == 3_000_000
+    monkeypatch.setenv("HARNESS_MAX_UNPACKED_BYTES", "1000000")
+    for names in (["feats"], ["labels"], []):
+        with pytest.raises(HarnessError, match=r"dataset.tgz: .* bytes unpacked, more than 1,000,000; set HARNESS_MAX"):
+            read_members(path, names)
+    source = Source("mirror", (RawFile(path.name),))
+    with pytest.raises(HarnessError, match=r"unpacks to more than 1,000,000 bytes"):
+        check_raw_files(source, {path.name: path})
+    known = Source("mirror", (RawFile(path.name, sha256=hashlib.sha256(path.read_bytes()).hexdigest()),))
+    check_raw_files(known, {path.name: path})

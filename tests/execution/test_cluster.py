@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ import pytest
 from harness.errors import HarnessError
 from harness.execution import cluster
 from harness.execution.planner import make_plan
-from harness.execution.store import MissingResults, Store
+from harness.execution.store import MissingResults, Result, Store, parse_result
 from harness.execution.table import measurement_table
 from harness.paths import Project
 from harness.progress import Progress
@@ -175,12 +176,60 @@ def test_what_a_cell_needs_comes_along_and_damage_does_not_go_in(make_project: M
     middle = data.index(store.get("train", key).arrays["w0"].tobytes()) + 2
     flipped = data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
     for damaged in (data[:-30], b"", flipped):
-        with pytest.raises(ValueError, match=key):
-            other.put_bytes("train", "ab" + key, damaged)
-    assert not other.has("train", "ab" + key)
+        with pytest.raises(ValueError, match=key[2:]):
+            other.put_bytes("train", "ab" + key[2:], damaged)
+    assert not other.has("train", "ab" + key[2:])
     with pytest.raises(MissingResults, match="is not in the store"):
-        store.bytes("train", "ab" + key)
+        store.bytes("train", "ab" + key[2:])
     assert cluster._whole_bytes(store, "train", key) == data
     store.path("train", key).write_bytes(flipped)
     with pytest.raises(MissingResults, match=f"train/{key}: cannot be read whole"):
         cluster._whole_bytes(store, "train", key)
+
+
+@pytest.mark.parametrize("sort", ["arrays", "name", "more", "less", "damaged", "elsewhere", "none"])
+def test_an_answer_that_was_not_asked_for_or_is_not_whole_is_not_stored(
+    sort: str, make_project: Make, running: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker of a real cluster that answers with what it likes. By what it was asked for a run would go on."""
+
+    def forge(payload: cluster.Payload) -> object:
+        from harness.execution.cluster import compute  # the worker's own
+
+        answer = compute(payload)
+        if answer.missing_tables:
+            return answer
+        (name, data), *others = answer.files.items()
+        result = parse_result(data)
+        assert result is not None
+        store = Store(Path(tempfile.mkdtemp()))
+        meta = {k: v for k, v in result.meta.items() if sort != "arrays" or k != "arrays_sha256"}
+        store.put(*name, Result({one: array + 1 for one, array in result.arrays.items()}, meta))
+        forged = store.bytes(*name)
+        files = {
+            "arrays": {name: forged},
+            "name": {("train", "ab" * 32): data},
+            "more": {name: data, ("noise", "ab" * 32): data},
+            "less": {},
+            "damaged": {name: data[:-50]},
+            "elsewhere": {("..", "x" * 64): data},
+        }
+        return cluster.Answer(answer.done, files[sort] | dict(others)) if sort in files else None
+
+    monkeypatch.setattr(cluster, "compute", forge)
+    project = make_project(TEXT)
+    with pytest.raises(
+        HarnessError, match=r"a worker of the cluster answers wrongly: .*; nothing of its answer was stored"
+    ):
+        compute(project, running.address)
+    assert [
+        key for kind in Store(project.store).kinds() if kind != "noise" for key in Store(project.store).files(kind)
+    ] == []
+
+
+def test_a_worker_gets_no_file_that_its_task_does_not_read(
+    make_project: Make, running: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "compute", lambda payload: cluster.Answer([], {}, ("params.yaml",)))
+    with pytest.raises(HarnessError, match="asks for files that its task does not read"):
+        compute(make_project(TEXT), running.address)

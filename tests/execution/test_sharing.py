@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from s3fs import S3FileSystem
 from harness.errors import HarnessError
 from harness.execution.sharing import Shared, Transfer, pull, push
 from harness.execution.store import Result, Store
+from harness.execution.store_key import NO_TAG, WRONG_TAG, StoreKey
 from harness.hashing import digest_arrays, fingerprint
 from harness.progress import Progress
 from tests.conftest import run_cli
@@ -239,7 +241,7 @@ def test_a_folder_below_another_store_is_not_listed_with_it(tmp_path: Path) -> N
     stray = tmp_path / "shared" / "train" / "zz" / f"{key}.npz"
     stray.parent.mkdir(parents=True)
     stray.write_bytes(here.bytes("train", key))
-    assert Shared(str(tmp_path / "shared")).list_results() == set()
+    assert Shared(str(tmp_path / "shared")).list_results().sizes == {}
 
 
 def test_what_is_damaged_here_is_pulled_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,3 +272,192 @@ def test_a_run_elsewhere_takes_what_was_pulled(make_project: Any, tmp_path: Path
     plan = run_cli(other.root, "plan", "--json")
     assert [row["missing"] for row in json.loads(plan.stdout)["specs"]] == [0]
     assert run_cli(other.root, "store", "pull", "nowhere://x").returncode == 2
+
+
+# --- whoever can write to a shared store
+
+
+def forged(kind: str = "train", index: int = 0, **more: Any) -> tuple[str, Result]:
+    """The result of a piece as somebody makes it up: its description is right, its arrays are any."""
+    description = {"index": index}
+    meta = {"description": description, "needs": [], **more}
+    return fingerprint([kind, description, []]), Result({"w0": np.full(100, 6.66)}, meta)
+
+
+def put_unchecked(shared: Path, kind: str, key: str, result: Result, name: str = "") -> None:
+    """Write an object as an attacker does, wherever that is."""
+    meta = np.frombuffer(json.dumps(result.meta).encode(), dtype=np.uint8)
+    path = shared / kind / key[:2] / (name or f"{key}.npz")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as stream:
+        np.savez(stream, __meta__=meta, **result.arrays)
+
+
+def test_a_result_without_the_hash_of_its_arrays_is_not_taken(tmp_path: Path) -> None:
+    key, result = forged()
+    put_unchecked(tmp_path / "shared", "train", key, result)
+    there = Store(tmp_path / "there")
+    transfer = pull(there, Shared(str(tmp_path / "shared")), QUIET)
+    assert transfer.faults == [("train", key, "it has no hash of its arrays (arrays_sha256)")]
+    assert names(there) == set()
+
+
+def test_a_result_is_compared_with_the_kind_that_it_is_asked_for(tmp_path: Path) -> None:
+    """A model under `split`, a split under `train`, and calibrated noise with arrays or without noise."""
+    arrays = {"w0": np.full(3, 1.0)}
+    of_train = {"description": {"index": 0}, "needs": [], "arrays_sha256": digest_arrays(arrays)}
+    put_unchecked(tmp_path / "shared", "split", fingerprint(["train", {"index": 0}, []]), Result(arrays, of_train))
+    noise = fingerprint({"epsilon": 1})
+    put_unchecked(tmp_path / "shared", "noise", noise, Result({}, {"description": {"epsilon": 1}}))
+    other = fingerprint({"epsilon": 2})
+    told = {"description": {"epsilon": 2}, "noise_multiplier": 1.5}
+    put_unchecked(tmp_path / "shared", "noise", other, Result(arrays, told))
+    transfer = pull(Store(tmp_path / "there"), Shared(str(tmp_path / "shared")), QUIET)
+    assert {(kind, fault) for kind, _, fault in transfer.faults} == {
+        ("split", "its description belongs to another name"),
+        ("noise", "it has no noise multiplier"),
+        ("noise", "it holds arrays, of which it has none"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["..", "index", "", "other", "tr\x1b[2Jain", "train\n"])
+def test_nothing_is_written_outside_of_the_kinds_of_results(kind: str, tmp_path: Path) -> None:
+    key, result = forged(kind, arrays_sha256=digest_arrays({"w0": np.full(100, 6.66)}))
+    shared, store = tmp_path / "above" / "shared", Store(tmp_path / "deep" / "there")
+    put_unchecked(shared, kind, key, result)
+    transfer = pull(store, Shared(str(shared)), QUIET)
+    assert (transfer.moved, transfer.faults) == (0, [])
+    with pytest.raises(HarnessError, match="no name of a result") as raised:
+        store.put(kind, key, result)
+    assert str(raised.value).isprintable()
+    with pytest.raises(HarnessError, match="no name of a result"):
+        Shared(str(shared)).get(kind, key)
+    assert not (tmp_path / "deep").exists()
+
+
+@pytest.mark.parametrize("key", ["../" * 3 + "x", "AB" * 32, "ab" * 31, "ab" * 32 + "\n", "a" * 63 + "/"])
+def test_a_key_is_a_hash(key: str, tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match="no name of a result"):
+        Store(tmp_path).path("train", key)
+
+
+def test_a_store_that_unpacks_to_more_or_is_nested_ends_no_pull(tmp_path: Path) -> None:
+    """Deflated zeros, a record of 100,000 brackets and one just as deep as it can be read: each is one line."""
+    here = filled(tmp_path / "shared", 1)
+    bomb, deep, deeper = (fingerprint(["train", {"index": i}, []]) for i in (7, 8, 9))
+    nested = here.root / "train" / bomb[:2]
+    nested.mkdir(parents=True, exist_ok=True)
+    with (
+        zipfile.ZipFile(nested / f"{bomb}.npz", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("w0.npy", "w") as member,
+    ):
+        for _ in range(300):
+            member.write(b"\0" * 1_000_000)
+    for key, depth in ((deep, 100_000), (deeper, 900)):
+        record = f'{{"description": {"[" * depth}{"]" * depth}, "needs": []}}'.encode()
+        path = here.root / "train" / key[:2] / f"{key}.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as stream:
+            np.savez(stream, __meta__=np.frombuffer(record, np.uint8))
+    there = Store(tmp_path / "there")
+    transfer = pull(there, Shared(str(tmp_path / "shared")), QUIET)
+    assert transfer.moved == 1
+    assert sorted(key for _, key, _ in transfer.faults) == sorted([bomb, deep, deeper])
+    assert there.faults_of_records("train", [bomb]) == [("train", bomb, "is not in the store")]
+    assert {fault for *_, fault in here.faults_of_records("train", [deep, deeper])} <= {
+        "cannot be read whole",
+        "its description belongs to another name",
+    }
+
+
+def test_an_object_larger_than_its_bound_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(tmp_path / "shared", 2)
+    monkeypatch.setenv("HARNESS_MAX_UNPACKED_BYTES", "100")
+    shared = Shared(str(tmp_path / "shared"))
+    monkeypatch.setattr(shared, "get", lambda *_: pytest.fail("it was fetched"))
+    transfer = pull(Store(tmp_path / "there"), shared, QUIET)
+    assert len(transfer.faults) == 2
+    assert "set HARNESS_MAX_UNPACKED_BYTES to raise the bound" in transfer.faults[0][2]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https", "simplecache::http"])
+def test_a_web_server_that_cannot_be_reached_is_no_empty_store(scheme: str, tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=r"cannot be used|lists no result"):
+        pull(Store(tmp_path / "here"), Shared(f"{scheme}://127.0.0.1:9/x"), QUIET)
+
+
+def test_a_web_page_that_lists_nothing_is_no_empty_store(tmp_path: Path) -> None:
+    with answering(200) as there, pytest.raises(HarnessError, match="/x: lists no result; right is the address of"):
+        pull(Store(tmp_path / "here"), Shared(f"{there}/x"), QUIET)
+
+
+# --- the key of a shared store
+
+SECRET, OTHER = StoreKey(b"a key of a group of people"), StoreKey(b"a key of some other people")
+
+
+def test_with_a_key_nothing_is_taken_without_its_tag(address: str, tmp_path: Path) -> None:
+    """Of a result that lacks one, of one that another key made, and of one put in the place of another."""
+    shared = Shared(address)
+    push(filled(tmp_path / "ours", 4), shared, QUIET, None, SECRET)
+    push(filled(tmp_path / "others", 2, first=10), shared, QUIET, None, OTHER)
+    push(filled(tmp_path / "unkeyed", 3, first=20), shared, QUIET)
+    first, second, *_ = sorted(names(Store(tmp_path / "ours")))
+    forged_key, result = forged(index=30, arrays_sha256=digest_arrays({"w0": np.full(100, 6.66)}))
+    made_up = Store(tmp_path / "made-up")
+    made_up.put("train", forged_key, result)
+    shared.put("train", forged_key, made_up.bytes("train", forged_key))
+    shared.put_tag("train", forged_key, shared.tag("train", first))  # a tag that is right, of another result
+    there = Store(tmp_path / "there")
+    transfer = pull(there, shared, QUIET, None, SECRET)
+    assert names(there) == names(Store(tmp_path / "ours"))
+    faults = [fault for *_, fault in transfer.faults]
+    assert (faults.count(NO_TAG), faults.count(WRONG_TAG)) == (3, 3)
+    assert second in names(there)
+    everything = Store(tmp_path / "everything")
+    assert pull(everything, shared, QUIET).moved == 10  # without a key as ever
+
+
+def test_a_result_that_is_changed_does_not_fit_its_tag(tmp_path: Path) -> None:
+    shared = Shared(str(tmp_path / "shared"))
+    push(filled(tmp_path / "ours", 1), shared, QUIET, None, SECRET)
+    key, result = forged(arrays_sha256=digest_arrays({"w0": np.full(100, 6.66)}))
+    put_unchecked(tmp_path / "shared", "train", key, result)
+    assert pull(Store(tmp_path / "unkeyed"), shared, QUIET).moved == 1
+    assert pull(Store(tmp_path / "keyed"), shared, QUIET, None, SECRET).faults == [("train", key, WRONG_TAG)]
+
+
+def test_what_lay_there_without_a_tag_is_pushed_anew_with_one(tmp_path: Path) -> None:
+    shared, here = Shared(str(tmp_path / "shared")), filled(tmp_path / "here", 3)
+    push(here, shared, QUIET)
+    assert push(here, shared, QUIET, None, SECRET).moved == 3
+    assert push(here, shared, QUIET, None, SECRET).moved == 0
+    assert pull(Store(tmp_path / "there"), shared, QUIET, None, SECRET).moved == 3
+
+
+def test_the_commands_take_the_key_from_the_environment_and_never_print_it(make_project: Any, tmp_path: Path) -> None:
+    project, shared = make_project(), tmp_path / "shared"
+    filled(project.store, 3)
+    key = "0123456789abcdef-secret"
+    file = tmp_path / "key"
+    file.write_text(f"{key}\n")
+    sent = run_cli(project.root, "store", "push", str(shared), "-q", HARNESS_STORE_KEY=key)
+    assert sent.returncode == 0, sent.stderr
+    other = make_project(where="other")
+    filled(shared, 2, first=5)
+    got = run_cli(other.root, "store", "pull", str(shared), "-q", HARNESS_STORE_KEY_FILE=str(file))
+    assert got.returncode == 1
+    assert got.stdout.splitlines()[0] == (
+        "refused by the key (HARNESS_STORE_KEY): 2 pieces without a tag, 0 with a wrong one"
+    )
+    assert "3 pieces pulled" in got.stdout
+    short = run_cli(other.root, "store", "pull", str(shared), "-q", HARNESS_STORE_KEY="short-secret")
+    both = run_cli(other.root, "store", "pull", str(shared), HARNESS_STORE_KEY=key, HARNESS_STORE_KEY_FILE=str(file))
+    none = run_cli(other.root, "store", "pull", str(shared), HARNESS_STORE_KEY_FILE=str(tmp_path / "none"))
+    assert [one.returncode for one in (short, both, none)] == [2, 2, 2]
+    assert "fewer than 16 bytes" in short.stderr
+    assert "both are set" in both.stderr
+    assert "cannot be read: No such file" in none.stderr
+    for one in (sent, got, short, both, none):
+        assert "secret" not in one.stdout + one.stderr.replace("secrets.token_hex", "").replace("import secrets", "")
+    assert "secret" not in repr(StoreKey(key.encode()))

@@ -109,7 +109,7 @@ def test_many_writers_of_one_result_leave_one_whole_file(tmp_path: Path) -> None
 def test_an_unwritable_place_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no directory")
     with pytest.raises(OSError, match=r"Not a directory|File exists"):
-        Store(tmp_path / "file").put("train", "ab12", result())
+        Store(tmp_path / "file").put("train", name("train", 0), result())
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
