@@ -12,7 +12,6 @@ import logging
 import math
 import re
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Hashable, Mapping
 
@@ -21,6 +20,7 @@ import pandas as pd
 from harness.coordinates import format_level
 from harness.execution.plan import Plan
 from harness.experiment.experiment import Arm
+from harness.git import ask_git
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.model import Spec
@@ -33,15 +33,11 @@ SERVER_TIMEOUT_S = 5.0
 
 def commit(project: Project, *paths: str) -> str:
     """The checkout's commit, marked where files (of `paths`, if given) differ from it; `unknown` outside git."""
-    try:
-        git = ["git", "-C", str(project.root)]
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        dirty = subprocess.run(
-            [*git, "status", "--porcelain", "--", *paths], capture_output=True, text=True, check=True
-        ).stdout
-    except (OSError, subprocess.CalledProcessError):
+    head = ask_git(project.root, "rev-parse", "HEAD")
+    dirty = ask_git(project.root, "status", "--porcelain", "--ignore-submodules=all", "--", *paths)
+    if head is None or dirty is None:
         return "unknown"
-    return head + ("-dirty" if dirty.strip() else "")
+    return head.strip() + ("-dirty" if dirty.strip() else "")
 
 
 def log_run(

@@ -13,7 +13,7 @@ from harness import plugins
 
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
-    "arrays entry_points errors files imports streams",
+    "arrays entry_points errors files git imports processes streams",
     "coordinates hashing paths progress",
     "identity",
     "config formulas",

@@ -32,6 +32,7 @@ from harness.commands.survey import survey
 from harness.commands.version import Version
 from harness.entry_points import first_malformed_line
 from harness.errors import HarnessError
+from harness.processes import protect_processes
 from harness.progress import silence_accountant_warnings
 from harness.streams import reserve_stdout
 
@@ -120,6 +121,7 @@ def main() -> None:
     With `--json`, standard output has exactly one document, an error's too; what else is printed goes to standard
     error. HARNESS_TRACEBACK=1 shows where an error came from.
     """
+    protect_processes()
     silence_accountant_warnings()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

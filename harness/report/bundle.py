@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
@@ -18,6 +17,7 @@ from harness import tracking
 from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
 from harness.files import atomic_path, json_text
+from harness.git import ask_git
 from harness.pipeline.context import Context
 from harness.pipeline.judging import measured_file, read_verdict
 from harness.report.citations import read_project_citation
@@ -111,11 +111,10 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
 
 def _date(context: Context) -> datetime.datetime:
     """The date of the commit, so that a checkout always gives the same crate; the present time outside of git."""
-    asked = ["git", "-C", str(context.project.root), "log", "-1", "--format=%cI"]
+    output = ask_git(context.project.root, "log", "-1", "--format=%cI")
     try:
-        output = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-        return datetime.datetime.fromisoformat(output)
-    except (OSError, ValueError, subprocess.CalledProcessError):
+        return datetime.datetime.fromisoformat((output or "").strip())
+    except ValueError:
         return datetime.datetime.now(datetime.UTC)
 
 
