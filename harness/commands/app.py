@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from harness.addresses import hide_secrets
 from harness.commands.accountants import accountants
 from harness.commands.alternatives import alternatives
 from harness.commands.audit import audit
@@ -168,7 +169,8 @@ def _run_command() -> int:
 
 def _report_error(error: Exception, text: str) -> int:
     if os.environ.get("HARNESS_TRACEBACK"):
-        traceback.print_exception(error)
+        print(hide_secrets("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    text = hide_secrets(text)
     for line in text.splitlines():
         print(f"harness: {line}", file=sys.stderr)
     if "document" in state:

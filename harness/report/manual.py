@@ -17,6 +17,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from harness.errors import HarnessError
+from harness.reading_bounds import check_place
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Use": (
@@ -135,6 +136,7 @@ def first_sentence(text: str) -> str:
 
 def read_page(path: Path) -> str:
     """The Markdown of a page. Raises HarnessError for a file that is no text in UTF-8."""
+    check_place(path)
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
