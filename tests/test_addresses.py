@@ -16,7 +16,7 @@ from tests.conftest import run_cli
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "printable"),
     [
         ("http://bob:SECRET@host:5000/api?x=SECRET: no", "http://host:5000/api?… no"),
         ("http://SECRET@host/x", "http://host/x"),
@@ -31,8 +31,8 @@ from tests.conftest import run_cli
         ("postgresql://u:SECRET@host:5432/db", "postgresql://host:5432/db"),
     ],
 )
-def test_secrets_are_hidden(text: str, shown: str) -> None:
-    assert hide_secrets(text) == shown
+def test_secrets_are_hidden(text: str, printable: str) -> None:
+    assert hide_secrets(text) == printable
 
 
 @pytest.mark.parametrize(

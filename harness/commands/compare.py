@@ -88,7 +88,7 @@ def compare(
         profile_given = () if context.own is not None else ("--profile", context.profile_name)
         writes = shlex.join(["harness", "compare", "--update", *profile_given, *(specs or ())])
         if baseline_file is not None:
-            accepted = baseline.read_of_profile(baseline_file, context.profile_name)
+            accepted: baseline.Baseline | None = baseline.read_of_profile(baseline_file, context.profile_name)
         else:
             accepted = baseline.read(path, writes) if path.is_file() else None
         tolerance_in_use = tolerance if tolerance is not None or accepted is None else accepted.tolerance

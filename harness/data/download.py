@@ -35,7 +35,7 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
     import requests
 
     target.parent.mkdir(parents=True, exist_ok=True)
-    shown = hide_secrets(url)
+    printable = hide_secrets(url)
     part = target.with_name(target.name + ".part")
     have = part.stat().st_size if part.exists() else 0
     headers = {"Range": f"bytes={have}-"} if have else {}
@@ -56,11 +56,11 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
                         bar.advance(len(block))
     except requests.RequestException as error:
         reason = hide_secrets(str(error), url).splitlines()[0][:160]
-        raise HarnessError(f"{shown}: {type(error).__name__}: {reason}") from None
+        raise HarnessError(f"{printable}: {type(error).__name__}: {reason}") from None
     if total and part.stat().st_size < total:
-        raise HarnessError(f"{shown}: broke off at {part.stat().st_size} of {total} bytes; run again to go on")
+        raise HarnessError(f"{printable}: broke off at {part.stat().st_size} of {total} bytes; run again to go on")
     try:
-        verify_hash(part, sha256, shown)
+        verify_hash(part, sha256, printable)
     except HarnessError:
         part.unlink()
         raise

@@ -166,9 +166,9 @@ class DaskCluster(Executor):
             self.client = Client(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             reason = hide_secrets(str(error), address).splitlines()[0] if str(error) else type(error).__name__
-            shown = hide_secrets(address)
+            printable = hide_secrets(address)
             raise HarnessError(
-                f"--scheduler {shown}: no Dask scheduler answers there ({reason}); start one with `dask scheduler`"
+                f"--scheduler {printable}: no Dask scheduler answers there ({reason}); start one with `dask scheduler`"
             ) from None
         self._futures: dict[str, tuple[Future, Batch]] = {}
         self._finished: queue.Queue[str] = queue.Queue()

@@ -55,25 +55,25 @@ class Shared:
         """Raises HarnessError for an address that nothing here can reach."""
         if not address.strip():
             raise HarnessError(f"{address!r}: no address; {RIGHT}")
-        shown = hide_secrets(address)
+        printable = hide_secrets(address)
         *wrappers, last = address.split("::")  # such as simplecache::s3://bucket/folder
         protocol, path = fsspec.core.split_protocol(last)
         before, colon, after = last.partition(":")
         self.protocols = {wrapper.split("://")[0] for wrapper in wrappers} | {str(protocol)}
         if not FLEETING.isdisjoint({*self.protocols, before if colon else ""}):
-            raise HarnessError(f"{shown}: nothing that is put there outlasts this command; {RIGHT}")
+            raise HarnessError(f"{printable}: nothing that is put there outlasts this command; {RIGHT}")
         if not path.strip():
-            raise HarnessError(f"{shown!r}: no directory or bucket in it; {RIGHT}")
+            raise HarnessError(f"{printable!r}: no directory or bucket in it; {RIGHT}")
         if colon and not after.startswith("/") and before in fsspec.available_protocols():
             whole = hide_secrets(f"{before}://{after}")
             mended = whole.replace("://", ":", 1)
             raise HarnessError(f"{mended}: right is {whole}, or ./{mended} for a folder of that name")
         with _explain_unreachable(address):
             self.files, root = fsspec.core.url_to_fs(address)
-        self._address, self.address, self.root = address, shown, str(root).rstrip("/")
+        self._address, self.address, self.root = address, printable, str(root).rstrip("/")
         """The address, as it may be printed, and the path of the store in its file system."""
         if not self.root:
-            raise HarnessError(f"{shown!r}: no directory or bucket in it; {RIGHT}")
+            raise HarnessError(f"{printable!r}: no directory or bucket in it; {RIGHT}")
         self.has_buckets = not BUCKETS.isdisjoint(self.protocols)
 
     def path(self, kind: str, key: str) -> str:
@@ -211,7 +211,7 @@ def _transfer(
 @contextmanager
 def _explain_unreachable(address: str) -> Iterator[None]:
     """Context manager: turn errors of a file system into a HarnessError of one line, without passwords."""
-    shown = hide_secrets(address)
+    printable = hide_secrets(address)
     try:
         yield
     except HarnessError:
@@ -219,11 +219,11 @@ def _explain_unreachable(address: str) -> Iterator[None]:
     except ImportError as error:
         why = hide_secrets((str(error).splitlines() or [type(error).__name__])[0], address)
         name = "pip install 'mi-dp-harness[s3]'" if address.startswith("s3") else why
-        raise HarnessError(f"{shown}: this needs one more package: {name}") from None
+        raise HarnessError(f"{printable}: this needs one more package: {name}") from None
     except Exception as error:  # each file system has errors of its own
         why = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
         right = f"; {RIGHT}" if "Protocol not known" in why else ""
-        raise HarnessError(f"{shown}: cannot be used: {hide_secrets(why, address)}{right}") from None
+        raise HarnessError(f"{printable}: cannot be used: {hide_secrets(why, address)}{right}") from None
 
 
 def _is_result(folder: str, name: str) -> bool:
