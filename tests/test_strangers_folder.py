@@ -15,6 +15,7 @@ from harness import processes
 from harness.data.download import from_package
 from harness.data.sources import PackageMember
 from harness.errors import HarnessError
+from harness.git import ask_git
 from harness.paths import Project
 from harness.tracking import commit
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, empty_tracking_store, run_cli, write_cancer
@@ -87,6 +88,8 @@ COMMANDS = {
 def test_no_file_of_the_folder_is_taken_for_a_module(command: str, judged: Path, script: Path, tmp_path: Path) -> None:
     root = tmp_path / "there"
     shutil.copytree(judged, root)
+    make_repository(root)
+    name_programs(root, root / "RAN")
     write_traps(root, (*sorted({*sys.stdlib_module_names, *INSTALLED}), "harness"))
     ran = run_here(root, script, "-P" if command == "validate" else "script", *command.split())
     assert not (root / "RAN").exists(), (root / "RAN").read_text()
@@ -122,6 +125,8 @@ def test_workers_do_not_take_it_for_a_module(command: str, judged: Path, script:
     root = tmp_path / "there"
     shutil.copytree(judged, root, ignore=shutil.ignore_patterns(".harness", "reports"))
     shutil.copy(empty_tracking_store(), root / "mlflow.db")
+    make_repository(root)
+    name_programs(root, root / "RAN")
     write_traps(root)
     ran = run_here(root, script, "script", *command.split())
     assert not (root / "RAN").exists(), (root / "RAN").read_text()
@@ -177,23 +182,20 @@ def test_the_users_own_value_reaches_the_users_own_code(monkeypatch: pytest.Monk
 
 
 def make_repository(root: Path) -> None:
-    """A repository with one commit."""
-    root.mkdir()
+    """Make a folder a repository with one commit."""
+    root.mkdir(exist_ok=True)
     (root / "a.txt").write_text("a\n")
-    (root / ".gitattributes").write_text("*.txt filter=theirs\n")
+    (root / ".gitattributes").write_text("* filter=theirs\n")
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "a"]):
         subprocess.run(
             ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *arguments], cwd=root, check=True
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("modified", [False, True])
-def test_git_runs_nothing_of_the_repository(tmp_path: Path, modified: bool) -> None:
-    """Monitor, hooks, filters, a check of signatures and programs that fetch: what git says is the same."""
-    root = tmp_path / "repository"
-    make_repository(root)
+def name_programs(root: Path, log: Path) -> None:
+    """Have a repository's own configuration name a program, which writes to `log`, for all that git does as it reads."""
     program = root / ".git" / "program"
-    program.write_text(f"#!/bin/sh\necho ran >> {tmp_path / 'RAN'}\ncat\n")
+    program.write_text(f"#!/bin/sh\necho ran >> {log}\ncat\n")
     program.chmod(0o755)
     hooks = root / ".git" / "hooks"
     hooks.mkdir(exist_ok=True)
@@ -207,12 +209,55 @@ def test_git_runs_nothing_of_the_repository(tmp_path: Path, modified: bool) -> N
             f'[log]\n\tshowSignature = true\n[filter "theirs"]\n\tclean = {program}\n\tsmudge = {program}\n'
             f"[pager]\n\tstatus = true\n\tlog = true\n[include]\n\tpath = included\n[diff]\n\texternal = {program}\n"
         )
+
+
+@pytest.mark.parametrize("modified", [False, True])
+def test_git_runs_nothing_of_the_repository(tmp_path: Path, modified: bool) -> None:
+    """Monitor, hooks, filters, a check of signatures and programs that fetch: what git says is the same."""
+    root = tmp_path / "repository"
+    make_repository(root)
+    name_programs(root, tmp_path / "RAN")
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True
     ).stdout.strip()  # fmt: skip
     (root / "a.txt").write_text("b\n" if modified else "a\n")
     os.utime(root / "a.txt", (1, 1))  # so that git has to look at its content
     assert commit(Project(root)) == head + ("-dirty" if modified else "")
+    assert not (tmp_path / "RAN").exists()
+    subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, check=False)
+    assert (tmp_path / "RAN").exists(), "so that the programs would run"
+
+
+def test_git_checks_no_signature(tmp_path: Path) -> None:
+    """Which a signed commit would have it do, by the program that the repository names."""
+    root = tmp_path / "repository"
+    make_repository(root)
+    asked = ["git", "cat-file", "commit", "HEAD"]
+    unsigned = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=True).stdout
+    head, _, message = unsigned.partition("\n\n")
+    signed = f"{head}\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n -----END PGP SIGNATURE-----\n\n{message}"
+    write = ["git", "hash-object", "-t", "commit", "-w", "--stdin"]
+    name = subprocess.run(write, cwd=root, input=signed, capture_output=True, text=True, check=True).stdout.strip()
+    subprocess.run(["git", "reset", "-q", "--soft", name], cwd=root, check=True)
+    name_programs(root, tmp_path / "RAN")
+    asked = ["git", "log", "-1", "--format=%cI"]
+    date = ask_git(root, *asked[1:])
+    assert date is not None
+    assert not (tmp_path / "RAN").exists()
+    subprocess.run(asked, cwd=root, capture_output=True, check=False)
+    assert (tmp_path / "RAN").exists(), "so that the program would run"
+
+
+def test_git_looks_into_no_repository_below(tmp_path: Path) -> None:
+    """A submodule has a configuration of its own."""
+    root = tmp_path / "repository"
+    make_repository(root)
+    make_repository(root / "below")
+    subprocess.run(["git", "add", "-A"], cwd=root, capture_output=True, check=True)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "b"], cwd=root, check=True)
+    (root / ".gitmodules").write_text('[submodule "below"]\n\tpath = below\n\turl = ./below\n\tignore = none\n')
+    name_programs(root / "below", tmp_path / "RAN")
+    assert commit(Project(root)).endswith("-dirty")
     assert not (tmp_path / "RAN").exists()
     subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, check=False)
     assert (tmp_path / "RAN").exists(), "so that the programs would run"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -285,3 +286,14 @@ def test_a_bundle_reads_no_file_of_this_machine(name: str, content: Mapping[str,
         assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
         assert "SECRET" not in ran.stderr
         assert "lies outside of" in ran.stderr
+
+
+def test_the_readme_says_whose_code_runs_and_names_what_is_there(content: Mapping[str, bytes]) -> None:
+    readme = content["README.md"].decode()
+    safe, own = readme.index("harness judge --bundle FILE"), readme.index("runs code that is in this archive")
+    assert safe < own
+    assert "whoever made it can\nrun anything, and print any verdict" in readme
+    for name in re.findall(r"-r (\S+)|`([\w.]+\.(?:json|txt|lock))`", readme):
+        assert {*name} - {""} <= set(content), name
+    assert ("--require-hashes" in readme) == ("requirements.lock" in content)
+    assert not re.search(r"(?<!-P )-m (pip|venv)", readme)
