@@ -25,6 +25,8 @@ from harness.verdicts import baseline
 
 VERDICT, INSTALLED = "verdict.json", "installed.json"
 PROGRAMS = frozenset({".py", ".pyc", ".pyd", ".pth", ".so", ".sh", ".exe", ".bat"})
+MOST_LISTED = 8
+"""Names of files or packages in one line."""
 NOT_FOR_SPECS = frozenset({"harness", PLUGINS, "reports", "specs"})
 """Folders of the archive in which no spec of the user's own lies."""
 
@@ -211,7 +213,7 @@ def _versions(root: Path) -> dict[str, str]:
     return {}
 
 
-def list_some(names: Sequence[str], most: int = 8) -> str:
+def list_some(names: Sequence[str]) -> str:
     """The first of many names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return ", ".join(names[:MOST_LISTED]) + more
