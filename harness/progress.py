@@ -19,6 +19,8 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 
+from harness.addresses import hide_secrets
+
 QUIET_INTERVAL_S = 20.0
 """Between two lines of progress at least, where the output is no terminal."""
 GROWTH = 6
@@ -56,7 +58,7 @@ class _Lines:
 
 def _write_line(text: str) -> None:
     """Write a line on standard error at once: `print` writes its end apart, and threads write between the two."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{hide_secrets(text)}\n")
     sys.stderr.flush()
 
 
@@ -115,7 +117,7 @@ class Progress:
         else:
             shown = [TextColumn("{task.description}"), BarColumn(), *columns]
             with RichProgress(*shown, console=self.console, transient=True) as rich:  # type: ignore[arg-type]
-                yield _RichBar(rich, rich.add_task(label, total=total, note=""))
+                yield _RichBar(rich, rich.add_task(hide_secrets(label), total=total, note=""))
 
     def bytes(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
         """A bar over bytes."""

@@ -12,15 +12,16 @@ import logging
 import math
 import re
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Hashable, Mapping
 
 import pandas as pd
 
+from harness.addresses import hide_secrets
 from harness.coordinates import format_level
 from harness.execution.plan import Plan
 from harness.experiment.experiment import Arm
+from harness.git import ask_git
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.model import Spec
@@ -33,15 +34,11 @@ SERVER_TIMEOUT_S = 5.0
 
 def commit(project: Project, *paths: str) -> str:
     """The checkout's commit, marked where files (of `paths`, if given) differ from it; `unknown` outside git."""
-    try:
-        git = ["git", "-C", str(project.root)]
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        dirty = subprocess.run(
-            [*git, "status", "--porcelain", "--", *paths], capture_output=True, text=True, check=True
-        ).stdout
-    except (OSError, subprocess.CalledProcessError):
+    head = ask_git(project.root, "rev-parse", "HEAD")
+    dirty = ask_git(project.root, "status", "--porcelain", "--ignore-submodules=all", "--", *paths)
+    if head is None or dirty is None:
         return "unknown"
-    return head + ("-dirty" if dirty.strip() else "")
+    return head.strip() + ("-dirty" if dirty.strip() else "")
 
 
 def log_run(
@@ -53,7 +50,7 @@ def log_run(
         return _log(project, scaled, sha256, plan, table)
     except Exception as error:
         # Tracking is a record beside the results; whatever fails in it must not cost them.
-        reason = str(error).splitlines()[0][:160] if str(error) else ""
+        reason = hide_secrets(str(error), project.mlflow_uri).splitlines()[0][:160] if str(error) else ""
         progress.warn(f"MLflow: not logged ({type(error).__name__}: {reason}); the results are complete without it")
         return None
 
@@ -70,20 +67,15 @@ def _try_writing(uri: str) -> None:
         except requests.exceptions.SSLError:
             return  # It is there, and which certificates are trusted is MLflow's to say, as are passwords.
         except requests.Timeout:
-            raise TimeoutError(f"{_without_password(uri)} does not answer in {SERVER_TIMEOUT_S:g} s") from None
+            raise TimeoutError(f"{hide_secrets(uri)} does not answer in {SERVER_TIMEOUT_S:g} s") from None
         except requests.ConnectionError:
-            raise ConnectionError(f"{_without_password(uri)} cannot be reached") from None
+            raise ConnectionError(f"{hide_secrets(uri)} cannot be reached") from None
         if status >= 500:
-            raise ConnectionError(f"{_without_password(uri)} answers with an error of its own ({status})")
+            raise ConnectionError(f"{hide_secrets(uri)} answers with an error of its own ({status})")
     elif uri.startswith("sqlite:///"):
         with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=10)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.rollback()
-
-
-def _without_password(uri: str) -> str:
-    """An address as it may be printed."""
-    return re.sub(r"//[^/@]*@", "//", uri)
 
 
 def _write_ahead(uri: str) -> None:

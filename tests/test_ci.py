@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,7 +26,14 @@ def steps_of_the_action() -> dict[str, dict[str, Any]]:
     return {step["name"]: step for step in action["runs"]["steps"] if "run" in step}
 
 
-def run_step(name: str, project: Project, tmp_path: Path, **given: str) -> subprocess.CompletedProcess[str]:
+def runner_temp(tmp_path: Path) -> Path:
+    """The runner's folder for what lasts as long as a job, outside of the checkout."""
+    folder = tmp_path / "runner-temp"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def run_step(name: str, project: Project, tmp_path: Path, /, **given: str) -> subprocess.CompletedProcess[str]:
     """One step, with what a runner sets and the inputs that a repository gives."""
     action = YAML(typ="safe").load((REPO / "action.yml").read_text())
     inputs = {key: str(value["default"]) for key, value in action["inputs"].items()} | given
@@ -35,6 +43,7 @@ def run_step(name: str, project: Project, tmp_path: Path, **given: str) -> subpr
         return re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda m: inputs[m.group(1)], text)
 
     env = {**os.environ, "GITHUB_ACTION_PATH": str(REPO), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    env |= {"GITHUB_WORKSPACE": str(project.root), "RUNNER_TEMP": str(runner_temp(tmp_path))}
     env |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     env |= {key: filled(value) for key, value in step.get("env", {}).items()}
     return subprocess.run(
@@ -56,12 +65,19 @@ def test_a_second_repository_verifies_its_own_spec(make_project: Make, tmp_path:
     assert "All as accepted." in (tmp_path / "summary.md").read_text()
     assert run_step("Site", project, tmp_path, profile="full").returncode == 0
     assert (project.reports / "full/site/index.html").is_file()
+    assert (runner_temp(tmp_path) / "claims/reports/full/site/index.html").is_file()
+    assert {path.name for path in project.root.iterdir()}.isdisjoint(
+        {"claims-junit.xml", "claims-summary.md", "claims"}
+    )
     spec = project.specs / "own" / "cancer.yaml"
     spec.write_text(SMALL_SPEC.replace("rows: 569", "rows: 570"))
     ran = run_step("Verify", project, tmp_path)
     assert ran.returncode == 1
     assert "own/cancer#counts: reproduced accepted, violated found" in ran.stdout
-    assert '<failure message="reproduced accepted, violated found' in (project.root / "claims-junit.xml").read_text()
+    assert (
+        '<failure message="reproduced accepted, violated found'
+        in (runner_temp(tmp_path) / "claims/junit.xml").read_text()
+    )
     assert run_step("Verify", project, tmp_path, profile="none").returncode == 2
 
 
@@ -116,8 +132,174 @@ def test_the_action_installs_the_packages_that_a_project_names(
     ran = run_step("Install packages of plug-ins", project, tmp_path, packages="-r requirements.txt ./mine")
     assert ran.returncode == 0, ran.stderr
     asked = (project.root / "asked.txt").read_text().split()
-    assert asked == ["-m", "pip", "install", "--quiet", "--no-compile", "-r", "requirements.txt", "./mine"]
+    assert asked == ["-I", "-m", "pip", "install", "--quiet", "--no-compile", "-r", "requirements.txt", "./mine"]
     assert steps_of_the_action()["Install packages of plug-ins"]["if"] == "inputs.packages != ''"
+
+
+@pytest.fixture
+def accepted(tmp_path: Path) -> Project:
+    """A project on results from elsewhere, with a baseline."""
+    project = Project(tmp_path / "results")
+    (project.specs / "ours").mkdir(parents=True)
+    (project.specs / "ours" / "good.yaml").write_text(RESULTS)
+    project.params.write_text("profile: mine\nprofiles: {mine: {}}\n")
+    (project.root / "results.csv").write_text("seed,accuracy\n" + "".join(f"{seed},0.9{seed}\n" for seed in range(8)))
+    assert run_cli(project.root, "compare", "--update", "-q").returncode == 0
+    return project
+
+
+def test_a_committed_summary_is_not_the_summary_of_the_step(accepted: Project, tmp_path: Path) -> None:
+    """The comparison ends before it writes its own, as a spec is faulty; nor is one of a former run."""
+    assert run_step("Verify", accepted, tmp_path).returncode == 0
+    (accepted.root / "claims").mkdir()
+    for name in ("claims-summary.md", "claims/summary.md", "summary.md"):
+        (accepted.root / name).write_text("All as accepted.\n")
+    (accepted.specs / "ours" / "good.yaml").write_text("paper: [")
+    assert run_step("Verify", accepted, tmp_path).returncode == 2
+    assert run_step("Summary", accepted, tmp_path).returncode == 0
+    assert not (tmp_path / "summary.md").exists()
+
+
+def test_the_base_branch_judges_a_pull_request(accepted: Project, tmp_path: Path) -> None:
+    """Claim, results and baseline are changed together: accepted by its own baseline, and not by the former one."""
+    base = tmp_path / "base.json"
+    shutil.copy(accepted.reports / "mine/baseline.json", base)
+    ran = run_step("Verify", accepted, tmp_path, baseline=str(base))
+    assert ran.returncode == 0, ran.stderr
+    spec = accepted.specs / "ours" / "good.yaml"
+    spec.write_text(RESULTS.replace("value: 0.8", "value: 0.99"))
+    assert run_cli(accepted.root, "compare", "--update", "-q").returncode == 0
+    assert run_step("Verify", accepted, tmp_path).returncode == 0
+    ran = run_step("Verify", accepted, tmp_path, baseline=str(base))
+    assert ran.returncode == 1
+    assert "ours/good#good: reproduced accepted, violated found" in ran.stdout
+    (accepted.root / "base").mkdir()
+    shutil.copy(base, accepted.root / "base")
+    ran = run_step("Verify", accepted, tmp_path, baseline="base/base.json")
+    assert ran.returncode == 1, "a path is one from the workspace"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--baseline", "none.json"], "--baseline none.json: no such file; name a baseline.json"),
+        (["--baseline", "params.yaml"], "params.yaml: not a baseline"),
+        (["--baseline", "other.json"], "--baseline other.json: is of the profile 'other', not of 'mine'"),
+        (["--baseline", "other.json", "--update"], "--baseline: is read, and --update writes the profile's own"),
+    ],
+)
+def test_a_baseline_that_is_none_is_one_line(accepted: Project, arguments: list[str], message: str) -> None:
+    text = (accepted.reports / "mine/baseline.json").read_text()
+    (accepted.root / "other.json").write_text(text.replace('"profile": "mine"', '"profile": "other"'))
+    ran = run_cli(accepted.root, "compare", "-q", *arguments)
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+    assert message in ran.stderr
+    assert (accepted.reports / "mine/baseline.json").read_text() == text
+
+
+PLACES = {
+    "results": ("specs/ours/good.yaml", RESULTS.replace("../../results.csv", "SECRET")),
+    "what a spec extends": ("specs/ours/good.yaml", f"extends: SECRET\n{RESULTS}"),
+    "a table": ("specs/ours/good.yaml", SMALL_SPEC.replace("path: cancer.csv", "path: SECRET")),
+}
+
+
+@pytest.mark.parametrize("way", ["path", "link", ".git"])
+@pytest.mark.parametrize("what", PLACES)
+def test_the_action_reads_no_file_outside_of_the_project(
+    what: str, way: str, accepted: Project, tmp_path: Path
+) -> None:
+    """By a path, by a link that git carries, and the checkout's own token: none of their text is in the log."""
+    (accepted.root / ".git").mkdir()
+    secret = accepted.root / ".git" / "config" if way == ".git" else tmp_path / "secret"
+    secret.write_text("root:PASSWORD,root:PASSWORD\nroot:PASSWORD\n")
+    name, text = PLACES[what]
+    (accepted.root / "link.csv").symlink_to(secret)
+    path = str(accepted.root / "link.csv") if way == "link" else str(secret)
+    (accepted.root / name).write_text(text.replace("SECRET", path))
+    ran = run_step("Verify", accepted, tmp_path)
+    if what == "a table":  # which judging does not read
+        assert "PASSWORD" not in ran.stdout + ran.stderr
+        ran = run_cli(accepted.root, "plan", HARNESS_ONLY_BELOW=str(accepted.root))
+    assert ran.returncode == 2, ran.stdout
+    assert "PASSWORD" not in ran.stdout + ran.stderr
+    assert "lies outside of" in ran.stderr
+    assert "HARNESS_ONLY_BELOW" in ran.stderr
+    elsewhere = run_cli(accepted.root, "plan" if what == "a table" else "validate")
+    assert "lies outside of" not in elsewhere.stderr, "at home any path may be read"
+
+
+def test_names_of_specs_are_no_options_and_no_patterns(accepted: Project, tmp_path: Path) -> None:
+    (accepted.root / "good.yaml").write_text(RESULTS.replace("../../results.csv", "results.csv"))
+    before = (accepted.reports / "mine/baseline.json").read_text()
+    for specs, message in (("--update", "no spec '--update'"), ("*.yaml", "*.yaml: no such file")):
+        ran = run_step("Verify", accepted, tmp_path, specs=specs)
+        assert ran.returncode == 2
+        assert message in ran.stderr
+    assert (accepted.reports / "mine/baseline.json").read_text() == before
+    assert run_step("Verify", accepted, tmp_path, specs="ours/good ours").returncode == 0
+
+
+def test_the_project_is_in_the_workspace(accepted: Project, tmp_path: Path) -> None:
+    (accepted.root / "out").symlink_to(tmp_path)
+    for name, code in ((".", 0), ("specs", 0), ("..", 2), ("out", 2)):
+        assert run_step("Folder", accepted, tmp_path, project=name).returncode == code, name
+
+
+def test_what_is_uploaded_has_no_links(accepted: Project, tmp_path: Path) -> None:
+    assert run_cli(accepted.root, "judge", "-q").returncode == 0
+    for name in ("mine/site/secret.html", "other/site", "third"):
+        (accepted.reports / name).parent.mkdir(parents=True, exist_ok=True)
+        (accepted.reports / name).symlink_to(tmp_path)
+    ran = run_step("Site", accepted, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    uploaded = runner_temp(tmp_path) / "claims" / "reports"
+    assert (uploaded / "mine/site/index.html").is_file()
+    assert {path.name for path in uploaded.iterdir()} == {"mine"}
+    assert not [path for path in uploaded.rglob("*") if path.is_symlink()]
+
+
+def test_pip_of_the_workspace_is_not_run(accepted: Project, tmp_path: Path) -> None:
+    """The step as it is, but that pip prints its version."""
+    (accepted.root / "pip.py").write_text("print('OURS')\n")
+    step = steps_of_the_action()["Install the light core"]["run"]
+    started, _, _ = step.partition(" install ")
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for command, ours in ((f"{started} --version", False), ("python -m pip --version", True)):
+        ran = subprocess.run(
+            ["bash", "-c", command], cwd=accepted.root, env=env, capture_output=True, text=True, check=False
+        )
+        assert ("OURS" in ran.stdout) == ours
+
+
+def workflows() -> dict[str, dict[str, Any]]:
+    """This repository's, and the one that `harness new project` writes."""
+    template = REPO / "harness/commands/templates/project-workflow.yml.in"
+    paths = [*(REPO / ".github/workflows").glob("*.yml"), template]
+    return {path.name: YAML(typ="safe").load(path.read_text()) for path in paths}
+
+
+@pytest.mark.parametrize(("name", "workflow"), workflows().items())
+def test_workflows_ask_for_no_more_than_they_need(name: str, workflow: dict[str, Any]) -> None:
+    """Reading alone, but for the job that publishes and runs no code of ours; no token stays in a checkout."""
+    assert workflow["permissions"] == {"contents": "read"}
+    assert "pull_request_target" not in str(workflow)
+    for title, job in workflow["jobs"].items():
+        if title == "publish":
+            assert not [step for step in job["steps"] if "run" in step]
+        else:
+            assert "permissions" not in job
+        for step in job["steps"]:
+            assert "${{ github.event" not in step.get("run", "")
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
+
+
+def test_the_container_does_not_run_as_root() -> None:
+    lines = (REPO / "Dockerfile").read_text().splitlines()
+    (user,) = [number for number, line in enumerate(lines) if line.startswith("USER ")]
+    assert lines[user] != "USER root"
+    assert not [line for line in lines[user:] if line.startswith(("RUN", "COPY"))]
 
 
 def test_workflows_name_files_and_commands_that_are_there() -> None:

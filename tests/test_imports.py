@@ -13,8 +13,8 @@ from harness import plugins
 
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
-    "arrays entry_points errors files imports streams",
-    "bounds coordinates hashing paths progress",
+    "addresses arrays entry_points errors files git imports processes streams",
+    "bounds coordinates hashing paths progress reading_bounds",
     "identity npz parquet",
     "config formulas",
     "metrics privacy defences",

@@ -154,7 +154,7 @@ BEFORE = {
     "train": ("harness.spec", "harness.claims", "harness.theory", "harness.execution", "harness.attacks"),
     "attack": (
         *("harness.spec", "harness.claims", "harness.theory", "harness.execution", "harness.tracking"),
-        "harness.verdicts.check",  # the name of the machine
+        *("harness.git", "harness.verdicts.check"),  # the commit, and the name of the machine
     ),
     "judge": (
         *("harness.attacks", "harness.data", "harness.training"),

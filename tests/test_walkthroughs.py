@@ -97,7 +97,10 @@ def test_yaml_is_valid(block: str, make_project: Callable[..., Project], walk: M
     data = None if re.search(r"(?ms)^dataset:.*^dataset:", block) else YAMLS.load(block)
     if isinstance(data, dict) and "jobs" in data:
         known = YAMLS.load((REPO / "action.yml").read_text())["inputs"]
-        assert all(name in known for step in data["jobs"]["claims"]["steps"] for name in step.get("with", {}))
+        steps = data["jobs"]["claims"]["steps"]
+        assert all(n in known for step in steps if "OWNER" in step["uses"] for n in step.get("with", {}))
+        assert all(step["with"]["persist-credentials"] is False for step in steps if "checkout" in step["uses"])
+        assert data["permissions"] == {"contents": "read"}
         return
     if PLUGIN in block:
         return

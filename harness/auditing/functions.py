@@ -14,7 +14,6 @@ import inspect
 import os
 import signal
 import sys
-import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,12 +28,12 @@ from harness.auditing.canaries import CanaryRecords
 from harness.auditing.canary_search import Search, seek_canary
 from harness.auditing.trials import Score, Train, fault, many_runs, one_at_a_time
 from harness.errors import HarnessError
+from harness.processes import SAFE_ENVIRONMENT, SAFE_PATH, environment, make_importable, set_variable, users_safe_path
 from harness.progress import Progress
 from harness.streams import send_stdout_to_stderr
 
 ReportStep = Callable[[int], None]
 """What a task calls as each of its steps begins, with the step's number, from 1."""
-SAFE_PATH = "PYTHONSAFEPATH"
 EXIT_TIMEOUT_S = 5.0
 """What a process that has given its result gets to end by itself."""
 
@@ -125,7 +124,7 @@ def run_in_process(
         context.set_forkserver_preload([__name__])
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(  # type: ignore[attr-defined]
-        target=_run_in_child, args=(sender, os.environ.get(SAFE_PATH), where, task, given)
+        target=_run_in_child, args=(sender, users_safe_path(), where, task, given)
     )
     with _hide_main_module():
         process.start()
@@ -159,21 +158,13 @@ def _hide_main_module() -> Iterator[None]:
 
     Python starts it with `-c`, which puts the current folder first, before the standard library.
     """
-    main, safe = sys.modules["__main__"], os.environ.get(SAFE_PATH)
+    main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
-    os.environ[SAFE_PATH] = "1"
     try:
-        yield
+        with environment(SAFE_ENVIRONMENT):
+            yield
     finally:
         sys.modules["__main__"] = main
-        _set_variable(SAFE_PATH, safe)
-
-
-def _set_variable(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
 
 
 def _describe_exit(code: int | None) -> str:
@@ -192,7 +183,7 @@ def _run_in_child(
 ) -> None:
     """Run the task in the child process and send back its result or its fault."""
     send_stdout_to_stderr()
-    _set_variable(SAFE_PATH, safe_path)
+    set_variable(SAFE_PATH, safe_path)
     sys.dont_write_bytecode = True
     try:
         parent.send(_Result(task(parent.send, *given)))
@@ -274,11 +265,11 @@ def load_module(path: Path) -> ModuleType:
     """
     path = path.resolve()
     names, folder = [path.stem], path.parent
-    _make_importable(folder)
+    make_importable(folder)
     while (folder / "__init__.py").is_file() and folder != folder.parent:
         names.insert(0, folder.name)
         folder = folder.parent
-    _make_importable(folder)
+    make_importable(folder)
     name = ".".join(names)
     if names[0] not in sys.modules and _is_at(name, path):
         return importlib.import_module(name)
@@ -298,13 +289,3 @@ def _is_at(name: str, path: Path) -> bool:
     except (ImportError, ValueError):
         return False
     return spec is not None and spec.origin is not None and Path(spec.origin).resolve() == path
-
-
-def _make_importable(folder: Path) -> None:
-    if str(folder) in sys.path:
-        return
-    library = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
-    own = [i for i, entry in enumerate(sys.path) if entry in library or Path(entry).parent.as_posix() in library]
-    inside = [i for i in own if Path(sys.path[i]).name not in ("site-packages", "dist-packages")]
-    sys.path.insert(max(inside, default=-1) + 1, str(folder))
-    importlib.invalidate_caches()

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from harness.addresses import hide_secrets
 from harness.commands.accountants import accountants
 from harness.commands.alternatives import alternatives
 from harness.commands.audit import audit
@@ -32,6 +33,7 @@ from harness.commands.survey import survey
 from harness.commands.version import Version
 from harness.entry_points import first_malformed_line
 from harness.errors import HarnessError
+from harness.processes import protect_processes
 from harness.progress import silence_accountant_warnings
 from harness.streams import reserve_stdout
 
@@ -120,6 +122,7 @@ def main() -> None:
     With `--json`, standard output has exactly one document, an error's too; what else is printed goes to standard
     error. HARNESS_TRACEBACK=1 shows where an error came from.
     """
+    protect_processes()
     silence_accountant_warnings()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -170,7 +173,8 @@ def _run_command() -> int:
 
 def _report_error(error: Exception, text: str) -> int:
     if os.environ.get("HARNESS_TRACEBACK"):
-        traceback.print_exception(error)
+        print(hide_secrets("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    text = hide_secrets(text)
     for line in text.splitlines():
         print(f"harness: {line}", file=sys.stderr)
     if "document" in state:

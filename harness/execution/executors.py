@@ -19,9 +19,10 @@ from harness.errors import HarnessError
 from harness.execution.schedule import Batch
 from harness.execution.work import run_pieces_here
 from harness.paths import Project
+from harness.processes import SAFE_ENVIRONMENT, set_variable
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
-WORKER_ENVIRONMENT = {**dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONSAFEPATH": "1"}
+WORKER_ENVIRONMENT = {**dict.fromkeys(THREAD_VARIABLES, "1"), **SAFE_ENVIRONMENT}
 """One thread each; and no `json.py` of the folder that the user is in comes before the standard library's."""
 PIECES_PER_WORKER_PROCESS = 80
 RENEWAL_BYTES = 2 << 30
@@ -273,7 +274,4 @@ class LocalProcesses(Executor):
     def close(self) -> None:
         self._dismiss()
         for name, value in self._environment.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+            set_variable(name, value)

@@ -18,6 +18,7 @@ from pathlib import Path
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from harness.addresses import hide_secrets
 from harness.bounds import UNPACKED_BYTES
 from harness.errors import HarnessError
 from harness.execution.names import check_name, is_name
@@ -71,21 +72,25 @@ class Shared:
         """Raises HarnessError for an address that nothing here can reach."""
         if not address.strip():
             raise HarnessError(f"{address!r}: no address; {RIGHT}")
+        printable = hide_secrets(address)
         *wrappers, last = address.split("::")  # such as simplecache::s3://bucket/folder
         protocol, path = fsspec.core.split_protocol(last)
         before, colon, after = last.partition(":")
         self.protocols = {wrapper.split("://")[0] for wrapper in wrappers} | {str(protocol)}
         if not FLEETING.isdisjoint({*self.protocols, before if colon else ""}):
-            raise HarnessError(f"{address}: nothing that is put there outlasts this command; {RIGHT}")
+            raise HarnessError(f"{printable}: nothing that is put there outlasts this command; {RIGHT}")
         if not path.strip():
-            raise HarnessError(f"{address!r}: no directory or bucket in it; {RIGHT}")
+            raise HarnessError(f"{printable!r}: no directory or bucket in it; {RIGHT}")
         if colon and not after.startswith("/") and before in fsspec.available_protocols():
-            raise HarnessError(f"{address}: right is {before}://{after}, or ./{address} for a folder of that name")
+            whole = hide_secrets(f"{before}://{after}")
+            mended = whole.replace("://", ":", 1)
+            raise HarnessError(f"{mended}: right is {whole}, or ./{mended} for a folder of that name")
         with _explain_unreachable(address):
             self.files, root = fsspec.core.url_to_fs(address)
-        self.address, self.root = address, str(root).rstrip("/")
+        self._address, self.address, self.root = address, printable, str(root).rstrip("/")
+        """The address, as it may be printed, and the path of the store in its file system."""
         if not self.root:
-            raise HarnessError(f"{address!r}: no directory or bucket in it; {RIGHT}")
+            raise HarnessError(f"{printable!r}: no directory or bucket in it; {RIGHT}")
         self.has_buckets = not BUCKETS.isdisjoint(self.protocols)
 
     def path(self, kind: str, key: str) -> str:
@@ -95,7 +100,7 @@ class Shared:
 
     def exists(self) -> bool:
         """Whether there is such a folder. Raises HarnessError where that cannot be told, or there is no such bucket."""
-        with _explain_unreachable(self.address):
+        with _explain_unreachable(self._address):
             self.files.invalidate_cache()
             try:
                 kind = self.files.info(self.root)["type"]
@@ -126,7 +131,7 @@ class Shared:
         """
         if not self.exists():
             return Listing({}, set())
-        with _explain_unreachable(self.address):
+        with _explain_unreachable(self._address):
             if self.has_buckets:
                 objects = list(self.files.find(self.root, detail=True).items())
             else:  # `find` leaves out what it cannot read
@@ -157,7 +162,7 @@ class Shared:
         self._put(self._tag_path(kind, key), tag)
 
     def _put(self, path: str, data: bytes) -> None:
-        with _explain_unreachable(self.address):
+        with _explain_unreachable(self._address):
             if isinstance(self.files, LocalFileSystem):
                 with atomic_path(Path(path), durable=False) as temporary:
                     temporary.write_bytes(data)
@@ -175,7 +180,7 @@ class Shared:
         return self._get(self._tag_path(kind, key))
 
     def _get(self, path: str) -> bytes:
-        with _explain_unreachable(self.address):
+        with _explain_unreachable(self._address):
             return bytes(self.files.cat_file(path))
 
     def _tag_path(self, kind: str, key: str) -> str:
@@ -290,16 +295,17 @@ def _transfer(
 
 @contextmanager
 def _explain_unreachable(address: str) -> Iterator[None]:
-    """Context manager: turn errors of a file system into a HarnessError of one line."""
+    """Context manager: turn errors of a file system into a HarnessError of one line, without passwords."""
+    printable = hide_secrets(address)
     try:
         yield
     except HarnessError:
         raise
     except ImportError as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+        why = hide_secrets((str(error).splitlines() or [type(error).__name__])[0], address)
         name = "pip install 'mi-dp-harness[s3]'" if address.startswith("s3") else why
-        raise HarnessError(f"{address}: this needs one more package: {name}") from None
+        raise HarnessError(f"{printable}: this needs one more package: {name}") from None
     except Exception as error:  # each file system has errors of its own
         why = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
         right = f"; {RIGHT}" if "Protocol not known" in why else ""
-        raise HarnessError(f"{address}: cannot be used: {why}{right}") from None
+        raise HarnessError(f"{printable}: cannot be used: {hide_secrets(why, address)}{right}") from None

@@ -20,6 +20,7 @@ from harness.files import atomic_path
 from harness.metrics import Value
 from harness.metrics.metric import measure_against_baseline, measure_runs
 from harness.parquet import check_parquet
+from harness.reading_bounds import check_place
 
 if TYPE_CHECKING:
     from harness.spec.model import Spec
@@ -235,6 +236,7 @@ def write_parquet(table: pd.DataFrame, target: Path) -> None:
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read a Parquet table. Raises HarnessError where it is missing or damaged."""
+    check_place(path)
     if not path.is_file():
         raise HarnessError(f"{path}: no measurements")
     try:

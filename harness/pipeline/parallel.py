@@ -14,6 +14,7 @@ from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
 
 from harness.pipeline.context import Context
+from harness.processes import SAFE_ENVIRONMENT, environment
 from harness.progress import silence_accountant_warnings
 
 T = TypeVar("T")
@@ -24,7 +25,8 @@ PRELOADED = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "dp_accounting"
 ALLOCATIONS = 500_000
 """Objects, over those that are gone, after which the interpreter looks for cycles of dead ones. By itself it does so
 after 700, and reads specs and verdicts each time, which live as long as the process: a tenth of what a site costs."""
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+HELPER_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **SAFE_ENVIRONMENT}
+"""One thread each; and no `selectors.py` of the folder that the user is in comes before the standard library's."""
 
 
 class Shared(Generic[T]):
@@ -154,10 +156,5 @@ def _start_server(*modules: str) -> None:
     """
     where = multiprocessing.get_context("forkserver")
     where.set_forkserver_preload(["__main__", *modules, *PRELOADED])
-    before = dict(os.environ)
-    os.environ.update(ONE_THREAD)
-    try:
+    with environment(HELPER_ENVIRONMENT):
         forkserver.ensure_running()
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

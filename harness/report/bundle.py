@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
@@ -18,6 +17,7 @@ from harness import tracking
 from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
 from harness.files import atomic_path, json_text
+from harness.git import ask_git
 from harness.pipeline.context import Context
 from harness.pipeline.judging import measured_file, read_verdict
 from harness.report.citations import read_project_citation
@@ -50,12 +50,26 @@ README = """\
 
 ## Judge it again
 
-This archive is a small checkout: the spec, the table of measurements, the verdict and the code that judged it. With
-Python {python}, in the folder that it was unpacked to:
+This archive holds the spec, the {evidence}, the verdict and the code that judged it.
+There are two ways to judge the claim again, and they differ in whose code runs.
 
-    python{python} -m venv .venv
-    .venv/bin/python -m pip install --no-deps {install}
+**Without trusting this archive.** With a harness that you installed yourself, from where you trust it:
+
+    harness judge --bundle FILE
+
+`FILE` is the archive, not unpacked. No code of it is run: the spec and the numbers are read as data, by the installed
+code. It prints in which files the code in the archive differs from the installed one, which plug-ins and versions it
+does not have, and whether its verdicts are those in the archive.
+
+**With the code in this archive.** This runs code that is in this archive, with all of your rights: whoever made it can
+run anything, and print any verdict. It is no check of them; it shows what they ran. With Python {python}, in the folder
+that the archive was unpacked to:
+
+    python{python} -P -m venv .venv
+    .venv/bin/python -P -m pip install --no-deps {install}
     {search}.venv/bin/python -m {command}
+
+Neither way tells whether the numbers were measured as the spec says: whoever made the archive wrote them.
 
 `installed.json` names the harness{plugins}, with versions and hashes. `verdict.json` has every
 number, and by which code, on which machine and from which data it was measured.
@@ -111,11 +125,10 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
 
 def _date(context: Context) -> datetime.datetime:
     """The date of the commit, so that a checkout always gives the same crate; the present time outside of git."""
-    asked = ["git", "-C", str(context.project.root), "log", "-1", "--format=%cI"]
+    output = ask_git(context.project.root, "log", "-1", "--format=%cI")
     try:
-        output = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-        return datetime.datetime.fromisoformat(output)
-    except (OSError, ValueError, subprocess.CalledProcessError):
+        return datetime.datetime.fromisoformat((output or "").strip())
+    except ValueError:
         return datetime.datetime.now(datetime.UTC)
 
 
@@ -177,6 +190,7 @@ def _readme(context: Context, loaded: Loaded, verdict: Verdict, packages: Sequen
         install=f"--require-hashes -r {LOCK}" if has_lock else f"-r {PINNED}",
         search=f"PYTHONPATH={PLUGINS} " if packages else "",
         plugins=" and the packages of plug-ins" if packages else "",
+        evidence="table of measurements" if loaded.spec.experiment is not None else "inequality that is proved",
         verdict=verdict.verdict,
         statement=letters(verdict.statement),
         paper=verdict.paper,

@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 
 from harness.bounds import read_text
 from harness.errors import HarnessError
+from harness.reading_bounds import check_place
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Use": (
@@ -155,6 +156,7 @@ def without_links(text: str) -> str:
 
 def read_page(path: Path) -> str:
     """The Markdown of a page. Raises HarnessError for a file that is no text in UTF-8."""
+    check_place(path)
     try:
         return read_text(path)
     except UnicodeDecodeError as error:

@@ -23,6 +23,7 @@ from harness.data.quoting import quote_names, quote_value
 from harness.errors import DatasetError, HarnessError
 from harness.experiment import ResultsFile
 from harness.parquet import check_parquet
+from harness.reading_bounds import check_place
 
 PARQUET = b"PAR1"
 INFINITE = {"inf": math.inf, "infinity": math.inf, "∞": math.inf}
@@ -149,6 +150,7 @@ def finite_number(text: str) -> float | None:
 
 def read_results(declared: ResultsFile, path: Path) -> ResultsCells:
     """The cells of the file of a spec. Raises ResultsFault where it is missing, empty or damaged."""
+    check_place(path, declared.path)
     try:
         stamp = path.stat()
         if path.is_dir():

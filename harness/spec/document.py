@@ -19,6 +19,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from harness.bounds import SPEC_BYTES, SPEC_VALUES, read_text
 from harness.errors import HarnessError
+from harness.reading_bounds import check_place
 from harness.spec import former_names
 from harness.spec.yaml_nodes import compose, events, items_of, line_of, value_of
 
@@ -101,6 +102,7 @@ def _load(path: Path, chain: tuple[Path, ...]) -> Document:
         path = path.resolve()
     except (RuntimeError, ValueError, OSError) as error:  # links in a circle, a NUL in the name
         raise HarnessError(f"{_printable_path(path)}: no path of a file: {error}") from None
+    check_place(path, f"{chain[-1]}:1: extends: {path}" if chain else None)
     if path in chain:
         raise HarnessError(f"{path}:1: extends: a cycle: {' -> '.join(p.name for p in (*chain, path))}")
     try:

@@ -159,8 +159,22 @@ def text(baseline: Baseline) -> str:
     return json.dumps(document, indent=1, sort_keys=True) + "\n"
 
 
-def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
-    """All differences between the accepted baseline and the present one, in either direction."""
+def read_of_profile(path: Path, profile: str) -> Baseline:
+    """Read a baseline that judges in the place of the project's own. Raises HarnessError where it is missing, malformed
+    or of another profile."""
+    if not path.is_file():
+        raise HarnessError(f"--baseline {path}: no such file; name a baseline.json")
+    accepted = read(path)
+    if accepted.profile != profile:
+        raise HarnessError(f"--baseline {path}: is of the profile {accepted.profile!r}, not of {profile!r}")
+    return accepted
+
+
+def compare(accepted: Baseline, now: Baseline, whose: str = "accepted") -> list[Difference]:
+    """All differences between the accepted baseline and the present one, in either direction.
+
+    `whose`: what messages call a value of the former.
+    """
     differences = []
     for spec in sorted(accepted.specs.keys() | now.specs.keys()):
         old, new = accepted.specs.get(spec), now.specs.get(spec)
@@ -170,12 +184,12 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
             )
             continue
         if _is_other_spec(old, new):
-            what = f"the spec changed: {old.spec_sha256[:16]} accepted, {new.spec_sha256[:16]} found"
+            what = f"the spec changed: {old.spec_sha256[:16]} {whose}, {new.spec_sha256[:16]} found"
             differences.append(Difference(where=spec, what=what))
         if old.measurements_sha256 != new.measurements_sha256:
             shown = [(h or "none")[:16] for h in (old.measurements_sha256, new.measurements_sha256)]
             differences.append(
-                Difference(where=spec, what=f"the measurements changed: {shown[0]} accepted, {shown[1]} found")
+                Difference(where=spec, what=f"the measurements changed: {shown[0]} {whose}, {shown[1]} found")
             )
         for name in sorted(old.values.keys() | new.values.keys()):
             mean, mean_now = old.values.get(name), new.values.get(name)
@@ -185,7 +199,7 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
                 what = f"{name}: a new mean" if mean is None else f"{name}: not measured any more"
                 differences.append(Difference(where=spec, what=what))
             elif not abs(mean - mean_now) <= (accepted.tolerance or 0.0):
-                what = f"{name}: {mean:g} accepted, {mean_now:g} found, more than {accepted.tolerance:g} apart"
+                what = f"{name}: {mean:g} {whose}, {mean_now:g} found, more than {accepted.tolerance:g} apart"
                 differences.append(Difference(where=spec, what=what))
         for claim in sorted(old.verdicts.keys() | new.verdicts.keys()):
             was, is_now = old.verdicts.get(claim), new.verdicts.get(claim)
@@ -193,11 +207,11 @@ def compare(accepted: Baseline, now: Baseline) -> list[Difference]:
                 what = "a new claim, not in the baseline" if was is None else f"the claim is gone; it was {was}"
                 differences.append(Difference(where=f"{spec}#{claim}", what=what))
             elif was != is_now:
-                differences.append(Difference(where=f"{spec}#{claim}", what=f"{was} accepted, {is_now} found"))
+                differences.append(Difference(where=f"{spec}#{claim}", what=f"{was} {whose}, {is_now} found"))
             elif old.effects is not None and new.effects is not None:
                 effect, effect_now = old.effects.get(claim), new.effects.get(claim)
                 if not _equal_but_last_digits(effect, effect_now):
-                    what = f"effect and interval {_text(effect)} accepted, {_text(effect_now)} found"
+                    what = f"effect and interval {_text(effect)} {whose}, {_text(effect_now)} found"
                     differences.append(Difference(where=f"{spec}#{claim}", what=what))
     return differences
 

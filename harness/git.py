@@ -1,0 +1,52 @@
+"""What git says of a folder, asked so that nothing runs which the folder's own configuration names.
+
+A `.git/config` can name programs for what git does while it only reads: a monitor of files, hooks, filters of content,
+a check of signatures, a way to fetch what is missing. A stranger's folder brings its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+OPTIONS = (
+    *("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "log.showSignature=false", "-c", "status.submoduleSummary=false", "-c", "diff.ignoreSubmodules=all"),
+)
+VARIABLES = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+"""Nothing is fetched, by whatever program: a clone may lack parts that git would ask its origin for."""
+FILTER = re.compile(r"(filter\..*)\.(?:clean|smudge|process|required)", re.DOTALL)
+
+
+def ask_git(folder: Path, *arguments: str) -> str | None:
+    """What a git command prints about a folder; None where git is missing or the folder is in no repository.
+
+    A filter that the repository itself configures is not run: its files then count by their content.
+    """
+    filters = _run(folder, "config", "--local", "--includes", "--name-only", "--null", "--get-regexp", r"^filter\.")
+    named = {match[1] for name in (filters or "").split("\0") if (match := FILTER.fullmatch(name))}
+    without = [
+        part
+        for name in sorted(named)
+        for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+        for part in ("-c", f"{name}.{key}={value}")
+    ]
+    return _run(folder, *without, *arguments)
+
+
+def _run(folder: Path, *arguments: str) -> str | None:
+    try:
+        ran = subprocess.run(
+            ["git", *OPTIONS, "-C", str(folder), *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=True,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **VARIABLES},
+        )
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return None
+    return ran.stdout
