@@ -13,8 +13,8 @@ from harness import plugins
 
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
-    "arrays entry_points errors files imports streams",
-    "coordinates hashing paths progress",
+    "arrays entry_points errors escaping files imports streams",
+    "coordinates hashing ids paths progress",
     "identity",
     "config formulas",
     "metrics privacy defences",

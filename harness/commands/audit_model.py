@@ -14,6 +14,7 @@ import typer
 from harness.commands.common import check_writable_folder, print_json
 from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
+from harness.escaping import visible_line
 from harness.progress import Progress
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def audit_existing_model(
     else:
         _show(audit, page)
     if limit is not None and (fault := limit.fault(audit)):
-        print(f"harness: audit: {fault}", file=sys.stderr)
+        print(visible_line(f"harness: audit: {fault}"), file=sys.stderr)
         raise typer.Exit(1)
 
 

@@ -14,6 +14,7 @@ import typer
 
 from harness.commands.tables import Cell, print_table
 from harness.errors import HarnessError
+from harness.escaping import visible_json
 from harness.files import json_text
 from harness.paths import Project, find_project
 from harness.progress import Progress
@@ -163,13 +164,13 @@ def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
         try:
             specs.append(known.get(path.resolve()) or load_spec(context.project, path, alternatives=False))
         except HarnessError as error:
-            context.progress.say(f"not on the page: {str(error).splitlines()[0]}")
+            context.progress.say(f"not on the page: {error.lines[0]}")
     return specs_to_decide(context.profile, specs)
 
 
 def print_json(value: object) -> None:
     """Print one document of strict JSON, in which infinities and not-a-number are text."""
-    print(json_text(value), file=state.get("document", sys.stdout))
+    print(visible_json(json_text(value)), file=state.get("document", sys.stdout))
 
 
 def check_writable_file(path: Path | None, option: str, suffix: str = "") -> None:

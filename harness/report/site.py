@@ -21,6 +21,7 @@ from harness.coordinates import format_level
 from harness.coordinates import text as places_text
 from harness.execution.table import write_parquet
 from harness.files import update_file
+from harness.ids import page_stem
 from harness.report import manual
 from harness.report.anchors import marks_of
 from harness.report.claim_page import claim_context, prose_html
@@ -179,7 +180,7 @@ def records_of(site: Site) -> dict[str, ClaimRecord]:
 
 def figure_stems(section: Section) -> dict[str, Drawing]:
     """The figures of a section by the names of their files."""
-    return {f"{section.spec.id.replace('/', '-')}-{n}": drawing for n, drawing in enumerate(section.figures, 1)}
+    return {f"{page_stem(section.spec.id)}-{n}": drawing for n, drawing in enumerate(section.figures, 1)}
 
 
 def _totals(site: Site) -> dict[str, object]:
