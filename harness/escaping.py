@@ -83,7 +83,7 @@ def csv_cell(value: object) -> object:
     return value
 
 
-def csv_text(table: pd.DataFrame, float_format: str | None = None) -> str:
+def table_csv(table: pd.DataFrame, float_format: str | None = None) -> str:
     """A table as CSV without an index, each of its cells and names of columns as `csv_cell` has it."""
     cells = table.copy()
     for name in cells.select_dtypes(exclude=["number", "bool"]).columns:
@@ -93,10 +93,11 @@ def csv_text(table: pd.DataFrame, float_format: str | None = None) -> str:
     return written
 
 
-def is_web_address(text: str) -> bool:
-    """Whether a text is an address that a page may link: http or https, with a host."""
+def web_address(text: str) -> str:
+    """The text where it is an address that a page may link, http or https with a host; else none."""
     try:
         parts = urlsplit(text)
     except ValueError:
-        return False
-    return parts.scheme in WEB and bool(parts.netloc) and not re.search(r"[\s\x00-\x1f]", text)
+        return ""
+    is_web = parts.scheme in WEB and bool(parts.netloc) and not re.search(r"[\s\x00-\x1f]", text)
+    return text if is_web else ""

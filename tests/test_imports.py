@@ -14,7 +14,7 @@ from harness import plugins
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
     "arrays entry_points errors escaping files imports streams",
-    "coordinates hashing ids paths progress",
+    "coordinates hashing ids links paths progress",
     "identity",
     "config formulas",
     "metrics privacy defences",

@@ -173,6 +173,8 @@ def audit_existing_model(
         named_function(str(options["train"]), TRAINING)
     question = Question(predict=function, **options)  # type: ignore[arg-type]
     folder = out or Path(f"{_stem(question)}-audit")
+    if out is None and folder.is_symlink():
+        raise HarnessError(f"{folder}: is a link; name the folder that it leads to with --out")
     check_writable_folder(folder, f"--out {folder}")
     audit = audit_model(question, Progress(quiet))
     page = write_audit(folder, audit)

@@ -20,6 +20,7 @@ from fsspec.implementations.local import LocalFileSystem
 from harness.errors import HarnessError
 from harness.execution.store import Fault, Store, fault_of, parse_result
 from harness.files import atomic_path
+from harness.ids import is_result_name
 from harness.progress import Progress
 
 AT_ONCE = 8
@@ -186,6 +187,9 @@ def _transfer(
     transfer.there = len(names) - len(todo)
 
     def transfer_one(name: ResultName) -> tuple[ResultName, int, str | None]:
+        kind, key = name
+        if not is_result_name(kind, key[:2], f"{key}.npz"):
+            return name, 0, "no name of a result; those have a kind and 64 digits of a hash"
         data = read(*name)
         fault = fault_of(*name, parse_result(data))
         if fault is None:

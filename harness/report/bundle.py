@@ -17,7 +17,9 @@ from pathlib import Path
 from harness import tracking
 from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
+from harness.escaping import markdown_text
 from harness.files import atomic_path, json_text
+from harness.links import check_inside
 from harness.pipeline.context import Context
 from harness.pipeline.judging import measured_file, read_verdict
 from harness.report.citations import read_project_citation
@@ -140,6 +142,7 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[str, Path, str]]:
     """Every file that the verdict follows from: its name in the archive, where it is, and a description."""
     root = context.project.root
     for path, about in _files_of_project(context, loaded):
+        check_inside(path, root)  # what a link leads to would be packed
         yield path.relative_to(root).as_posix(), path, about
     for name, path in code_files().items():
         yield name, path, "code"
@@ -178,10 +181,10 @@ def _readme(context: Context, loaded: Loaded, verdict: Verdict, packages: Sequen
         search=f"PYTHONPATH={PLUGINS} " if packages else "",
         plugins=" and the packages of plug-ins" if packages else "",
         verdict=verdict.verdict,
-        statement=letters(verdict.statement),
+        statement=markdown_text(letters(verdict.statement)),
         paper=verdict.paper,
-        where=letters(verdict.where),
-        sentence=sentence(verdict, context.scale(loaded).spec),
+        where=markdown_text(letters(verdict.where)),
+        sentence=markdown_text(sentence(verdict, context.scale(loaded).spec)),
         command=_command(context, loaded),
     )
 
