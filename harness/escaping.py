@@ -17,7 +17,7 @@ DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Marks, embeddings, overrides and isolates of the direction of writing: they reorder what stands around them."""
 CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{DIRECTIONS}\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
 LINE_BREAKS = re.compile(r"[\n\t]")
-FORMULA = re.compile(r"[=+\-@\t\r]")
+FORMULA = re.compile(r"[=+\-@\t]")
 """What a spreadsheet takes for the beginning of a formula."""
 WEB = ("http", "https")
 
@@ -73,14 +73,20 @@ def markdown_code(text: str) -> str:
 
 
 def csv_cell(value: object) -> object:
-    """A cell as a spreadsheet shows it: an apostrophe before text that it would compute. Numbers stay numbers."""
-    if not isinstance(value, str) or not FORMULA.match(value):
+    """A cell as a spreadsheet shows it: an apostrophe before text that it would compute. Numbers stay numbers.
+
+    Control characters are written out: a carriage return would begin a row, and with it a cell.
+    """
+    if not isinstance(value, str):
         return value
+    text = visible_text(value)
+    if not FORMULA.match(text):
+        return text
     try:
-        float(value)
+        float(text)
     except ValueError:
-        return f"'{value}"
-    return value
+        return f"'{text}"
+    return text
 
 
 def table_csv(table: pd.DataFrame, float_format: str | None = None) -> str:
