@@ -217,3 +217,17 @@ def test_results_of_a_store_are_named_by_a_kind_and_a_hash() -> None:
         ("train", "ab", f"{key}\n.npz"),
     ):
         assert not is_result_name(kind, folder, file), (kind, folder, file)
+
+
+def test_what_is_called_otherwise_in_a_shared_store_is_a_line_each_and_is_not_copied(root: Path) -> None:
+    key = "ab" + "0" * 62
+    for kind, name in (("tr\x1b[2Jain", key), ("TRAIN", key), ("train", "ab"), ("train", f"ab{key}"), ("in dex", key)):
+        path = root / "shared" / kind / name[:2] / f"{name}.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    ran = run_cli(root, "store", "pull", "shared", "-q")
+    assert ran.returncode == 1
+    faults = [line for line in ran.stdout.splitlines() if "no name of a result" in line]
+    assert len(faults) == 5
+    assert "\x1b" not in ran.stdout
+    assert not list((root / ".harness").rglob("*.npz"))

@@ -343,3 +343,40 @@ def test_an_address_with_broken_filters_leaves_search_in_place(
     tab.goto(f"file://{root}/reports/full/site/claims.html#{fragment}")
     assert tab.is_visible("#filter")
     assert not [event for event in events if event.startswith("error")], events
+
+
+def test_a_file_of_verdicts_speaks_of_its_own_spec_alone(root: Path) -> None:
+    """One that names a claim of another spec does not take the place of that claim's page."""
+    (root / "specs/own/other.yaml").write_text(THEORY.replace("The bound is tight.", "The other one."))
+    assert run_cli(root, "judge", "-q").returncode == 0
+    path = root / "reports/full/own/other/verdicts.json"
+    path.write_text(path.read_text().replace("own/other#c1", "own/plain#c1"))
+    ran = run_cli(root, "site")
+    assert ran.returncode == 0, ran.stderr
+    page = root / "reports/full/site/claims/own-plain--c1.html"
+    assert "The bound is tight." in page.read_text()
+    assert "The other one." not in page.read_text()
+
+
+def test_a_new_spec_is_not_written_through_a_link(root: Path) -> None:
+    outside = root.parent / "outside"
+    shutil.rmtree(root / "specs/own")
+    (root / "specs/own").symlink_to(outside)
+    before = contents(outside)
+    ran = run_cli(root, "new", "spec", "mine")
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    assert "specs/own: is a link that leads out of" in ran.stderr
+    assert contents(outside) == before
+
+
+def test_the_folder_of_an_audit_is_no_link_unless_it_is_named(root: Path) -> None:
+    (root / "mine.py").write_text("def predict(features):\n    return features\n")
+    (root / "mine-predict-audit").symlink_to(root.parent / "outside")
+    before = contents(root.parent / "outside")
+    for name in ("in", "out"):
+        (root / f"{name}.csv").write_text("x,y\n1,0\n2,1\n")
+    words = "audit mine.py:predict --members in.csv --nonmembers out.csv --label y -q"
+    ran = run_cli(root, *words.split())
+    assert ran.returncode == 2
+    assert "mine-predict-audit: is a link; name the folder that it leads to with --out" in ran.stderr
+    assert contents(root.parent / "outside") == before
