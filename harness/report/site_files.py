@@ -25,7 +25,7 @@ def write_files(root: Path, project: Path, contents: Mapping[str, bytes]) -> lis
     Raises HarnessError for a folder that is a link.
     """
     _refuse_linked_folders(root, project, contents)
-    before = _listed(root)
+    before = _read_manifest(root)
     for name, content in contents.items():
         _write(root / name, content)
     for name in before - contents.keys():
@@ -40,7 +40,7 @@ def add_files(root: Path, project: Path, contents: Mapping[str, bytes]) -> None:
     _refuse_linked_folders(root, project, contents)
     for name, content in contents.items():
         _write(root / name, content)
-    _write(root / MANIFEST, _manifest({*_listed(root), *contents}))
+    _write(root / MANIFEST, _manifest({*_read_manifest(root), *contents}))
 
 
 def _refuse_linked_folders(root: Path, project: Path, names: Iterable[str]) -> None:
@@ -59,7 +59,7 @@ def _manifest(names: Iterable[str]) -> bytes:
     return (json.dumps(sorted(names), indent=0, ensure_ascii=False) + "\n").encode()
 
 
-def _listed(root: Path) -> set[str]:
+def _read_manifest(root: Path) -> set[str]:
     """What the manifest lists; of a damaged one, nothing."""
     try:
         names = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
