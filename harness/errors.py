@@ -12,7 +12,8 @@ class HarnessError(Exception):
     """Bad input or an unusable environment, described for the person who can mend it.
 
     The message is one line: where (file, line, field, as far as they apply), what is wrong, and
-    what would be right. The command line prints it without a traceback and exits with 2.
+    what would be right. The command line prints it without a traceback and exits with 2. Several faults are several
+    arguments, a line each, so that a line break in a name is told from the end of a fault.
     """
 
     field: str = ""
@@ -22,6 +23,14 @@ class HarnessError(Exception):
     """The arm that it came up for, where that is known."""
     piece: str = ""
     """Name of the piece of work that it came up in, where it did."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Its faults, each meant as one line."""
+        return self.args if all(isinstance(one, str) for one in self.args) else (str(self),)
 
 
 def first_fault(error: ValidationError) -> str:

@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.progress import Progress as RichProgress
 
 from harness.addresses import hide_secrets
+from harness.escaping import visible_line
 
 QUIET_INTERVAL_S = 20.0
 """Between two lines of progress at least, where the output is no terminal."""
@@ -38,7 +39,7 @@ class _RichBar:
         self._rich, self._task = rich, task
 
     def advance(self, amount: float = 1, note: str = "") -> None:
-        self._rich.update(self._task, advance=amount, note=note)  # type: ignore[arg-type]
+        self._rich.update(self._task, advance=amount, note=visible_line(note))  # type: ignore[arg-type]
 
 
 class _Lines:
@@ -57,8 +58,11 @@ class _Lines:
 
 
 def _write_line(text: str) -> None:
-    """Write a line on standard error at once: `print` writes its end apart, and threads write between the two."""
-    sys.stderr.write(f"{hide_secrets(text)}\n")
+    """Write a line on standard error at once, without control characters.
+
+    `print` writes its end apart, and threads write between the two.
+    """
+    sys.stderr.write(f"{visible_line(hide_secrets(text))}\n")
     sys.stderr.flush()
 
 
@@ -115,9 +119,9 @@ class Progress:
         elif not (self.live and self.console.is_terminal):
             yield _LineBar(label, total, self._lines)
         else:
-            shown = [TextColumn("{task.description}"), BarColumn(), *columns]
+            shown = [TextColumn("{task.description}", markup=False), BarColumn(), *columns]
             with RichProgress(*shown, console=self.console, transient=True) as rich:  # type: ignore[arg-type]
-                yield _RichBar(rich, rich.add_task(hide_secrets(label), total=total, note=""))
+                yield _RichBar(rich, rich.add_task(visible_line(hide_secrets(label)), total=total, note=""))
 
     def bytes(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
         """A bar over bytes."""
@@ -125,4 +129,6 @@ class Progress:
 
     def cells(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
         """A bar over cells; its note carries the estimate of the time left."""
-        return self._bar(label, total, MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[note]}"))
+        return self._bar(
+            label, total, MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[note]}", markup=False)
+        )

@@ -13,8 +13,8 @@ from harness import plugins
 
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
-    "addresses arrays entry_points errors files git imports processes streams",
-    "bounds coordinates hashing paths progress reading_bounds",
+    "addresses arrays entry_points errors escaping files git imports processes streams",
+    "bounds coordinates hashing ids links paths progress reading_bounds",
     "identity npz parquet",
     "config formulas",
     "metrics privacy defences",

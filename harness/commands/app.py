@@ -33,6 +33,7 @@ from harness.commands.survey import survey
 from harness.commands.version import Version
 from harness.entry_points import first_malformed_line
 from harness.errors import HarnessError
+from harness.escaping import visible_line
 from harness.processes import protect_processes
 from harness.progress import silence_accountant_warnings
 from harness.streams import reserve_stdout
@@ -153,7 +154,7 @@ def _run_command() -> int:
         )
         return _report_error(error, f"this needs {error.name}: pip install 'mi-dp-harness[train]'{needs}")
     except HarnessError as error:
-        return _report_error(error, str(error))
+        return _report_error(error, *error.lines)
     except OSError as error:
         where = f"{error.filename2 or error.filename}: " if error.filename else ""
         return _report_error(error, f"{where}{error.strerror or error}; nothing half-written was left")
@@ -171,14 +172,15 @@ def _run_command() -> int:
         return _report_usage_error(error)
 
 
-def _report_error(error: Exception, text: str) -> int:
+def _report_error(error: Exception, *faults: str) -> int:
+    """Print faults, a line each whatever stands in it. Returns the exit code."""
     if os.environ.get("HARNESS_TRACEBACK"):
         print(hide_secrets("".join(traceback.format_exception(error))), end="", file=sys.stderr)
-    text = hide_secrets(text)
-    for line in text.splitlines():
+    lines = [visible_line(hide_secrets(fault.strip())) for fault in faults]
+    for line in lines:
         print(f"harness: {line}", file=sys.stderr)
     if "document" in state:
-        print_json({"errors": text.splitlines()})
+        print_json({"errors": lines})
     return 2
 
 

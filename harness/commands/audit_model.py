@@ -14,6 +14,7 @@ import typer
 from harness.commands.common import check_writable_folder, print_json
 from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
+from harness.escaping import visible_line
 from harness.progress import Progress
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ def audit_existing_model(
         named_function(str(options["train"]), TRAINING)
     question = Question(predict=function, **options)  # type: ignore[arg-type]
     folder = out or Path(f"{_stem(question)}-audit")
+    if out is None and folder.is_symlink():
+        raise HarnessError(f"{folder}: is a link; name the folder that it leads to with --out")
     check_writable_folder(folder, f"--out {folder}")
     audit = audit_model(question, Progress(quiet))
     page = write_audit(folder, audit)
@@ -182,7 +185,7 @@ def audit_existing_model(
     else:
         _show(audit, page)
     if limit is not None and (fault := limit.fault(audit)):
-        print(f"harness: audit: {fault}", file=sys.stderr)
+        print(visible_line(f"harness: audit: {fault}"), file=sys.stderr)
         raise typer.Exit(1)
 
 

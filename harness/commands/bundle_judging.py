@@ -39,7 +39,7 @@ def judge_bundle(
                 return _judge_unpacked(path, root, files, workers, quiet, as_json)
         except HarnessError as error:
             lines = str(error).replace(f"{root}/", "").replace(str(root), "it").splitlines()
-            raise HarnessError("\n".join(f"{path}: {line}" for line in lines)) from None
+            raise HarnessError(*(f"{path}: {line}" for line in lines)) from None
         finally:
             state["root"] = before
 

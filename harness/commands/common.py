@@ -14,7 +14,9 @@ import typer
 
 from harness.commands.tables import Cell, print_table
 from harness.errors import HarnessError
+from harness.escaping import visible_json
 from harness.files import json_text
+from harness.links import check_inside
 from harness.paths import Project, find_project
 from harness.progress import Progress
 
@@ -130,7 +132,8 @@ def contexts(
     """Specs grouped by context: those of the checkout under the profile, and each spec outside of `specs/` by itself.
 
     A spec outside of `specs/` is run as declared, or under a profile that is named explicitly; its results and page
-    stay its own. `alternatives`: as for `load_spec`.
+    stay its own. `alternatives`: as for `load_spec`. Raises HarnessError where a folder that results are written to
+    leads out of the project.
     """
     from harness.pipeline.context import OWN
     from harness.spec.profile import Profile
@@ -146,6 +149,9 @@ def contexts(
     for one in own:
         chosen = context.profile if profile is not None else Profile()
         groups.append((dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id), [one]))
+    for of_group, _ in groups:
+        for folder in (of_group.page, of_group.resolved_folder.parent):  # git carries links
+            check_inside(folder, of_group.project.root)
     if not loaded:
         context.progress.warn(f"{context.project.specs}: no specs in it; `harness new spec mine` begins one")
     return groups
@@ -163,13 +169,13 @@ def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
         try:
             specs.append(known.get(path.resolve()) or load_spec(context.project, path, alternatives=False))
         except HarnessError as error:
-            context.progress.say(f"not on the page: {str(error).splitlines()[0]}")
+            context.progress.say(f"not on the page: {error.lines[0]}")
     return specs_to_decide(context.profile, specs)
 
 
 def print_json(value: object) -> None:
     """Print one document of strict JSON, in which infinities and not-a-number are text."""
-    print(json_text(value), file=state.get("document", sys.stdout))
+    print(visible_json(json_text(value)), file=state.get("document", sys.stdout))
 
 
 def check_writable_file(path: Path | None, option: str, suffix: str = "") -> None:

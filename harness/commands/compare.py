@@ -21,6 +21,7 @@ from harness.commands.common import (
 )
 from harness.commands.tables import print_text
 from harness.errors import HarnessError
+from harness.escaping import markdown_code, markdown_text, visible_text
 from harness.files import write_text
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _junit(profile: str, verdicts: list[Verdict], differences: list[Difference])
         xml.add_testsuite(suite)
     xml.update_statistics()  # type: ignore[no-untyped-call]
     encoded: bytes = xml.tostring()  # type: ignore[no-untyped-call]
-    return encoded.decode()
+    return visible_text(encoded.decode())  # XML has no control characters
 
 
 def _markdown(profile: str, verdicts: list[Verdict], differences: list[Difference]) -> str:
@@ -166,5 +167,5 @@ def _markdown(profile: str, verdicts: list[Verdict], differences: list[Differenc
         lines.append("All as accepted.")
     else:
         lines += ["| where | difference from the baseline |", "| --- | --- |"]
-        lines += [f"| `{d.where}` | {d.what.replace('|', chr(92) + '|')} |" for d in differences]
+        lines += [f"| {markdown_code(d.where)} | {markdown_text(d.what)} |" for d in differences]
     return "\n".join(lines) + "\n"

@@ -14,6 +14,7 @@ import typer
 from harness.commands.common import AsJson, Quiet, load, print_json, project_here
 from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
+from harness.escaping import visible_line
 from harness.progress import Progress
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def data_fetch(
                 failures.append(str(error))
     if failures:
         if not or_mark_missing:
-            raise HarnessError("\n".join(failures))
-        print("\n".join(failures), file=sys.stderr)
+            raise HarnessError(*failures)
+        print("\n".join(map(visible_line, failures)), file=sys.stderr)
     there = len(wanted) - len(failures)
     progress.say(f"{'fetch':<9} {there} of {len(wanted)} data sets are there; {time.monotonic() - started:.0f} s")

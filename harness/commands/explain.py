@@ -16,7 +16,7 @@ from harness.commands.common import (
     print_json,
     specs_on_page,
 )
-from harness.commands.tables import Cell, console, print_table
+from harness.commands.tables import Cell, print_table, print_text
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
         return
     other = other_verdict(context, verdict.id)
     decides = "" if other is None else f"; the deciding run (-p {other[0]}) says: {other[1]}"
-    console.print(f"profile {context.profile_name}{decides}", markup=False)
+    print_text(f"profile {context.profile_name}{decides}")
     print_explanation(verdict, record, specs[loaded.spec.id])
     again = context.command("judge", loaded)
-    console.print(f"\n{again}   judges it again", highlight=False, markup=False)
+    print_text(f"\n{again}   judges it again")
 
 
 def print_explanation(verdict: Verdict, record: ClaimRecord, spec: Spec) -> None:
@@ -99,22 +99,22 @@ def print_explanation(verdict: Verdict, record: ClaimRecord, spec: Spec) -> None
     from harness.report.vocabulary import letter
 
     of = f"{verdict.paper}, {verdict.where}" + (f"; {record.certainty_with_runs}" if record.certainty_with_runs else "")
-    console.print(f"[{COLOURS[verdict.verdict]}]{record.sign} {record.verdict}[/]  {of}")
-    console.print(f"[bold]{record.heading}[/]", highlight=False)
+    print_text(f"{record.sign} {record.verdict}", COLOURS[verdict.verdict], f"  {of}")
+    print_text(record.heading, "bold")
     for quote in verdict.quotes:
-        console.print(f'  "{untex(quote.text)}" ({quote.section})', highlight=False, markup=False)
-    console.print(f"{record.whose}; on {record.data}.\n", highlight=False)
-    console.print(record.finding + "\n", highlight=False, markup=False)
+        print_text(f'  "{untex(quote.text)}" ({quote.section})')
+    print_text(f"{record.whose}; on {record.data}.\n")
+    print_text(record.finding + "\n")
     if record.would_decide:
-        console.print(f"To decide it: {record.would_decide}.\n", highlight=False, markup=False)
+        print_text(f"To decide it: {record.would_decide}.\n")
     for tree in verdict.expressions:
-        console.print(f"  {tree.text(letter)}", highlight=False, markup=False)
+        print_text(f"  {tree.text(letter)}")
     certainty_texts = certainty_sentences(verdict, deciding_point(verdict))
     for title, lines in (("How sure", certainty_texts), ("What it rests on", _assumptions(verdict))):
         if lines:
-            console.print(f"\n[bold]{title}[/]")
+            print_text(f"\n{title}", "bold")
             for line in lines:
-                console.print(f"- {line}", highlight=False, markup=False)
+                print_text(f"- {line}")
     _print_points(verdict, spec)
 
 
@@ -138,12 +138,12 @@ def _print_points(verdict: Verdict, spec: Spec) -> None:
     kept = [p for p in points if p in weakest]
     drawn, _ = forests(kept, spec.parts(claim) if not claim.theory else (), spec, verdict.alpha)
     for forest in drawn:
-        console.print(f"\n[bold]{forest.of}[/]" if forest.of else "")
+        print_text(f"\n{forest.of}" if forest.of else "", "bold")
         print_table(
             ("where", forest.axis, "95%", "line", "holds in"),
             [(r.place, Cell(r.value, STATES[r.state]), r.interval, r.needed, r.runs) for r in forest.rows],
         )
     if drawn:
-        console.print(f"95% intervals {INTERVALS_BY.get(verdict.basis, INTERVALS_BY['t-test'])}.")
+        print_text(f"95% intervals {INTERVALS_BY.get(verdict.basis, INTERVALS_BY['t-test'])}.")
     if len(verdict.points) > SHOWN:
-        console.print(f"The {SHOWN} weakest of {len(verdict.points)} points.")
+        print_text(f"The {SHOWN} weakest of {len(verdict.points)} points.")

@@ -24,6 +24,7 @@ from harness.commands.common import (
 from harness.commands.explain import ClaimName, find_claim
 from harness.commands.tables import print_text
 from harness.errors import HarnessError
+from harness.ids import page_stem
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
@@ -149,7 +150,7 @@ def bundle(
 
     context, loaded, name = find_claim(claim, profile)
     check_writable_file(out, "--out")
-    target = out or Path(f"{loaded.spec.id.replace('/', '-')}--{name}.crate.zip")
+    target = out or Path(f"{page_stem(loaded.spec.id)}--{name}.crate.zip")
     files = pack(context, loaded, name, target, version_line())
     print_text(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
 

@@ -20,6 +20,7 @@ from harness.commands.new_project import write_project
 from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.files import write_text
+from harness.links import check_inside
 
 Sort = Literal["project", "spec", "results", "attack", "dataset", "formula", "claim"]
 
@@ -107,8 +108,11 @@ def _check_name_is_free(sort: Sort, name: str, module: str) -> None:
 
 
 def _spec_file(name: str, into: Path | None) -> dict[Path, str]:
+    """Path and text of a new spec. Raises HarnessError where the usual folder leads out of the project."""
     project = project_here()
     path = (into or project.specs / "own") / f"{name}.yaml"
+    if into is None:
+        check_inside(path, project.root)
     schema = os.path.relpath(project.specs / "schema.json", path.parent)
     try:
         shown = path.resolve().relative_to(Path.cwd())

@@ -82,7 +82,7 @@ def _compare_quotations(project: Project, loaded: Sequence[Loaded], paths: Seque
         )
     path = note_compared(project, compared)
     if faults:
-        raise HarnessError("\n".join(faults))
+        raise HarnessError(*faults)
     count = sum(map(len, compared.values()))
     left = sorted({one.spec.paper for one in quoting} - set(compared))
     others = f"; no text of {', '.join(left)}" if left else ""
@@ -93,15 +93,15 @@ def _check_results(loaded: Sequence[Loaded]) -> None:
     """Raises HarnessError for what is wrong in files of results, one line a file."""
     from harness.results.rows import read_rows
 
-    faults = []
+    faults = list[str]()
     for results in (one.spec.results for one in loaded):
         if results is not None and results.content_of_file is not None:
             try:
                 read_rows(results, Path(results.content_of_file.path))
             except HarnessError as error:
-                faults.append(str(error))
+                faults += error.lines
     if faults:
-        raise HarnessError("\n".join(faults))
+        raise HarnessError(*faults)
 
 
 def schema(

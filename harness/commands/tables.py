@@ -17,6 +17,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from harness.escaping import visible_text
+
 HEADER_STYLE = "bold"
 GAPS = (2, 1)
 """Blanks between columns; the fewer only where the columns do not fit otherwise."""
@@ -27,7 +29,10 @@ NUMBER = re.compile(r"[-+]?[\d.,]+%?|")
 
 
 class WholeWordConsole(Console):
-    """A console that wraps at blanks on a terminal and nowhere else, and colours only what it is told to."""
+    """A console that wraps at blanks on a terminal and nowhere else, and colours only what it is told to.
+
+    Text is printed as it is, without markup, and with its control characters written out: it may be a stranger's.
+    """
 
     @property
     def is_terminal(self) -> bool:
@@ -36,15 +41,10 @@ class WholeWordConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as Rich does, but for where lines break; with `soft_wrap` they do not."""
+        texts = [Text(visible_text(one)) if isinstance(one, str) else one for one in objects]
         if self.is_terminal and not options.get("soft_wrap"):
-            make_text = Text.from_markup if options.get("markup", True) else Text
-            objects = tuple(
-                wrap_text(make_text(one) if isinstance(one, str) else one, self.width)
-                if isinstance(one, str | Text)
-                else one
-                for one in objects
-            )
-        super().print(*objects, **{**options, "soft_wrap": True})  # Rich itself cuts words, or wraps nothing
+            texts = [wrap_text(one, self.width) if isinstance(one, Text) else one for one in texts]
+        super().print(*texts, **{**options, "soft_wrap": True})  # Rich itself cuts words, or wraps nothing
 
 
 console = WholeWordConsole(highlight=False, emoji=False)
@@ -60,7 +60,7 @@ class Cell:
     @property
     def words(self) -> list[str]:
         """What no layout cuts."""
-        return self.text.split()
+        return visible_text(self.text).split()
 
     @property
     def line(self) -> str:
@@ -100,12 +100,22 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Cell]]) ->
         print("\n".join(tab_separated(table)))
 
 
-def print_text(text: str, style: str = "") -> None:
-    """Print text as it is, without markup, wrapped at blanks on a terminal."""
+def print_text(text: str, style: str = "", after: str = "") -> None:
+    """Print a line of text as it is, without markup, wrapped at blanks on a terminal; `after` follows in no style.
+
+    Line breaks at its ends are blank lines; others are the text's own, and a blank stands in their place.
+    """
+    text, after = _on_one_line(text), _on_one_line(after)
     if console.is_terminal:
-        console.print(Text(text, style))
+        console.print(Text.assemble((text, style), after))
     else:
-        print(text)  # by itself: Rich prints blanks in place of tabs
+        print(f"{text}{after}")  # by itself: Rich prints blanks in place of tabs
+
+
+def _on_one_line(text: str) -> str:
+    line = text.strip("\n")
+    start, end = text[: len(text) - len(text.lstrip("\n"))], text[len(text.rstrip("\n")) :] if line else ""
+    return start + visible_text(line.replace("\n", " ")) + end
 
 
 def tab_separated(table: Table) -> list[str]:

@@ -27,6 +27,7 @@ from harness.data.split import SPLITS, Sizes, Split
 from harness.defences import DEFENCES, Defence, Undefended
 from harness.experiment.axes import Derived
 from harness.identity import canonical
+from harness.ids import NAME_PATTERN
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.privacy.accounting import Accounting
 from harness.training.engine import ENGINES
@@ -43,7 +44,7 @@ else:
     AnyDataset, AnySplit, AnyModel = DATASETS.union(), SPLITS.union(), MODELS.union()
     AnyDefence = DEFENCES.union()
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """A name in a spec: of a claim, an arm, an attack, an axis."""
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.escaping import table_csv
 from harness.model_audit.audit import MeasuredAttack, ModelAudit
 from harness.model_audit.findings import Findings, advise, answer_question, find_leaks, list_assumptions
 from harness.model_audit.vulnerability import Calibration, PerRecord
@@ -114,4 +115,4 @@ def list_scores(audit: ModelAudit) -> str:
             columns[f"own_fpr_of_{calibration.attack}_at_{calibration.asked:g}"] = calibration.own_fprs
     first = {"record": records.places[:n], "member": records.is_member.astype(int), "label": records.labels[:n]}
     numbers = {name: [f"{number:.12g}" for number in column] for name, column in columns.items()}
-    return pd.DataFrame({**first, **numbers}).to_csv(index=False, lineterminator="\n")
+    return table_csv(pd.DataFrame({**first, **numbers}))

@@ -55,7 +55,9 @@ class Context:
         named by its file and without a profile."""
         path = loaded.raw.files[0]
         if self.own is not None:
-            return shlex.join(["harness", verb, *options, str(from_here(path))])
+            typed = str(from_here(path))
+            typed = f"./{typed}" if typed.startswith("-") else typed  # which is no option
+            return shlex.join(["harness", verb, *options, typed])
         return shlex.join(["harness", verb, "--profile", self.profile_name, *options, spec_id(self.project, path)])
 
     @property

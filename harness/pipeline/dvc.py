@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 
 import jinja2
+import yaml
 
 from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
+from harness.escaping import visible_json
 from harness.experiment.results import ResultsFile
 from harness.imports import closure
 from harness.pipeline.code import STAGES, has_code, paths_of
@@ -25,7 +28,7 @@ from harness.spec.plugin_packages import REQUIREMENTS
 from harness.spec.selection import is_of_theory
 
 PLAIN = re.compile(r"[\w./${}-]+")
-"""Paths that YAML reads as they are."""
+"""Paths that YAML may read as they are."""
 
 
 def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
@@ -40,14 +43,20 @@ def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
         specs,
         fetched=sorted(fetched),
         fetching=_paths_of_code(context, (*STAGES["fetch"].modules(), *own)),
-        data=[*(f"data/{name}" for name in sorted(fetched)), *_own_tables(context, specs)],
+        data=[*(f"data/{name}" for name in sorted(fetched)), *map(_literal, _own_tables(context, specs))],
     )
 
 
 def flagship_text(context: Context, specs: Sequence[Loaded]) -> str:
     """`flagship/dvc.yaml`: the flagship, whose tables and resolved specs are in git; a stage for each spec, since some
     take hours."""
-    return _render("flagship.yaml.in", context, specs, profile=context.profile_name, data=_own_tables(context, specs))
+    return _render(
+        "flagship.yaml.in",
+        context,
+        specs,
+        profile=context.profile_name,
+        data=[_literal(path) for path in _own_tables(context, specs)],
+    )
 
 
 def _render(template: str, context: Context, specs: Sequence[Loaded], **given: object) -> str:
@@ -58,7 +67,8 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"each": _list_items, "each_uncached": _list_uncached, "lines": _lines}
+    environment.filters |= {"each": _list_items, "each_uncached": _list_uncached, "lines": _lines, "words": shlex.join}
+    environment.filters["scalar"] = _scalar
     measured = [one.spec.id for one in specs if not is_of_theory(one)]
     theory = [one.spec.id for one in specs if is_of_theory(one)]
     papers = dict.fromkeys(one.split("/")[0] for one in (*measured, *theory))
@@ -97,9 +107,17 @@ def _list_items(paths: Iterable[str], indent: int = 6) -> str:
     return "\n".join(f"{' ' * indent}- {_scalar(path)}" for path in paths)
 
 
-def _scalar(path: str) -> str:
-    """A path as YAML has it, in quotes where it might be read as something else, such as a comment."""
-    return path if PLAIN.fullmatch(path) else json.dumps(path, ensure_ascii=False)
+def _literal(path: str) -> str:
+    """A path in which DVC fills in nothing."""
+    return path.replace("${", "\\${")
+
+
+def _scalar(text: str) -> str:
+    """Text as YAML has it, in quotes where it would be read as something else, such as a comment or a number."""
+    is_number = "/" not in text and text[:1] in "+-.0123456789"  # versions of YAML differ in what is one
+    if PLAIN.fullmatch(text) and not is_number and yaml.safe_load(text) == text:
+        return text
+    return visible_json(json.dumps(text, ensure_ascii=False))
 
 
 def _list_uncached(paths: Iterable[str]) -> str:
@@ -108,5 +126,5 @@ def _list_uncached(paths: Iterable[str]) -> str:
 
 
 def _lines(specs: Iterable[str]) -> str:
-    """Names on lines of their own, in a command that YAML folds into one."""
-    return "\n".join(f"      {one}" for one in specs)
+    """Words for a shell on lines of their own, in a command that YAML folds into one."""
+    return "\n".join(f"      {shlex.quote(one)}" for one in specs)

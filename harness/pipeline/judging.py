@@ -326,10 +326,11 @@ def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
 
     Raises HarnessError where the file is missing or malformed.
     """
-    path, declared = context.verdicts_file(loaded.spec.id), {claim.id for claim in loaded.spec.claims}
+    path = context.verdicts_file(loaded.spec.id)
+    declared = {f"{loaded.spec.id}#{claim.id}" for claim in loaded.spec.claims}
     try:
         file = VerdictFile.model_validate_json(read_text(path))
-        kept = tuple(v for v in file.verdicts if v.id.partition("#")[2] in declared)
+        kept = tuple(v for v in file.verdicts if v.id in declared)
         return file.model_copy(update={"verdicts": kept})
     except FileNotFoundError:
         raise HarnessError(f"{path}: no verdicts; run `{context.command('judge', loaded)}` first") from None

@@ -11,6 +11,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from harness.errors import HarnessError
+from harness.links import refuse_links
 from harness.report.manual import read_page
 from harness.spec.model import Spec
 
@@ -19,13 +20,15 @@ _CLAIM = "## "
 
 
 def read_answers(spec: Spec, file: Path) -> dict[str, str]:
-    """The authors' answers by claim of a spec whose file is given, as HTML without markup of their own.
+    """The authors' answers by claim of a spec whose file is given, as HTML without images or markup of their own.
 
-    Raises HarnessError, with file and line, for an answer to a claim that the spec does not have, or to none.
+    Raises HarnessError, with file and line, for an answer to a claim that the spec does not have, or to none, and for a
+    file that is a link, since what it leads to would be published.
     """
     path = file.with_name(file.name.removesuffix(".yaml") + SUFFIX)
     if not path.is_file():
         return {}
+    refuse_links(path, path.parent)
     known, texts, claim = {c.id for c in spec.claims}, dict[str, list[str]](), ""
     for number, line in enumerate(read_page(path).splitlines(), 1):
         if line.startswith(_CLAIM) and (heading := line.removeprefix(_CLAIM).strip(" ")):
@@ -37,5 +40,5 @@ def read_answers(spec: Spec, file: Path) -> dict[str, str]:
             texts[claim].append(line)
         elif line.strip() and not line.startswith("# "):
             raise HarnessError(f"{path}:{number}: text before the first heading `## <claim>`; begin with one")
-    render = MarkdownIt("commonmark", {"html": False}).render
+    render = MarkdownIt("commonmark", {"html": False}).disable("image").render
     return {claim: render("\n".join(lines).strip()) for claim, lines in texts.items()}

@@ -109,7 +109,10 @@ def _write_site(
     pieces.append(Task(common_pages, (shared,), "front and table", len(verdicts)))
     pieces.append(Task(manual_pages, (shared,), "documentation", len(verdicts) / 3))
     written = compute_side_by_side(pieces, context, "writing")
-    write_site(root, site, {name: text for pages in written for name, text in pages.items()})
+    foreign = write_site(root, site, {name: text for pages in written for name, text in pages.items()})
+    if foreign:
+        which = f"{foreign[0]}{f' and {len(foreign) - 1} more' if len(foreign) > 1 else ''}"
+        context.progress.warn(f"{root}: {which}: pages that no site here is known to have written; they stay")
     return root / "index.html"
 
 

@@ -16,8 +16,10 @@ from pathlib import Path
 from harness import tracking
 from harness.claims.verdict import Verdict, in_json
 from harness.errors import HarnessError
+from harness.escaping import markdown_text
 from harness.files import atomic_path, json_text
 from harness.git import ask_git
+from harness.links import check_inside
 from harness.pipeline.context import Context
 from harness.pipeline.judging import measured_file, read_verdict
 from harness.report.citations import read_project_citation
@@ -153,6 +155,7 @@ def _files(context: Context, loaded: Loaded) -> Iterator[tuple[str, Path, str]]:
     """Every file that the verdict follows from: its name in the archive, where it is, and a description."""
     root = context.project.root
     for path, about in _files_of_project(context, loaded):
+        check_inside(path, root)  # what a link leads to would be packed
         yield path.relative_to(root).as_posix(), path, about
     for name, path in code_files().items():
         yield name, path, "code"
@@ -192,10 +195,10 @@ def _readme(context: Context, loaded: Loaded, verdict: Verdict, packages: Sequen
         plugins=" and the packages of plug-ins" if packages else "",
         evidence="table of measurements" if loaded.spec.experiment is not None else "inequality that is proved",
         verdict=verdict.verdict,
-        statement=letters(verdict.statement),
+        statement=markdown_text(letters(verdict.statement)),
         paper=verdict.paper,
-        where=letters(verdict.where),
-        sentence=sentence(verdict, context.scale(loaded).spec),
+        where=markdown_text(letters(verdict.where)),
+        sentence=markdown_text(sentence(verdict, context.scale(loaded).spec)),
         command=_command(context, loaded),
     )
 

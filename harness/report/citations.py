@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from harness.config import Config
 from harness.errors import HarnessError
+from harness.escaping import web_address
 from harness.paths import Project
 from harness.spec.document import Document, load_document, locate
 
@@ -25,6 +26,16 @@ CITATION = "CITATION.cff"
 """Of the project's folder."""
 
 
+def _check_address(text: str) -> str:
+    if text and not web_address(text):
+        raise ValueError("pages link it, and it is no address of the web; right is one that begins with https://")
+    return text
+
+
+WebAddress = Annotated[str, AfterValidator(_check_address)]
+"""What pages may link; empty for none."""
+
+
 class Citation(Config):
     """A paper, as far as it is known."""
 
@@ -32,7 +43,7 @@ class Citation(Config):
     authors: str = ""
     """Names with `, ` between them."""
     year: int = 0
-    url: str = ""
+    url: WebAddress = ""
     about: str = ""
     """What it claims, in a sentence or two."""
 
@@ -79,7 +90,7 @@ class ProjectCitation(BaseModel):
     version: Text = ""
     license: Text = ""
     released: Text = Field(default="", alias="date-released")
-    repository: str = Field(default="", alias="repository-code")
+    repository: WebAddress = Field(default="", alias="repository-code")
 
     @property
     def names(self) -> str:
@@ -149,5 +160,5 @@ def _explain(model: type[BaseModel], fault: Any) -> str:
         return "unknown field" + (f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(known)}")
     if fault["type"] == "missing":
         return "is missing; it has to be given"
-    message = " ".join(fault["msg"].split())
+    message = " ".join(fault["msg"].split()).removeprefix("Value error, ")
     return f"{message[:1].lower()}{message[1:]}, found {fault['input']!r}"

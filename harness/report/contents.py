@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.claims.verdict import Verdict
+from harness.ids import page_stem
 from harness.report.citations import Citation
 from harness.report.drawing import Drawing
 from harness.report.findings import Finding, ShownFinding
@@ -110,7 +111,7 @@ class Row:
 def slug(verdict_id: str) -> str:
     """The name of a claim's page."""
     spec, _, claim = verdict_id.partition("#")
-    return f"{spec.replace('/', '-')}--{claim}"
+    return f"{page_stem(spec)}--{claim}"
 
 
 def sort_sections(sections: Sequence[Section]) -> tuple[Section, ...]:

@@ -10,6 +10,8 @@ from typing import Literal
 
 import pandas as pd
 
+from harness.escaping import table_csv, visible_text
+
 COLOURS = ("#0b6e99", "#b45309", "#6940a5", "#0f7b6c", "#ad1a72", "#64473a")
 INK, RULE, BOUND = "#010203", "#040506", "#070809"
 """Stand-ins for colours that the page decides, as it is light or dark."""
@@ -144,13 +146,13 @@ def csv_text(drawing: Drawing) -> str:
         x = datum.x if isinstance(datum.x, str) else f"{datum.x:.6g}"
         rows.append([datum.series, datum.sort, drawing.x, x, drawing.y, f"{datum.y:.6g}", *ends])
     names = ["series", "kind", "x_name", "x", "y_name", "y", "low", "high"]
-    return pd.DataFrame(rows, columns=names).to_csv(index=False, lineterminator="\n")
+    return table_csv(pd.DataFrame(rows, columns=names))
 
 
 def figure_files(figures: Mapping[str, Drawing]) -> dict[str, str]:
     """The files that readers download with figures, by path; `figures` are given by the stem of the path."""
     files = {}
     for stem, drawing in figures.items():
-        files[f"figures/{stem}.svg"] = standalone_svg(drawing)
+        files[f"figures/{stem}.svg"] = visible_text(standalone_svg(drawing))
         files[f"figures/{stem}.csv"] = csv_text(drawing)
     return files

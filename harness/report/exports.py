@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from harness.claims.verdict import Verdict, basis_text
+from harness.escaping import table_csv
 from harness.files import write_text
 from harness.report.claim_record import ClaimRecord
 from harness.verdicts.counts import GROUPS, WORDS, count
@@ -30,7 +31,7 @@ def write_beside(root: Path, verdicts: Sequence[Verdict], records: Mapping[str, 
 
 def claims_csv(verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]) -> str:
     """`claims_table` as text."""
-    return claims_table(verdicts, records).to_csv(index=False, lineterminator="\n")
+    return table_csv(claims_table(verdicts, records))
 
 
 def claims_table(verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]) -> pd.DataFrame:

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 
 from harness.bounds import read_text
 from harness.errors import HarnessError
+from harness.escaping import web_address
+from harness.links import check_inside, first_link
 from harness.reading_bounds import check_place
 
 PARTS: Mapping[str, tuple[str, ...]] = {
@@ -73,10 +80,12 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 MADE = ("index", "reference")
 """Pages that the site makes beside the documentation's own."""
 _HEADING = re.compile(r"<h([1-4])>(.*?)</h\1>", re.DOTALL)
-_LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
+_LINK = re.compile(r'<a href="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
 _COMMENT = ("<!--", "-->")
 """How Markdown begins and ends what no page shows."""
 _IMAGE = re.compile(r'<img src="([^"]*)" alt="([^"]*)" ?/?>')
+IMAGES = frozenset({".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp"})
+"""Endings of files that a page may show."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +108,13 @@ def anchor(text: str) -> str:
 def page_paths(folder: Path) -> dict[str, Path]:
     """The pages of a folder of Markdown and of its `notes`, by name, those in `PARTS` first; its README is an index.
 
-    A page that is called as one that the site makes has a name of its own.
+    A page that is called as one that the site makes has a name of its own. Raises HarnessError for a page that a link
+    brings from outside of the folder, since what is there would be published.
     """
     files = [path for path in (*folder.glob("*.md"), *folder.glob("notes/*.md")) if path.stem != "README"]
+    for path in files:
+        check_inside(path, folder)
+        check_inside(path, folder.parent)
     paths = {f"{path.stem}-page" if path.stem in MADE else path.stem: path for path in files}
     listed = [name for names in PARTS.values() for name in names if name in paths]
     return {name: paths[name] for name in (*listed, *sorted(paths.keys() - set(listed)))}
@@ -110,7 +123,8 @@ def page_paths(folder: Path) -> dict[str, Path]:
 def pages(folder: Path) -> list[Page]:
     """The pages of a folder in the order of `page_paths`; none where there is no such folder."""
     paths = page_paths(folder)
-    return [_page(name, path, {path.resolve(): name for name, path in paths.items()}) for name, path in paths.items()]
+    known = {path.resolve(): name for name, path in paths.items()}
+    return [_page(name, path, known, folder) for name, path in paths.items()]
 
 
 def group_by_part(manual_pages: Sequence[Page]) -> dict[str, list[Page]]:
@@ -163,17 +177,19 @@ def read_page(path: Path) -> str:
         raise HarnessError(f"{path}: no text in UTF-8 (byte {error.start}); save it as UTF-8") from None
 
 
-def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
+def _page(name: str, path: Path, known: Mapping[Path, str], folder: Path) -> Page:
     text = strip_comments(read_page(path))
-    html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.add_render_rule("image", _image_rule(path, folder))
+    html = markdown.render(text)
 
     def link(match: re.Match[str]) -> str:
         target, label = match.groups()
         page, _, fragment = target.partition("#")
-        if target.startswith(("http", "#")):
-            return match.group()
-        if other := known.get((path.parent / page).resolve()):
-            return f'<a href="{other}.html{"#" + fragment if fragment else ""}">{label}</a>'
+        if target.startswith("#") or web_address(unescape(target)):
+            return f'<a href="{target}">{label}</a>'
+        if other := known.get((path.parent / unquote(unescape(page))).resolve()):
+            return f'<a href="{quote(other)}.html{"#" + fragment if fragment else ""}">{label}</a>'
         return f"<span>{label}</span>" if "<code>" in label else f"<code>{label}</code>"
 
     html = _LINK.sub(link, html)
@@ -185,9 +201,34 @@ def _page(name: str, path: Path, known: Mapping[Path, str]) -> Page:
     return Page(name, title_of(text) or name, first_sentence(text), html)
 
 
+def _image_rule(page: Path, folder: Path) -> Callable[..., str]:
+    """How an image of a page is rendered: one of the folder of the documentation is shown, any other is described."""
+
+    def render(
+        renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, environment: EnvType
+    ) -> str:
+        token = tokens[at]
+        alt = escape(renderer.renderInlineAsText(token.children, options, environment))
+        source = unquote(str(token.attrGet("src") or ""))
+        image = Path(os.path.normpath(page.parent / source))
+        if urlsplit(source).scheme or not is_image(image, folder):
+            return f"<code>{alt}</code>"
+        return f'<img src="{quote(image.relative_to(folder).as_posix())}" alt="{alt}" />'
+
+    return render
+
+
+def is_image(file: Path, folder: Path) -> bool:
+    """Whether a path, of a file that is there or not, is that of an image below a folder, not by way of a link."""
+    try:
+        return file.suffix.lower() in IMAGES and first_link(file, folder) is None
+    except ValueError:
+        return False
+
+
 def images_of(html: str) -> list[str]:
-    """Files that a page shows, as it names them; what lies elsewhere in the web is left out."""
-    return [match.group(1) for match in _IMAGE.finditer(html) if not match.group(1).startswith("http")]
+    """Files that a page of the documentation shows, from its folder."""
+    return [unquote(unescape(match.group(1))) for match in _IMAGE.finditer(html)]
 
 
 def sections(manual_pages: Sequence[Page]) -> Iterator[dict[str, str]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from harness.arrays import Array
+from harness.escaping import visible_text
 from harness.files import json_text, write_text
 from harness.metrics.answers import Answers
 from harness.metrics.membership import roc
@@ -65,7 +66,7 @@ class Plot:
 def write_audit(folder: Path, audit: ModelAudit) -> Path:
     """Write `audit.html`, `scores.csv` and `audit.json` into a folder, each whole or not at all. Returns the page."""
     numbers = json_text(describe_audit(audit))
-    page = render_audit(audit)
+    page = visible_text(render_audit(audit))
     write_text(folder / SCORES, list_scores(audit))
     write_text(folder / NUMBERS, numbers + "\n")
     write_text(folder / PAGE, page)

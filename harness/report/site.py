@@ -19,8 +19,9 @@ from harness.claims.expression import domains
 from harness.claims.verdict import Verdict, basis_text, value_text
 from harness.coordinates import format_level
 from harness.coordinates import text as places_text
-from harness.execution.table import write_parquet
-from harness.files import update_file
+from harness.escaping import visible_text, web_address
+from harness.ids import page_stem
+from harness.links import is_regular_file
 from harness.report import manual
 from harness.report.anchors import marks_of
 from harness.report.claim_page import claim_context, prose_html
@@ -35,6 +36,7 @@ from harness.report.glossary import define_terms, read_glossary
 from harness.report.headings import datasets_of
 from harness.report.prose import compared_numbers
 from harness.report.reference import HEADINGS, reference
+from harness.report.site_files import write_files
 from harness.report.tex import untex
 from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SHOWN_AS, SIGNS, figure, letter, letters
 from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, count, count_certainties, group_of
@@ -52,38 +54,35 @@ OTHERS = {"on other data": ("papers elsewhere",), "corrected": ("corrected",), "
 KINDS = {"theory": "theory", "simulation": "simulation", "training": "measured"}
 
 
-def write_site(root: Path, site: Site, pages: dict[str, str]) -> int:
-    """Write every page below `root`, and remove pages of claims that are gone. Returns the number of claims' pages.
+def write_site(root: Path, site: Site, pages: dict[str, str]) -> list[str]:
+    """Write every page below `root`, and remove what an earlier site wrote and this one lacks.
 
     Args:
         pages: text of each file by its path, of `common_pages`, of `manual_pages` and of `paper_pages` of each paper.
+
+    Returns the pages in the folder that are of no site. Raises HarnessError where the folder, or one in it, is a link.
     """
     for name in STATIC:
         pages[f"static/{name}"] = files("harness.report").joinpath("static", name).read_text(encoding="utf-8")
     for section in (section for paper in site.papers for section in paper.sections):
         figures = figure_stems(section) | {slug(name): one for name, one in section.counterexamples.items()}
         pages |= figure_files(figures)
-    for name, text in pages.items():
-        update_file(root / name, text.encode())
+    contents = {name: text.encode() for name, text in pages.items()}
     records = records_of(site)
-    update_file(root / "claims.csv", claims_csv(site.verdicts, records).encode())
-    write_parquet(claims_table(site.verdicts, records), root / "claims.parquet")
+    contents["claims.csv"] = claims_csv(site.verdicts, records).encode()
+    contents["claims.parquet"] = claims_table(site.verdicts, records).to_parquet(None, index=False, compression="zstd")
     for image in {image for name in pages if name.startswith("docs/") for image in manual.images_of(pages[name])}:
-        if (site.docs / image).is_file():
-            update_file(root / "docs" / image, (site.docs / image).read_bytes())
+        if manual.is_image(site.docs / image, site.docs) and (site.docs / image).is_file():
+            contents[f"docs/{image}"] = (site.docs / image).read_bytes()
     for section in (section for paper in site.papers for section in paper.sections if section.measured):
         for name in _tables_of(site, section):
-            table = site.tables / section.files / name
-            update_file(root / "tables" / section.spec.id / name, table.read_bytes())
-    for path in (*root.rglob("*.html"), *root.glob("figures/*")):
-        if path.relative_to(root).as_posix() not in pages:
-            path.unlink()
-    return sum(name.endswith(".html") for name in pages)
+            contents[f"tables/{section.spec.id}/{name}"] = (site.tables / section.files / name).read_bytes()
+    return write_files(root, site.docs.parent, contents)
 
 
 def _tables_of(site: Site, section: Section) -> list[str]:
     """The files of a spec's folder that its page offers: results from elsewhere may have no advantage."""
-    return [name for name in TABLES if (site.tables / section.files / name).is_file()]
+    return [name for name in TABLES if is_regular_file(site.tables / section.files / name, site.tables)]
 
 
 def common_pages(site: Site) -> dict[str, str]:
@@ -167,7 +166,7 @@ def _page_renderer(site: Site) -> Callable[..., str]:
     }
 
     def page(template: str, up: str, **given: object) -> str:
-        return environment.get_template(template).render(**common, up=up, **given)
+        return visible_text(environment.get_template(template).render(**common, up=up, **given))
 
     return page
 
@@ -179,7 +178,7 @@ def records_of(site: Site) -> dict[str, ClaimRecord]:
 
 def figure_stems(section: Section) -> dict[str, Drawing]:
     """The figures of a section by the names of their files."""
-    return {f"{section.spec.id.replace('/', '-')}-{n}": drawing for n, drawing in enumerate(section.figures, 1)}
+    return {f"{page_stem(section.spec.id)}-{n}": drawing for n, drawing in enumerate(section.figures, 1)}
 
 
 def _totals(site: Site) -> dict[str, object]:
@@ -283,6 +282,7 @@ def page_environment() -> jinja2.Environment:
     environment.filters["letters"] = letters
     environment.filters["letter"] = lambda name: LETTERS.get(name, name)
     environment.filters["slug"] = slug
+    environment.filters["web"] = web_address
     environment.filters["host"] = lambda url: {"arxiv.org": "arXiv", "doi.org": "DOI"}.get(urlsplit(url).netloc, url)
     environment.filters["untex"] = untex
     environment.filters["said"] = lambda word: SHOWN_AS.get(word, word)

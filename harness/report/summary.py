@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from harness.claims.verdict import Verdict
+from harness.escaping import markdown_text
 from harness.report.claim_record import ClaimRecord
 from harness.report.gather import Section
 from harness.spec.model import ALPHA
@@ -24,17 +25,17 @@ def markdown(profile: str, sections: Sequence[Section], records: Mapping[str, Cl
         lines += ["", f"<details><summary>Those {len(standing)}</summary>", ""]
         lines += [*(f"- {one}" for one in standing), "", "</details>"]
     for section in sections:
-        lines += ["", f"## {section.spec.id}: {section.spec.title}", ""]
+        lines += ["", f"## {section.spec.id}: {markdown_text(section.spec.title)}", ""]
         if section.substitution:
-            lines += [f"On a stand-in: {section.substitution}", ""]
+            lines += [f"On a stand-in: {markdown_text(section.substitution)}", ""]
         if section.reductions:
-            lines += [f"Less than the spec declares: {'; '.join(section.reductions)}.", ""]
+            lines += [f"Less than the spec declares: {markdown_text('; '.join(section.reductions))}.", ""]
         lines += ["| | claim | whose, on what | found | how sure |", "| --- | --- | --- | --- | --- |"]
         for v in section.verdicts:
             record = records[v.id]
-            claim = _cell(f"{record.heading} ({v.where})")
+            claim = markdown_text(f"{record.heading} ({v.where})")
             decide = f" To decide it: {record.would_decide}." if record.would_decide else ""
-            finding = _cell(f"{record.finding}{decide}")
+            finding = markdown_text(f"{record.finding}{decide}")
             verdict, whose = f"{record.sign} **{record.verdict}**", f"{v.origin}, {record.data}"
             lines.append(f"| {verdict} | {claim} | {whose} | {finding} | {record.certainty_with_runs} |")
     return "\n".join(lines) + "\n"
@@ -44,10 +45,6 @@ def counts_table(verdicts: Sequence[Verdict]) -> list[str]:
     """How many claims of each kind came out how, as Markdown."""
     rows = [f"| {GROUPS[c.group]} | {c.total} | {c.text} |" for c in count(verdicts)]
     return ["| whose, on what | claims | |", "| --- | --- | --- |", *rows]
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:

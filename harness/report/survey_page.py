@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from harness.files import write_text
+from harness.escaping import table_csv, visible_text
 from harness.report.compare import epsilon_words
 from harness.report.contents import slug
 from harness.report.provenance import Provenance
 from harness.report.site import page_environment
+from harness.report.site_files import add_files
 from harness.report.vocabulary import figure
 from harness.survey import LeftOut, SetResult
 from harness.survey.ranking import ABOVE, BELOW, MORE, TURNED, WITHOUT, Discovery, MeasuredAdvantage
@@ -95,8 +96,7 @@ def write_survey(root: Path, spec: str, title: str, results: Sequence[SetResult]
         words=WORDS,
         table=TABLE,
     )
-    write_text(root / TABLE, survey_csv(results))
-    write_text(root / PAGE, page)
+    add_files(root, root.parent, {TABLE: survey_csv(results).encode(), PAGE: visible_text(page).encode()})
     return root / PAGE
 
 
@@ -110,7 +110,7 @@ def survey_csv(results: Sequence[SetResult]) -> str:
             here = [d.what for d in result.discoveries if d.epsilon == one.epsilon]
             first = [rank, result.member_set.label, result.member_set.rows or ""]
             rows.append([*first, *known, one.repeats, _number_text(result.blind), "; ".join(here)])
-    return pd.DataFrame(rows, columns=["rank", "member_set", "rows", *names]).to_csv(index=False, lineterminator="\n")
+    return table_csv(pd.DataFrame(rows, columns=["rank", "member_set", "rows", *names]))
 
 
 def _number_text(value: float) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from harness.escaping import visible_line
+
 Keys = tuple[str | int, ...]
 
 KEYS = {
@@ -46,4 +48,5 @@ def warn(path: Path, line: int, former: object, current: object) -> None:
     """Print a warning about a former name, once per file and name."""
     if (path, str(former)) not in _warned:
         _warned.add((path, str(former)))
-        print(f"harness: warning: {path}:{line}: `{former}` is called `{current}` now", file=sys.stderr)
+        text = f"harness: warning: {path}:{line}: `{former}` is called `{current}` now"
+        print(visible_line(text), file=sys.stderr)

@@ -18,6 +18,7 @@ from harness.experiment.experiment import with_fields
 from harness.experiment.results import TRAINED
 from harness.hashing import fingerprint
 from harness.identity import spec_fields
+from harness.ids import check_distinct_pages, check_id, check_own_file, id_of_own_file
 from harness.paths import Project
 from harness.spec.attacks import attack_variants
 from harness.spec.counts import check_counts, check_domains
@@ -63,9 +64,15 @@ class Loaded:
 
 
 def spec_paths(project: Project) -> list[Path]:
-    """Every spec under `specs/`. Files whose name starts with `_` are only extended, never run."""
-    paths = sorted(project.specs.rglob("*.yaml"))
-    return [p for p in paths if p.name not in NOT_SPECS and not p.name.startswith("_")]
+    """Every spec under `specs/`. Files whose name starts with `_` are only extended, never run.
+
+    Raises HarnessError for two whose pages would have one name.
+    """
+    every = sorted(project.specs.rglob("*.yaml"))
+    paths = [p for p in every if p.name not in NOT_SPECS and not p.name.startswith("_")]
+    ids = [(p.relative_to(project.specs).with_suffix("").as_posix(), p) for p in paths]
+    check_distinct_pages(ids)
+    return paths
 
 
 def resolve_names(project: Project, names: list[str]) -> list[Path]:
@@ -116,10 +123,19 @@ def _hint(project: Project, name: str, every: list[Path]) -> str:
 
 
 def spec_id(project: Project, path: Path) -> str:
-    """`<paper>/<figure>` for a file under `specs/`, else the file's stem."""
-    path = path.resolve()
-    root = project.specs.resolve()
-    return path.relative_to(root).with_suffix("").as_posix() if path.is_relative_to(root) else path.stem
+    """`<paper>/<figure>` for a file under `specs/`, else the file's name in plain characters."""
+    path, root = path.resolve(), project.specs.resolve()
+    if not path.is_relative_to(root):
+        return id_of_own_file(path.stem)
+    return path.relative_to(root).with_suffix("").as_posix()
+
+
+def _check_name(project: Project, path: Path) -> None:
+    """Raise HarnessError for a file whose name cannot be, or give, an id."""
+    if path.is_relative_to(project.specs.resolve()):
+        check_id(spec_id(project, path), str(from_here(path)))
+    else:
+        check_own_file(path.stem, str(from_here(path)))
 
 
 def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded:
@@ -128,10 +144,7 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
     Raises HarnessError with one line per fault.
     """
     raw = load_document(path)
-    if "#" in spec_id(project, path):
-        raise HarnessError(
-            f"{from_here(path)}: '#' in its name; it parts a spec from its claim (SPEC#CLAIM): rename it"
-        )
+    _check_name(project, raw.files[0])
     if "id" in raw.data:
         raise HarnessError(f"{locate(raw, ('id',))}: id: is set from the file's name; remove it")
     check_counts(raw)
@@ -140,7 +153,7 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
         spec = Spec.model_validate({**document.data, "id": spec_id(project, path)}, by_alias=True, by_name=False)
     except ValidationError as error:
         lines = [_explain(document, fault) for fault in _of_all_arms(document, error.errors())]
-        raise HarnessError("\n".join(name_packages(project, dict.fromkeys(lines)))) from None
+        raise HarnessError(*name_packages(project, dict.fromkeys(lines))) from None
     check_domains(document, spec.claims)
     _check_axes(document, spec)
     for index, ambiguity in enumerate(spec.ambiguities):
@@ -155,14 +168,14 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
 
 def load_specs(project: Project, names: list[str], alternatives: bool = True) -> list[Loaded]:
     """Load every named spec (all for none) as `load_spec` does. Raises HarnessError with the faults of all of them."""
-    loaded, faults = [], []
+    loaded, faults = [], list[str]()
     for path in resolve_names(project, names):
         try:
             loaded.append(load_spec(project, path, alternatives))
         except HarnessError as error:
-            faults.append(str(error))
+            faults += error.lines
     if faults:
-        raise HarnessError("\n".join(faults))
+        raise HarnessError(*faults)
     by_id: dict[str, Path] = {}
     for one in loaded:
         path = one.raw.files[0]
@@ -236,7 +249,7 @@ def _check_axes(document: Document, spec: Spec) -> None:
                     keys = document.keys_in_file(("attack_axes", attack, name, "values", index))
                     faults.append(f"{locate(document, keys)}: {'.'.join(map(str, keys))}: {error}")
     if faults:
-        raise HarnessError("\n".join(faults))
+        raise HarnessError(*faults)
 
 
 def _real_keys(document: Document, loc: Keys) -> Keys:

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from harness.config import Config
+from harness.ids import NAME_PATTERN
 from harness.metrics.curves import CURVES
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """A name in a spec: of a claim, an arm, an attack."""
 
 

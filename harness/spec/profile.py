@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from harness.claims.sequential import CEILING
 from harness.config import Config
@@ -16,6 +16,7 @@ from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.errors import HarnessError, first_fault
 from harness.experiment.axes import Derived
 from harness.experiment.experiment import Arm, Experiment
+from harness.ids import PART, RIGHT, plain_name
 from harness.paths import Project
 from harness.spec.counts import check_counts
 from harness.spec.document import Keys, load_document
@@ -94,13 +95,23 @@ class Profile(Config):
         return value
 
 
+def _check_profile_name(name: str) -> str:
+    if not PART.fullmatch(name):
+        raise ValueError(f"{name!r} is no name of a profile; {RIGHT}, as in {plain_name(name)}")
+    return name
+
+
+ProfileName = Annotated[str, AfterValidator(_check_profile_name)]
+"""Names a folder of reports, and stands in commands."""
+
+
 class Params(Config):
     """`params.yaml`: the chosen profile and what each profile means."""
 
     profile: str
     flagship: str | None = None
     """The profile whose tables are committed, and whose pipeline is `flagship/dvc.yaml`."""
-    profiles: dict[str, Profile]
+    profiles: dict[ProfileName, Profile]
     plugins: dict[str, tuple[str, ...]] = {}
     """By package of plug-ins that specs use: the kinds, formulas and metrics that it adds."""
 
@@ -184,7 +195,7 @@ def load_params(project: Project) -> Params:
         return Params.model_validate(document.data)
     except ValidationError as error:
         path, line = document.place(tuple(error.errors()[0]["loc"]))
-        raise HarnessError(f"{path}:{line}: {first_fault(error)}") from None
+        raise HarnessError(f"{path}:{line}: {first_fault(error).replace('.[key]', '')}") from None
 
 
 def check_names(project: Project, specs: Sequence[Spec]) -> None:

@@ -137,6 +137,10 @@ def test_the_page_stands_alone_and_says_it_first(leaky: ModelAudit, tmp_path: Pa
         < text.index("blind attack</th>".replace("</th>", ""))
     )
     assert re.findall(r'(?:src|href)="(?!#|data:)([^"]*)"', text) == ["scores.csv", "audit.json", "scores.csv"]
+    assert re.search(
+        r"""http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-""", text
+    )
+    assert "<script" not in text
     assert "too small to see" in text
     assert text.count('<path class="e') == 5
     assert sorted(path.name for path in page.parent.iterdir()) == ["audit.html", "audit.json", "scores.csv"]

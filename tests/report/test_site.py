@@ -472,13 +472,15 @@ def test_pages_of_claims_that_are_gone_are_removed(make_project: Callable[..., P
     assert run_cli(project.root, "judge").returncode == 0
     assert run_cli(project.root, "report").returncode == 0
     root = project.reports / "full/site"
-    assert (root / "claims/own-cancer--counts.html").is_file()
-    stale = root / "claims/own-cancer--old.html"
-    stale.write_text("old")
+    stale = root / "claims/own-cancer--counts.html"
+    assert stale.is_file()
+    path = project.specs / "own/cancer.yaml"
+    path.write_text(path.read_text().partition("  - id: counts\n")[0])
     ran = run_cli(project.root, "site")
     assert ran.returncode == 0, ran.stderr
     assert "site: reports/full/site/index.html" in ran.stdout
     assert not stale.exists()
+    assert (root / "claims/own-cancer--iid-held.html").is_file()
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,11 @@
     });
     var given = location.hash.slice(1).split("/");
     if (given.length === fields.length + 1) {
-      fields.forEach(function (id, i) { at(id).value = decodeURIComponent(given[i]); });
-      order = given[fields.length];
+      try {
+        var asked = given.map(decodeURIComponent);
+        fields.forEach(function (id, i) { at(id).value = asked[i]; });
+        order = /^-?\d+$/.test(asked[fields.length]) ? asked[fields.length] : "";
+      } catch (e) { /* an address that no filter wrote */ }
     }
     form.hidden = false;
     form.addEventListener("input", update); form.addEventListener("submit", function (e) { e.preventDefault(); });
@@ -63,7 +66,7 @@
       found.slice(0, 40).forEach(function (s) {
         var item = document.createElement("li"), link = document.createElement("a"), more = document.createElement("span");
         var at = Math.max(0, s.text.toLowerCase().indexOf(words[0]) - 60);
-        link.href = s.page + ".html#" + s.at; link.textContent = s.of === s.title ? s.title : s.of + ": " + s.title;
+        link.href = encodeURIComponent(s.page) + ".html#" + s.at; link.textContent = s.of === s.title ? s.title : s.of + ": " + s.title;
         more.className = "small"; more.textContent = " " + (at ? "…" : "") + s.text.slice(at, at + 160) + "…";
         item.appendChild(link); item.appendChild(more); hits.appendChild(item);
       });
