@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.paths import Project
+from harness.paths import Project, path_below
 from harness.progress import Progress
 from harness.spec.document import from_here
 from harness.spec.load import Loaded, spec_id
@@ -52,10 +52,12 @@ class Context:
 
     def command(self, verb: str, loaded: Loaded, *options: str) -> str:
         """The command line that runs a verb on a spec, as typed in the user's folder. A spec outside of `specs/` is
-        named by its file and without a profile."""
+        named by its file, from the project's root where it is not in that folder, and without a profile."""
         path = loaded.raw.files[0]
         if self.own is not None:
-            return shlex.join(["harness", verb, *options, str(from_here(path))])
+            here = from_here(path)
+            file = path_below(self.project.root, path) if here.is_absolute() else str(here)
+            return shlex.join(["harness", verb, *options, file])
         return shlex.join(["harness", verb, "--profile", self.profile_name, *options, spec_id(self.project, path)])
 
     @property
