@@ -28,6 +28,7 @@ from harness.report.installed import (
     pinned_versions,
     plugin_packages_of,
 )
+from harness.report.portable import portable_specs
 from harness.report.prose import sentence
 from harness.report.vocabulary import letters
 from harness.spec.load import Loaded
@@ -83,7 +84,10 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
     packages = plugin_packages_of([loaded.raw.data, context.profile.model_dump(mode="json")])
     added: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, path, about in _files(context, loaded):
+        portable = portable_specs(context.project, loaded)
+        for number, (name, path, about) in enumerate(_files(context, loaded)):
+            if path in portable:
+                path = _write_file(Path(folder) / "portable" / str(number), portable[path].encode())
             properties = {"name": about, "contentSize": str(path.stat().st_size)}
             added[name] = crate.add_file(path, dest_path=name, properties=properties)
         made = {
@@ -97,9 +101,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
         contents = {name: text.encode() for name, text in made.items()}
         contents |= {f"{PLUGINS}/{name}": text for package in packages for name, text in package.files.items()}
         for name, content in contents.items():
-            path = Path(folder) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            path = _write_file(Path(folder) / name, content)
             about = "code of a plug-in" if name.startswith(f"{PLUGINS}/") else name.partition(".")[0]
             added[name] = crate.add_file(path, dest_path=name, properties={"name": about})
         crate.add(_judging_action(crate, context, loaded, added, code))
@@ -107,6 +109,12 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
             crate.write_zip(temporary.with_suffix(".zip"))
             temporary.with_suffix(".zip").replace(temporary)
     return sorted(added)
+
+
+def _write_file(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
 
 
 def _date(context: Context) -> datetime.datetime:
