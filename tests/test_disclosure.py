@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from tests.conftest import PARAMS, REPO, run_cli
-from tests.disclosure import DISEASE, NAMES, PERSONAL, RARE_CLASS, USER, places_with, write_patients
+from tests.disclosure import PERSONAL, USER, places_with, write_patients
 
 SPEC = """\
 paper: own
