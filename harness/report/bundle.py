@@ -60,6 +60,9 @@ Python {python}, in the folder that it was unpacked to:
 
 `installed.json` names the harness{plugins}, with versions and hashes. `verdict.json` has every
 number, and by which code, on which machine and from which data it was measured.
+{records}"""
+OF_RECORDS = """
+`{file}` has a score of each record that was attacked: personal data, where records are of people.
 """
 
 
@@ -191,7 +194,16 @@ def _readme(context: Context, loaded: Loaded, verdict: Verdict, packages: Sequen
         where=letters(verdict.where),
         sentence=sentence(verdict, context.scale(loaded).spec),
         command=_command(context, loaded),
+        records=_sentence_on_records(context, loaded),
     )
+
+
+def _sentence_on_records(context: Context, loaded: Loaded) -> str:
+    """What the archive has of single records, where it has any."""
+    results = loaded.spec.results
+    if results is None or results.format != "scores":
+        return ""
+    return OF_RECORDS.format(file=_archive_name(context, measured_file(context, loaded).resolve()))
 
 
 def _command(context: Context, loaded: Loaded) -> str:

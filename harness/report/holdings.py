@@ -174,7 +174,7 @@ def _of_parquet(stream: IO[bytes], name: str) -> Holding:
             holds.append(VALUES)
         curves = " and curves of scores" if noted.get(ATTRIBUTE) else ""
         return Holding(name, f"table of measurements, {rows:,} numbers{curves}", 0, (AGGREGATES, *holds))
-    if (columns[:1] and columns[0] in OUR_CSV) or {"claim", "verdict"} <= {*columns}:
+    if (columns[:1] and columns[0] in OUR_CSV) or {"statement", "verdict"} <= {*columns}:
         return Holding(name, f"table of results, {rows:,} rows", 0, (AGGREGATES, *holds))
     if {"cell", "outputs_sha256"} <= {*columns}:
         return Holding(name, f"index of models, {rows:,}", 0, (AGGREGATES, *holds))
@@ -221,12 +221,14 @@ def _of_csv(text: str, name: str, holds: tuple[str, ...]) -> Holding:
     if "member_set" in names:
         labels = {row[header.index("member_set")] for row in rows}
         return Holding(name, f"ranking of a survey, {len(labels):,} member sets", 0, (AGGREGATES, VALUES, *holds))
-    if (header and header[0] in OUR_CSV) or {"claim", "verdict"} <= names or {"mean", "low", "high"} <= names:
+    if (header and header[0] in OUR_CSV) or {"statement", "verdict"} <= names or {"mean", "low", "high"} <= names:
         return Holding(name, f"table of results, {count:,} rows", 0, (AGGREGATES, *holds))
     return Holding(name, f"table, {len(header)} columns", count, (VALUES, *holds))
 
 
 def _of_page(text: str, name: str, holds: tuple[str, ...]) -> Holding:
+    if "{%" in text:
+        return Holding(name, "text", 0, holds)  # a template
     vulnerable = re.search(r'aria-label="The most vulnerable records".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
     if vulnerable is not None:
         named = vulnerable.group(1).count("<tr>")
