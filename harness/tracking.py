@@ -93,7 +93,7 @@ def _begin_store(uri: str) -> None:
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     _silence_mlflow()
-    SqlAlchemyStore(uri, NO_ARTIFACTS)
+    SqlAlchemyStore(uri, NO_ARTIFACTS)  # type: ignore[no-untyped-call]
 
 
 def _silence_mlflow() -> None:

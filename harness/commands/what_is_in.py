@@ -25,9 +25,8 @@ def what_is_in(
 ) -> None:
     """List what files hold of records: row numbers, log-probabilities, scores, values, and whether to give them away.
 
-    Each file is opened and looked at, archives too; nothing is changed. Files of one kind with the same content are one
-    line. Where nothing of single records is in a file, a small group may still be told from numbers of whole models:
-    see docs/survey.md.
+    Each file is opened and looked at, archives too; nothing is changed. Files of one kind are one line. What is said to
+    be given away may still be of few people, such as numbers of a model that was trained on twenty: see docs/survey.md.
 
     Examples: `harness what-is-in reports/own/mine/site claim.zip`; `harness what-is-in .harness/store --json`
     """
@@ -58,7 +57,7 @@ def _rows(holdings: Iterable[Holding]) -> list[tuple[str, ...]]:
     for one in holdings:
         kind = one.kind.partition(",")[0]
         groups.setdefault((kind, one.holds, one.advice), []).append(one)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for (kind, holds, advice), those in sorted(groups.items(), key=lambda group: -sum(one.records for one in group[1])):
         file = those[0].file if len(those) == 1 else f"{len(those):,} files, such as {those[0].file}"
         records = sum(one.records for one in those)

@@ -19,6 +19,7 @@ def describe_audit(audit: ModelAudit) -> dict[str, object]:
     """Everything that the page shows, as values for JSON."""
     findings, question, records = find_leaks(audit), audit.question.portable(), audit.records
     shown = shown_classes(audit)
+    question = dataclasses.replace(question, classes=tuple(one for one in question.classes if one in shown))
     asked = {name: _json_value(value) for name, value in dataclasses.asdict(question).items()}
     return {
         "audited": question.predict,

@@ -35,6 +35,11 @@ AGGREGATES = "numbers of whole models"
 KEEP = "not to be given away where records are of people"
 LOOK = "may be given away once you have looked at what is listed"
 GIVE = "may be given away"
+TRACKED = (
+    ("experiments", "artifact_location"), ("runs", "artifact_uri"), ("runs", "user_id"), ("params", "value"),
+    ("tags", "value"),
+)  # fmt: skip
+"""Tables and columns of MLflow that may hold a path or a name."""
 AUDIT_SCORES = ("record", "member", "label")
 OUR_CSV = ("claim", "member_set", "series", "arm")
 """First columns of tables of claims, surveys, curves and figures."""
@@ -154,7 +159,7 @@ def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
     with archive.open(name) as member:
         version = np.lib.format.read_magic(member)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape: tuple[int, ...] = read(member)[0]
+        shape: tuple[int, ...] = read(member)[0]  # type: ignore[no-untyped-call]
         return shape
 
 
@@ -250,11 +255,9 @@ def _of_database(path: Path, name: str) -> Holding:
             if not {"experiments", "runs", "metrics", "params"} <= tables:
                 return Holding(name, f"database, {len(tables)} tables", 0, (VALUES,))
             (runs,) = database.execute("select count(*) from runs").fetchone()
-            columns = (("experiments", "artifact_location"), ("runs", "artifact_uri"), ("params", "value"))
-            columns += (("tags", "value"), ("runs", "user_id"))
             texts = (
                 str(row[0]).encode()
-                for table, column in columns
+                for table, column in TRACKED
                 for row in database.execute(f"select distinct {column} from {table}")
             )
             holds = [USER_PATH] if any(map(_has_home, texts)) else []
