@@ -157,7 +157,7 @@ def _of_arrays(archive: zipfile.ZipFile, name: str) -> Holding:
 def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
     """The shape of an array, from its header."""
     with archive.open(name) as member:
-        version = np.lib.format.read_magic(member)
+        version = np.lib.format.read_magic(member)  # type: ignore[no-untyped-call]
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape: tuple[int, ...] = read(member)[0]  # type: ignore[no-untyped-call]
         return shape
