@@ -87,7 +87,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
     packages = plugin_packages_of([loaded.raw.data, context.profile.model_dump(mode="json")])
     added: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
-        portable = portable_specs(context.project, loaded)
+        portable = portable_specs(loaded)
         for number, (name, path, about) in enumerate(_files(context, loaded)):
             if path in portable:
                 path = _write_file(Path(folder) / "portable" / str(number), portable[path].encode())
