@@ -99,9 +99,11 @@ def test_what_cannot_be_read_is_said_and_links_are_not_followed(tmp_path: Path) 
     (tmp_path / "half.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "half.zip").write_bytes(b"PK\x03\x04 and no more" + b" " * 40)
     (tmp_path / "link.csv").symlink_to("/etc/passwd")
+    (tmp_path / "wide.csv").write_text("a,b\n" + "x" * 200_000 + ",1\n")
     (tmp_path / "bytes").write_bytes(bytes(range(256)))
     by_file = {one.file: one for one in list_holdings(tmp_path)}
-    assert sorted(by_file) == ["bytes", "half.parquet", "half.zip"]
+    assert sorted(by_file) == ["bytes", "half.parquet", "half.zip", "wide.csv"]
+    assert by_file["wide.csv"].kind.startswith("not readable")
     assert by_file["half.parquet"].kind.startswith("not readable")
     assert {one.advice for name, one in by_file.items() if name.startswith("half")} == {LOOK}
 
