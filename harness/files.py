@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +23,8 @@ def atomic_path(target: Path, durable: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside `target`; rename it over `target` when the block succeeds.
 
     On any exception the temporary file is removed and `target` is left as it was. A `durable` one is on the disk when
-    the block ends; one that is not may be lost with the machine's power, as may be what can be made again.
+    the block ends; one that is not may be lost with the machine's power, as may be what can be made again. Who may read
+    it is what the process' umask says.
 
     An OSError that names no file, as of a disk that is full, or the temporary one, names `target`.
     """
@@ -31,19 +32,29 @@ def atomic_path(target: Path, durable: bool = True) -> Iterator[Path]:
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     with _name_target(target):
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+        temporary = _create_beside(target)
     try:
         with _name_target(target):
             yield temporary
         if durable:
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
-        temporary.chmod(0o644)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _create_beside(target: Path) -> Path:
+    """An empty file beside `target` with a name that no other has.
+
+    `tempfile.mkstemp` would make one for its owner alone, and the umask cannot be asked for without setting it, for all
+    threads.
+    """
+    while True:
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            return temporary
 
 
 @contextlib.contextmanager

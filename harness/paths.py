@@ -51,6 +51,18 @@ class Project:
         return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{self.root / 'mlflow.db'}"
 
 
+def portable_path(path: str) -> str:
+    """A file's path as results hold it: as it is declared, or the file's name alone where it leads out of the folder
+    that it is relative to; whoever reads results is not told where on a machine that is."""
+    return path if not Path(path).is_absolute() and ".." not in Path(path).parts else Path(path).name
+
+
+def path_below(root: Path, path: Path) -> str:
+    """A path relative to `root`; of a file outside of it, its name."""
+    path, root = path.resolve(), root.resolve()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+
+
 def find_project(start: Path | None = None) -> Project:
     """The nearest directory upwards from `start` that has `specs/` and `params.yaml`; where none has both, the nearest
     with a file of YAML below `specs/`.

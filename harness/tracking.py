@@ -14,6 +14,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
 
 import pandas as pd
 
@@ -28,6 +29,9 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 
 MAX_RESULTS = 50_000
+NO_ARTIFACTS = "mlflow-artifacts:/"
+"""Where experiments of an SQLite store say that their files are. None are logged, and MLflow's default is the absolute
+path of the folder that a run was started in, which has a user's name in it."""
 SERVER_TIMEOUT_S = 5.0
 """Seconds in which a server has to answer."""
 
@@ -47,6 +51,7 @@ def log_run(
     """Log a finished spec. Returns the parent run's id, or None where the store could not be used."""
     try:
         _try_writing(project.mlflow_uri)
+        _begin_store(project.mlflow_uri)
         return _log(project, scaled, sha256, plan, table)
     except Exception as error:
         # Tracking is a record beside the results; whatever fails in it must not cost them.
@@ -78,6 +83,22 @@ def _try_writing(uri: str) -> None:
             connection.rollback()
 
 
+def _begin_store(uri: str) -> None:
+    """Make the tables of an SQLite store that is empty yet."""
+    if not uri.startswith("sqlite:///") or Path(uri.removeprefix("sqlite:///")).stat().st_size:
+        return
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    _silence_mlflow()
+    SqlAlchemyStore(uri, NO_ARTIFACTS)  # type: ignore[no-untyped-call]
+
+
+def _silence_mlflow() -> None:
+    """MLflow sets its own level as it is imported, so this comes after that."""
+    for chatty in ("alembic", "mlflow"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
 def _write_ahead(uri: str) -> None:
     """Have an SQLite store keep a log of what is written, so that not every one of MLflow's commits waits for the disk.
 
@@ -101,14 +122,14 @@ def _log(project: Project, scaled: Scaled, sha256: str, plan: Plan, table: pd.Da
     from mlflow.entities import Metric, Param, RunTag
     from mlflow.tracking import MlflowClient
 
-    for chatty in ("alembic", "mlflow"):  # MLflow sets its own level as it is imported
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    _silence_mlflow()
     spec = scaled.spec
     assert spec.own_experiment is not None
     _write_ahead(project.mlflow_uri)
     client = MlflowClient(tracking_uri=project.mlflow_uri)
     experiment = client.get_experiment_by_name(spec.paper)
-    experiment_id = experiment.experiment_id if experiment else client.create_experiment(spec.paper)
+    place = f"{NO_ARTIFACTS}{spec.paper}" if project.mlflow_uri.startswith("sqlite:///") else None
+    experiment_id = experiment.experiment_id if experiment else client.create_experiment(spec.paper, place)
     tags = {
         "spec": spec.id,
         "profile": scaled.profile,

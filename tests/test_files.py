@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 
@@ -30,6 +31,18 @@ def test_a_file_that_holds_the_same_is_left_alone(tmp_path: Path) -> None:
     assert target.read_bytes() == b"two"
     assert target.stat().st_ino != first
     assert [p.name for p in target.parent.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o027, 0o640)])
+def test_who_may_read_a_file_is_what_the_umask_says(tmp_path: Path, umask: int, mode: int) -> None:
+    former = os.umask(umask)
+    try:
+        write_text(tmp_path / "folder" / "scores.csv", "one\n")
+        write_text(tmp_path / "folder" / "scores.csv", "two\n")
+    finally:
+        os.umask(former)
+    assert (tmp_path / "folder" / "scores.csv").stat().st_mode & 0o777 == mode
+    assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o777 & ~umask
 
 
 def test_sha256_of_the_empty_file(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from harness.commands.status import status
 from harness.commands.store import store_app
 from harness.commands.survey import survey
 from harness.commands.version import Version
+from harness.commands.what_is_in import what_is_in
 from harness.entry_points import first_malformed_line
 from harness.errors import HarnessError
 from harness.escaping import visible_line
@@ -80,6 +81,7 @@ Examples:
 * `harness run my-table.yaml` a spec of your own, as it is declared, onto a page of its own
 * `harness judge --require reproduced` exit 1 unless every claim is reproduced
 * `harness compare` exit 1 unless every verdict is what the committed baseline says
+* `harness what-is-in reports/own/mine/site` what files hold of records, before you give them away
 * `harness survey my-table.csv --label outcome` which choice of members would a model give away?
 * `harness audit fast` is DP-SGD here as private as it claims? `harness audit mine.py:train` asks it of yours
 * `harness audit mine.py:predict --members in.csv --nonmembers out.csv --label y` which records does a model give away?
@@ -108,6 +110,7 @@ for command in (
     survey,
     resolve,
     pipeline,
+    what_is_in,
 ):
     app.command()(command)
 

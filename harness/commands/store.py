@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,6 +65,13 @@ OfSpecs = Annotated[
 ]
 
 
+LEAVING = (
+    "what is copied holds row numbers of members and non-members, each record's log-probabilities and labels, and "
+    "models' weights"
+)
+"""Printed before anything leaves this machine."""
+
+
 @store_app.command("push")
 def store_push(
     address: Address,
@@ -75,8 +83,14 @@ def store_push(
     """Copy results to a shared store; what is there already is left alone. Exit 1 if one here is damaged.
 
     With a key in HARNESS_STORE_KEY, or in the file HARNESS_STORE_KEY_FILE, each has a tag beside it.
+
+    What is copied says of each row of a table whether a model was trained on it, and how each model answers on it:
+    share it with those alone who may have the table.
     """
     from harness.execution.sharing import push
+
+    if not quiet:
+        print(f"harness: {LEAVING}", file=sys.stderr)
 
     _copy_results(push, "pushed", address, spec, profile, as_json, quiet)
 

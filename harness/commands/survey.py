@@ -23,6 +23,7 @@ from harness.commands.common import (
     project_here,
 )
 from harness.commands.tables import print_table, print_text
+from harness.data.steps import LEAST_SHOWN
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ def survey(
     clusters: Annotated[int, typer.Option(min=0, help="Clusters of the table; 0: none.")] = 5,
     repeats: Annotated[int, typer.Option(min=2, help="Repeats that an open claim may ask for at first.")] = 12,
     seed: Annotated[int, typer.Option(min=0, help="Root of every random choice.")] = 1,
+    least_shown: Annotated[
+        int,
+        typer.Option(
+            min=LEAST_SHOWN, help="Of a file: rows that have to share a value for it to be named anywhere (10 or more)."
+        ),
+    ] = LEAST_SHOWN,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE.yaml", help="The spec; default: <table>-survey.yaml.")
     ] = None,
@@ -97,6 +104,8 @@ def survey(
     if not 0 < delta < 1:
         raise HarnessError(f"--delta {delta:g}: it has to lie between 0 and 1")
     dataset, written = _dataset(table, label, categorical or [], ignore or [])
+    if dataset.is_public() and least_shown != LEAST_SHOWN:
+        raise HarnessError(f"--least-shown {least_shown}: is for a file; {table} is a data set that anybody can have")
     stem = re.sub(r"[^a-z0-9]+", "-", dataset.name.removeprefix("csv-").lower()).strip("-") or "table"
     path = out or Path(f"{stem}-survey.yaml")
     check_writable_file(path, "--out", ".yaml")
@@ -105,10 +114,11 @@ def survey(
     fetched = read_table(project, dataset)
     size = members or min(MOST_MEMBERS, max(20, len(fetched.frame) // SHARE))
     sizes = Sizes(members=size, test=max(2, size // 4), nonmembers=size)
-    sets, left = _member_sets(dataset, sizes, ranges, clusters)
+    sets, left = _member_sets(dataset, sizes, ranges, clusters, 1 if dataset.is_public() else least_shown)
     if not sets:
         raise HarnessError(f"{table}: no value, range or cluster has {size + size // 4:,} rows; give fewer --members")
     plan = SurveyPlan(Path(table).name, written, sizes, len(fetched.frame), epsilons, delta, repeats=repeats, seed=seed)
+    plan = dataclasses.replace(plan, least_shown=least_shown)
     _write_spec(path, write_declaration(plan, sets))
     if only_list:
         _print_sets(sets, left, path, as_json)
@@ -162,7 +172,7 @@ def _path_in_spec(path: Path) -> str:
 
 
 def _member_sets(
-    dataset: TableDataset, sizes: Sizes, ranges: int, clusters: int
+    dataset: TableDataset, sizes: Sizes, ranges: int, clusters: int, least_shown: int
 ) -> tuple[list[MemberSet], list[LeftOut]]:
     from harness.data.encoding import Preprocessing, encode
     from harness.data.fetch import read_table
@@ -172,7 +182,7 @@ def _member_sets(
     schema, frame = dataset.schema_of_table(), dataset.select(fetched.frame)
     features = encode(frame, schema, Preprocessing()).features
     dates = getattr(dataset, "dates", ())
-    return list_member_sets(frame, schema, sizes, features, ranges, clusters, dates)
+    return list_member_sets(frame, schema, sizes, features, ranges, clusters, dates, least_shown)
 
 
 def _write_spec(path: Path, text: str) -> None:

@@ -17,6 +17,7 @@ from harness.config import Plugin, Registry
 from harness.data.sources import Source
 from harness.data.steps import Step
 from harness.hashing import code_fingerprint
+from harness.paths import portable_path
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,19 @@ class TableDataset(Dataset):
     """What `parse` does to the source on the way to the canonical table."""
     stands_in_for: ClassVar[str | None] = None
     """The dataset that this one is a substitute for; verdicts on a substitute say *substituted*."""
+
+    @classmethod
+    def is_public(cls) -> bool:
+        """Whether anybody can have the table: it states a source. Any other is somebody's own, with rules for what of
+        it is named (`harness.data.disclosure`)."""
+        return bool(cls.sources)
+
+    def content(self) -> dict[str, object]:
+        """What is hashed into a cell's name. A file outside of the project is called by its name: its content is named
+        beside it, and where it lies says who lives there."""
+        content = super().content()
+        path = content.get("path")
+        return {**content, "path": portable_path(path)} if isinstance(path, str) else content
 
     @abstractmethod
     def schema_of_table(self) -> Schema:

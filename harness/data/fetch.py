@@ -27,7 +27,7 @@ from harness.errors import DatasetError, HarnessError
 from harness.files import atomic_path, write_text
 from harness.hashing import code_fingerprint, fingerprint
 from harness.parquet import check_parquet
-from harness.paths import Project
+from harness.paths import Project, path_below
 from harness.progress import Progress
 
 OVERRIDE = "HARNESS_DATA"
@@ -243,7 +243,8 @@ def read_canonical(project: Project, dataset: TableDataset) -> FetchedTable:
     """The canonical table of a dataset that is fetched, verified, and where it is from. Raises as `read_table`."""
     path = table_path(project, dataset)
     if not path.exists():
-        raise MissingData(f"dataset {dataset.name}: {path} is not there; run `harness data fetch {dataset.name}`")
+        where = path_below(project.root, path)
+        raise MissingData(f"dataset {dataset.name}: {where} is not there; run `harness data fetch {dataset.name}`")
     try:
         check_parquet(path)
         frame = pd.read_parquet(path)

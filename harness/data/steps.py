@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+LEAST_SHOWN = 10
+"""Rows of a table that is not public that share a value that is named, unless a spec says otherwise
+(`harness.data.disclosure`)."""
 What = Literal[
     "dropped rows",
     "repeated",

@@ -17,6 +17,7 @@ from harness.attacks import Attack
 from harness.bounds import PIECES
 from harness.coordinates import place
 from harness.data.dataset import Dataset, GeneratorDataset, TableDataset
+from harness.data.disclosure import withhold_values
 from harness.data.encoding import categorical_columns
 from harness.data.fetch import FetchedTable, read_table
 from harness.data.inspection import inspect
@@ -31,7 +32,7 @@ from harness.experiment.setup import Setup, ShadowPool
 from harness.hashing import code_fingerprint, fingerprint
 from harness.identity import canonical
 from harness.parquet import check_parquet
-from harness.paths import Project
+from harness.paths import Project, portable_path
 from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.privacy.accounting import steps_of
 from harness.progress import Progress
@@ -90,19 +91,19 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
     if experiment is None:
         return Plan(spec.id, "", ())
     _check_size(spec, repeat_factor * experiment.repeats)
-    store, namings, preparations = Store(project.store), dict[str, Naming](), _Preparations()
-    tables: dict[str, tuple[FetchedTable | None, str]] = {}
+    store, namings, preparations = Store(project.store), dict[str, Naming](), _Preparations(spec.least_shown)
+    tables: dict[Dataset, tuple[FetchedTable | None, str]] = {}
     named_variants, measured = [], measured_noises(project, spec.paper)
     for variant in experiment.variants():
         setup = variant.setup
-        dataset = fingerprint(setup.dataset.content())
+        dataset: Dataset = setup.dataset
         try:
             if dataset not in tables:
-                table = read_table(project, setup.dataset) if isinstance(setup.dataset, TableDataset) else None
-                tables[dataset] = table, data_digest(setup.dataset, table)
-            name = fingerprint(setup.content())
+                table = read_table(project, dataset) if isinstance(dataset, TableDataset) else None
+                tables[dataset] = table, data_digest(dataset, table)
+            table, digest = tables[dataset]
+            name = fingerprint([setup.content(), digest])  # files in two folders may have one name
             if name not in namings:
-                table, digest = tables[dataset]
                 if table is not None:
                     preparations.add(variant.arm, setup, table)
                 costs, noise = _Estimates(setup, table), partial(noise_multiplier, store, setup, measured=measured)
@@ -128,9 +129,13 @@ def _check_size(spec: Spec, repeats: int) -> None:
 
 
 class _Preparations:
-    """How the tables of a spec's arms become features; each distinct preparation is inspected once."""
+    """How the tables of a spec's arms become features; each distinct preparation is inspected once.
 
-    def __init__(self) -> None:
+    Of a table that is not public no value is named that fewer than `least_shown` rows share.
+    """
+
+    def __init__(self, least_shown: int) -> None:
+        self.least_shown = least_shown
         self.by_data: dict[str, tuple[str, int, int, tuple[Step, ...]]] = {}
         self.arms: dict[str, dict[str, None]] = {}
 
@@ -140,7 +145,7 @@ class _Preparations:
         dataset, split = setup.dataset, setup.split
         assert isinstance(dataset, TableDataset)
         drop = split.drops() if isinstance(split, TableSplit) else ()
-        name = fingerprint([dataset.content(), canonical(setup.preprocessing), list(drop)])
+        name = fingerprint([dataset.content(), table.sha256, canonical(setup.preprocessing), list(drop)])
         if name not in self.by_data:
             frame = dataset.select(table.frame)
             steps = table.steps
@@ -148,8 +153,9 @@ class _Preparations:
                 steps += (Step("dropped columns", count=fewer, detail="not among the spec's features"),)
             schema = dataset.schema_of_table()
             rows, features, encoding = inspect(frame, schema, setup.preprocessing, drop, table.place)
-            what = table.source if table.lines is not None else dataset.plugin_name()
-            self.by_data[name] = what, rows, features, (*steps, *encoding)
+            what = portable_path(table.source) if table.lines is not None else dataset.plugin_name()
+            least = 1 if dataset.is_public() else self.least_shown
+            self.by_data[name] = what, rows, features, withhold_values((*steps, *encoding), table.frame, least)
         self.arms.setdefault(name, {})[arm] = None
         rows, asked = self.by_data[name][1], setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers
         if rows < asked <= len(table.frame):

@@ -27,10 +27,16 @@ from harness.arrays import Array
 from harness.bounds import UNPACKED_BYTES, open_file, read_bytes
 from harness.errors import HarnessError
 from harness.execution.names import SMALL_KINDS, STORED_KINDS, check_name, is_name
-from harness.files import atomic_path, write_bytes
+from harness.files import atomic_path, write_bytes, write_text
 from harness.hashing import digest_arrays, fingerprint
 from harness.npz import check_members, read_array
 
+NOTICE = "PERSONAL-DATA.txt"
+NOTICE_TEXT = """\
+split/ has the numbers of the rows that models were trained on, and of those that they were not; train/ has each such
+record's log-probabilities and label; evaluate/ has attacks' scores of it. With the table this says who was a member.
+Where rows are of people it is personal data: keep this folder, and share it, as you would the table.
+"""
 META = "__meta__"
 BULKY = "description"
 """Part of a record that the index leaves out; it is read from the file where it is needed."""
@@ -95,6 +101,8 @@ class Store:
         with atomic_path(self.path(kind, key)) as temporary, temporary.open("wb") as stream:
             # Not compressed: weights and log-probabilities would shrink by an eighth, in twenty times the time.
             np.savez(stream, **{META: meta}, **result.arrays)
+        if kind not in SMALL_KINDS and not (self.root / NOTICE).exists():
+            write_text(self.root / NOTICE, NOTICE_TEXT)
 
     def put_bytes(self, kind: str, key: str, data: bytes) -> None:
         """Keep a result that another store wrote. Raises ValueError where the bytes are not a whole result."""

@@ -16,6 +16,7 @@ from harness.experiment.experiment import Experiment
 from harness.experiment.setup import Name
 from harness.identity import canonical
 from harness.metrics import METRICS
+from harness.paths import portable_path
 
 Format = Literal["tidy", "wide", "scores", "summary"]
 ColumnName = Annotated[str, Field(min_length=1)]
@@ -244,6 +245,11 @@ class ResultsFile(Config):
         if self.prior is not None or self.content_of_file is None:
             return self.prior
         return self.content_of_file.priors.get(arm)
+
+    @property
+    def portable_path(self) -> str:
+        """The file as results name it."""
+        return portable_path(self.path)
 
     def content(self) -> dict[str, object]:
         """What measurements follow from, as JSON: the bytes of the file, wherever it lies, and how they are read."""

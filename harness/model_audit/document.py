@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.data.steps import LEAST_SHOWN
 from harness.escaping import table_csv
 from harness.model_audit.audit import MeasuredAttack, ModelAudit
 from harness.model_audit.findings import Findings, advise, answer_question, find_leaks, list_assumptions
@@ -17,7 +18,9 @@ from harness.model_audit.vulnerability import Calibration, PerRecord
 
 def describe_audit(audit: ModelAudit) -> dict[str, object]:
     """Everything that the page shows, as values for JSON."""
-    findings, question, records = find_leaks(audit), audit.question, audit.records
+    findings, question, records = find_leaks(audit), audit.question.portable(), audit.records
+    shown = shown_classes(audit)
+    question = dataclasses.replace(question, classes=tuple(one for one in question.classes if one in shown))
     asked = {name: _json_value(value) for name, value in dataclasses.asdict(question).items()}
     return {
         "audited": question.predict,
@@ -28,7 +31,8 @@ def describe_audit(audit: ModelAudit) -> dict[str, object]:
             "nonmembers": records.nonmembers,
             "reference": records.references,
             "repeated": dict(zip(("members", "nonmembers", "reference"), records.repeated, strict=True)),
-            "classes": list(audit.classes),
+            "classes": list(shown),
+            "classes_of_few": len(audit.classes) - len(shown),
         },
         "accuracy": {"members": audit.accuracy[0], "nonmembers": audit.accuracy[1]},
         "columns": {
@@ -54,6 +58,13 @@ def _describe_findings(findings: Findings) -> dict[str, object]:
         "beyond_blind": list(findings.beyond_blind),
         "at_rates": [{"attack": name, "fpr": rate.asked} for name, rate in findings.at_rates],
     }
+
+
+def shown_classes(audit: ModelAudit) -> tuple[str, ...]:
+    """The classes that many records have. Another one may be of a single person and is counted alone."""
+    labels, counts = np.unique(audit.records.labels.astype(str), return_counts=True)
+    frequent = {str(label) for label, count in zip(labels, counts, strict=True) if count >= LEAST_SHOWN}
+    return tuple(one for one in audit.classes if one in frequent)
 
 
 def _json_value(value: object) -> object:

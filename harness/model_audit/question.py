@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import HarnessError
+from harness.paths import portable_path
 
 FEWEST_MODELS = 12
 """Of a pool: each half of it has then three pairs of models, of which two remain to attack one of the third."""
@@ -55,3 +56,17 @@ class Question:
                 f"--models {self.models}: it has to be an even number from {FEWEST_MODELS} to {MOST_MODELS:,}, since "
                 "two models share the records between them"
             )
+
+    def portable(self) -> Question:
+        """The same question with the files named as results hold them (`harness.paths.portable_path`)."""
+        files = {"members": self.members, "nonmembers": self.nonmembers, "reference": self.reference}
+        named = {name: None if path is None else Path(portable_path(str(path))) for name, path in files.items()}
+        functions = {"predict": self.predict, "train": self.train}
+        called = {name: None if text is None else _portable_function(text) for name, text in functions.items()}
+        return replace(self, **named, **called)  # type: ignore[arg-type]
+
+
+def _portable_function(text: str) -> str:
+    """`file.py:function` with the file named as results hold it."""
+    path, colon, name = text.rpartition(":")
+    return f"{portable_path(path)}{colon}{name}"

@@ -18,6 +18,7 @@ from harness.errors import HarnessError
 from harness.hashing import generator
 from harness.model_audit.files import Rows, read_rows
 from harness.model_audit.question import Question
+from harness.paths import portable_path
 
 FEWEST = 20
 """Members, and non-members, below which nothing is said."""
@@ -99,7 +100,8 @@ def read_records(question: Question) -> Records:
     order = _order_records(rows, question)
     features = take_rows(rows.features, order)
     owner = np.repeat(np.arange(len(paths)), rows.counts)
-    places = tuple(f"{paths[owner[at]]}:{rows.lines[at]}" for at in order)
+    names = [portable_path(str(path)) for path in paths]
+    places = tuple(f"{names[owner[at]]}:{rows.lines[at]}" for at in order)
     m, n = rows.counts[0], rows.counts[1]
     k = rows.counts[2] if len(paths) > 2 else n // 3
     attacked = n if len(paths) > 2 else n - k

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.paths import Project
+from harness.paths import Project, path_below
 from harness.progress import Progress
 from harness.spec.document import from_here
 from harness.spec.load import Loaded, spec_id
@@ -52,10 +52,11 @@ class Context:
 
     def command(self, verb: str, loaded: Loaded, *options: str) -> str:
         """The command line that runs a verb on a spec, as typed in the user's folder. A spec outside of `specs/` is
-        named by its file and without a profile."""
+        named by its file, from the project's root where it is not in that folder, and without a profile."""
         path = loaded.raw.files[0]
         if self.own is not None:
-            typed = str(from_here(path))
+            here = from_here(path)
+            typed = path_below(self.project.root, path) if here.is_absolute() else str(here)
             typed = f"./{typed}" if typed.startswith("-") else typed  # which is no option
             return shlex.join(["harness", verb, *options, typed])
         return shlex.join(["harness", verb, "--profile", self.profile_name, *options, spec_id(self.project, path)])

@@ -30,6 +30,7 @@ from harness.report.installed import (
     pinned_versions,
     plugin_packages_of,
 )
+from harness.report.portable import portable_specs
 from harness.report.prose import sentence
 from harness.report.vocabulary import letters
 from harness.spec.load import Loaded
@@ -75,6 +76,9 @@ Neither way tells whether the numbers were measured as the spec says: whoever ma
 
 `installed.json` names the harness{plugins}, with versions and hashes. `verdict.json` has every
 number, and by which code, on which machine and from which data it was measured.
+{records}"""
+OF_RECORDS = """
+`{file}` has a score of each record that was attacked: personal data, where records are of people.
 """
 
 
@@ -99,7 +103,10 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
     packages = plugin_packages_of([loaded.raw.data, context.profile.model_dump(mode="json")])
     added: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, path, about in _files(context, loaded):
+        portable = portable_specs(loaded)
+        for number, (name, path, about) in enumerate(_files(context, loaded)):
+            if path in portable:
+                path = _write_file(Path(folder) / "portable" / str(number), portable[path].encode())
             properties = {"name": about, "contentSize": str(path.stat().st_size)}
             added[name] = crate.add_file(path, dest_path=name, properties=properties)
         made = {
@@ -113,9 +120,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
         contents = {name: text.encode() for name, text in made.items()}
         contents |= {f"{PLUGINS}/{name}": text for package in packages for name, text in package.files.items()}
         for name, content in contents.items():
-            path = Path(folder) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            path = _write_file(Path(folder) / name, content)
             about = "code of a plug-in" if name.startswith(f"{PLUGINS}/") else name.partition(".")[0]
             added[name] = crate.add_file(path, dest_path=name, properties={"name": about})
         crate.add(_judging_action(crate, context, loaded, added, code))
@@ -123,6 +128,12 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
             crate.write_zip(temporary.with_suffix(".zip"))
             temporary.with_suffix(".zip").replace(temporary)
     return sorted(added)
+
+
+def _write_file(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
 
 
 def _date(context: Context) -> datetime.datetime:
@@ -200,7 +211,16 @@ def _readme(context: Context, loaded: Loaded, verdict: Verdict, packages: Sequen
         where=markdown_text(letters(verdict.where)),
         sentence=markdown_text(sentence(verdict, context.scale(loaded).spec)),
         command=_command(context, loaded),
+        records=_sentence_on_records(context, loaded),
     )
+
+
+def _sentence_on_records(context: Context, loaded: Loaded) -> str:
+    """What the archive has of single records, where it has any."""
+    results = loaded.spec.results
+    if results is None or results.format != "scores":
+        return ""
+    return OF_RECORDS.format(file=_archive_name(context, measured_file(context, loaded).resolve()))
 
 
 def _command(context: Context, loaded: Loaded) -> str:

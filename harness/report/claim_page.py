@@ -86,7 +86,7 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
         cost = f"; {section.models:,} models stand behind it" if section.models else ""
         commands.append((f"harness run{profile} {section.spec.id}", f"trains and attacks what the table lacks{cost}"))
     elif section.spec.results is not None:
-        commands[0] = (commands[0][0], f"judges it again from {section.spec.results.path}")
+        commands[0] = (commands[0][0], f"judges it again from {section.spec.results.portable_path}")
     else:
         commands[0] = (commands[0][0], "judges it again; it needs no measurements")
     return commands

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -13,11 +13,13 @@ from harness.claims.series import RANGES, intervals_of
 from harness.claims.verdict import Verdict
 from harness.coordinates import format_level, order_levels
 from harness.data.dataset import TableDataset
+from harness.data.disclosure import withhold_of_former
 from harness.data.steps import preparation_from
 from harness.execution.curves import ATTRIBUTE
 from harness.execution.table import read_table
 from harness.experiment.experiment import Experiment
 from harness.experiment.results import ResultsFile
+from harness.paths import path_below
 from harness.pipeline.compute import core_seconds
 from harness.pipeline.context import Context
 from harness.pipeline.judging import has_verdicts, measurements, read_verdicts
@@ -109,9 +111,7 @@ def read_measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None
 
 
 def _path(context: Context, loaded: Loaded) -> str:
-    path = loaded.raw.files[0].resolve()
-    root = context.project.root.resolve()
-    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+    return path_below(context.project.root, loaded.raw.files[0])
 
 
 def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> Section:
@@ -125,7 +125,7 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
     intervals = {} if table is None else intervals_of(table, [*listed, *drawn], scaled.spec.axes)
     return Section(
         sequential=sequential,
-        prepared=_preparations(experiment, table),
+        prepared=_preparations(scaled.spec, table),
         models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
         answers=read_answers(scaled.spec, loaded.raw.files[0]),
         noises=_noises(context, loaded, experiment, table),
@@ -151,11 +151,14 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
     )
 
 
-def _preparations(experiment: Experiment | None, table: pd.DataFrame | None) -> list[PreparationText]:
+def _preparations(spec: Spec, table: pd.DataFrame | None) -> list[PreparationText]:
     """What was done to a spec's tables: as its measurements record it, else as its data sets declare it."""
-    noted = [] if table is None else table.attrs.get(PREPARED, [])
+    noted, experiment = [] if table is None else table.attrs.get(PREPARED, []), spec.own_experiment
     if noted or experiment is None or table is None:
-        return describe_preparation([preparation_from(one) for one in noted])
+        made = [preparation_from(one) for one in noted]
+        return describe_preparation(
+            [replace(one, steps=withhold_of_former(one.steps, spec.least_shown)) for one in made]
+        )
     datasets = {v.setup.dataset: None for v in experiment.variants()}
     kept = [d for d in datasets if isinstance(d, TableDataset) and d.prepared]
     return [describe_steps(dataset.plugin_name(), dataset.prepared) for dataset in kept]

@@ -17,7 +17,7 @@ MANY = 2
 def datasets_of(spec: Spec, arm: str = "") -> tuple[str, ...]:
     """Names in the field of the data sets of a spec, or of one of its arms."""
     if spec.results is not None:
-        return (spec.results.path,)
+        return (spec.results.portable_path,)
     if spec.own_experiment is None:
         return ()
     trained = (one.setup for one in spec.own_experiment.variants() if not arm or one.arm == arm)

@@ -14,13 +14,14 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from harness.arrays import Array
+from harness.data.steps import LEAST_SHOWN
 from harness.escaping import visible_text
 from harness.files import json_text, write_text
 from harness.metrics.answers import Answers
 from harness.metrics.membership import roc
 from harness.model_audit.attacks import BLIND
 from harness.model_audit.audit import ModelAudit
-from harness.model_audit.document import describe_audit, list_scores, spread_of
+from harness.model_audit.document import describe_audit, list_scores, shown_classes, spread_of
 from harness.model_audit.findings import (
     WORDS,
     advise,
@@ -35,7 +36,13 @@ from harness.report.site import page_environment
 from harness.report.vocabulary import figure
 
 TEMPLATE = "model_audit.html"
-PAGE, SCORES, NUMBERS = "audit.html", "scores.csv", "audit.json"
+PAGE, SCORES, NUMBERS, NOTICE = "audit.html", "scores.csv", "audit.json", "PERSONAL-DATA.txt"
+NOTICE_TEXT = f"""\
+{SCORES} has a line for each record that was asked about: the line of its file, whether the model was trained on it, its
+label and its scores. {PAGE} names some of these records. Where records are of people this is personal data, as the
+files of records themselves are: keep this folder where those may be kept. {NUMBERS} has no line of a single record.
+"""
+"""A line of its own in the CSV would be a row to whoever reads it."""
 SIZE, LEFT, BELOW = 340.0, 44.0, 34.0
 """Of the ROC plot: its square, and the margins with numbers, in pixels."""
 FARTHEST = 100.0
@@ -64,9 +71,11 @@ class Plot:
 
 
 def write_audit(folder: Path, audit: ModelAudit) -> Path:
-    """Write `audit.html`, `scores.csv` and `audit.json` into a folder, each whole or not at all. Returns the page."""
+    """Write `audit.html`, `scores.csv`, `audit.json` and a notice into a folder, each whole or not at all. Returns the
+    page."""
     numbers = json_text(describe_audit(audit))
     page = visible_text(render_audit(audit))
+    write_text(folder / NOTICE, NOTICE_TEXT)
     write_text(folder / SCORES, list_scores(audit))
     write_text(folder / NUMBERS, numbers + "\n")
     write_text(folder / PAGE, page)
@@ -86,7 +95,7 @@ def render_audit(audit: ModelAudit) -> str:
         about=Provenance((), (), {}),
         style=files("harness.report").joinpath("static", "site.css").read_text(encoding="utf-8"),
         audit=audit,
-        question=audit.question,
+        question=audit.question.portable(),
         records=audit.records,
         findings=findings,
         answer=answer_question(audit, findings),
@@ -107,11 +116,11 @@ def render_audit(audit: ModelAudit) -> str:
 def _describe_record(audit: ModelAudit, at: int) -> dict[str, object]:
     per_record, records = audit.per_record, audit.records
     assert per_record is not None
-    apart = float(per_record.separation[at])
+    apart, label = float(per_record.separation[at]), str(records.labels[at])
     return {
         "place": records.places[at],
         "member": bool(records.is_member[at]),
-        "label": str(records.labels[at]),
+        "label": label if label in shown_classes(audit) else f"of fewer than {LEAST_SHOWN} records",
         "separation": f"above {FARTHEST:.0f}" if apart > FARTHEST else figure(apart),
         "tpr": float(per_record.tpr[at]),
         "fpr": float(per_record.fpr_own[at]),

@@ -40,6 +40,17 @@ PHRASES: dict[What, tuple[str, str]] = {
     "vanished": ("too small for features of 32 bits, 0", "{column} ({cells})"),
     "scaled": ("scaled", "{count:,} {detail}"),
 }
+WITHHELD: dict[What, str] = {
+    "trimmed": "{column} ({cells})",
+    "normalised": "{column} ({cells})",
+    "merged": "{column} ({count:,} values)",
+    "leading zeros": "{column} ({cells})",
+    "nearly unique": "{column} ({count:,} values)",
+    "rare class": "{count:,} of {column}",
+    "lost class": "{count:,} of {column}",
+    "filled": "{column} ({cells})",
+}
+"""Of steps whose detail too few rows share to be named (`harness.data.disclosure`)."""
 
 
 @dataclass(frozen=True)
@@ -84,4 +95,7 @@ def _lines(steps: Sequence[Step]) -> list[str]:
 def _item(step: Step) -> str:
     cells = f"{step.count:,} cell{'s' * (step.count != 1)}"
     given = {"column": word(step.column), "count": step.count, "cells": cells, "detail": word(step.detail)}
-    return PHRASES[step.what][1].format(**given)
+    phrase = PHRASES[step.what][1] if step.detail else WITHHELD.get(step.what, PHRASES[step.what][1])
+    if step.what == "nearly constant" and step.detail:
+        phrase = "{column} (another in {detail})"
+    return phrase.format(**given)

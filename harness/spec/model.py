@@ -13,6 +13,7 @@ from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
 from harness.coordinates import Level
+from harness.data.steps import LEAST_SHOWN
 from harness.experiment.axes import RESERVED, Axis
 from harness.experiment.experiment import Experiment
 from harness.experiment.results import AnyExperiment, ResultsFile
@@ -22,6 +23,7 @@ from harness.identity import canonical, canonical_path
 from harness.metrics import METRICS
 from harness.metrics.curves import CURVES
 from harness.metrics.metric import MODEL_SCOPES
+from harness.paths import portable_path
 from harness.results.names import names_of_results
 from harness.spec.attacks import attack_variants, check_pool, has_curve, refuse_missing_decisions
 from harness.spec.claim import Claim
@@ -65,6 +67,9 @@ class Spec(Config):
     """Raised when the meaning of the spec changes."""
     level: float = Field(default=ALPHA, gt=0, le=0.5, exclude_if=lambda level: level == ALPHA)
     """Chance of a wrong verdict on a claim, at most. A spec of many claims may ask for less."""
+    least_shown: int = Field(default=LEAST_SHOWN, ge=1, exclude_if=lambda least: least == LEAST_SHOWN)
+    """Rows of a table of one's own that share a value, below which no page, table or log names the value. What a lower
+    number than 10 names may be a person's: write one only where the table may be published."""
     experiment: AnyExperiment | None = None
     attacks: dict[Name, AnyAttack] = {}
     attack_axes: dict[Name, dict[Name, Axis]] = {}
@@ -177,6 +182,9 @@ class Spec(Config):
             content["experiment"] = self.results.content()
         elif self.experiment is not None:
             content["experiment"]["axes"] = self.experiment.content()["axes"]
+            for arm in content["experiment"]["arms"].values():
+                if isinstance(path := arm["dataset"].get("path"), str):
+                    arm["dataset"]["path"] = portable_path(path)
         for attack, axes in self.attack_axes.items():
             content["attack_axes"][attack] = {name: axis.content(self.attacks[attack]) for name, axis in axes.items()}
         for ambiguity, written in zip(self.ambiguities, content["unstated"], strict=True):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from harness.data.split import Sizes
+from harness.data.steps import LEAST_SHOWN
 from harness.survey.member_sets import RANDOM, MemberSet
 
 RATE = 0.05
@@ -55,6 +56,8 @@ class SurveyPlan:
     formula: str = "humphries"
     """The bound that attacks are compared with."""
     seed: int = 1
+    least_shown: int = LEAST_SHOWN
+    """Rows that share a value that is named."""
 
 
 def chance_margin(inside: int, outside: int, level: float) -> float:
@@ -85,6 +88,7 @@ def write_declaration(plan: SurveyPlan, sets: Sequence[MemberSet]) -> str:
         f"title: {_flow(f'Survey of {plan.title}')}",
         "where: survey",
         f"level: {level:.3g}  # {RATE:g} / (2 x {len(claims)} claims)",
+        *([] if plan.least_shown == LEAST_SHOWN else [f"least_shown: {plan.least_shown}"]),
         "",
         "experiment:",
         f"  seed: {plan.seed}",

@@ -16,6 +16,7 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.data.dataset import Schema
+from harness.data.disclosure import round_edge
 from harness.data.encoding import categorical_columns
 from harness.data.split import Sizes
 from harness.data.splits.cluster import clusters_by_size
@@ -63,6 +64,7 @@ def list_member_sets(
     ranges: int = RANGES,
     clusters: int = CLUSTERS,
     dates: Collection[str] = (),
+    least_shown: int = 1,
 ) -> tuple[list[MemberSet], list[LeftOut]]:
     """Every member set of a table with enough rows for `sizes`, in the order of its columns; and those without.
 
@@ -70,6 +72,9 @@ def list_member_sets(
     `clusters` clusters of its encoded rows, `features` (n, d). Columns that determine who is a member are removed from
     the features, as `proxy_columns`. Of two member sets with the same rows the first is kept. Columns in `dates` are
     numbers of days since 1970-01-01.
+
+    What fewer than `least_shown` rows share is not named: such values of a column are one entry of what is left out,
+    with their number, and no range begins at a number that so few rows have.
     """
     categories = {*categorical_columns(table, schema)}
     sets: list[MemberSet] = []
@@ -84,8 +89,12 @@ def list_member_sets(
             divide = _by_date if values.nunique() > 1 else _by_value
         else:
             divide = _by_value if column in categories or few else _by_range
-        for label, mask, split in divide(str(column), values, ranges):
-            if (why := _too_few(mask, sizes)) is not None:
+        rare = 0
+        for label, mask, split in divide(str(column), values, ranges, least_shown):
+            if mask.sum() < least_shown:
+                rare += 1
+                continue
+            if (why := _too_few(mask, sizes, least_shown)) is not None:
                 left.append(LeftOut(label, why))
                 continue
             if (same := known.setdefault(np.packbits(mask).tobytes(), label)) != label:
@@ -97,22 +106,37 @@ def list_member_sets(
                 continue
             declared = {**split, **({"proxy_columns": proxies} if proxies else {})}
             sets.append(MemberSet(_free_name(label, sets), label, int(mask.sum()), declared))
+        if rare:
+            noun = "range" if divide is not _by_value else "value"
+            left.append(_rare_entry(rare, noun, f" of {column}", least_shown))
     of_rows = clusters_by_size(features, clusters, N_INIT) if clusters > 1 else np.empty(0)
+    rare = 0
     for number in range(clusters if clusters > 1 else 0):
         label, mask = f"cluster {number + 1} of {clusters}", of_rows == number
-        if (why := _too_few(mask, sizes)) is not None:
+        if mask.sum() < least_shown:
+            rare += 1
+            continue
+        if (why := _too_few(mask, sizes, least_shown)) is not None:
             left.append(LeftOut(label, why))
             continue
         split = {"kind": "cluster", "clusters": clusters, "cluster": number, "n_init": N_INIT}
         sets.append(MemberSet(_free_name(label, sets), label, int(mask.sum()), split))
+    if rare:
+        left.append(_rare_entry(rare, "cluster", "", least_shown))
     return sets, left
+
+
+def _rare_entry(count: int, noun: str, of: str, least: int) -> LeftOut:
+    """What is left out since few rows share it, by its number alone."""
+    each = "each" if count > 1 else ""
+    return LeftOut(f"{count:,} {noun}{'s' * (count > 1)}{of}", f"fewer than {least:,} rows {each}".rstrip())
 
 
 Division = Iterator[tuple[str, Array, dict[str, object]]]
 """Label, mask (rows,) bool, and split of each member set of a column."""
 
 
-def _by_value(column: str, values: pd.Series, ranges: int) -> Division:
+def _by_value(column: str, values: pd.Series, ranges: int, least: int) -> Division:
     """Rows that share a value, most frequent first; of two values the other one makes a member set too."""
     texts = values.astype(str)
     present = values.notna().to_numpy()
@@ -121,15 +145,18 @@ def _by_value(column: str, values: pd.Series, ranges: int) -> Division:
         yield f"{column} = {value}", mask, {"kind": "attribute", "attribute": column, "values": [value]}
 
 
-def _by_date(column: str, values: pd.Series, ranges: int) -> Division:
+def _by_date(column: str, values: pd.Series, ranges: int, least: int) -> Division:
     """Rows in spans of time with about as many rows, from the earliest."""
-    return _by_range(column, values, ranges, _date_words)
+    return _by_range(column, values, ranges, least, _date_words)
 
 
-def _by_range(column: str, values: pd.Series, ranges: int, words: Callable[[float], str] | None = None) -> Division:
+def _by_range(
+    column: str, values: pd.Series, ranges: int, least: int, words: Callable[[float], str] | None = None
+) -> Division:
     """Rows in ranges of about as many rows, from the lowest; `words` says a number in labels."""
     numbers = values.to_numpy(np.float64)
-    edges = range_edges(numbers[~np.isnan(numbers)], ranges)
+    present = np.sort(numbers[~np.isnan(numbers)])
+    edges = sorted({round_edge(present, edge, least) for edge in range_edges(present, ranges)})
     for low, high in zip([None, *edges], [*edges, None], strict=True):
         with np.errstate(invalid="ignore"):
             mask = ~np.isnan(numbers)
@@ -173,12 +200,13 @@ def _number_words(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _too_few(mask: Array, sizes: Sizes) -> str | None:
+def _too_few(mask: Array, sizes: Sizes, least_shown: int) -> str | None:
     """Why a member set has too few rows inside or outside; None where it has enough."""
     inside, outside, need = int(mask.sum()), int((~mask).sum()), sizes.members + sizes.test
     if inside < need:
         return f"{inside:,} rows, {need:,} are needed"
-    return f"{outside:,} rows outside of it, {sizes.nonmembers:,} are needed" if outside < sizes.nonmembers else None
+    others = f"{outside:,}" if outside >= least_shown else f"fewer than {least_shown:,}"
+    return f"{others} rows outside of it, {sizes.nonmembers:,} are needed" if outside < sizes.nonmembers else None
 
 
 def _determines(values: pd.Series, mask: Array) -> bool:

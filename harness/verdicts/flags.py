@@ -55,7 +55,7 @@ def describe_assumptions(spec: Spec, parts: Sequence[MeasuredClaimKind]) -> tupl
 def _flags_of_results(results: ResultsFile) -> tuple[str, ...]:
     """Sentences on results that were not measured here."""
     source = f" ({results.source.rstrip('.')})" if results.source else ""
-    flags = [f"Nothing was trained or attacked here: the results are read from {results.path}{source}."]
+    flags = [f"Nothing was trained or attacked here: the results are read from {results.portable_path}{source}."]
     if results.format == "scores":
         flags.append("The metrics of attacks were computed here, from the scores in it.")
     if results.format == "summary":

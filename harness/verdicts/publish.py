@@ -204,7 +204,7 @@ def _counts_if_not_run(data: Data) -> bool:
 
 def _no_more_repeats(results: ResultsFile) -> str:
     repeats = 0 if results.content_of_file is None else results.content_of_file.repeats
-    return f"none can be added to {results.path}, which has {repeats} repeat{'' if repeats == 1 else 's'}"
+    return f"none can be added to {results.portable_path}, which has {repeats} repeat{'' if repeats == 1 else 's'}"
 
 
 def word_for(outcome: Outcome, data: Data) -> Word:

@@ -244,6 +244,18 @@ def test_a_folder_below_another_store_is_not_listed_with_it(tmp_path: Path) -> N
     assert Shared(str(tmp_path / "shared")).list_results().sizes == {}
 
 
+def test_before_anything_leaves_it_is_said_what_that_is(make_project: Any, tmp_path: Path) -> None:
+    project = make_project()
+    filled(project.store, 2)
+    told = run_cli(project.root, "store", "push", str(tmp_path / "shared"))
+    assert told.returncode == 0, told.stderr
+    assert told.stderr.startswith("harness: what is copied holds row numbers of members and non-members, each record's")
+    assert told.stderr.count("log-probabilities") == 1
+    assert "log-probabilities" not in run_cli(project.root, "store", "push", str(tmp_path / "shared"), "-q").stderr
+    nowhere = run_cli(project.root, "store", "push", "nowhere://x/y")
+    assert nowhere.returncode == 2
+
+
 def test_what_is_damaged_here_is_pulled_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here, there = filled(tmp_path / "here", 4), filled(tmp_path / "there", 4)
     push(there, Shared(str(tmp_path / "shared")), QUIET)

@@ -143,7 +143,12 @@ def test_the_page_stands_alone_and_says_it_first(leaky: ModelAudit, tmp_path: Pa
     assert "<script" not in text
     assert "too small to see" in text
     assert text.count('<path class="e') == 5
-    assert sorted(path.name for path in page.parent.iterdir()) == ["audit.html", "audit.json", "scores.csv"]
+    assert sorted(path.name for path in page.parent.iterdir()) == [
+        "PERSONAL-DATA.txt",
+        "audit.html",
+        "audit.json",
+        "scores.csv",
+    ]
     assert json.loads((page.parent / "audit.json").read_text())["answer"] == answer_question(leaky, find_leaks(leaky))
 
 

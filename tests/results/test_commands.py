@@ -146,11 +146,15 @@ def test_every_command_takes_results_from_elsewhere(project: Project) -> None:
     assert re.search(r"train\(plain\) > 0.4 for every epoch|train\(plain\) > 0.4 at epoch = 3", told)
     typed("compare", "mine.yaml", "--update")
     assert "as accepted" in typed("compare", "mine.yaml")
+    spec = (project.root / "mine.yaml").read_text()
+    (project.root / "mine.yaml").write_text(spec.replace("results.csv", str(project.root / "results.csv")))
+    assert "are read from results.csv." in typed("judge", "mine.yaml", "--json"), "whatever the path says of a machine"
     typed("bundle", "mine.yaml#it", "--out", "it.zip")
     archive = zipfile.ZipFile(project.root / "it.zip")
     assert {"results.csv", "mine.yaml", "verdict.json"} <= {*archive.namelist()}
     unpacked = project.root / "unpacked"
     archive.extractall(unpacked)
+    assert str(project.root) not in (unpacked / "mine.yaml").read_text()
     (unpacked / "specs").mkdir(exist_ok=True)
     ran = run_cli(unpacked, "judge", "mine.yaml", "--json")
     assert json.loads(ran.stdout)[0]["verdict"] == json.loads(archive.read("verdict.json"))["verdict"]
