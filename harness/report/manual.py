@@ -46,6 +46,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "ci",
         "site",
         "cluster",
+        "trust",
     ),
     "Understand": (
         "concepts",
