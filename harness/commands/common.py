@@ -149,8 +149,10 @@ def contexts(
     for one in own:
         chosen = context.profile if profile is not None else Profile()
         groups.append((dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id), [one]))
-    for of_group, _ in groups:
-        for folder in (of_group.page, of_group.resolved_folder.parent):  # git carries links
+    for of_group, specs in groups:
+        ids = [one.spec.id for one in specs]
+        of_specs = [folder for name in ids for folder in (of_group.folder(name), of_group.models_file(name).parent)]
+        for folder in (of_group.page, of_group.resolved_folder.parent, *of_specs):  # git carries links
             check_inside(folder, of_group.project.root)
     if not loaded:
         context.progress.warn(f"{context.project.specs}: no specs in it; `harness new spec mine` begins one")

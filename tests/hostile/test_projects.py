@@ -121,7 +121,7 @@ def pages(root: Path) -> Iterator[Path]:
 
 
 def faults_of_page(page: Path, root: Path) -> list[str]:
-    """What a page loads that its site does not have, links that are none, and code beside the site's own."""
+    """What a page loads from beyond its site, links that are none of the web, and code beside the site's own."""
     site = next((folder for folder in page.parents if folder.name == "site"), page.parent)
     found = Loads(page.read_text(encoding="utf-8", errors="replace"))
     faults = [f"{page.relative_to(root)}: {one}" for one in found.runs if one != "script"]
@@ -129,7 +129,7 @@ def faults_of_page(page: Path, root: Path) -> list[str]:
         if address == "data:,":  # the empty icon, so that a browser asks for none
             continue
         target = (page.parent / unquote(urlsplit(address).path)).resolve()
-        inside = target.is_relative_to(site.resolve()) and target.is_file()
+        inside = target.is_relative_to(site.resolve())
         if urlsplit(address).scheme or urlsplit(address).netloc or not inside:
             faults.append(f"{page.relative_to(root)}: loads {address[:200]!r}")
     faults += [
@@ -173,6 +173,7 @@ def try_commands(honest: Path, place: Path, number: int) -> list[str]:
     build_neighbours(outside)
     mutations = mutate(root, number)
     before, draw = content_of(outside), random.Random(-number)
+    mutated = {page: page.read_bytes() for page in pages(root)}
     faults = []
     for command in (("validate",), ("judge",), ("site",), *draw.sample(COMMANDS, 2)):
         try:
@@ -193,7 +194,8 @@ def try_commands(honest: Path, place: Path, number: int) -> list[str]:
     if content_of(outside) != before:
         faults.append("something beside the project was changed")
     faults += [f"{name} holds what lies beside the project" for name in files_with(root, SECRET.encode())]
-    faults += [fault for page in pages(root) for fault in faults_of_page(page, root)]
+    written = (page for page in pages(root) if page.read_bytes() != mutated.get(page))
+    faults += [fault for page in written for fault in faults_of_page(page, root)]
     return [f"project {number} ({', '.join(mutations)}): {fault}" for fault in faults]
 
 
