@@ -94,9 +94,15 @@ def context_for(profile: str | None, workers: int | None, quiet: bool) -> Contex
 
 
 def load(project: Project, names: list[str] | None, alternatives: bool = True) -> list[Loaded]:
-    """The named specs, or all where `names` is empty. `alternatives`: as for `load_spec`."""
-    from harness.spec.load import load_specs
+    """The named specs, or all where `names` is empty. `alternatives`: as for `load_spec`.
 
+    Raises HarnessError for a file below `specs/` that is a link out of the project: what it says would be published.
+    """
+    from harness.spec.load import load_specs, resolve_names
+
+    for path in resolve_names(project, names or []):
+        if path.is_relative_to(project.specs):
+            check_inside(path, project.root)
     return load_specs(project, names or [], alternatives)
 
 

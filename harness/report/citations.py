@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from harness.config import Config
 from harness.errors import HarnessError
 from harness.escaping import web_address
+from harness.links import check_inside
 from harness.paths import Project
 from harness.spec.document import Document, load_document, locate
 
@@ -119,8 +120,9 @@ M = TypeVar("M", bound=BaseModel)
 
 def read_citations(project: Project) -> dict[str, Citation]:
     """The citations of `specs/papers.yaml` by paper; none without the file. Raises HarnessError with file, line and
-    field."""
+    field, and for a link that leads out of the project."""
     path = project.specs / PAPERS
+    check_inside(path, project.root)  # what a link leads to would be published
     if not path.exists():
         return {}
     document = load_document(path)
@@ -128,8 +130,10 @@ def read_citations(project: Project) -> dict[str, Citation]:
 
 
 def read_project_citation(root: Path) -> ProjectCitation | None:
-    """The content of `CITATION.cff` in a folder; None without one. Raises HarnessError with file, line and field."""
+    """The content of `CITATION.cff` in a folder; None without one. Raises HarnessError with file, line and field, and
+    for a link that leads out of the folder."""
     path = root / CITATION
+    check_inside(path, root)
     if not path.is_file():
         return None
     document = load_document(path)

@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError
+from harness.links import check_inside
 from harness.report.prose import deciding_point, left_interval
 from harness.report.vocabulary import figure
 from harness.spec.document import load_document, locate
@@ -99,7 +100,9 @@ class ShownFinding:
 
 
 def read_findings(path: Path) -> tuple[Finding, ...]:
-    """The declared findings; empty where the file does not exist. Raises HarnessError with file, line and field."""
+    """The declared findings; empty where the file does not exist. Raises HarnessError with file, line and field, and
+    for a link that leads out of the project, whose `specs/` has the file."""
+    check_inside(path, path.parent.parent)
     if not path.is_file():
         return ()
     document = load_document(path)
