@@ -41,12 +41,17 @@ def is_regular_file(path: Path, root: Path) -> bool:
         return False
 
 
-def check_inside(path: Path, root: Path) -> None:
-    """Raise HarnessError where a path below `root` leads out of it by a link, or nowhere. It need not be there."""
+def check_inside(path: Path, root: Path, remedy: str = "") -> None:
+    """Raise HarnessError where a path below `root` leads out of it by a link, or nowhere. It need not be there.
+
+    `remedy`: what else the message says can be done.
+    """
     try:
         inside = path.resolve().is_relative_to(root.resolve())
     except (RuntimeError, OSError):  # links that lead in a circle
         raise HarnessError(f"{first_link(path, root) or path}: is a link that leads to itself; remove it") from None
     if not inside:
         link = first_link(path, root) or path
-        raise HarnessError(f"{link}: is a link that leads out of {root}; put the file or folder itself in its place")
+        raise HarnessError(
+            f"{link}: is a link that leads out of {root}; put the file or folder itself in its place{remedy}"
+        )

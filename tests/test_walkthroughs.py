@@ -279,7 +279,7 @@ def test_walk_throughs_come_out(
     (root / "flagship").mkdir()
     shutil.copy(REPO / "params.yaml", root)
     shutil.copytree(REPO / "docs" / "examples", root / "docs" / "examples")
-    (root / "data").symlink_to(real_data.root / "data")
+    shutil.copytree(real_data.root / "data", root / "data", dirs_exist_ok=True)
     (tmp_path / "bin").mkdir()
     for command, module in (("harness", "-m harness"), ("python", "")):
         path = tmp_path / "bin" / command

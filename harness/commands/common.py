@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -54,6 +55,10 @@ class State(TypedDict, total=False):
 state: State = {}
 
 
+FOLLOW_LINKS = "HARNESS_FOLLOW_LINKS"
+"""Variable by which a user says that links among `WRITTEN` are their own."""
+WRITTEN = (".harness", "data", "mlflow.db")
+"""What commands write to beside `reports` and `models`."""
 RESUME_HINT = "finished pieces are kept, the same command goes on from here"
 
 
@@ -78,8 +83,15 @@ def exit_on_interrupt() -> Iterator[None]:
 
 
 def project_here() -> Project:
-    """The checkout that the user is in, or that `--project` names."""
-    return find_project(state.get("root"))
+    """The checkout that the user is in, or that `--project` names.
+
+    Raises HarnessError where what commands write to is a link out of it.
+    """
+    project = find_project(state.get("root"))
+    if not os.environ.get(FOLLOW_LINKS):
+        for name in WRITTEN:
+            check_inside(project.root / name, project.root, f", or set {FOLLOW_LINKS}=1 if you made it")
+    return project
 
 
 def context_for(profile: str | None, workers: int | None, quiet: bool) -> Context:
