@@ -148,8 +148,15 @@ def test_an_edit_in_any_module_of_the_judge_makes_its_stage_stale(root: Path, na
         assert not stage.changed_deps()
 
 
-ANYWHERE = ("harness.commands", "harness.progress", "harness.pipeline", "harness.errors", "harness.files")
-"""What starts stages, says how they go on and writes what they give it: of no stage's result."""
+ANYWHERE = (
+    "harness.commands",
+    "harness.progress",
+    "harness.pipeline",
+    "harness.errors",
+    "harness.files",
+    "harness.links",
+)
+"""What starts stages, says how they go on, looks at where they write, and writes what they give it: of no stage's result."""
 BEFORE = {
     "train": ("harness.spec", "harness.claims", "harness.theory", "harness.execution", "harness.attacks"),
     "attack": (

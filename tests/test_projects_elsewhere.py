@@ -73,6 +73,7 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
     "store push": ("shared -q", 0, ""),
     "store pull": ("shared -q", 0, ""),
     "store gc": ("", 0, "stay"),
+    "what-is-in": ("table.csv", 0, "table.csv"),
     "demo": ("", 2, "demo: needs the committed tables of humphries2020/fig6; run it in a clone of the project"),
     "pipeline": ("", 2, "params.yaml: no such file, and dvc.yaml reads the profile from it"),
 }

@@ -585,6 +585,7 @@ ARGUMENTS = {
     "store push": "shared -q",
     "store pull": "shared -q",
     "compare": "mine.yaml -q",
+    "what-is-in": "cancer.csv",
 }
 """What a command needs besides `--json`; those that are not here need nothing."""
 

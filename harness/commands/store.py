@@ -89,10 +89,7 @@ def store_push(
     """
     from harness.execution.sharing import push
 
-    if not quiet:
-        print(f"harness: {LEAVING}", file=sys.stderr)
-
-    _copy_results(push, "pushed", address, spec, profile, as_json, quiet)
+    _copy_results(push, "pushed", address, spec, profile, as_json, quiet, notice=LEAVING)
 
 
 @store_app.command("pull")
@@ -121,14 +118,15 @@ def _copy_results(
     profile: str | None,
     as_json: bool,
     quiet: bool,
+    notice: str = "",
 ) -> None:
+    """Copy by `move` and print what was copied; a `notice` comes before, once the store is known to answer."""
     from harness.execution.sharing import Shared
     from harness.execution.store import Store
     from harness.execution.store_key import NO_TAG, VARIABLE, WRONG_TAG, read_store_key
     from harness.pipeline.compute import plan_of
 
     secret = read_store_key()
-
     only: set[ResultName] | None = None
     if specs:
         only = set()
@@ -138,6 +136,9 @@ def _copy_results(
                     (piece.kind, piece.key) for piece in plan_of(context, one, context.repeat_factor(one)).pieces()
                 }
     shared = Shared(address)
+    if notice and not quiet:
+        shared.exists()
+        print(f"harness: {notice}", file=sys.stderr)
     transfer = move(Store(project_here().store), shared, Progress(quiet), only, secret)
     if as_json:
         faults = [{"kind": kind, "key": key, "fault": fault} for kind, key, fault in transfer.faults]

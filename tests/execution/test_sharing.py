@@ -254,6 +254,7 @@ def test_before_anything_leaves_it_is_said_what_that_is(make_project: Any, tmp_p
     assert "log-probabilities" not in run_cli(project.root, "store", "push", str(tmp_path / "shared"), "-q").stderr
     nowhere = run_cli(project.root, "store", "push", "nowhere://x/y")
     assert nowhere.returncode == 2
+    assert len(nowhere.stderr.splitlines()) == 1
 
 
 def test_what_is_damaged_here_is_pulled_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

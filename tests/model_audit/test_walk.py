@@ -79,7 +79,7 @@ def test_arrays_and_logits_are_audited_as_the_pytorch_example_gives_them(tmp_pat
     numbers = json.loads(ran.stdout)
     assert numbers["records"] == {
         "members": 120, "nonmembers": 120, "reference": 120, "classes": [str(digit) for digit in range(10)],
-        "repeated": {"members": 0, "nonmembers": 0, "reference": 0},
+        "repeated": {"members": 0, "nonmembers": 0, "reference": 0}, "classes_of_few": 0,
     }  # fmt: skip
     areas = {one["attack"]: one["auc"] for one in numbers["attacks"]}
     assert list(areas) == ["blind", "loss", "quantile", "lira", "rmia"]
