@@ -64,7 +64,7 @@ def type_line(line: str, root: Path, environment: dict[str, str]) -> tuple[str, 
 def play(page: str, root: Path) -> Iterator[tuple[Block, str]]:
     """Write the files and type the lines of a page in `root`: each block of text, and what came instead."""
     said, here = "", root
-    environment = {**os.environ, "COLUMNS": "110", "NO_COLOR": "1", "TERM": "dumb", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "TF_CPP_MIN_LOG_LEVEL": "3"}
     for block in blocks(page):
         if block.path is not None:
             (here / block.path).parent.mkdir(parents=True, exist_ok=True)
