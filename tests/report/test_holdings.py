@@ -81,7 +81,7 @@ def test_what_is_packed_is_looked_into(tmp_path: Path) -> None:
 
 
 def test_a_store_of_mlflow_says_whether_it_names_a_folder(tmp_path: Path) -> None:
-    for name, location in (("mine.db", "mlflow-artifacts:/own"), ("old.db", "file:///home/jane/work/mlruns/1")):
+    for name, location in (("mine.db", "mlflow-artifacts:/own"), ("old.db", "file:///home/jane/study/mlruns/1")):
         with sqlite3.connect(tmp_path / name) as database:
             database.executescript(
                 "create table experiments(artifact_location); create table runs(artifact_uri, user_id);"
