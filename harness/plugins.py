@@ -10,11 +10,9 @@ A package names the modules that register under the entry-point group `harness.p
 - a formula, such as a bound: a function with `@formula` (provable: arithmetic of `numbers`) or `@computed`
 - a metric: a function with `@metric`
 - a kind of claim: a `MeasuredClaimKind` or `TheoryClaimKind` with `@CLAIM_KINDS.register`; its `tree` is its
-  inequality, made with `Name`, `numeral`, `chain`, `phrase`, `listing` and `aside`; `over_grid` judges it at every grid
-  point, from `PointResult`s that `compare_at` or `close` make
+  inequality, made with `Name`, `numeral`, `chain`, `phrase`, `listing` and `aside`; its `contrasts` say what it
+  compares, as data: `over_grid` gives `Comparisons` of a `Contrast` or more at every grid point, `Either` and `Both` of several
 """
-
-from typing import NoReturn
 
 from harness.attacks.attack import (
     ATTACKS,
@@ -27,16 +25,26 @@ from harness.attacks.attack import (
     Target,
 )
 from harness.attacks.pooled import PooledAttack
-from harness.claims.combine import combine, over_grid
+from harness.claims.contrasts import (
+    Both,
+    Compared,
+    Comparisons,
+    Contrast,
+    Either,
+    Node,
+    NotRun,
+    RepeatNumber,
+    WeightedSum,
+)
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, TheoryClaimKind, TheoryResult
 from harness.claims.expression import Expression, Name, aside, chain, listing, numeral, phrase
-from harness.claims.judge import close, compare_at
+from harness.claims.grid import over_grid
 from harness.claims.operands import FormulaValue, MetricOperand, MetricSeries, Number, Real, Width
 from harness.claims.reasons import Reason, reason_in_words
-from harness.claims.results import Part, PartResult, PointResult, not_run, point, unknown_part
 from harness.config import Config, Plugin
+from harness.coordinates import Where
 from harness.data.dataset import DATASETS, GeneratorDataset, Schema, TableDataset
 from harness.data.split import SPLITS, Split, TableSplit
 from harness.data.steps import Step
@@ -60,8 +68,13 @@ __all__ = [
     "At",
     "Attack",
     "AttackResult",
+    "Both",
+    "Compared",
+    "Comparisons",
     "Config",
+    "Contrast",
     "Defence",
+    "Either",
     "Engine",
     "Expression",
     "FormulaValue",
@@ -79,16 +92,16 @@ __all__ = [
     "ModelOutputs",
     "Name",
     "NameScope",
+    "Node",
+    "NotRun",
     "Number",
     "Oracle",
     "Outputs",
-    "Part",
-    "PartResult",
     "Plugin",
-    "PointResult",
     "PooledAttack",
     "Real",
     "Reason",
+    "RepeatNumber",
     "Schema",
     "ShadowModel",
     "ShadowOutputs",
@@ -100,47 +113,21 @@ __all__ = [
     "TheoryClaimKind",
     "TheoryResult",
     "Value",
+    "WeightedSum",
+    "Where",
     "Width",
     "aside",
     "average",
     "chain",
-    "close",
-    "combine",
-    "compare_at",
     "computed",
     "formula",
     "generator",
     "listing",
     "metric",
-    "not_run",
     "numbers",
     "numeral",
     "over_grid",
     "phrase",
-    "point",
     "reason_in_words",
     "share",
-    "unknown_part",
 ]
-
-RENAMED = {
-    "Curve": "MetricSeries",
-    "Declared": "NameScope",
-    "EXPECTATIONS": "CLAIM_KINDS",
-    "Evidence": "Measurements",
-    "Finding": "PartResult",
-    "Look": "PointResult",
-    "Measured": "MetricOperand",
-    "MeasuredExpectation": "MeasuredClaimKind",
-    "TheoryExpectation": "TheoryClaimKind",
-    "TheoryFinding": "TheoryResult",
-    "compared": "compare_at",
-    "unknown": "unknown_part",
-}
-"""What names were called until 2026-11-26."""
-
-
-def __getattr__(name: str) -> NoReturn:
-    if name in RENAMED:
-        raise ImportError(f"{__name__}: {name} is called {RENAMED[name]} now")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

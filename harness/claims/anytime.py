@@ -77,8 +77,6 @@ class TMixtureCS(SequentialEstimate):
     repeat_values: Array | None = field(default=None, compare=False, repr=False)
     last_look_only: bool = False
     """What the last look alone shows counts: M_n, an e-value, is then 1 / (2 p)."""
-    skip_intervals: bool = False
-    """No interval is asked for: it is left infinite."""
 
     @property
     def mean(self) -> float:
@@ -94,8 +92,6 @@ class TMixtureCS(SequentialEstimate):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The part common to the confidence sets of all looks so far; infinite where none is bounded yet."""
-        if self.skip_intervals:
-            return -math.inf, math.inf
         low, high = t_mixture_ends(self.moments, level)
         return float(low), float(high)
 
@@ -156,10 +152,6 @@ class TwoStakeCS(SequentialEstimate):
     left_out: int
 
     @property
-    def skip_intervals(self) -> bool:  # type: ignore[override]
-        return self.whole.skip_intervals
-
-    @property
     def _parts(self) -> list[TMixtureCS]:
         return [self.whole, self.later] if self.later.n >= FEWEST else [self.whole]
 
@@ -185,8 +177,6 @@ class TwoStakeCS(SequentialEstimate):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Means that no look has excluded; infinite where none is bounded yet."""
-        if self.whole.skip_intervals:
-            return -math.inf, math.inf
         alpha = (1 - level) / 2
         return -self.shift(0.0, -1.0)._greatest_mean(alpha), self._greatest_mean(alpha)
 

@@ -119,8 +119,6 @@ class BettingMean(SequentialEstimate):
     repeat_values: Array | None = field(default=None, compare=False)
     last_look_only: bool = False
     """What is won at the last look alone counts, so that 1 / p is an e-value."""
-    skip_intervals: bool = False
-    """No interval is asked for: it is left infinite."""
 
     @property
     def mean(self) -> float:
@@ -204,8 +202,6 @@ class BettingMean(SequentialEstimate):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The means that no look rejects; the whole range where none is rejected."""
-        if self.skip_intervals:
-            return -math.inf, math.inf
         low = self._least_mean((1 - level) / 2)
         high = -self.shift(0.0, -1.0)._least_mean((1 - level) / 2)
         return low, high

@@ -11,50 +11,144 @@ A claim of several parts is an intersection of its parts.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from harness.arrays import Array
-from harness.claims.evidence import Measurements
-from harness.claims.operands import MetricSeries, PointQuantifier, Quantifier
-from harness.claims.points_left_out import count_points_left_out
-from harness.claims.reasons import Found, Reason, place_of
-from harness.claims.results import Part, PartResult, PointResult, not_run
+from harness.claims.contrasts import (
+    BetweenEnds,
+    Both,
+    Compared,
+    Comparisons,
+    Contrast,
+    Counts,
+    Either,
+    Node,
+    NotRun,
+    RepeatNumber,
+    SomeOwnerSet,
+    WholeClaims,
+)
+from harness.claims.operands import OWNER_SET
+from harness.claims.reasons import Counted, Found
+from harness.claims.results import Part, PartResult, PointResult, not_run, unknown_part
+from harness.claims.samples import NothingToTest
 from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
+from harness.claims.testing import Look, compare_contrast, compare_repeat_number, compare_with_ends
 from harness.claims.verdict import Outcome, Point
-from harness.coordinates import Level, Where
-from harness.coordinates import text as place_text
+from harness.coordinates import Cell
 
 FAR = 10_000
 """Repeats past which a projection is not worth telling."""
+FEWEST_ESTIMATED = 2
+"""Repeats without which a mean has no error."""
+COUNTS_SHOWN = 6
+
+
+def judge_part(compared: Compared, look: Look, part: Part) -> PartResult:
+    """Judge a part of a claim from what it compares, at a look at a table.
+
+    Raises HarnessError for what was not measured.
+    """
+    if isinstance(compared, NotRun):
+        return not_run(compared.words)
+    if isinstance(compared, Counts):
+        return _compare_counts(compared, look, part)
+    try:
+        return _judge_comparisons(compared, look, part)
+    except NothingToTest as nothing:
+        return unknown_part(str(nothing), nothing.test)
+
+
+def _judge_comparisons(compared: Comparisons, look: Look, part: Part) -> PartResult:
+    words = test_in_words(compared, look)
+    results, unknown, fields = [], list[str](), dict[str, object]()
+    for node in compared.of:
+        if isinstance(node, RepeatNumber):
+            result, fields = compare_repeat_number(node, look, words)
+            results.append(result)
+        elif isinstance(node, WholeClaims):
+            try:
+                results.append(_as_one_point(node, look, part))
+            except NothingToTest as nothing:
+                unknown.append(str(nothing))
+        else:
+            results.append(result_at(node, look, part))
+    if not results:
+        raise NothingToTest("; ".join(unknown))
+    combined = combine(compared, results, part, words, compared.absent + len(unknown))
+    return combined.add_to_reason(**fields) if fields else combined
+
+
+def test_in_words(compared: Comparisons, look: Look) -> str:
+    """How a part is tested at a look."""
+    method = look.method.test + (look.method.test_drawn if compared.draws else "")
+    scale = "" if look.method.name == "bounded" else "Fisher's z of "
+    return compared.test.format(test=method, scale=scale)
+
+
+def result_at(node: Node, look: Look, part: Part) -> PointResult:
+    """The result at one point. Raises HarnessError for what was not measured."""
+    match node:
+        case Contrast():
+            return compare_contrast(node, look)
+        case BetweenEnds():
+            return compare_with_ends(node, look)
+        case Either():
+            return combine_alternatives([result_at(one, look, part) for one in node.of], node.absent)
+        case Both():
+            return combine_both([result_at(one, look, part) for one in node.of])
+        case SomeOwnerSet():
+            return clearest_owner_set(node, look, part)
+        case _:
+            raise TypeError(f"{type(node).__name__} stands for a whole part of a claim, and is no alternative in one")
 
 
 def combine_alternatives(point_results: Sequence[PointResult], absent: int = 0) -> PointResult:
     """The result where one of several alternatives is enough.
 
-    It is supported where one alternative is, by Bonferroni, and opposed where all are. Its point is that of the
+    It is supported where one alternative is, by Bonferroni, and opposed where all are. What is shown is that of the
     clearest one.
 
     `absent`: number of further alternatives of which nothing is known; with any, it cannot be opposed.
     """
-    best = min(point_results, key=lambda look: look.point.p_support)
-    support = min(1.0, best.point.p_support * (len(point_results) + absent))
-    oppose = 1.0 if absent else max(look.point.p_oppose for look in point_results)
-    corrected = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
-    return PointResult(
-        corrected,
-        best.effect,
-        frozenset().union(*(look.cells for look in point_results)),
-        combine_by_repeat(point_results, np.logical_or),
+    best = min(point_results, key=lambda result: result.support)
+    return _shown_by(
+        best,
+        point_results,
+        min(1.0, best.support * (len(point_results) + absent)),
+        1.0 if absent else max(result.oppose for result in point_results),
+        np.logical_or,
+    )
+
+
+def combine_both(point_results: Sequence[PointResult]) -> PointResult:
+    """The result where all of several must hold: the one nearest to failing is shown, and each may fail by itself."""
+    weakest = max(point_results, key=lambda result: result.support)
+    oppose = min(1.0, len(point_results) * min(result.oppose for result in point_results))
+    return _shown_by(weakest, point_results, weakest.support, oppose, np.logical_and)
+
+
+def _shown_by(
+    shown: PointResult, point_results: Sequence[PointResult], support: float, oppose: float, how: np.ufunc
+) -> PointResult:
+    cells: frozenset[Cell] = frozenset().union(*(result.cells for result in point_results))
+    return replace(
+        shown,
+        support=support,
+        oppose=oppose,
+        cells=cells,
+        holds_at=lambda: combine_by_repeat(point_results, how),
+        repeats_among=None,
     )
 
 
 def combine_by_repeat(point_results: Sequence[PointResult], how: np.ufunc) -> Array | None:
     """Whether one (`np.logical_or`) or all (`np.logical_and`) of several results hold in each repeat, (n,) bool; None
     where one of them does not say."""
-    known = [look.holds for look in point_results if look.holds is not None]
+    known = [result.holds for result in point_results if result.holds is not None]
     if len(known) < len(point_results):
         return None
     n = min(map(len, known))
@@ -62,126 +156,96 @@ def combine_by_repeat(point_results: Sequence[PointResult], how: np.ufunc) -> Ar
     return held
 
 
-def over_grid(
-    evidence: Measurements,
-    part: Part,
-    curves: Sequence[MetricSeries],
-    at: Mapping[str, Sequence[Level]] | None,
-    test: str,
-    some: frozenset[str],
-    look: Callable[[Where], Sequence[PointResult]],
-    absent_alternatives: int = 0,
-) -> PartResult:
-    """Judge a part of a claim at every place of the grid.
+def clearest_owner_set(node: SomeOwnerSet, look: Look, part: Part) -> PointResult:
+    """The result for the owner set that shows it most clearly, among those that the left arm's split draws.
 
-    Args:
-        look: gives one or more results at a place, all of which must hold, except along what `some` lists.
-        some: axes, and kinds of names, along which one alternative is enough.
-        absent_alternatives: at each place, further alternatives of which nothing is known.
+    The j-th owner set is tested at 1 / (j (j + 1)) of the level; these add up to the level however many are drawn.
+    Nothing opposes such a claim: some owner sets may not have been drawn.
     """
-    if gone := evidence.unmeasured_axes(curves):
-        return not_run(f"the profile runs no {', no '.join(gone)}")
-    grid = evidence.grid(curves, at)
-    if not grid:
-        asked = "; ".join(
-            ", ".join(place_text({axis: value}) for value in values) for axis, values in (at or {}).items()
+    left, samples = node.whole.left, look.samples
+    repeats_among = len(samples.of_curve(left, node.whole.where).first(look.first).values)
+    point_results = []
+    for number, size in enumerate(samples.table.owner_sets(left.arm, look.first), 1):
+        of_one = samples.of_curve(left, node.whole.where, size)
+        if len(of_one.first(look.first).values) >= FEWEST_ESTIMATED:
+            one = compare_contrast(node.by_size[size], look)
+            at = {**one.where, OWNER_SET: size}
+            point_results.append((replace(one, where=at, repeats_among=repeats_among), number))
+    if not point_results:
+        point_results = [(compare_contrast(node.whole, look), 1)]
+    weighted = []
+    for one, number in point_results:
+        enough = one.looked_at >= part.fewest
+        weighted.append(
+            replace(one, support=min(1.0, one.support * number * (number + 1)) if enough else 1.0, oppose=1.0)
         )
-        return not_run(f"the profile runs none of the grid points asked for ({asked or 'none is finite'})")
-    absent = count_points_left_out(evidence, curves, at)
-    mixed = bool(some & frozenset(grid[0])) and not frozenset(grid[0]) <= some
-    if mixed and (absent or absent_alternatives):
-        return not_run("the profile leaves out alternatives of which one would be enough")
-    axes = frozenset(grid[0])
-    if "epsilon" not in axes and "epsilon" in dict(curves[0].at):  # nothing varies with it: where the first side is
-        grid = [{**place, "epsilon": dict(curves[0].at)["epsilon"]} for place in grid]
-    point_results = [(place, alternative) for place in grid for alternative in look(place)]
-    results, quantifier = _group_by_axes(point_results, axes, some, absent_alternatives)
-    if quantifier == "some":  # each alternative at each place is one
-        at_a_place = len(results) // len(grid) + absent_alternatives
-        absent = (len(grid) + absent) * at_a_place - len(results)
-    return combine((results, quantifier), part, test, absent=absent)
+    return min(weighted, key=lambda one: (one.support, -one.effect.mean))
 
 
-def _group_by_axes(
-    point_results: Sequence[tuple[Where, PointResult]], axes: frozenset[str], some: frozenset[str], absent: int
-) -> tuple[list[PointResult], Quantifier]:
-    """The results to combine, and the quantifier over them. Where only some axes are for all, there is one result per
-    group of the others."""
-    along = axes & some
-    names = some - axes
-    if not along and not names:
-        return [look for _, look in point_results], "all"
-    if along == axes:
-        return [look for _, look in point_results], "some"
-    groups: dict[Hashable, list[PointResult]] = {}
-    for where, look in point_results:
-        groups.setdefault(tuple((k, v) for k, v in sorted(where.items()) if k not in along), []).append(look)
-    several = [
-        combine_alternatives(group, absent) if len(group) + absent > 1 else group[0] for group in groups.values()
-    ]
-    return several, "all"
+def _as_one_point(node: WholeClaims, look: Look, part: Part) -> PointResult:
+    """A claim that is counted as one place: its p-values, and the place that decides it.
+
+    All of its parts have to hold, each at the whole level; one fails at the level over their number.
+    """
+    each = Part(part.index, 1, part.alpha, part.fewest)
+    results = [_judge_comparisons(one, look, each) for one in node.of]
+    weakest = max(results, key=lambda result: result.support)
+    failing = min(results, key=lambda result: result.oppose)
+    support, oppose = weakest.support, min(1.0, failing.oppose * len(results))
+    shown = failing if oppose < support else weakest
+    assert shown.place is not None
+    decides = shown.point_results[shown.place]
+    every = [result for one in results for result in one.point_results]
+    rest: frozenset[Cell] = frozenset().union(*(result.cells for result in every)) - decides.cells
+
+    def holds() -> Array | None:
+        if any(one.quantifier != "all" for one in results):
+            return None
+        return combine_by_repeat(every, np.logical_and)
+
+    return replace(decides, support=support, oppose=oppose, holds_at=holds, decided_on=rest)
 
 
 def combine(
-    point_results: tuple[Sequence[PointResult], PointQuantifier],
-    part: Part,
-    test: str,
-    share: float = 1.0,
-    absent: int = 0,
+    compared: Comparisons, results: Sequence[PointResult], part: Part, test: str, absent: int | None = None
 ) -> PartResult:
-    """The outcome of a part from the results at its points, given with the quantifier over them.
+    """The outcome of a part from the results at its points.
 
-    Args:
-        share: of the points, at which it has to hold where the quantifier is `share`; rounded up.
-        absent: number of further points of which nothing is known.
+    `absent`: number of further points of which nothing is known; None: as declared.
     """
-    results, quantifier = point_results
-    points = tuple(look.point for look in results)
-    m, alpha = len(points) + absent, part.alpha
-    needed = {"all": m, "some": 1}.get(quantifier, needed_points(share, m))
-    enough = [look.point.repeats >= part.fewest or look.effect.of_records for look in results]
-    supports = [p.p_support if many else 1.0 for p, many in zip(points, enough, strict=True)]
-    opposes = [p.p_oppose if many else 1.0 for p, many in zip(points, enough, strict=True)]
+    quantifier, alpha = compared.quantifier, part.alpha
+    absent = compared.absent if absent is None else absent
+    m = len(results) + absent
+    needed = {"all": m, "some": 1}.get(quantifier, compared.needed)
+    enough = [one.looked_at >= part.fewest or one.effect.of_records for one in results]
+    supports = [one.support if many else 1.0 for one, many in zip(results, enough, strict=True)]
+    opposes = [one.oppose if many else 1.0 for one, many in zip(results, enough, strict=True)]
     # Of the k points that support it most clearly, and of the m - k + 1 that oppose it most clearly, the last; of
     # several that are alike, the first.
     tie = -1 if needed == m else 1
-    indices = range(len(points))
-    deciding_support = sorted(indices, key=lambda i: (supports[i], points[i].p_support, tie * i))[
-        min(needed, len(points)) - 1
+    indices = range(len(results))
+    deciding_support = sorted(indices, key=lambda i: (supports[i], results[i].support, tie * i))[
+        min(needed, len(results)) - 1
     ]
-    deciding_oppose = sorted(indices, key=lambda i: (opposes[i], -tie * i))[min(m - needed, len(points) - 1)]
-    support = min(1.0, supports[deciding_support] * (m - needed + 1)) if needed <= len(points) else 1.0
-    oppose = min(1.0, opposes[deciding_oppose] * needed * part.parts) if m - needed < len(points) else 1.0
-    if quantifier == "all":
-        correction = f"every one of {m} points at alpha/2; Bonferroni over {m * part.parts} to oppose"
-    elif quantifier == "some":
-        correction = f"Bonferroni over {m} points to support; every one of {m} points to oppose"
-    else:
-        opposing = m - needed + 1
-        correction = (
-            f"partial conjunction: {needed} of {m} points at alpha/2 over {opposing}; to oppose, {opposing} of them at "
-            f"alpha/2 over {needed * part.parts}"
-        )
+    deciding_oppose = sorted(indices, key=lambda i: (opposes[i], -tie * i))[min(m - needed, len(results) - 1)]
+    support = min(1.0, supports[deciding_support] * (m - needed + 1)) if needed <= len(results) else 1.0
+    oppose = min(1.0, opposes[deciding_oppose] * needed * part.parts) if m - needed < len(results) else 1.0
+    share: dict[str, object] = {"needed": needed, "looked_at": m} if quantifier == "share" else {}
 
     def conclude(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: object) -> PartResult:
-        both = None if p_value is None else 2 * p_value
-        rows, decided = tuple(results), points[place]
-        if quantifier == "share":
-            more |= {"needed": needed, "looked_at": m}
-        reason = _reason(how, quantifier, place, decided, more)
         return PartResult(
             outcome,
-            reason,
-            points,
-            decided,
-            test,
-            correction,
-            rows,
-            quantifier,
-            needed,
-            both,
-            support,
-            oppose,
+            tuple(results),
+            place,
+            {"found": how, **more, **share},
+            part=part.index,
+            test=test,
+            correction=_correction(compared, m, needed, part.parts),
+            quantifier=quantifier,
+            needed=needed,
+            p_value=None if p_value is None else 2 * p_value,
+            support=support,
+            oppose=oppose,
             absent=absent,
         )
 
@@ -191,44 +255,65 @@ def combine(
         return conclude("violated", "fails", deciding_oppose, oppose)
     if absent and quantifier == "all" and max(supports) <= alpha:
         return conclude("inconclusive", "partly", deciding_support, absent=absent)
+    decides = results[deciding_support]
     if not enough[deciding_support]:
-        return conclude(
-            "inconclusive", "few", deciding_support, repeats=points[deciding_support].repeats, fewest=part.fewest
-        )
-    return conclude(
-        "inconclusive",
-        "undecided",
-        deciding_support,
-        **_outlook(results[deciding_support].effect, alpha / (m - needed + 1)),
+        return conclude("inconclusive", "few", deciding_support, repeats=decides.looked_at, fewest=part.fewest)
+    undecided = conclude("inconclusive", "undecided", deciding_support)
+    return replace(undecided, reason_fields_at=lambda: _outlook(decides.effect, alpha / (m - needed + 1)))
+
+
+def _correction(compared: Comparisons, points: int, needed: int, parts: int) -> str:
+    """How p-values are corrected for several points, in words."""
+    if compared.quantifier == "all":
+        return f"every one of {points} points at alpha/2; Bonferroni over {points * parts} to oppose"
+    if compared.quantifier == "some":
+        return f"Bonferroni over {points} points to support; every one of {points} points to oppose"
+    opposing = points - needed + 1
+    return (
+        f"partial conjunction: {needed} of {points} points at alpha/2 over {opposing}; to oppose, {opposing} of them "
+        f"at alpha/2 over {needed * parts}"
     )
 
 
-def needed_points(share: float, points: int) -> int:
-    """A share of a number of points as a whole number, rounded up, at least 1."""
-    return max(1, math.ceil(share * points - 1e-9))
-
-
-def _reason(how: Found, quantifier: PointQuantifier, index: int, decides: Point, more: Mapping[str, object]) -> Reason:
-    return Reason(
-        found=how,
-        quantifier=quantifier,
-        point=index,
-        at=place_of(decides.epsilon, decides.at),
-        left=decides.left,
-        right=decides.right,
-        effect=decides.effect,
-        low=decides.low,
-        high=decides.high,
-        **more,
-    )
-
-
-def _outlook(effect: MeanEstimate, level: float) -> dict[str, float | None]:
+def _outlook(effect: MeanEstimate, level: float) -> dict[str, object]:
     """Fields of a reason that say what more repeats would do, and what the present ones could have shown."""
     if isinstance(effect, SequentialEstimate):
-        return (
-            {} if effect.skip_intervals else {"repeats": effect.n, "enough": effect.project_repeats(level, FAR) or None}
-        )
+        return {"repeats": effect.n, "enough": effect.project_repeats(level, FAR) or None}
     needed, smallest = repeats_needed(effect, level), detectable_effect(effect, level)
     enough = needed if needed and needed <= FAR else None
     return {"enough": enough, "detectable": smallest, "fewest": None if smallest is None else effect.n}
+
+
+def _compare_counts(compared: Counts, look: Look, part: Part) -> PartResult:
+    """Whether counts are the printed ones: they are the same in every run, or the claim fails."""
+    points, counts = [], []
+    for name, printed in compared.equals.items():
+        values = look.samples.table.counts(compared.arm, name)
+        shown = tuple(float(value) for value in values[:COUNTS_SHOWN])
+        counts.append(Counted(name=name, printed=printed, found=shown, several=len(values) > COUNTS_SHOWN))
+        right = counts[-1].is_right
+        farthest = float(values[np.abs(values - printed).argmax()])
+        points.append(
+            Point(
+                expectation=part.index,
+                left=farthest,
+                right=printed,
+                effect=0.0 - abs(farthest - printed),
+                low=None,
+                high=None,
+                p_support=0.0 if right else 1.0,
+                p_oppose=1.0 if right else 0.0,
+                repeats=1,
+            )
+        )
+    worst = min(range(len(points)), key=lambda i: points[i].effect)
+    outcome: Outcome = "reproduced" if all(count.is_right for count in counts) else "violated"
+    return PartResult(
+        outcome,
+        place=worst,
+        reason_fields={"found": "counted", "point": worst, "counts": tuple(counts)},
+        part=part.index,
+        test="exact count",
+        correction="none",
+        exact_points=tuple(points),
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -111,13 +111,6 @@ class Design(ABC):
     """What is added where a split draws one of a few outcomes."""
     fewest: ClassVar[int] = FEWEST
     """Repeats below which a point decides nothing."""
-    skip_intervals: bool = False
-    """Whether intervals are left infinite."""
-
-    def without_intervals(self, skip_intervals: bool = True) -> Design:
-        """The same design without intervals, which are shown and decide nothing; with them where `skip_intervals` is
-        False."""
-        return replace(self, skip_intervals=skip_intervals) if is_dataclass(self) else self
 
     @abstractmethod
     def mean(self, series: Series) -> MeanEstimate:
@@ -192,15 +185,12 @@ class Sequential(Design):
     test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
     last_look_only: bool = False
     """What the last look alone shows counts, for e-values."""
-    skip_intervals: bool = False
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._test_values(adjust_for_splits(series), series, repeats_to_see_all(series))
 
     def intervals(self, many: Sequence[Series], level: float = 0.95) -> list[tuple[float, float, float]]:
         """The same as one at a time; series of so many repeats, of which splits draw nothing, all at once."""
-        if self.skip_intervals:
-            return super().intervals(many, level)
         by_length: dict[int, list[int]] = {}
         for place, series in enumerate(many):
             by_length.setdefault(-1 if repeats_to_see_all(series) else len(series.values), []).append(place)
@@ -227,7 +217,7 @@ class Sequential(Design):
 
     def _test_values(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
         if not left_out:
-            return TMixtureCS(moments(values, series.errors), series.values, self.last_look_only, self.skip_intervals)
+            return TMixtureCS(moments(values, series.errors), series.values, self.last_look_only)
         cs = two_stake_cs(values, series.errors, left_out)
         return replace(
             cs,
@@ -235,7 +225,6 @@ class Sequential(Design):
                 cs.whole,
                 repeat_values=series.values,
                 last_look_only=self.last_look_only,
-                skip_intervals=self.skip_intervals,
             ),
         )
 
@@ -250,7 +239,6 @@ class Bounded(Design):
     fewest = 1
     last_look_only: bool = False
     """What the last look alone shows counts, for e-values."""
-    skip_intervals: bool = False
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._betting([stream_of(series)], series.values)
@@ -264,9 +252,7 @@ class Bounded(Design):
         return self._betting([Stream(side.values, np.array([-np.inf]), np.array([np.inf])) for side in sides])
 
     def _betting(self, streams: Sequence[Stream], each: Array | None = None) -> MeanEstimate:
-        return replace(
-            bet_on_streams(streams, each), last_look_only=self.last_look_only, skip_intervals=self.skip_intervals
-        )
+        return replace(bet_on_streams(streams, each), last_look_only=self.last_look_only)
 
 
 def adjust_for_splits(series: Series) -> Array:

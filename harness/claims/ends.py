@@ -33,7 +33,6 @@ class Undecidable(SequentialEstimate):
 
     nearer: MeanEstimate
     """The end whose repeats and standard error it has."""
-    skip_intervals: bool = False
 
     @property
     def mean(self) -> float:

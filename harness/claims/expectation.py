@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator
 
+from harness.claims.contrasts import Compared
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expression import (
@@ -37,7 +38,6 @@ from harness.claims.operands import (
     Quantifier,
 )
 from harness.claims.reasons import Reason
-from harness.claims.results import Part, PartResult
 from harness.config import Plugin, Registry
 from harness.coordinates import Level, Where
 from harness.metrics import METRICS
@@ -171,11 +171,14 @@ class MeasuredClaimKind(ClaimKind):
             declared.check_finite(self.operands())
 
     @abstractmethod
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        """Judge one of its `parts`. Its looks say where more repeats would tell more."""
+    def contrasts(self, table: Measurements) -> Compared:
+        """What one of its `parts` compares, as data; nothing is tested here.
 
-    def relax(self) -> tuple[str, Self] | None:
-        """The same with its tolerance doubled, and that in words; None where it has none."""
+        Raises HarnessError for what was not measured.
+        """
+
+    def doubled_tolerance(self) -> str | None:
+        """Its tolerance doubled, in words; None where it has none."""
         return None
 
     def printed_numbers(self) -> Sequence[tuple[MetricSeries, Where, float]]:

@@ -35,9 +35,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.claims.evidence import Measurements
 from harness.claims.results import PartResult, PointResult
 from harness.claims.statistics import FEWEST, SequentialEstimate
+from harness.claims.testing import Look
 from harness.claims.verdict import Outcome
 from harness.coordinates import Attacked, Cell
 
@@ -54,7 +54,7 @@ EARLY_SLACK = 1.5
 SHARE = 1 / 3
 """Of the fixed design's models: what a run may use altogether before it keeps to the spec's repeats."""
 GROWTH = 8
-JudgeClaim = Callable[[Measurements], Sequence[PartResult]]
+JudgeClaim = Callable[[Look], Sequence[PartResult]]
 """The results of a claim's parts. They may be worked out one by one, as they are asked for."""
 
 
@@ -73,26 +73,26 @@ def is_decided_by(outcomes: Collection[Outcome]) -> bool:
     return "violated" in outcomes or (set(outcomes) <= {"reproduced", "not run"} and "reproduced" in outcomes)
 
 
-def first_deciding_look(judge_claim: JudgeClaim, evidence: Measurements) -> tuple[Sequence[PartResult], int | None]:
-    """The results of the first look that decides a claim, with its repeats; without one, those of all repeats and
+def first_deciding_look(judge_claim: JudgeClaim, look: Look) -> tuple[Sequence[PartResult], int | None]:
+    """The results at the first repeats that decide a claim, with their number; without them, those of all repeats and
     None."""
     # Evidence only grows with the repeats, so a part that one look decides is decided alike at all later ones.
-    without_intervals, repeats = evidence.without_intervals(), max(2, evidence.repeats)
-    outcomes = [part.outcome for part in judge_claim(without_intervals)]
+    repeats, parts = max(2, look.repeats), judge_claim(look)
+    outcomes = [part.outcome for part in parts]
     if not is_decided_by(outcomes):
-        return judge_claim(evidence), None
+        return parts, None
     violated = [index for index, outcome in enumerate(outcomes) if outcome == "violated"]
     reproduced = [index for index, outcome in enumerate(outcomes) if outcome == "reproduced"]
 
-    def decides(look: int) -> bool:
-        parts = judge_claim(without_intervals.take_first(look))
+    def decides(n: int) -> bool:
+        parts = judge_claim(look.take_first(n))
         if violated:
             return any(parts[index].outcome == "violated" for index in violated)
         return all(parts[index].outcome == "reproduced" for index in reproduced)
 
     looks = range(2, repeats + 1)
-    place = bisect_left(looks, True, hi=len(looks) - 1, key=decides)
-    return judge_claim(evidence.take_first(looks[place])), looks[place]
+    n = looks[bisect_left(looks, True, hi=len(looks) - 1, key=decides)]
+    return judge_claim(look.take_first(n)), n
 
 
 def cells_used(findings: Sequence[PartResult]) -> tuple[int, int]:
@@ -180,7 +180,7 @@ class _Rule:
         )
         if projected is None or look.repeats_among is None:
             return projected or self.max_repeats
-        return min(self.max_repeats, math.ceil(projected * look.repeats_among / look.point.repeats))
+        return min(self.max_repeats, math.ceil(projected * look.repeats_among / look.looked_at))
 
     def points_to_repeat(self, finding: PartResult) -> tuple[list[PointResult], bool]:
         """The points at which a part needs repeats next, and whether these may turn it against the claim."""
@@ -191,7 +191,7 @@ class _Rule:
         # Where the profile leaves points out, not every point can be shown to hold (for some point: to fail).
         open_, turned, used_up = [], [], finding.absent > 0
         for look in finding.point_results:
-            if (look.point.p_support if all_points else look.point.p_oppose) <= needed:
+            if (look.support if all_points else look.oppose) <= needed:
                 continue
             if not self._is_worthwhile(look, self._level(look, finding)):
                 used_up = True
@@ -213,9 +213,9 @@ class _Rule:
         its_side: list[PointResult] = []
         other_side: list[PointResult] = []
         for look in finding.point_results:
-            if look.point.p_support <= support:
+            if look.support <= support:
                 still_to_support -= 1
-            elif look.point.p_oppose <= oppose:
+            elif look.oppose <= oppose:
                 still_to_oppose -= 1
             elif self._is_worthwhile(look, self._level(look, finding)):
                 (other_side if _is_on_deciding_side(look, finding) else its_side).append(look)
@@ -265,7 +265,7 @@ def _keep_clearest(parts: list[_PartLooks]) -> list[_PartLooks]:
 def _clearness(look: PointResult, all_points: bool) -> tuple[float, float]:
     """Sort key of points, clearest first: the p-value, then the effect in standard errors."""
     effect = look.effect
-    p = look.point.p_oppose if all_points else look.point.p_support
+    p = look.oppose if all_points else look.support
     return p, -abs(effect.mean) / effect.stderr if effect.stderr else -math.inf
 
 
@@ -274,4 +274,4 @@ def _is_on_deciding_side(look: PointResult, finding: PartResult) -> bool:
 
     That is against a claim for all points, and for a claim for some point; for a share of points, against the claim.
     """
-    return look.point.effect != 0 and (look.point.effect < 0) == (finding.quantifier != "some")
+    return look.effect.mean != 0 and (look.effect.mean < 0) == (finding.quantifier != "some")

@@ -92,9 +92,6 @@ class MeanEstimate(ABC):
 class SequentialEstimate(MeanEstimate):
     """A mean that may be looked at after any number of repeats, and says how many more would tell."""
 
-    skip_intervals: bool
-    """Neither an interval nor a projection is to be shown."""
-
     @abstractmethod
     def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
         """Repeats, of at most `max_repeats`, at which a one-sided test at `alpha` tells the mean from 0 if further

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 
 from harness.arrays import Array
 from harness.bounds import read_text
-from harness.claims.evidence import Measurements
+from harness.claims.contrasts import Contrast, Right
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.operands import OWNER_SET, MetricSeries
+from harness.claims.samples import Samples
 from harness.claims.statistics import MeanEstimate
+from harness.claims.testing import Look
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import Level
 from harness.errors import HarnessError
@@ -163,8 +165,9 @@ def gather_own_run(context: Context, specs: Sequence[Loaded], verdicts: Sequence
         data = ", ".join(datasets_of(scaled.spec))
         rows.append(SpecRun(scaled.spec, data, count_models(context, one), decided))
         evidence = evidence_of(scaled.spec, table, scaled.epsilons_left_out)
+        look = Look(Samples(evidence), evidence.design)
         for v in mine:
-            beside.append(place_claim_beside(v, records[v.id], theirs.get(v.id), scaled.spec, evidence))
+            beside.append(place_claim_beside(v, records[v.id], theirs.get(v.id), scaled.spec, look))
         other = measurements(flagship, whole_spec(context, one))[0]
         if other is not None:
             tables.append((scaled.spec, table, other))
@@ -221,22 +224,23 @@ def place_claim_beside(
     record: ClaimRecord,
     theirs: Verdict | None,
     spec: Spec,
-    evidence: Measurements | None,
+    look: Look | None,
 ) -> ClaimBeside:
     """A claim of this run beside the deciding run's verdict.
 
     Args:
         spec: under this run's profile.
-        evidence: this run's measurements; None where nothing is drawn.
+        look: at this run's measurements; None where nothing is drawn.
     """
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
     parts = [] if claim.theory else spec.parts(claim)
     mine = deciding_point(verdict)
     part = parts[mine.expectation] if mine is not None and mine.expectation < len(parts) else None
-    if mine is None or part is None or not isinstance(part, Compare | Close) or evidence is None:
+    if mine is None or part is None or not isinstance(part, Compare | Close) or look is None:
         return ClaimBeside(record, verdict, theirs, "", "", "", "", None)
-    left, right = next(pair for pair in part.alternatives() if not pair[0].attack or pair[0].attack in evidence.attacks)
-    estimate, shift = _estimate_of_runs(evidence, left, right, mine)
+    attacks = look.samples.table.attacks
+    left, right = next(pair for pair in part.alternatives() if not pair[0].attack or pair[0].attack in attacks)
+    estimate, shift = _estimate_of_runs(look, left, right, mine)
     values = estimate.repeat_values
     other = _same_place(theirs, mine)
     interval = None if other is None else _interval_drawn(left_interval(part, other), part, other, shift)
@@ -263,20 +267,18 @@ def place_claim_beside(
     return ClaimBeside(record, verdict, theirs, what, f"{figure(estimate.mean)} in {runs}", theirs_text, needed, plot)
 
 
-def _estimate_of_runs(
-    evidence: Measurements, left: MetricSeries, right: object, point: Point
-) -> tuple[MeanEstimate, bool]:
+def _estimate_of_runs(look: Look, left: MetricSeries, right: Right, point: Point) -> tuple[MeanEstimate, bool]:
     """What all runs say at a point of a claim, and whether it is of the difference of two measured sides."""
     where: dict[str, Level] = {name: value for name, value in (point.at or {}).items() if name != OWNER_SET}
     if point.epsilon is not None:
         where["epsilon"] = point.epsilon
-    elif "epsilon" in evidence.axes_of(left):
+    elif "epsilon" in look.samples.table.axes_of(left):
         where["epsilon"] = math.inf
-    if point.at and OWNER_SET in point.at:
-        evidence = evidence.of_owner_set(left.arm, float(point.at[OWNER_SET]))
+    owner_set = float(point.at[OWNER_SET]) if point.at and OWNER_SET in point.at else None
+    sample = look.samples.of_contrast(Contrast(left, right, where, ">", 0.0, owner_set=owner_set))
     if isinstance(right, MetricSeries):
-        return evidence.gap(left, right, where), True
-    return evidence.mean(left, where), False
+        return sample.gap(sample.left, look.method, look.first)[1], True
+    return sample.left.mean(look.method, look.first), False
 
 
 def _same_place(theirs: Verdict | None, mine: Point) -> Point | None:

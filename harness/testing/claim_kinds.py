@@ -9,13 +9,17 @@ import numpy as np
 import pandas as pd
 
 from harness.claims.arm_facts import ArmFacts
+from harness.claims.combine import judge_part
+from harness.claims.contrasts import Comparisons, RepeatNumber, leaves_of
 from harness.claims.declared import NameScope
 from harness.claims.design import Fixed, Sequential
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.results import Part, PartResult
+from harness.claims.samples import Samples
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import FEWEST
+from harness.claims.testing import Look
 from harness.hashing import generator
 from harness.metrics import metrics_of
 from harness.testing.nonconformance import check_configuration, require
@@ -71,7 +75,7 @@ def check_claim_kind(claim: MeasuredClaimKind, *, holds: pd.DataFrame, fails: pd
         _check_points(name, part, holds)
         _check_order(name, part, holds)
         _check_asks(name, part, holds, index, len(parts))
-        _check_relaxed(name, part, holds)
+        _check_doubled(name, part, holds)
 
 
 def _names_in(table: pd.DataFrame) -> NameScope:
@@ -81,10 +85,11 @@ def _names_in(table: pd.DataFrame) -> NameScope:
     return NameScope(dict.fromkeys(table["arm"].unique(), levels), attacks, frozenset(attacks), None, same_records=True)
 
 
-def _judge(part: MeasuredClaimKind, table: pd.DataFrame, sequential: bool = False) -> PartResult:
+def _judge(part: MeasuredClaimKind, table: pd.DataFrame, sequential: bool = False, doubled: bool = False) -> PartResult:
     arms = {arm: ArmFacts(delta=1e-5) for arm in table["arm"].unique()}
-    evidence = Measurements(table, arms, Sequential() if sequential else Fixed())
-    return part.judge(evidence, Part(0, 1, LEVEL / 2, FEWEST))
+    known = Measurements(table, arms, Sequential() if sequential else Fixed())
+    look = Look(Samples(known), known.design, doubled=doubled)
+    return judge_part(part.contrasts(known), look, Part(0, 1, LEVEL / 2, FEWEST))
 
 
 def _check_outcome(name: str, parts: list[MeasuredClaimKind], table: pd.DataFrame, outcome: str) -> None:
@@ -128,11 +133,24 @@ def _check_asks(name: str, part: MeasuredClaimKind, table: pd.DataFrame, index: 
     require(attacks <= named, f"{name}: asks for attacks that operands() does not give")
 
 
-def _check_relaxed(name: str, part: MeasuredClaimKind, table: pd.DataFrame) -> None:
-    """With twice its tolerance what held holds."""
-    if (wider := part.relax()) is None:
-        return
-    words, relaxed = wider
-    require(words.strip(), f"{name}: relax() does not say what is wider")
-    outcome = _judge(relaxed, table).outcome
-    require(outcome == "reproduced", f"{name}: relaxed ({words}) it is {outcome} where it was reproduced before")
+def _check_doubled(name: str, part: MeasuredClaimKind, table: pd.DataFrame) -> None:
+    """With twice its tolerance what held holds, and it says so just where its contrasts have a tolerance."""
+    words, lines = part.doubled_tolerance(), _doubled_lines(part, table)
+    require(words is None or words.strip(), f"{name}: doubled_tolerance() does not say what is wider")
+    require(
+        (words is not None) == bool(lines),
+        f"{name}: doubled_tolerance() gives {'words' if words else 'no words'}, and its contrasts "
+        f"{'no line with a doubled tolerance' if words else 'have one'}",
+    )
+    outcome = _judge(part, table, doubled=True).outcome
+    require(outcome == "reproduced", f"{name}: with {words} it is {outcome} where it was reproduced before")
+
+
+def _doubled_lines(part: MeasuredClaimKind, table: pd.DataFrame) -> list[float]:
+    """The lines of a claim's contrasts with twice their tolerance."""
+    arms = {arm: ArmFacts(delta=1e-5) for arm in table["arm"].unique()}
+    compared = part.contrasts(Measurements(table, arms, Fixed()))
+    if not isinstance(compared, Comparisons):
+        return []
+    leaves = (leaf for node in compared.of for leaf in leaves_of(node))
+    return [leaf.doubled for leaf in leaves if not isinstance(leaf, RepeatNumber) and leaf.doubled is not None]

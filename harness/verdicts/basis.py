@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.claims.design import Bounded, Design, Sequential, Summarised
-from harness.claims.evidence import Measurements
 from harness.claims.results import PartResult, PointResult
 from harness.claims.sequential import JudgeClaim, first_deciding_look, is_decided
 from harness.claims.statistics import share_at_least
+from harness.claims.testing import Look
 from harness.claims.verdict import Basis, Outcome, Point
+from harness.verdicts.bounds import bounds_at
 
 LARGEST_E = 1e12
+BY_RANGES = Bounded()
+"""The method that uses nothing but the range of what is measured."""
 
 
 @dataclass(frozen=True)
@@ -29,54 +33,46 @@ class Judgement:
     e_value: float | None
 
 
-def judge_on_basis(
-    judge_claim: JudgeClaim, evidence: Measurements, alpha: float, findings_only: bool = False
-) -> Judgement:
-    """Judge a claim on the metrics' ranges alone where these decide it, else by the design's own test.
+def judge_on_basis(judge_claim: JudgeClaim, look: Look, alpha: float, findings_only: bool = False) -> Judgement:
+    """Judge a claim on the metrics' ranges alone where these decide it, else by the method of the look.
 
-    With `findings_only`, what the other test finds and the e-value are left out: it is not to be shown.
+    With `findings_only`, what the other method finds and the e-value are left out: it is not to be shown.
     """
-    sequential, skip_intervals = evidence.design.name == "sequential", evidence.design.skip_intervals
-    is_distribution_free, decided_at = is_decided(judge_claim(evidence.with_design(Bounded(skip_intervals=True)))), None
-    if sequential:
-        _, decided_at = first_deciding_look(
-            judge_claim,
-            evidence.with_design(Bounded(skip_intervals=skip_intervals)) if is_distribution_free else evidence,
-        )
-        evidence = evidence.take_first(decided_at or evidence.repeats)
-    by_ranges = evidence.with_design(Bounded(skip_intervals=skip_intervals))
+    method, decided_at = look.method, None
+    is_distribution_free = is_decided(judge_claim(look.by(BY_RANGES)))
+    if method.name == "sequential":
+        _, decided_at = first_deciding_look(judge_claim, look.by(BY_RANGES) if is_distribution_free else look)
+        look = look.take_first(decided_at or look.repeats)
     if findings_only:
-        return Judgement([*judge_claim(by_ranges if is_distribution_free else evidence)], [], [], decided_at, None)
-    by_t_test, bounded = [*judge_claim(evidence)], [*judge_claim(by_ranges)]
+        return Judgement([*judge_claim(look.by(BY_RANGES) if is_distribution_free else look)], [], [], decided_at, None)
+    by_t_test, bounded = [*judge_claim(look)], [*judge_claim(look.by(BY_RANGES))]
     findings = bounded if is_distribution_free else by_t_test
-    summary = isinstance(evidence.design, Summarised)
-    last_look_design: Design = (
-        Bounded(last_look_only=True, skip_intervals=True)
-        if is_distribution_free
-        else Sequential(last_look_only=True, skip_intervals=True)
-    )
-    last_look_design = (
-        evidence.design if summary and not is_distribution_free else last_look_design
-    )  # there are no repeats to bet on one after another
-    outcome = combined_outcome([f.outcome for f in findings])
-    e_value = None
-    if outcome in ("reproduced", "violated") and any(f.p_value is not None for f in findings):
-        p_values = [
-            f.support if outcome == "reproduced" else f.oppose
-            for f in judge_claim(evidence.with_design(last_look_design))
-        ]
-        p_value = max(p_values) if outcome == "reproduced" else min(p_values)
-        p_value = max(p_value, 1e-300)
-        if is_distribution_free:
-            e_value = 1.0 / p_value
-        elif summary or any(look.effect.of_records for f in findings for look in f.point_results):
-            e_value = 0.5 / math.sqrt(p_value)  # a p-value's calibrator (Vovk and Wang 2021)
-        else:
-            e_value = (
-                0.5 / p_value
-            )  # the t-test's martingale, which a one-sided p-value halves (harness.claims.anytime)
-        e_value = min(LARGEST_E, e_value)
+    e_value = _e_value(judge_claim, look, findings, is_distribution_free)
     return Judgement(findings, by_t_test, bounded, decided_at, e_value)
+
+
+def _e_value(
+    judge_claim: JudgeClaim, look: Look, findings: Sequence[PartResult], is_distribution_free: bool
+) -> float | None:
+    """What the last look alone says against the opposite of a verdict; None where there is none, or it is exact."""
+    outcome = combined_outcome([f.outcome for f in findings])
+    if outcome not in ("reproduced", "violated") or all(f.p_value is None for f in findings):
+        return None
+    summary = isinstance(look.method, Summarised)
+    last: Design = Sequential(last_look_only=True)
+    if is_distribution_free:
+        last = Bounded(last_look_only=True)
+    elif summary:  # there are no repeats to bet on one after another
+        last = look.method
+    p_values = [f.support if outcome == "reproduced" else f.oppose for f in judge_claim(look.by(last))]
+    p_value = max(1e-300, max(p_values) if outcome == "reproduced" else min(p_values))
+    if is_distribution_free:
+        e_value = 1.0 / p_value
+    elif summary or any(one.effect.of_records for f in findings for one in f.point_results):
+        e_value = 0.5 / math.sqrt(p_value)  # a p-value's calibrator (Vovk and Wang 2021)
+    else:
+        e_value = 0.5 / p_value  # the t-test's martingale, which a one-sided p-value halves (harness.claims.anytime)
+    return min(LARGEST_E, e_value)
 
 
 def combined_outcome(outcomes: list[Outcome]) -> Outcome:
@@ -102,26 +98,26 @@ def basis_of(judgement: Judgement, outcome: Outcome) -> tuple[Basis | None, int]
 
 def _deciding_points(finding: PartResult) -> list[PointResult]:
     """The points without which the outcome would not be known; the clearest, where only some are needed."""
-    m, against = len(finding.points) + finding.absent, finding.outcome == "violated"
+    m, against = len(finding.shown_results) + finding.absent, finding.outcome == "violated"
     needed = m - finding.needed + 1 if against else finding.needed
     if needed == 1:
-        return [look for look in finding.point_results if look.point is finding.deciding]
-    clearest = sorted(finding.point_results, key=lambda look: look.point.p_oppose if against else look.point.p_support)
+        return [] if finding.place is None else [finding.point_results[finding.place]]
+    clearest = sorted(finding.point_results, key=lambda one: one.oppose if against else one.support)
     return clearest[:needed]
 
 
-def points_of(judgement: Judgement, alpha: float, sequential: bool) -> list[Point]:
-    """All points as the design's own test sees them, with the shares and intervals that need no assumption.
-
-    `sequential`: whether repeats were added while one looked.
-    """
-    points = []
+def points_of(judgement: Judgement, look: Look, alpha: float) -> list[Point]:
+    """All points as the look's own method sees them, with the shares and intervals that need no assumption, and with
+    how they stand to a bound on what an attack can do."""
+    points, sequential = [], look.method.name == "sequential"
     for by_t_test, bounded in zip(judgement.by_t_test, judgement.bounded, strict=True):
         for index, one in enumerate(by_t_test.points):
             extra_fields: dict[str, object] = {}
-            if index < len(by_t_test.point_results) and (holds := by_t_test.point_results[index].holds) is not None:
-                count = int(holds.sum())
-                extra_fields |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, sequential)}
+            if index < len(by_t_test.point_results):
+                extra_fields |= bounds_at(by_t_test.shown_results[index], look)
+                if (holds := by_t_test.point_results[index].holds) is not None:
+                    count = int(holds.sum())
+                    extra_fields |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, sequential)}
             if index < len(bounded.points):
                 free = bounded.points[index]
                 extra_fields |= {"free_low": free.low, "free_high": free.high}

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from harness.claims.evidence import Measurements
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind, TheoryResult
 from harness.claims.expression import Expression, over_axes
 from harness.claims.reasons import of_parts
 from harness.claims.results import PartResult
+from harness.claims.samples import Samples
 from harness.claims.sequential import JudgeClaim, cells_used
 from harness.claims.statistics import rarity_bound
+from harness.claims.testing import Look
 from harness.claims.verdict import Basis, Outcome, Verdict
 from harness.coordinates import Attacked
 from harness.errors import HarnessError
@@ -95,13 +96,14 @@ def judge_spec(
     """
     spec = scaled.spec
     alpha = spec.level if alpha is None else alpha
-    evidence, judges, open_claims = None, dict[str, JudgeClaim](), None
+    look, judges, open_claims = None, dict[str, JudgeClaim](), None
     if table is not None and spec.experiment is not None:
         evidence = evidence_of(spec, table, scaled.epsilons_left_out)
+        look = Look(Samples(evidence), evidence.design)
         if evidence.design.name == "fixed":
             scaled = as_run(scaled, evidence.repeats)
         elif not reading:
-            open_claims = repeats_wanted(scaled, table, alpha, evidence, judges).keys()
+            open_claims = repeats_wanted(scaled, table, alpha, look.samples, judges).keys()
             scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
     common: dict[str, object] = {
         "paper": spec.paper,
@@ -126,10 +128,10 @@ def judge_spec(
             continue
         try:
             judge_claim = judges.get(claim.id) or judge_of(claim, spec, alpha)
-            if reading and evidence is not None and not claim.theory:
-                verdicts.append(_judge_reading(claim, scaled, evidence, common, spent, judge_claim))
+            if reading and look is not None and not claim.theory:
+                verdicts.append(_judge_reading(claim, scaled, look, common, spent, judge_claim))
             else:
-                verdicts.append(_judge_claim(claim, scaled, evidence, why_not, common, spent, judge_claim))
+                verdicts.append(_judge_claim(claim, scaled, look, why_not, common, spent, judge_claim))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
@@ -149,14 +151,14 @@ def _origin_fields(table: pd.DataFrame | None) -> dict[str, object]:
 def _judge_reading(
     claim: Claim,
     scaled: Scaled,
-    evidence: Measurements,
+    look: Look,
     common: dict[str, object],
     spent: _SpentSoFar,
     judge_claim: JudgeClaim,
 ) -> Verdict:
     """What is said of a claim in a reading: the outcome, why, and what would decide it."""
     alpha = float(str(common["alpha"]))
-    judgement = judge_on_basis(judge_claim, evidence, alpha, findings_only=True)
+    judgement = judge_on_basis(judge_claim, look, alpha, findings_only=True)
     outcome, shown = shown_part(judgement.findings)
     fields: dict[str, object] = {
         "id": f"{scaled.spec.id}#{claim.id}",
@@ -172,7 +174,7 @@ def _judge_reading(
         "correction": shown.correction,
         "code": "",
     }
-    if evidence.design.name == "sequential" and outcome == "inconclusive":
+    if look.method.name == "sequential" and outcome == "inconclusive":
         fields["would_decide"] = _would_decide(judgement, scaled, spent, alpha, claim)
     return Verdict.model_validate({**common, **fields})
 
@@ -180,7 +182,7 @@ def _judge_reading(
 def _judge_claim(
     claim: Claim,
     scaled: Scaled,
-    evidence: Measurements | None,
+    look: Look | None,
     why_not: str,
     common: dict[str, object],
     spent: _SpentSoFar,
@@ -212,12 +214,12 @@ def _judge_claim(
         "flags": describe_assumptions(scaled.spec, parts),
         "ambiguities": tuple(a.model_dump(mode="json") for a in scaled.spec.ambiguities),
     }
-    if evidence is None:
+    if look is None:
         nothing = {"verdict": "not run", "reason": why_not, "test": "none", "correction": "none"}
         return Verdict.model_validate({**common, **fields, **nothing})
     alpha = float(str(common["alpha"]))
-    judgement = judge_on_basis(judge_claim, evidence, alpha)
-    if evidence.design.name == "sequential":
+    judgement = judge_on_basis(judge_claim, look, alpha)
+    if look.method.name == "sequential":
         models, cells = cells_used(judgement.findings)
         assert scaled.spec.own_experiment is not None
         fields |= {
@@ -228,10 +230,10 @@ def _judge_claim(
         }
         if combined_outcome([f.outcome for f in judgement.findings]) == "inconclusive":
             fields["would_decide"] = _would_decide(judgement, scaled, spent, alpha, claim)
-    turned = describe_turned_scores(parts, evidence) if scaled.spec.results is not None else ()
-    fields["flags"] = (*describe_assumptions(scaled.spec, parts), *describe_rates(parts, evidence), *turned)
+    turned = describe_turned_scores(parts, look) if scaled.spec.results is not None else ()
+    fields["flags"] = (*describe_assumptions(scaled.spec, parts), *describe_rates(parts, look.samples.table), *turned)
     tally = {"tally": tally_points(judgement, parts, alpha)}
-    return Verdict.model_validate({**common, **fields, **_measured_fields(judgement, evidence, alpha), **tally})
+    return Verdict.model_validate({**common, **fields, **_measured_fields(judgement, look, alpha), **tally})
 
 
 def _would_decide(judgement: Judgement, scaled: Scaled, spent: _SpentSoFar, alpha: float, claim: Claim) -> str:
@@ -304,16 +306,17 @@ def _shared_basis(findings: Sequence[TheoryResult]) -> Basis:
     return choose((f.basis for f in findings), key=order.index)
 
 
-def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float) -> dict[str, object]:
+def _measured_fields(judgement: Judgement, look: Look, alpha: float) -> dict[str, object]:
     findings = judgement.findings
     outcome, shown = shown_part(findings)
     deciding = shown.deciding
-    points = points_of(judgement, alpha, evidence.design.name == "sequential")
+    points = points_of(judgement, look, alpha)
     basis, repeats = basis_of(judgement, outcome)
+    reasons = number_reasons(findings)
     fields: dict[str, object] = {
         "verdict": outcome,
         "reason": reason_text(findings, outcome, shown),
-        "reasons": number_reasons(findings),
+        "reasons": reasons,
         "because": [index_of(shown, findings)],
         "parts": [f.outcome for f in findings],
         "hangs_on": [f.why.unless for f in findings if f.why.unless and outcome == "inconclusive"],
@@ -326,10 +329,11 @@ def _measured_fields(judgement: Judgement, evidence: Measurements, alpha: float)
         "e_value": judgement.e_value,
     }
     if deciding is not None:
+        place = reasons[index_of(shown, findings)].point
         fields |= {
             "effect": deciding.effect,
             "interval": (deciding.low, deciding.high),
-            "bound_value": deciding.bound,
+            "bound_value": None if place is None else points[place].bound,
             "repeats": deciding.repeats,
         }
         if shown.is_exact:

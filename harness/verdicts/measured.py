@@ -10,11 +10,15 @@ from typing import overload
 import pandas as pd
 
 from harness.claims.arm_facts import ArmFacts
+from harness.claims.combine import judge_part
+from harness.claims.contrasts import Compared
 from harness.claims.design import Bounded, Design, design_of
-from harness.claims.evidence import Measurements, NoneChosen
+from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.kinds.at_least import AtLeast
-from harness.claims.results import Part, PartResult, unknown_part
+from harness.claims.operands import OWNER_SET
+from harness.claims.results import Part, PartResult, PointResult
+from harness.claims.samples import NothingToTest, Repeats, Samples
 from harness.claims.sequential import (
     CEILING,
     SHARE,
@@ -24,7 +28,7 @@ from harness.claims.sequential import (
     is_decided,
 )
 from harness.claims.statistics import FEWEST
-from harness.claims.verdict import Point
+from harness.claims.testing import Look
 from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
 from harness.experiment.results import ResultsFile
@@ -99,23 +103,25 @@ def _evidence_of_results(results: ResultsFile, axes: Sequence[str], table: pd.Da
 
 
 def judge_of(claim: Claim, spec: Spec, alpha: float) -> JudgeClaim:
-    """A function that judges a claim on measurements, each part when it is asked for. It caches its results by design
-    and number of repeats, for one table."""
+    """A function that judges a claim at a look at a table, each part when it is asked for.
+
+    It is for one table: what the parts compare is worked out once, and so is each result, by method and number of
+    repeats.
+    """
     parts = spec.parts(claim)
+    compared: dict[int, Compared | PartResult] = {}
     known: dict[tuple[int, Design, int], PartResult] = {}
 
-    def judge_part(index: int, evidence: Measurements) -> PartResult:
-        design, first = evidence.design, evidence.repeats
-        if evidence.first_repeats is not None:
-            first = min(first, evidence.first_repeats)
-        for key in ((index, design, first), (index, design.without_intervals(False), first)):
-            if key in known:
-                return known[key]
-        which = Part(index, len(parts), alpha / 2, design.fewest)
-        known[index, design, first] = _finding(parts[index], which, spec, evidence)
-        return known[index, design, first]
+    def judge_one(index: int, look: Look) -> PartResult:
+        if index not in compared:
+            compared[index] = _compared_or_left_out(parts[index], spec, look.samples.table)
+        key = index, look.method, look.repeats
+        if key not in known:
+            which = Part(index, len(parts), alpha / 2, look.method.fewest)
+            known[key] = _judge(parts[index], compared[index], which, look)
+        return known[key]
 
-    return lambda evidence: _Parts(lambda index: judge_part(index, evidence), len(parts))
+    return lambda look: _Parts(lambda index: judge_one(index, look), len(parts))
 
 
 class _Parts(Sequence[PartResult]):
@@ -138,42 +144,44 @@ class _Parts(Sequence[PartResult]):
         return self._part(which) if isinstance(which, int) else [self._part(one) for one in which]
 
 
-def _finding(part: MeasuredClaimKind, which: Part, spec: Spec, evidence: Measurements) -> PartResult:
-    finding = part_left_out(part, spec, evidence) or rate_not_shown(part, evidence)
-    if finding is None:
-        try:
-            finding = _judge_with_doubled_tolerance(part, evidence, which)
-        except NoneChosen as none:
-            finding = unknown_part(str(none))
-    if finding.points and any(operand.chosen is not None for operand in part.operands()):
-        why = finding.why.model_copy(update={"chosen": tuple(_choices(part, evidence))})
-        finding = replace(finding, why=why)
+def _compared_or_left_out(part: MeasuredClaimKind, spec: Spec, table: Measurements) -> Compared | PartResult:
+    """What a part compares; or its result, where the profile leaves it out or no number of runs can show it."""
+    left_out = part_left_out(part, spec, table) or rate_not_shown(part, table)
+    return part.contrasts(table) if left_out is None else left_out
+
+
+def _judge(part: MeasuredClaimKind, compared: Compared | PartResult, which: Part, look: Look) -> PartResult:
+    if isinstance(compared, PartResult):
+        return replace(compared, attacks=part.attacks())
+    result = _judge_with_doubled_tolerance(part, compared, which, look)
+    if result.place is not None and any(operand.chosen is not None for operand in part.operands()):
+        result = result.add_to_reason(chosen=tuple(_choices(part, look)))
         if not isinstance(part, AtLeast):  # whose points are of several sides
-            points = tuple(p.model_copy(update={"chosen": _choices_at(p, part, evidence)}) for p in finding.points)
-            finding = replace(finding, points=points)
-    return replace(finding, attacks=part.attacks())
+            places = enumerate(result.shown_results)
+            result = replace(result, chosen_at={index: _choices_at(one, part, look) for index, one in places})
+    return replace(result, attacks=part.attacks())
 
 
-def _judge_with_doubled_tolerance(part: MeasuredClaimKind, evidence: Measurements, which: Part) -> PartResult:
+def _judge_with_doubled_tolerance(part: MeasuredClaimKind, compared: Compared, which: Part, look: Look) -> PartResult:
     """Judge a part; it is violated only if it is so with twice its tolerance too.
 
     A part that is not keeps its points, with the tolerance as declared, and takes from the wider tolerance what tells
     where more repeats may decide.
     """
-    finding = part.judge(evidence, which)
-    wider = part.relax() if finding.outcome == "violated" else None
+    result = judge_part(compared, look, which)
+    wider = part.doubled_tolerance() if result.outcome == "violated" else None
     if wider is None:
-        return finding
-    text, relaxed = wider
-    again = relaxed.judge(evidence, which)
+        return result
+    again = judge_part(compared, look.with_doubled_tolerance(), which)
     if again.outcome == "violated":
-        return finding
+        return result
     return replace(
-        finding,
+        result.add_to_reason(unless=wider),
         outcome="inconclusive",
-        why=finding.why.model_copy(update={"unless": text}),
+        shown=result.point_results,
         point_results=tuple(
-            replace(new, holds=old.holds) for old, new in zip(finding.point_results, again.point_results, strict=True)
+            replace(new, holds_at=old.holds_at)
+            for old, new in zip(result.point_results, again.point_results, strict=True)
         ),
         support=again.support,
         oppose=again.oppose,
@@ -181,20 +189,21 @@ def _judge_with_doubled_tolerance(part: MeasuredClaimKind, evidence: Measurement
     )
 
 
-def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
+def _choices(part: MeasuredClaimKind, look: Look) -> list[str]:
     """Texts on the values of axes that were chosen, for sides whose place is chosen in each repeat."""
     choices = dict[str, None]()
+    samples, table = look.samples, look.samples.table
     for operand in part.operands():
         if operand.chosen is None:
             continue
         counts: Counter[float] = Counter()
-        wheres = evidence.grid([curve := operand.curve], getattr(part, "at", None))
+        wheres = table.grid([curve := operand.curve], getattr(part, "at", None))
         # What attacks vary has no part in the choice.
         by = "" if operand.chosen.arm is None else f" by {operand.chosen.arm}"
         try:
-            for where in {place((a, v) for a, v in w.items() if a in evidence.cell_axes): w for w in wheres}.values():
-                counts.update(evidence.choices(curve, where))
-        except NoneChosen:  # of one claim of several that are counted
+            for where in {place((a, v) for a, v in w.items() if a in table.cell_axes): w for w in wheres}.values():
+                counts.update(samples.choices(curve, where, Repeats(look.first)))
+        except NothingToTest:  # of one claim of several that are counted
             choices[f"{operand.chosen.axis} chosen{by}: none"] = None
             continue
         if operand.chosen.repeats is None:
@@ -206,13 +215,14 @@ def _choices(part: MeasuredClaimKind, evidence: Measurements) -> list[str]:
     return list(choices)
 
 
-def _choices_at(point: Point, part: MeasuredClaimKind, evidence: Measurements) -> dict[str, tuple[float, ...]]:
+def _choices_at(one: PointResult, part: MeasuredClaimKind, look: Look) -> dict[str, tuple[float, ...]]:
     """By axis, the values chosen in the repeats for either side of a point."""
-    where = dict(point.at or {}) | ({} if point.epsilon is None else {"epsilon": point.epsilon})
+    where = {name: value for name, value in one.where.items() if name != OWNER_SET}
     chosen: dict[str, set[float]] = {}
     for operand in part.operands():
         if operand.chosen is not None:
-            chosen.setdefault(operand.chosen.axis, set()).update(evidence.choices(operand.curve, where))
+            choices = look.samples.choices(operand.curve, where, Repeats(look.first))
+            chosen.setdefault(operand.chosen.axis, set()).update(choices)
     return {axis: tuple(sorted(values)) for axis, values in chosen.items()}
 
 
@@ -220,7 +230,7 @@ def repeats_wanted(
     scaled: Scaled,
     table: pd.DataFrame,
     alpha: float | None = None,
-    evidence: Measurements | None = None,
+    samples: Samples | None = None,
     judges: dict[str, JudgeClaim] | None = None,
     cheapest: bool = False,
 ) -> dict[str, dict[Attacked, int]]:
@@ -231,7 +241,7 @@ def repeats_wanted(
     profile asks for distribution-free verdicts, decided claims whose verdicts are not get more repeats.
 
     Args:
-        evidence: that of the table, where it is at hand.
+        samples: those of the table, where they are at hand.
         judges: filled with what judges each claim.
         cheapest: keep only claims expected to need at most `CHEAPEST_FACTOR` times the fewest further models.
 
@@ -241,10 +251,11 @@ def repeats_wanted(
     assert experiment is not None
     spec_repeats, axes = experiment.repeats, experiment.coordinates
     alpha = scaled.spec.level if alpha is None else alpha
-    evidence = evidence or evidence_of(scaled.spec, table, scaled.epsilons_left_out)
+    samples = samples or Samples(evidence_of(scaled.spec, table, scaled.epsilons_left_out))
+    look = Look(samples, samples.table.design)
     judges = {} if judges is None else judges
     judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
-    by_claim = _all_findings(scaled, evidence, judges)
+    by_claim = _all_findings(scaled, look, judges)
     repeat_limit = scaled.repeat_limit
     within_spec = {
         claim: allocate_repeats(findings, alpha, spec_repeats, repeats_in_reach=repeat_limit)
@@ -293,7 +304,7 @@ def repeats_wanted(
     if chosen or scaled.basis != "distribution-free":
         return keep_cheapest(chosen)
     settled = {claim for claim, findings in by_claim.items() if is_decided(findings)}
-    by_ranges = _all_findings(scaled, evidence, judges, Bounded())
+    by_ranges = _all_findings(scaled, look.by(Bounded()), judges)
     at_most = min(CEILING * spec_repeats, repeat_limit)
     continued = {
         claim: allocate_repeats(by_ranges[claim], alpha, spec_repeats, at_most, only_likely=True) for claim in settled
@@ -309,16 +320,14 @@ def _count_models(repeats_present: Mapping[Cell, int], needs: list[dict[Attacked
     return sum(repeats.values())
 
 
-def _all_findings(
-    scaled: Scaled, evidence: Measurements, judges: Mapping[str, JudgeClaim], design: Design | None = None
-) -> dict[str, list[PartResult]]:
-    """The results of each claim on measurements at all repeats, without intervals; with a `design`, as it tests."""
-    by_claim, without_intervals = {}, (evidence if design is None else evidence.with_design(design)).without_intervals()
+def _all_findings(scaled: Scaled, look: Look, judges: Mapping[str, JudgeClaim]) -> dict[str, list[PartResult]]:
+    """The results of each claim on measurements at a look."""
+    by_claim = {}
     for index, claim in enumerate(scaled.spec.claims):
         if claim.theory:
             continue
         try:
-            by_claim[claim.id] = [*judges[claim.id](without_intervals)]
+            by_claim[claim.id] = [*judges[claim.id](look)]
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return by_claim

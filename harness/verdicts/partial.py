@@ -48,7 +48,7 @@ def tally_points(judgement: Judgement, parts: Sequence[object], alpha: float) ->
         known = [
             _settled_points(f, len(parts), alpha / 2, least)
             for f, least in ((by_t_test, FEWEST), (bounded, 1))
-            if f.points
+            if f.point_results or f.exact_points
         ]
         for either in zip(*known, strict=False):
             total += 1
@@ -66,9 +66,9 @@ def _settled_points(finding: PartResult, parts: int, alpha: float, fewest: int) 
     """For each point 1 where it is known to hold, -1 where it is known to fail, 0 otherwise."""
     support, oppose = finding.levels(alpha, parts)
     settled = []
-    for point, look in zip(finding.points, finding.point_results, strict=False):
-        enough = finding.is_exact or point.repeats >= fewest or look.effect.of_records
-        settled.append(1 if enough and point.p_support <= support else -1 if enough and point.p_oppose <= oppose else 0)
+    for one in finding.shown_results:
+        enough = finding.is_exact or one.looked_at >= fewest or one.effect.of_records
+        settled.append(1 if enough and one.support <= support else -1 if enough and one.oppose <= oppose else 0)
     return settled
 
 

@@ -9,6 +9,7 @@ from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.operands import MetricSeries
 from harness.claims.results import PartResult, unknown_part
+from harness.claims.testing import Look
 from harness.errors import HarnessError
 from harness.metrics import METRICS
 
@@ -58,16 +59,17 @@ def describe_rates(parts: Sequence[MeasuredClaimKind], evidence: Measurements) -
     return tuple(texts)
 
 
-def describe_turned_scores(parts: Sequence[MeasuredClaimKind], evidence: Measurements) -> tuple[str, ...]:
+def describe_turned_scores(parts: Sequence[MeasuredClaimKind], look: Look) -> tuple[str, ...]:
     """A sentence on each attack of a claim whose scores are, by the mean of its AUC, higher for non-members."""
-    turned = []
+    turned, table = [], look.samples.table
     for operand in (one for part in parts for one in part.operands()):
         for curve in (MetricSeries("auc", arm, attack) for arm in operand.arm for attack in operand.attack):
             try:
-                wheres = evidence.grid([curve], {"epsilon": evidence.levels(curve, "epsilon")})
+                wheres = table.grid([curve], {"epsilon": table.levels(curve, "epsilon")})
             except HarnessError:  # a file that is read for other metrics alone
                 continue
-            if any(evidence.mean(curve, where).interval()[1] < CHANCE for where in wheres):
+            means = (look.samples.of_curve(curve, where).mean(look.method, look.first) for where in wheres)
+            if any(mean.interval()[1] < CHANCE for mean in means):
                 turned.append(
                     f"Scores of {curve.attack} ({curve.arm}) are higher for non-members: its AUC is below one half. A "
                     "score has to be higher for members; if these have the other sign, turn it."

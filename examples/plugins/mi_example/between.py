@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from typing import Literal, Self
 
 from harness.plugins import (
     CLAIM_KINDS,
     At,
+    Compared,
+    Contrast,
     Expression,
     MeasuredClaimKind,
     Measurements,
     MetricOperand,
     NameScope,
+    Node,
     Number,
-    Part,
-    PartResult,
-    PointResult,
     Real,
+    Where,
     chain,
-    compare_at,
     numeral,
     over_grid,
 )
@@ -44,11 +44,10 @@ class Between(MeasuredClaimKind):
     def operands(self) -> Sequence[MetricOperand]:
         return [self.of]
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
+    def contrasts(self, table: Measurements) -> Compared:
         curve, low, high = self.of.curve, Number(value=self.low), Number(value=self.high)
 
-        def looks(where: Mapping[str, Any]) -> list[PointResult]:
-            above = compare_at(evidence, part.index, curve, ">", low, 0.0, where)
-            return [above, compare_at(evidence, part.index, curve, "<", high, 0.0, where)]
+        def compare(where: Where) -> list[Node]:
+            return [Contrast(curve, low, where, ">", 0.0), Contrast(curve, high, where, "<", 0.0)]
 
-        return over_grid(evidence, part, [curve], self.at, evidence.test([curve]), frozenset(), looks)
+        return over_grid(table, [curve], self.at, "one-sided {test}", compare)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
+from harness.claims.contrasts import NotRun
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import At, MeasuredClaimKind
 from harness.claims.operands import MetricOperand, MetricSeries, Several
-from harness.claims.results import PartResult, not_run
 from harness.coordinates import Level, Where, place
 
 
@@ -40,9 +40,9 @@ class Along(MeasuredClaimKind):
         (arm,), attack = self.of.arm, (self.of.attack or ("",))[0]
         declared.check_varies(self.along, self.of, arm, attack)
 
-    def levels(self, evidence: Measurements) -> list[Level]:
+    def levels(self, table: Measurements) -> list[Level]:
         """Values of the axis that are looked at, in order."""
-        levels = evidence.levels(self.of.curve, self.along)
+        levels = table.levels(self.of.curve, self.along)
         asked = (self.at or {}).get(self.along)
         if asked is not None:
             return [v for v in levels if v in asked]
@@ -57,12 +57,12 @@ class Along(MeasuredClaimKind):
         """Grid points asked for of the other axes."""
         return {k: v for k, v in self.at.items() if k != self.along} if self.at else None
 
-    def refuse_few(self, levels: Sequence[Level], needed: int, what: str) -> PartResult | None:
+    def refuse_few(self, levels: Sequence[Level], needed: int, what: str) -> NotRun | None:
         """Not run, where the profile runs too few values of the axis."""
         if len(levels) >= needed:
             return None
         runs = f"{len(levels)}" if len(levels) != 1 else "one"
-        return not_run(f"{what} needs {needed} values of {self.along}, the profile runs {runs}")
+        return NotRun(f"{what} needs {needed} values of {self.along}, the profile runs {runs}")
 
     def place_shown(self, where: Where, level: Level) -> dict[str, Level]:
         """A place with the axis in it, for the reader."""

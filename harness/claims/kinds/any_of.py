@@ -7,15 +7,16 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from harness.claims.combine import combine_alternatives, over_grid
+from harness.claims.contrasts import Compared, Either, Node
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, points_part
 from harness.claims.expression import Expression, chain, phrase
+from harness.claims.grid import over_grid
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.of_several import OfSeveral
 from harness.claims.operands import MetricSeries, Several
-from harness.claims.results import Part, PartResult
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register
@@ -42,21 +43,15 @@ class AnyOf(OfSeveral):
             for arms in each
         ]
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
+    def contrasts(self, table: Measurements) -> Compared:
         pairs = [(one, *pair) for one in self.of for pair in one.alternatives()]
         curves = [c for _, left, right in pairs for c in (left, right) if isinstance(c, MetricSeries)]
-        test = f"of either side, Bonferroni over them: one-sided {evidence.test(curves)}"
-        return over_grid(
-            evidence,
-            part,
-            curves,
-            self.at,
-            test,
-            frozenset(),
-            lambda where: [
-                combine_alternatives([one.look(evidence, part, left, right, where) for one, left, right in pairs])
-            ],
-        )
+        test = "of either side, Bonferroni over them: one-sided {test}"
+
+        def compare(where: Where) -> list[Node]:
+            return [Either(tuple(one.contrast(left, right, where) for one, left, right in pairs))]
+
+        return over_grid(table, curves, self.at, test, compare)
 
 
 def _complete_option(one: Compare, arms: tuple[str, ...], declared: NameScope) -> Compare:

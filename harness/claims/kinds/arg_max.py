@@ -6,16 +6,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.claims.combine import over_grid
+from harness.claims.contrasts import Compared, Contrast, Node, NotRun
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, aside, chain, level, numeral, phrase
-from harness.claims.judge import compare_at
+from harness.claims.grid import over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
-from harness.claims.results import Part, PartResult, not_run
-from harness.coordinates import Level
+from harness.coordinates import Level, Where
 
 
 @CLAIM_KINDS.register
@@ -37,25 +36,19 @@ class ArgMax(Along):
         super().check(declared)
         declared.check_at({self.along: (self.peak,)}, [self.of])
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        levels = self.levels(evidence)
+    def contrasts(self, table: Measurements) -> Compared:
+        levels = self.levels(table)
         if too_few := self.refuse_few(levels, 2, "a maximum"):
             return too_few
         if self.peak not in levels:
-            return not_run(f"the profile runs no {self.along} {self.peak}")
+            return NotRun(f"the profile runs no {self.along} {self.peak}")
         top, others = self.curve_at(self.peak), [level for level in levels if level != self.peak]
-        curves = [self.curve_at(level) for level in levels]
-        return over_grid(
-            evidence,
-            part,
-            curves,
-            self.other_axes(),
-            f"one-sided {evidence.test(curves)}",
-            frozenset(),
-            lambda where: [
-                compare_at(
-                    evidence, part.index, top, ">", self.curve_at(level), self.margin, self.place_shown(where, level)
-                )
+
+        def compare(where: Where) -> list[Node]:
+            return [
+                Contrast(top, self.curve_at(level), self.place_shown(where, level), ">", self.margin)
                 for level in others
-            ],
-        )
+            ]
+
+        curves = [self.curve_at(level) for level in levels]
+        return over_grid(table, curves, self.other_axes(), "one-sided {test}", compare)

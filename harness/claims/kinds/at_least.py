@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, PrivateAttr
 
-from harness.claims.combine import combine, combine_by_repeat
+from harness.claims.contrasts import Compared, Comparisons, NotRun, WholeClaims
 from harness.claims.declared import NameScope
-from harness.claims.evidence import Measurements, NoneChosen
+from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS
 from harness.claims.expression import Bracketed, Expression, listing, numeral, phrase
 from harness.claims.kinds.arg_max import ArgMax
@@ -20,8 +20,7 @@ from harness.claims.kinds.monotone import Monotone
 from harness.claims.kinds.of_several import OfSeveral
 from harness.claims.kinds.order import Order
 from harness.claims.operands import NAMED
-from harness.claims.results import Part, PartResult, PointResult, unknown_part
-from harness.coordinates import Cell, Level
+from harness.coordinates import Level
 
 CountedKind = ArgMax | Close | Compare | Monotone | Order
 OPERAND_FIELD = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left", "order": "of"}
@@ -69,24 +68,17 @@ class AtLeast(OfSeveral):
         ends = np.cumsum(self._sizes or [1] * len(self.of))
         return [self.of[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        each = Part(part.index, 1, part.alpha, part.fewest)
-        point_results, tests, unknown_ones = [], [], []
+    def contrasts(self, table: Measurements) -> Compared:
+        claims = []
         for group in self._groups():
-            try:
-                results = [one.judge(evidence, each) for one in group]
-            except NoneChosen as none:
-                unknown_ones.append(str(none))
-                continue
-            if (missing := next((one for one in results if one.outcome == "not run"), None)) is not None:
+            of = [one.contrasts(table) for one in group]
+            if (missing := next((one for one in of if isinstance(one, NotRun)), None)) is not None:
                 return missing
-            point_results.append(_as_one_point(results))
-            tests.append(results[0].test)
-        if not point_results:
-            return unknown_part("; ".join(unknown_ones))
-        test = f"each claim by itself: {tests[0]}"
-        share = self.needed / (len(point_results) + len(unknown_ones))
-        return combine((point_results, "share"), part, test, share, len(unknown_ones))
+            claims.append(WholeClaims(tuple(one for one in of if isinstance(one, Comparisons))))
+        first = claims[0].of[0]
+        return Comparisons(
+            tuple(claims), f"each claim by itself: {first.test}", "share", self.needed, draws=first.draws
+        )
 
 
 def _claim_at(one: CountedKind, where: Mapping[str, Level]) -> CountedKind:
@@ -101,20 +93,3 @@ def _claim_at(one: CountedKind, where: Mapping[str, Level]) -> CountedKind:
         named = first.model_copy(update=names)
         update[field] = (named, *measured[1:]) if isinstance(measured, tuple) else named
     return one.model_copy(update=update)
-
-
-def _as_one_point(results: Sequence[PartResult]) -> PointResult:
-    """A claim that is counted as one place: its p-values, and the place that decides it.
-
-    All of its parts have to hold, each at the whole level; one fails at the level over their number.
-    """
-    weakest = max(results, key=lambda result: result.support)
-    failing = min(results, key=lambda result: result.oppose)
-    support, oppose = weakest.support, min(1.0, failing.oppose * len(results))
-    result = failing if oppose < support else weakest
-    decides = next(look for look in result.point_results if look.point is result.deciding)
-    point = decides.point.model_copy(update={"p_support": support, "p_oppose": oppose})
-    every = [look for one in results for look in one.point_results]
-    rest: frozenset[Cell] = frozenset().union(*(look.cells for look in every)) - decides.cells
-    holds = combine_by_repeat(every, np.logical_and) if all(one.quantifier == "all" for one in results) else None
-    return PointResult(point, decides.effect, decides.cells, holds, decides.repeats_among, rest)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Literal
 
+from harness.claims.contrasts import Compared, Contrast, Right
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Absolute, Expression, chain, numeral, phrase
-from harness.claims.judge import close
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries, Number, Width
-from harness.claims.results import Part, PartResult
 from harness.coordinates import Where
 
 
@@ -29,15 +28,14 @@ class Close(TwoSided):
         either = chain("or", *(chain("<", one, numeral(self.tolerance)) for one in apart))
         return phrase(either, points_part(self.quantifier, self.at))
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        test = "equivalence by two one-sided tests:"
-        return self.judge_places(
-            evidence, part, test, lambda of, left, right, at: close(of, part.index, left, right, self.tolerance, at)
-        )
+    def contrasts(self, table: Measurements) -> Compared:
+        return self.compare_places(table, "equivalence by two one-sided tests: {test}")
 
-    def relax(self) -> tuple[str, Self]:
-        wider = 2 * self.tolerance
-        return f"a tolerance of {wider:g} in place of {self.tolerance:g}", self.model_copy(update={"tolerance": wider})
+    def contrast(self, left: MetricSeries, right: Right, where: Where, owner_set: float | None = None) -> Contrast:
+        return Contrast(left, right, where, "within", self.tolerance, 2 * self.tolerance, owner_set)
+
+    def doubled_tolerance(self) -> str:
+        return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}"
 
     def printed_numbers(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         if not isinstance(self.right, Number) or self.quantifier != "all":

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
+from harness.claims.contrasts import Compared, Contrast, Right
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part, refuse_ends
 from harness.claims.expression import Expression, chain, numeral, phrase
-from harness.claims.judge import Right, compare_at
 from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricOperand, MetricSeries, Real, Relation
-from harness.claims.results import Part, PartResult, PointResult
 from harness.coordinates import Where
 
 
@@ -41,18 +40,17 @@ class Compare(TwoSided):
         pairs = [(left.tree(), chain(sign, right.tree(), *shift)) for left, right in self.alternatives()]
         return chain("or", *(chain(self.relation, left, right) for left, right in pairs))
 
-    def relax(self) -> tuple[str, Self] | None:
+    @property
+    def _is_tolerance(self) -> bool:
         """A margin that makes the claim easier is a tolerance; one that makes it harder is what is claimed."""
-        if self.margin == 0 or (self.margin > 0) == (self.relation in (">", ">=")):
-            return None
-        wider = 2 * self.margin
-        return f"a margin of {wider:g} in place of {self.margin:g}", self.model_copy(update={"margin": wider})
+        return self.margin != 0 and (self.margin > 0) != (self.relation in (">", ">="))
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        return self.judge_places(
-            evidence, part, "one-sided", lambda of, left, right, where: self.look(of, part, left, right, where)
-        )
+    def doubled_tolerance(self) -> str | None:
+        return f"a margin of {2 * self.margin:g} in place of {self.margin:g}" if self._is_tolerance else None
 
-    def look(self, evidence: Measurements, part: Part, left: MetricSeries, right: Right, where: Where) -> PointResult:
-        """What is found at one place."""
-        return compare_at(evidence, part.index, left, self.relation, right, self.margin, where)
+    def contrasts(self, table: Measurements) -> Compared:
+        return self.compare_places(table, "one-sided {test}")
+
+    def contrast(self, left: MetricSeries, right: Right, where: Where, owner_set: float | None = None) -> Contrast:
+        doubled = 2 * self.margin if self._is_tolerance else None
+        return Contrast(left, right, where, self.relation, self.margin, doubled, owner_set)

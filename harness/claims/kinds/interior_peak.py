@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from harness.claims.combine import combine_alternatives, combine_by_repeat, over_grid
+from harness.claims.contrasts import Both, Compared, Contrast, Either, Node, NotRun
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, numeral, phrase
-from harness.claims.judge import compare_at
+from harness.claims.grid import over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
-from harness.claims.results import Part, PartResult, PointResult, not_run
 from harness.coordinates import Level, Where
 
 
@@ -40,32 +37,21 @@ class InteriorPeak(Along):
         if self.peak is not None:
             declared.check_at({self.along: (self.peak,)}, [self.of])
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        levels = self.levels(evidence)
+    def contrasts(self, table: Measurements) -> Compared:
+        levels = self.levels(table)
         if too_few := self.refuse_few(levels, 3, "a peak"):
             return too_few
         between = [v for v in levels[1:-1] if self.peak is None or v == self.peak]
         if not between:
-            return not_run(f"the profile runs no {self.along} {self.peak} between others")
+            return NotRun(f"the profile runs no {self.along} {self.peak} between others")
         ends = [self.curve_at(levels[0]), self.curve_at(levels[-1])]
 
-        def above_both(level: Level, where: Where) -> PointResult:
-            """The nearer end decides: both gaps have to be there."""
-            at = self.place_shown(where, level)
-            sides = [compare_at(evidence, part.index, self.curve_at(level), ">", end, self.margin, at) for end in ends]
-            weak = max(sides, key=lambda look: look.point.p_support)
-            oppose = min(1.0, 2 * min(look.point.p_oppose for look in sides))
-            nearer = weak.point.model_copy(update={"p_oppose": oppose})
-            cells = frozenset().union(*(look.cells for look in sides))
-            return PointResult(nearer, weak.effect, cells, combine_by_repeat(sides, np.logical_and))
+        def above_both(level: Level, where: Where) -> Both:
+            own, at = self.curve_at(level), self.place_shown(where, level)
+            return Both(tuple(Contrast(own, end, at, ">", self.margin) for end in ends))
+
+        def compare(where: Where) -> list[Node]:
+            return [Either(tuple(above_both(level, where) for level in between))]
 
         curves = [self.curve_at(level) for level in levels]
-        return over_grid(
-            evidence,
-            part,
-            curves,
-            self.other_axes(),
-            f"above both ends: one-sided {evidence.test(curves)}",
-            frozenset(),
-            lambda where: [combine_alternatives([above_both(level, where) for level in between])],
-        )
+        return over_grid(table, curves, self.other_axes(), "above both ends: one-sided {test}", compare)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Literal
 
-from harness.claims.combine import over_grid
+from harness.claims.contrasts import Compared, Contrast, Node
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, aside, numeral, phrase
-from harness.claims.judge import compare_at
+from harness.claims.grid import over_grid
 from harness.claims.kinds.along import Along
 from harness.claims.operands import Real
-from harness.claims.results import Part, PartResult, PointResult
 from harness.coordinates import Where
 
 
@@ -32,28 +31,15 @@ class Monotone(Along):
         along = Name(name=self.along)
         return phrase(self.of.curve.tree(), f"is {self.direction} in", along, shift, points_part("all", self.at))
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        levels = self.levels(evidence)
+    def contrasts(self, table: Measurements) -> Compared:
+        levels = self.levels(table)
         if too_few := self.refuse_few(levels, 2, "a trend"):
             return too_few
         steps = [(self.curve_at(a), self.curve_at(b), b) for a, b in pairwise(levels)]
-        rising = self.direction == "rising"
 
-        def compare_steps(where: Where) -> list[PointResult]:
-            return [
-                compare_at(
-                    evidence,
-                    part.index,
-                    after if rising else before,
-                    ">",
-                    before if rising else after,
-                    self.margin,
-                    self.place_shown(where, level),
-                )
-                for before, after, level in steps
-            ]
+        def compare(where: Where) -> list[Node]:
+            pairs = [(b, a, level) if self.direction == "rising" else (a, b, level) for a, b, level in steps]
+            return [Contrast(a, b, self.place_shown(where, level), ">", self.margin) for a, b, level in pairs]
 
         curves = [curve for step in steps for curve in step[:2]]
-        return over_grid(
-            evidence, part, curves, self.other_axes(), f"one-sided {evidence.test(curves)}", frozenset(), compare_steps
-        )
+        return over_grid(table, curves, self.other_axes(), "one-sided {test}", compare)

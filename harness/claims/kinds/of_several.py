@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from harness.claims.declared import NameScope
 from harness.claims.expectation import MeasuredClaimKind
@@ -27,10 +27,6 @@ class OfSeveral(MeasuredClaimKind):
         for one in self.of:
             one.check(declared)
 
-    def relax(self) -> tuple[str, Self] | None:
-        widened = {n: wider for n, one in enumerate(self.of) if (wider := one.relax()) is not None}
-        if not widened:
-            return None
-        of = tuple(widened[n][1] if n in widened else one for n, one in enumerate(self.of))
-        texts = dict.fromkeys(text for text, _ in widened.values())
-        return " and ".join(texts), self.model_copy(update={"of": of})
+    def doubled_tolerance(self) -> str | None:
+        texts = dict.fromkeys(text for one in self.of if (text := one.doubled_tolerance()) is not None)
+        return " and ".join(texts) or None

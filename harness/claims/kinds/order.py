@@ -8,15 +8,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
-from harness.claims.combine import over_grid
+from harness.claims.contrasts import Compared, Contrast, Node
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
 from harness.claims.expression import Expression, aside, chain, numeral, phrase
-from harness.claims.judge import compare_at
+from harness.claims.grid import over_grid
 from harness.claims.operands import NAMED, MetricOperand, Real
-from harness.claims.results import Part, PartResult
 from harness.config import one_or_many
+from harness.coordinates import Where
 
 
 @CLAIM_KINDS.register
@@ -59,16 +59,11 @@ class Order(MeasuredClaimKind):
     def operands(self) -> Sequence[MetricOperand]:
         return self.of
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
+    def contrasts(self, table: Measurements) -> Compared:
         curves = [operand.curve for operand in self.of]
-        falling = self.direction == "falling"
-        pairs = [(a, b) if falling else (b, a) for a, b in pairwise(curves)]
-        return over_grid(
-            evidence,
-            part,
-            curves,
-            self.at,
-            f"one-sided {evidence.test(curves)}",
-            frozenset(),
-            lambda at: [compare_at(evidence, part.index, above, ">", below, self.margin, at) for above, below in pairs],
-        )
+        pairs = [(a, b) if self.direction == "falling" else (b, a) for a, b in pairwise(curves)]
+
+        def compare(where: Where) -> list[Node]:
+            return [Contrast(above, below, where, ">", self.margin) for above, below in pairs]
+
+        return over_grid(table, curves, self.at, "one-sided {test}", compare)

@@ -8,14 +8,13 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from harness.arrays import Array
+from harness.claims.contrasts import Compared, Comparisons, NotRun, RepeatNumber
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
 from harness.claims.expression import Expression, aside, chain, listing, names, numeral, phrase
-from harness.claims.kinds.over_repeats import judge_repeats, stack_repeats
-from harness.claims.operands import MetricOperand, MetricSeries
-from harness.claims.results import Part, PartResult, not_run, unknown_part
-from harness.coordinates import Where
+from harness.claims.operands import MetricOperand
 
 FEWEST = 3
 
@@ -57,30 +56,31 @@ class RankCorrelation(MeasuredClaimKind):
     def operands(self) -> Sequence[MetricOperand]:
         return self.of, self.with_
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        from scipy import stats
-
+    def contrasts(self, table: Measurements) -> Compared:
         pairs = [(one.curve, self.with_.model_copy(update={"arm": one.arm}).curve) for one in self.of.expand()]
-        places: list[tuple[MetricSeries, MetricSeries, Where]] = [
-            (one, two, at) for one, two in pairs for at in evidence.grid([one, two], self.at)
-        ]
+        places = [(one, two, at) for one, two in pairs for at in table.grid([one, two], self.at)]
         if len(places) < FEWEST:
-            return not_run(f"a rank correlation needs {FEWEST} arms or grid points, the profile runs {len(places)}")
-        sides = [
-            stack_repeats(evidence, [(one, at) for one, _, at in places]),
-            stack_repeats(evidence, [(two, at) for _, two, at in places]),
-        ]
-        repeats = min(side.shape[1] for side in sides)
-        correlations = np.array([stats.spearmanr(sides[0][:, r], sides[1][:, r]).statistic for r in range(repeats)])
-        test = f"one-sided {evidence.design.test}, of each repeat's rank correlation over {len(places)} places"
-        if not np.isfinite(correlations).all():
-            return unknown_part("a metric does not vary over the arms", test)
-        against = self.above if self.above is not None else self.below
-        assert against is not None
-        every = [(curve, at) for one, two, at in places for curve in (one, two)]
-        return judge_repeats(
-            evidence, part, every, correlations, against, 1.0 if self.above is not None else -1.0, test
+            return NotRun(f"a rank correlation needs {FEWEST} arms or grid points, the profile runs {len(places)}")
+        above = self.above if self.above is not None else self.below
+        assert above is not None
+        number = RepeatNumber(
+            [*((one, at) for one, _, at in places), *((two, at) for _, two, at in places)],
+            rank_correlate_halves,
+            ">" if self.above is not None else "<",
+            above,
+            missing="a metric does not vary over the arms",
         )
+        return Comparisons(
+            (number,), f"one-sided {{test}}, of each repeat's rank correlation over {len(places)} places"
+        )
+
+
+def rank_correlate_halves(values: Array) -> Array:
+    """(n,) Spearman correlations of the first half of the rows of (2 k, n) with the second, one for each column."""
+    from scipy import stats
+
+    left, right = np.split(values, 2)
+    return np.array([stats.spearmanr(left[:, r], right[:, r]).statistic for r in range(values.shape[1])])
 
 
 def _names(operand: MetricOperand) -> Expression:

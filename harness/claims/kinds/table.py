@@ -8,14 +8,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from harness.claims.combine import combine
+from harness.claims.contrasts import Compared, Comparisons, Contrast, NotRun, needed_points
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Expression, Numeral, aside, chain, listing, numeral, phrase, width
-from harness.claims.judge import close
 from harness.claims.operands import MetricOperand, MetricSeries, Number, Real, Width
-from harness.claims.results import Part, PartResult, not_run
 from harness.config import Config
 from harness.coordinates import Where
 
@@ -87,25 +85,23 @@ class PrintedTable(MeasuredClaimKind):
             for level, value in row.values.items()
         ]
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        run = [e for e in self.entries() if e.level in evidence.levels(e.curve, self.along)]
+    def contrasts(self, table: Measurements) -> Compared:
+        run = [e for e in self.entries() if e.level in table.levels(e.curve, self.along)]
         if not run:
             asked = ", ".join(f"{level:g}" for level in sorted({e.level for e in self.entries()}))
-            return not_run(f"the profile runs none of the {self.along} {asked}")
-        point_results = [
-            close(evidence, part.index, e.curve, Number(value=e.printed), e.tolerance, {self.along: e.level})
+            return NotRun(f"the profile runs none of the {self.along} {asked}")
+        entries = tuple(
+            Contrast(
+                e.curve, Number(value=e.printed), {self.along: e.level}, "within", e.tolerance, doubled=2 * e.tolerance
+            )
             for e in run
-        ]
-        test = f"each entry's equivalence by two one-sided tests: {evidence.test([e.curve for e in run])}"
-        return combine((point_results, "share"), part, test, self.share)
-
-    def relax(self) -> tuple[str, Self]:
-        rows = tuple(
-            row if row.tolerance is None else row.model_copy(update={"tolerance": 2 * row.tolerance})
-            for row in self.rows
         )
-        update = {"rows": rows, "tolerance": 2 * self.tolerance}
-        return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}", self.model_copy(update=update)
+        test = "each entry's equivalence by two one-sided tests: {test}"
+        draws = table.draws_outcomes([e.curve for e in run])
+        return Comparisons(entries, test, "share", needed_points(self.share, len(run)), draws=draws)
+
+    def doubled_tolerance(self) -> str:
+        return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}"
 
     def printed_numbers(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         return [(e.curve, {self.along: e.level}, e.printed) for e in self.entries()]

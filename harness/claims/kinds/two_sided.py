@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Self
 
 from pydantic import Field
 
-from harness.claims.combine import over_grid
+from harness.claims.contrasts import Compared, Contrast, Node, Right, SomeOwnerSet, as_one_series
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import At, For, MeasuredClaimKind, names_for_some, sides, some_of
-from harness.claims.judge import Right, as_one_series
+from harness.claims.grid import over_grid
 from harness.claims.operands import OWNER_SET, FormulaValue, MetricOperand, MetricSeries, Operand
-from harness.claims.owner_sets import some_owner_set
-from harness.claims.results import Part, PartResult, PointResult
 from harness.coordinates import Where
-
-Look = Callable[[Measurements, MetricSeries, Right, Where], PointResult]
-"""What is found at a place of two sides."""
 
 
 class TwoSided(MeasuredClaimKind):
@@ -62,36 +57,36 @@ class TwoSided(MeasuredClaimKind):
         """The pairs of sides of which one is enough; mostly a single one."""
         return [(one.curve, as_one_series(other)) for one, other in _pairs(self.left, self.right, frozenset())]
 
-    def measured_alternatives(self, evidence: Measurements) -> list[tuple[MetricSeries, Right]]:
+    def measured_alternatives(self, table: Measurements) -> list[tuple[MetricSeries, Right]]:
         """Those of the alternatives whose attacks have measurements."""
-        return [pair for pair in self.alternatives() if not _lost_attacks(pair, evidence)]
+        return [pair for pair in self.alternatives() if not _lost_attacks(pair, table)]
 
-    def judge_places(self, evidence: Measurements, part: Part, test: str, look: Look) -> PartResult:
-        """Judge at every place by `look(evidence, left, right, where)`."""
-        pairs = self.measured_alternatives(evidence)
+    @abstractmethod
+    def contrast(self, left: MetricSeries, right: Right, where: Where, owner_set: float | None = None) -> Contrast:
+        """What is compared of two sides at a place, in the repeats of one owner set or in all."""
+
+    def compare_places(self, table: Measurements, test: str) -> Compared:
+        """What is compared at every place. `test`: the test in words, with `{test}` for what a method says."""
+        pairs = self.measured_alternatives(table)
         curves = [c for left, right in pairs for c in (left, right) if isinstance(c, MetricSeries)]
-        some = some_of(self.quantifier, evidence.axes)
+        some = some_of(self.quantifier, table.axes)
         any_owner_set = not isinstance(self.quantifier, str) and self.quantifier.get(OWNER_SET) == "some"
 
-        def judge_place(where: Where) -> list[PointResult]:
+        def compare(where: Where) -> list[Node]:
             if any_owner_set:
-                return [
-                    some_owner_set(evidence, left, where, part, partial(_judge_selection, look, left, right, where))
-                    for left, right in pairs
-                ]
-            return [look(evidence, left, right, where) for left, right in pairs]
+                return [self._of_some_owner_set(table, left, right, where) for left, right in pairs]
+            return [self.contrast(left, right, where) for left, right in pairs]
 
-        words, lost = f"{test} {evidence.test(curves)}", len(self.alternatives()) - len(pairs)
-        return over_grid(evidence, part, curves, self.at, words, some, judge_place, lost)
+        return over_grid(table, curves, self.at, test, compare, some, len(self.alternatives()) - len(pairs))
+
+    def _of_some_owner_set(self, table: Measurements, left: MetricSeries, right: Right, where: Where) -> SomeOwnerSet:
+        by_size = {size: self.contrast(left, right, where, size) for size in table.owner_sets(left.arm)}
+        return SomeOwnerSet(by_size, self.contrast(left, right, where))
 
 
-def _lost_attacks(pair: tuple[MetricSeries, Right], evidence: Measurements) -> bool:
+def _lost_attacks(pair: tuple[MetricSeries, Right], table: Measurements) -> bool:
     """Whether one of two sides is of an attack of which there are no measurements."""
-    return any(isinstance(one, MetricSeries) and one.attack and one.attack not in evidence.attacks for one in pair)
-
-
-def _judge_selection(look: Look, left: MetricSeries, right: Right, where: Where, evidence: Measurements) -> PointResult:
-    return look(evidence, left, right, where)
+    return any(isinstance(one, MetricSeries) and one.attack and one.attack not in table.attacks for one in pair)
 
 
 def _pairs(left: MetricOperand, right: Operand, but: frozenset[str]) -> Iterator[tuple[MetricOperand, Operand]]:

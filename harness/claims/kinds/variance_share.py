@@ -8,13 +8,12 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from harness.arrays import Array
+from harness.claims.contrasts import Compared, Comparisons, NotRun, RepeatNumber
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, phrase
-from harness.claims.kinds.over_repeats import judge_repeats, stack_repeats
 from harness.claims.operands import MetricOperand
-from harness.claims.results import Part, PartResult, not_run, unknown_part
 
 
 @CLAIM_KINDS.register
@@ -52,20 +51,28 @@ class VarianceShare(MeasuredClaimKind):
         for name in (self.axis, self.than):
             declared.check_varies(name, self.of, arm, attack)
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
+    def contrasts(self, table: Measurements) -> Compared:
         curve = self.of.curve
-        grid = evidence.grid([curve], self.at)
+        grid = table.grid([curve], self.at)
         rows, columns = (list(dict.fromkeys(at[name] for at in grid)) for name in (self.axis, self.than))
         if len(rows) < 2 or len(columns) < 2 or len(grid) != len(rows) * len(columns):
-            return not_run(f"the profile runs no whole grid of two values or more of {self.axis} and {self.than}")
+            return NotRun(f"the profile runs no whole grid of two values or more of {self.axis} and {self.than}")
         wheres = {(at[self.axis], at[self.than]): at for at in grid}  # which fix other axes, too
-        places = [(curve, wheres[r, c]) for r in rows for c in columns]
-        values = stack_repeats(evidence, places).reshape(len(rows), len(columns), -1)
-        shares = main_effects(values)
-        test = f"one-sided {evidence.design.test}, of each repeat's difference of explained shares of variance"
-        if not np.isfinite(shares).all():
-            return unknown_part("the metric does not vary over the grid", test)
-        return judge_repeats(evidence, part, places, shares[0] - shares[1], 0.0, 1.0, test)
+
+        def excess(values: Array) -> Array:
+            shares = main_effects(values.reshape(len(rows), len(columns), -1))
+            difference: Array = shares[0] - shares[1]
+            return difference
+
+        number = RepeatNumber(
+            [(curve, wheres[r, c]) for r in rows for c in columns],
+            excess,
+            ">",
+            0.0,
+            missing="the metric does not vary over the grid",
+        )
+        test = "one-sided {test}, of each repeat's difference of explained shares of variance"
+        return Comparisons((number,), test)
 
 
 def main_effects(values: Array) -> Array:

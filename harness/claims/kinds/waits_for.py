@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from harness.claims.contrasts import Compared, NotRun
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Expression, Words
-from harness.claims.results import Part, PartResult, not_run
 
 
 @CLAIM_KINDS.register
@@ -26,5 +26,5 @@ class WaitsFor(MeasuredClaimKind):
     def tree(self) -> Expression:
         return Words(words=f"waits for {self.what}")
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        return not_run(f"it waits for {self.what}")
+    def contrasts(self, table: Measurements) -> Compared:
+        return NotRun(f"it waits for {self.what}")
